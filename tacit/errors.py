@@ -1,0 +1,62 @@
+"""The exceptions of tacit.
+
+::
+
+    TacitError
+    ├── ConfigError           a study file or an option is wrong
+    ├── ProblemError          data, loss, regulariser or constraint
+    ├── NetworkError          graph, weights, connectivity
+    ├── OracleError           the user's black box raised or returned nonsense
+    ├── PrivacyError          a guarantee cannot be given
+    │   ├── BudgetExceeded
+    │   ├── UnsupportedEvent
+    │   └── NonPrivateRelease
+    └── RuntimeFailure        the run itself
+        └── EnvironmentMismatch
+
+Every message names the value that was wrong, where it came from, and what to do.
+"""
+
+
+class TacitError(Exception):
+    """Base of every error that tacit raises on purpose."""
+
+
+class ConfigError(TacitError):
+    """A study file, an option or an argument is wrong."""
+
+
+class ProblemError(TacitError):
+    """The optimisation problem is ill-posed: data, loss, regulariser or constraint."""
+
+
+class NetworkError(TacitError):
+    """The network cannot carry the method: graph, weights or connectivity."""
+
+
+class OracleError(TacitError):
+    """A user's black box raised an exception or returned something that is not a finite number."""
+
+
+class PrivacyError(TacitError):
+    """A privacy guarantee cannot be given."""
+
+
+class BudgetExceeded(PrivacyError):
+    """A release would spend more than the budget allows; it was not made."""
+
+
+class UnsupportedEvent(PrivacyError):
+    """The accountant has no proved rule for what would be released."""
+
+
+class NonPrivateRelease(PrivacyError):
+    """A guarantee was asked of a method that releases private values without noise."""
+
+
+class RuntimeFailure(TacitError):
+    """A run could not go on: a checkpoint, a file or the machine."""
+
+
+class EnvironmentMismatch(RuntimeFailure):
+    """A checkpoint was written by another version or with other settings."""

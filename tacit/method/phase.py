@@ -1,0 +1,89 @@
+"""The interface of a method: a table of phases.
+
+A phase is one line of a paper's algorithm box: who computes, what leaves, who receives. Only its
+`query` receives the private objective, and the runtime, not the method, applies the release's
+mechanism to the answer. `message` and `update` are therefore post-processing by their signatures.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import equinox as eqx
+from jaxtyping import Array, Float
+
+from tacit.privacy.budget import Privacy
+from tacit.privacy.mechanism import Release
+from tacit.privacy.sensitivity import AbstractQuery
+from tacit.types import Combine, Context, Inbox, Oracle, Params, Role, Scalar
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One step of a round.
+
+    Attributes:
+        name: shown in tables and stored with each release.
+        sender: role that computes and sends.
+        message: `(state, released, context) -> (state, payload)`; `released` is `None` without a query.
+        receiver: role that receives, or `None` when nothing is sent (a local step).
+        update: `(state, inbox, context) -> state` at the receiver.
+        query: what is asked of the sender's private objective.
+        release: how the answer is protected; given if and only if `query` is.
+        once: run before round 0 only.
+        repeat: how many times in a row (local steps); `Context.step` counts them.
+        combine: whether the receiver sees each message or only their sum.
+
+    Raises:
+        TypeError: a query without a release or the reverse, or a receiver without an update.
+    """
+
+    name: str
+    sender: Role
+    message: Callable[[Any, Any, Context], tuple[Any, Any]]
+    receiver: Role | None = None
+    update: Callable[[Any, Inbox, Context], Any] | None = None
+    query: AbstractQuery | None = None
+    release: Release | None = None
+    once: bool = False
+    repeat: int = 1
+    combine: Combine = Combine.EACH
+
+    def __post_init__(self) -> None:
+        if (self.query is None) != (self.release is None):
+            raise TypeError(f"phase {self.name!r}: give query and release together or neither")
+        if (self.receiver is None) != (self.update is None):
+            raise TypeError(f"phase {self.name!r}: give receiver and update together or neither")
+        if self.repeat < 1:
+            raise TypeError(f"phase {self.name!r}: repeat={self.repeat} must be at least 1")
+
+
+class AbstractMethod(eqx.Module):
+    """A distributed optimisation method.
+
+    Attributes:
+        oracle: what it asks of each private objective.
+        privacy: the protection asked for, or `None` for a method that releases private values.
+    """
+
+    oracle: ClassVar[Oracle]
+    privacy: eqx.AbstractVar[Privacy | None]
+
+    @abc.abstractmethod
+    def init(self, role: Role, x0: Params, degree: Scalar) -> Any:
+        """State before round 0: depends on no data."""
+
+    @abc.abstractmethod
+    def phases(self) -> tuple[Phase, ...]:
+        """The algorithm box, in order."""
+
+    @abc.abstractmethod
+    def solution(self, state: Any) -> Float[Array, " p"]:
+        """This agent's answer: a function of released values only."""
+
+    def check(self, problem: Any, network: Any) -> None:
+        """Refuse a problem or network that breaks an assumption, in plain words."""
+        return None

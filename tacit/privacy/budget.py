@@ -1,0 +1,108 @@
+"""What protection a user asks of a method."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from tacit.errors import PrivacyError
+from tacit.privacy.mechanism import AbstractMechanism, Gaussian, Laplace
+from tacit.types import Relation
+
+
+class NoiseKind(StrEnum):
+    """Which law the noise follows; it also fixes the norm of the clip (l2 or l1)."""
+
+    GAUSSIAN = "gaussian"
+    LAPLACE = "laplace"
+
+
+class Privacy(eqx.Module):
+    """A budget for the whole run, the clip that bounds each record, and what counts as a neighbour.
+
+    Give `epsilon` and `delta` (the run calibrates its noise to them) or `noise_multiplier` (the run
+    reports the epsilon that follows). Entries may be one number for all owners or one an owner.
+
+    Attributes:
+        clip: largest norm of one record's contribution, positive. In the l2 norm for Gaussian noise,
+            l1 for Laplace.
+        epsilon: for the whole run, positive; infinite for no noise.
+        delta: for the whole run, in [1e-12, 1); 0 is allowed for Laplace noise.
+        relation: replace one record (its number is public) or add/remove one.
+        noise: law of the noise.
+        noise_multiplier: noise scale over sensitivity of one release; calibrated when `None`.
+        sampling: probability with which each record takes part in a round, in (0, 1].
+        sites_per_person: at how many sites one person's records may stand.
+        records_per_person: how many records one person may have at one site.
+
+    Raises:
+        PrivacyError: a value out of its range, or neither epsilon nor noise_multiplier.
+
+    Example:
+        >>> from tacit.privacy import Privacy
+        >>> Privacy(clip=1.0, epsilon=1.0, delta=1e-6).order
+        2
+    """
+
+    clip: Any
+    epsilon: Any = None
+    delta: Any = 1e-6
+    noise_multiplier: Any = None
+    relation: Relation = eqx.field(static=True, default=Relation.REPLACE_ONE, converter=Relation)
+    noise: NoiseKind = eqx.field(static=True, default=NoiseKind.GAUSSIAN, converter=NoiseKind)
+    sampling: float = eqx.field(static=True, default=1.0)
+    sites_per_person: int = eqx.field(static=True, default=1)
+    records_per_person: int = eqx.field(static=True, default=1)
+
+    @property
+    def order(self) -> int:
+        """Norm of the clip: 2 for Gaussian noise, 1 for Laplace."""
+        return 2 if self.noise is NoiseKind.GAUSSIAN else 1
+
+    @property
+    def mechanism(self) -> AbstractMechanism:
+        """The mechanism with its noise multiplier; not a number until a run has calibrated it."""
+        multiplier = math.nan if self.noise_multiplier is None else self.noise_multiplier
+        return Gaussian(multiplier) if self.noise is NoiseKind.GAUSSIAN else Laplace(multiplier)
+
+    def __check_init__(self) -> None:
+        _within("clip", self.clip, lambda v: v > 0, "positive (infinite for no clipping)")
+        if self.epsilon is None and self.noise_multiplier is None:
+            raise PrivacyError(
+                "privacy needs epsilon (and delta) for the whole run, or a noise_multiplier; "
+                "for a run without privacy leave it out altogether"
+            )
+        if self.epsilon is not None and self.noise_multiplier is not None:
+            raise PrivacyError(
+                "give epsilon or noise_multiplier, not both: one follows from the other"
+            )
+        if self.epsilon is not None:
+            _within("epsilon", self.epsilon, lambda v: v > 0, "positive")
+        if self.noise_multiplier is not None:
+            _within("noise_multiplier", self.noise_multiplier, lambda v: v >= 0, "at least 0")
+        laplace = self.noise is NoiseKind.LAPLACE
+        allowed = "0, or in [1e-12, 1)" if laplace else "in [1e-12, 1)"
+        _within(
+            "delta",
+            self.delta,
+            lambda v: ((v >= 1e-12) | (laplace & (v == 0))) & (v < 1),
+            f"{allowed}; a common choice is below one over the number of records",
+        )
+        if not 0.0 < self.sampling <= 1.0:
+            raise PrivacyError(f"sampling={self.sampling!r} must be in (0, 1]")
+        for name in ("sites_per_person", "records_per_person"):
+            if getattr(self, name) < 1:
+                raise PrivacyError(f"{name}={getattr(self, name)!r} must be at least 1")
+
+
+def _within(name: str, value: Any, test: Any, allowed: str) -> None:
+    if isinstance(value, jax.core.Tracer):
+        return
+    array = np.asarray(value, dtype=float)
+    if array.ndim > 1 or np.isnan(array).any() or not np.all(test(array)):
+        raise PrivacyError(f"{name}={value!r} must be {allowed}")

@@ -1,0 +1,82 @@
+"""What was released, as small stable data classes that an accountant interprets.
+
+An event describes one release seen by an adversary who reads every message. It holds public numbers
+only, is hashable (equal events are grouped before they are composed) and is what a ledger stores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Event:
+    """Base of all events."""
+
+
+@dataclass(frozen=True)
+class NoRelease(Event):
+    """Nothing that depends on private data left the agent."""
+
+
+@dataclass(frozen=True)
+class NonPrivate(Event):
+    """A private value left without protection: epsilon is infinite."""
+
+
+@dataclass(frozen=True)
+class GaussianRelease(Event):
+    """`v + z`, `z ~ N(0, s^2 I)`, where neighbouring data move `v` by at most `D` in l2 norm.
+
+    Attributes:
+        noise_multiplier: `s / D`, positive.
+    """
+
+    noise_multiplier: float
+
+
+@dataclass(frozen=True)
+class LaplaceRelease(Event):
+    """`v + z`, `z_i ~ Lap(b)` independent, where neighbouring data move `v` by at most `D` in l1 norm.
+
+    Attributes:
+        noise_multiplier: `b / D`, positive; the release is `(D / b)`-DP.
+    """
+
+    noise_multiplier: float
+
+
+@dataclass(frozen=True)
+class PoissonSampled(Event):
+    """`event` on a sample in which each record stands independently with probability `rate`.
+
+    Accounted under add/remove only: the neighbour's sample differs by the record or is the same.
+    """
+
+    rate: float
+    event: Event
+
+
+@dataclass(frozen=True)
+class ModelClaim(Event):
+    """A release whose protection rests on a modelling assumption, not on a proof.
+
+    Attributes:
+        epsilon: claimed for this one release.
+        delta: claimed for this one release.
+        theorem: where the claim stands.
+        assumption: what would have to be true.
+    """
+
+    epsilon: float
+    delta: float
+    theorem: str
+    assumption: str
+
+
+@dataclass(frozen=True)
+class Repeated(Event):
+    """`event`, `count` times, each chosen with knowledge of the earlier ones (adaptive)."""
+
+    event: Event
+    count: int

@@ -1,0 +1,194 @@
+"""Mechanisms: what the runtime does to a query and its answer before anything leaves the agent.
+
+A mechanism has two hooks, `before` the query (it may hand it a perturbed objective) and `after` it
+(additive noise). Noise scales and events are computed in plain Python from public constants; the
+hook receives the scale as an argument and cannot derive one from data.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import PRNGKeyArray
+
+from tacit.errors import PrivacyError
+from tacit.privacy.event import (
+    Event,
+    GaussianRelease,
+    LaplaceRelease,
+    ModelClaim,
+    NonPrivate,
+    PoissonSampled,
+)
+from tacit.privacy.sensitivity import AbstractQuery, PerAgent, own_public
+from tacit.types import AbstractObjective, Context, PublicContext, Relation, Unit
+
+
+class AbstractMechanism(eqx.Module):
+    """How one release is protected."""
+
+    def before(
+        self, objective: AbstractObjective, context: Context, key: PRNGKeyArray
+    ) -> AbstractObjective:
+        """The objective that the query will see."""
+        return objective
+
+    @abc.abstractmethod
+    def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
+        """What is released, given the query's answer and the noise scale."""
+
+    @abc.abstractmethod
+    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+        """Noise scale of this release, from declared constants."""
+
+    @abc.abstractmethod
+    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
+        """What an adversary who reads every message learns from this release."""
+
+
+class NoNoise(AbstractMechanism):
+    """Releases the answer as it is. Not private."""
+
+    def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
+        return value
+
+    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+        return 0.0
+
+    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
+        return NonPrivate()
+
+
+class Gaussian(AbstractMechanism):
+    """Releases `v + z`, `z ~ N(0, s^2 I)` with `s = noise_multiplier * D`.
+
+    `D` is the query's l2 sensitivity. One release is `1/noise_multiplier`-Gaussian-DP
+    (Dong, Roth, Su 2022, theorem 1).
+
+    Attributes:
+        noise_multiplier: at least 0 (0 is not private); may differ per agent.
+    """
+
+    noise_multiplier: PerAgent
+
+    def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
+        value = jnp.asarray(value)
+        return value + scale * jax.random.normal(key, value.shape, value.dtype)
+
+    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+        return _scale(self.noise_multiplier, query, public, relation, order=2)
+
+    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
+        return _additive(GaussianRelease, self.noise_multiplier, query, public, relation)
+
+
+class Laplace(AbstractMechanism):
+    """Releases `v + z`, `z_i ~ Lap(b)` independent with `b = noise_multiplier * D`.
+
+    `D` is the query's l1 sensitivity. One release is `1/noise_multiplier`-DP (Dwork, McSherry,
+    Nissim, Smith 2006, proposition 1).
+
+    Attributes:
+        noise_multiplier: at least 0 (0 is not private); may differ per agent.
+    """
+
+    noise_multiplier: PerAgent
+
+    def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
+        value = jnp.asarray(value)
+        return value + scale * jax.random.laplace(key, value.shape, value.dtype)
+
+    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+        return _scale(self.noise_multiplier, query, public, relation, order=1)
+
+    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
+        return _additive(LaplaceRelease, self.noise_multiplier, query, public, relation)
+
+
+class Intrinsic(AbstractMechanism):
+    """Adds nothing; states the claim of a method whose own randomness is said to protect.
+
+    Attributes:
+        claim: what is claimed for one release, and under which assumption.
+    """
+
+    claim: ModelClaim = eqx.field(static=True)
+
+    def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
+        return value
+
+    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+        return 0.0
+
+    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
+        return self.claim
+
+
+@dataclass(frozen=True)
+class Release:
+    """What leaves an agent in one phase, and how it is protected.
+
+    Attributes:
+        name: what it is, in words for the table of releases.
+        mechanism: what the runtime applies to the query's answer.
+        relation: when two data sets are neighbours.
+    """
+
+    name: str
+    mechanism: AbstractMechanism
+    relation: Relation = Relation.REPLACE_ONE
+
+
+def _scale(
+    multiplier: PerAgent,
+    query: AbstractQuery,
+    public: PublicContext,
+    relation: Relation,
+    order: int,
+) -> float:
+    z = own_public(multiplier, public.agent)
+    if z == 0.0:
+        return 0.0
+    if query.order != order:
+        raise PrivacyError(
+            f"noise calibrated in the l{order} norm needs a query clipped in that norm; "
+            f"{type(query).__name__} bounds l{query.order}. Set order={order}."
+        )
+    sensitivity = query.sensitivity(public, relation)
+    if not math.isfinite(sensitivity):
+        raise PrivacyError(
+            f"{type(query).__name__} of agent {public.agent} has no finite sensitivity, so no amount "
+            "of noise gives a guarantee. Set a finite clip."
+        )
+    return z * sensitivity
+
+
+def _additive(
+    release: type[GaussianRelease] | type[LaplaceRelease],
+    multiplier: PerAgent,
+    query: AbstractQuery,
+    public: PublicContext,
+    relation: Relation,
+) -> Event:
+    z = own_public(multiplier, public.agent)
+    if z == 0.0:
+        return NonPrivate()
+    if public.unit is Unit.AGENT and relation is Relation.ADD_REMOVE:
+        raise PrivacyError(
+            "an agent's whole cost cannot be added or removed without everybody noticing; "
+            "use relation='replace_one'"
+        )
+    if query.rate >= 1.0:
+        return release(z)
+    if relation is not Relation.ADD_REMOVE:
+        raise PrivacyError(
+            f"Poisson sampling (rate {query.rate:g}) is accounted under add/remove only; "
+            "set relation='add_remove' or take every record (rate 1)"
+        )
+    return PoissonSampled(query.rate, release(z))

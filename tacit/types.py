@@ -1,0 +1,195 @@
+"""The vocabulary that every part of tacit shares: roles, units, objectives and contexts.
+
+An agent's private data stand behind an `AbstractObjective`. What a method may know besides is in
+`Context` (traced, inside a run) and `PublicContext` (plain Python, for accounting): neither ever
+holds private values.
+"""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol, TypeAlias
+
+import equinox as eqx
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
+
+Params: TypeAlias = Float[ArrayLike, " p"]
+"""A parameter vector, shape `(p,)`."""
+
+Scalar: TypeAlias = Float[ArrayLike, ""]
+"""A real number as an array without axes."""
+
+
+class Role(StrEnum):
+    """Who runs a phase."""
+
+    PEER = "peer"
+    SERVER = "server"
+    CLIENT = "client"
+
+
+class Oracle(StrEnum):
+    """What a method asks of a private objective."""
+
+    VALUE = "value"
+    GRADIENT = "gradient"
+    PROX = "prox"
+
+
+class Unit(StrEnum):
+    """What one privacy guarantee protects."""
+
+    RECORD = "record"
+    PERSON = "person"
+    AGENT = "agent"
+
+
+class Relation(StrEnum):
+    """When two data sets are neighbours."""
+
+    REPLACE_ONE = "replace_one"
+    ADD_REMOVE = "add_remove"
+
+
+class Combine(StrEnum):
+    """What a receiver sees of its senders: each message, or only their sum (secure aggregation)."""
+
+    EACH = "each"
+    SUM = "sum"
+
+
+class AbstractObjective(eqx.Module):
+    """A cost function that one agent owns: a sum over protected units divided by a public number.
+
+    `f(x) = sum_j losses(x)_j / normaliser`. For data, a unit is a record; for a black box that is one
+    whole cost, there is a single unit. Only the query of a phase ever receives it.
+    """
+
+    unit: eqx.AbstractClassVar[Unit]
+    normaliser: eqx.AbstractVar[Float[ArrayLike, "*agents"]]
+
+    @property
+    @abc.abstractmethod
+    def units(self) -> int:
+        """Length of `losses`: number of units of this agent, padding included."""
+
+    @abc.abstractmethod
+    def losses(self, x: Params) -> Float[Array, " n"]:
+        """Loss of every unit at `x`, shape `(n,)`; padded units give exactly 0."""
+
+    @abc.abstractmethod
+    def value(self, x: Params) -> Float[Array, ""]:
+        """`f(x)`."""
+
+
+class AbstractDifferentiable(AbstractObjective):
+    """An objective that also gives (sub)gradients, whole and clipped unit by unit."""
+
+    @abc.abstractmethod
+    def gradient(self, x: Params) -> Float[Array, " p"]:
+        """A (sub)gradient of `f` at `x`, shape `(p,)`."""
+
+    @abc.abstractmethod
+    def clipped_gradient(
+        self, x: Params, clip: Scalar, order: int, keep: Bool[Array, " n"] | None
+    ) -> Float[Array, " p"]:
+        """Sum over the kept units of their gradients, each clipped to norm `clip`, over `normaliser`.
+
+        Args:
+            x: where, shape `(p,)`.
+            clip: largest norm of one unit's gradient, positive or infinite.
+            order: 1 or 2, the norm.
+            keep: units that take part, shape `(n,)`; `None` for all.
+        """
+
+
+class PublicPart(Protocol):
+    """The part of the problem that every agent knows: regulariser share and constraint."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether `prox` is the exact proximal map of regulariser share plus constraint."""
+        ...
+
+    def value(self, x: Params) -> Float[Array, ""]:
+        """The regulariser share (one agent's part) at `x`."""
+        ...
+
+    def gradient(self, x: Params) -> Float[Array, " p"]:
+        """A subgradient of the regulariser share."""
+        ...
+
+    def prox(self, v: Params, step: Scalar) -> Float[Array, " p"]:
+        """`argmin_{x in X} step * R(x) + ||x - v||^2 / 2`."""
+        ...
+
+    def project(self, v: Params) -> Float[Array, " p"]:
+        """The nearest point of the constraint set."""
+        ...
+
+    def descend(self, x: Params, direction: Params, step: Scalar) -> Float[Array, " p"]:
+        """One proximal (or, where there is no exact map, projected subgradient) step from `x`."""
+        ...
+
+
+class Context(eqx.Module):
+    """What a phase knows while it runs. Holds nothing private.
+
+    `key` is the agent's method-visible randomness of this (round, phase, step); the keys of noise
+    and of record sampling are others and never reach a method.
+    """
+
+    round: Int[ArrayLike, ""]
+    step: Int[ArrayLike, ""]
+    agent: Int[ArrayLike, ""]
+    degree: Int[ArrayLike, ""]
+    key: PRNGKeyArray
+    public: PublicPart
+    rounds: Int[ArrayLike, ""]
+    agents: int = eqx.field(static=True)
+
+
+class Inbox(eqx.Module):
+    """What a receiver holds after a phase: one slot a sender, sorted by agent id.
+
+    `mixed` is the weighted sum of the messages (without the receiver's own), `total` their plain sum.
+    An absent sender has mask, weight and payload 0. Under `Combine.SUM` there is no `payload`.
+    """
+
+    payload: Any
+    mask: Bool[Array, " slots"] | None
+    weight: Float[Array, " slots"] | None
+    self_weight: Float[ArrayLike, ""]
+    degree: Int[ArrayLike, ""]
+    mixed: Any
+    total: Any
+
+
+@dataclass(frozen=True)
+class PublicContext:
+    """What the size of a release may depend on: declared constants, never data.
+
+    Attributes:
+        agent: the owner.
+        agents: number of agents.
+        round: first round is 0.
+        rounds: number of rounds of the run.
+        count: the owner's declared number of records (1 for a whole cost).
+        normaliser: declared constant by which sums over records are divided.
+        unit: what one summand of the objective is.
+        degree: number of neighbours.
+        participations: in how many rounds this owner takes part.
+    """
+
+    agent: int
+    agents: int
+    round: int
+    rounds: int
+    count: int
+    normaliser: float
+    unit: Unit
+    degree: int
+    participations: int
+
