@@ -44,7 +44,7 @@ class Privacy(eqx.Module):
         PrivacyError: a value out of its range, or neither epsilon nor noise_multiplier.
 
     Example:
-        >>> from tacit.privacy import Privacy
+        >>> from tacit.privacy.budget import Privacy
         >>> Privacy(clip=1.0, epsilon=1.0, delta=1e-6).order
         2
     """

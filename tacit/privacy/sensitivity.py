@@ -78,10 +78,10 @@ class Exact(AbstractQuery):
     """Any function of the private objective, with no bound: its sensitivity is infinite."""
 
     function: Callable[[Any, Any, Context], Any] = eqx.field(static=True)
-    oracle: Oracle = eqx.field(static=True, default=Oracle.GRADIENT)
+    oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.GRADIENT)
     points: int = eqx.field(static=True, default=1)
-    order: int = eqx.field(static=True, default=2)
-    rate: float = eqx.field(static=True, default=1.0)
+    order: int = eqx.field(static=True, kw_only=True, default=2)
+    rate: float = eqx.field(static=True, kw_only=True, default=1.0)
 
     def __call__(
         self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
@@ -105,9 +105,9 @@ class ClippedGradient(AbstractQuery):
 
     point: Callable[[Any], Params] = eqx.field(static=True)
     clip: PerAgent
-    order: int = eqx.field(static=True, default=2)
-    rate: float = eqx.field(static=True, default=1.0)
-    oracle: Oracle = eqx.field(static=True, default=Oracle.GRADIENT)
+    order: int = eqx.field(static=True, kw_only=True, default=2)
+    rate: float = eqx.field(static=True, kw_only=True, default=1.0)
+    oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.GRADIENT)
 
     def __call__(
         self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
@@ -147,9 +147,9 @@ class ClippedDifferences(AbstractQuery):
     smoothing: Any
     clip: PerAgent
     count: int | None = eqx.field(static=True, default=None)
-    order: int = eqx.field(static=True, default=2)
-    rate: float = eqx.field(static=True, default=1.0)
-    oracle: Oracle = eqx.field(static=True, default=Oracle.VALUE)
+    order: int = eqx.field(static=True, kw_only=True, default=2)
+    rate: float = eqx.field(static=True, kw_only=True, default=1.0)
+    oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.VALUE)
 
     def __call__(
         self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
