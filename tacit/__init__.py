@@ -1,0 +1,55 @@
+"""tacit: agree without telling. Differentially private distributed optimisation.
+
+Example:
+    >>> import tacit
+    >>> tacit.__version__
+    '0.1.0'
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.method import DGD, DPSG, DZOA, DZOASolver, GradientDescent
+    from tacit.privacy import Privacy
+    from tacit.result import Result
+    from tacit.run import Simulation, run
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "DGD": "tacit.method",
+    "DPSG": "tacit.method",
+    "DZOA": "tacit.method",
+    "DZOASolver": "tacit.method",
+    "GradientDescent": "tacit.method",
+    "Privacy": "tacit.privacy",
+    "Result": "tacit.result",
+    "Simulation": "tacit.run",
+    "run": "tacit.run",
+}
+
+__all__ = [
+    "DGD",
+    "DPSG",
+    "DZOA",
+    "DZOASolver",
+    "GradientDescent",
+    "Privacy",
+    "Result",
+    "Simulation",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # importing JAX costs half a second, so names are found when they are first used
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tacit' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

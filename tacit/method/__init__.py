@@ -1,0 +1,20 @@
+"""Methods of distributed optimisation, one file each."""
+
+from tacit.method.d_zoa import DZOA
+from tacit.method.d_zoa_claim import PaperClaim
+from tacit.method.d_zoa_solver import DZOASolver
+from tacit.method.dgd import DGD
+from tacit.method.dpsg import DPSG
+from tacit.method.gradient_descent import GradientDescent
+from tacit.method.phase import AbstractMethod, Phase
+
+__all__ = [
+    "DGD",
+    "DPSG",
+    "DZOA",
+    "AbstractMethod",
+    "DZOASolver",
+    "GradientDescent",
+    "PaperClaim",
+    "Phase",
+]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Hashable, Sequence
 
 import equinox as eqx
-from jaxtyping import ArrayLike, Array, Bool, Float, Int, PRNGKeyArray
+import numpy as np
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
 
 
 class Mixing(eqx.Module):
@@ -27,9 +29,9 @@ class Mixing(eqx.Module):
 class AbstractNetwork(eqx.Module):
     """A network of agents `0 .. agents - 1`.
 
-    Its links are the directed edges of the union graph over all rounds, sorted by (receiver, sender);
-    an undirected edge stands twice. Every agent can compute `mixing` by itself from the public key,
-    so no coordinator has to announce who is active.
+    Its links are the directed edges of the union graph over all rounds, sorted by (receiver,
+    sender); an undirected edge stands twice. Every agent can compute `mixing` by itself from the
+    public key, so no coordinator has to announce who is active.
 
     Attributes:
         agents: how many.
@@ -38,6 +40,9 @@ class AbstractNetwork(eqx.Module):
         varying: whether `mixing` differs between rounds.
         directed: whether some link has no counterpart.
         coordinated: whether a server stands in the middle (a star of clients) instead of peers.
+        names: the user's label of every agent, in the order of the ids.
+        kind: the family that it was built as ("ring", "grid", "coordinator", ...), for drawing.
+        connectivity: in words, in which sense the network is connected.
     """
 
     agents: eqx.AbstractVar[int]
@@ -46,6 +51,9 @@ class AbstractNetwork(eqx.Module):
     varying: eqx.AbstractVar[bool]
     directed: eqx.AbstractVar[bool]
     coordinated: eqx.AbstractVar[bool]
+    names: eqx.AbstractVar[Sequence[Hashable]]
+    kind: eqx.AbstractVar[str]
+    connectivity: eqx.AbstractVar[str]
 
     @abc.abstractmethod
     def mixing(self, round: Int[ArrayLike, ""], public_key: PRNGKeyArray) -> Mixing:
@@ -54,3 +62,16 @@ class AbstractNetwork(eqx.Module):
     @abc.abstractmethod
     def neighbours(self) -> Int[Array, "agents slots"]:
         """Senders of every receiver in the union graph, sorted; filled up with `agents`."""
+
+    @property
+    @abc.abstractmethod
+    def degrees(self) -> Int[np.ndarray, " agents"]:
+        """Number of senders of every agent in the union graph; outside traced code only."""
+
+    @abc.abstractmethod
+    def participations(self, rounds: int, public_key: PRNGKeyArray) -> Int[np.ndarray, " agents"]:
+        """How many of the first `rounds` rounds every agent takes part in; outside traced code.
+
+        Raises:
+            NetworkError: the network cannot serve that many rounds.
+        """

@@ -59,17 +59,15 @@ class PoissonSampled(Event):
 
 @dataclass(frozen=True)
 class ModelClaim(Event):
-    """A release whose protection rests on a modelling assumption, not on a proof.
+    """A release that behaves as `event` only if a modelling assumption holds: not a proof.
 
     Attributes:
-        epsilon: claimed for this one release.
-        delta: claimed for this one release.
+        event: what the release would amount to under the model.
         theorem: where the claim stands.
         assumption: what would have to be true.
     """
 
-    epsilon: float
-    delta: float
+    event: Event
     theorem: str
     assumption: str
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -31,7 +31,13 @@ from tacit.types import AbstractObjective, Context, PublicContext, Relation, Uni
 
 
 class AbstractMechanism(eqx.Module):
-    """How one release is protected."""
+    """How one release is protected.
+
+    Attributes:
+        varying: whether scale and event differ between rounds.
+    """
+
+    varying: ClassVar[bool] = False
 
     def before(
         self, objective: AbstractObjective, context: Context, key: PRNGKeyArray

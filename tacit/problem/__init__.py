@@ -1,0 +1,55 @@
+"""What the agents minimise: private objectives, a public regulariser and a public constraint."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "erm": ("EmpiricalRisk",),
+    "records": ("Weighting", "empirical_risk"),
+    "cost": ("Cost", "costs"),
+    "problem": ("Problem",),
+    "public": ("Public",),
+    "curvature": ("curvature",),
+    "reference": ("Reference", "solve"),
+    "losses": (
+        "LOSSES",
+        "Hinge",
+        "Huber",
+        "JaxLoss",
+        "Logistic",
+        "Poisson",
+        "Quantile",
+        "Softmax",
+        "Squared",
+    ),
+    "regularisers": ("REGULARISERS", "L1", "L2", "ElasticNet", "GroupL1", "NoRegulariser"),
+    "constraint": (
+        "CONSTRAINTS",
+        "Affine",
+        "Ball",
+        "Box",
+        "ConvexSet",
+        "Free",
+        "Simplex",
+    ),
+    "blackbox": ("BlackBox", "black_box_problem"),
+    "data": ("Table", "from_pandas", "load_csv", "load_idx", "load_npz", "load_parquet"),
+    "partition": ("by_column", "dirichlet", "even", "sorted_by_label"),
+}
+"""Which module each public name stands in; it is imported when the name is first asked for."""
+
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

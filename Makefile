@@ -1,0 +1,72 @@
+# `make demo` and `make test` do all the set-up on a machine with Python 3.11 or later.
+#
+#   make PYTHON=/path/to/python3   another interpreter
+#   make VENV=elsewhere            another place for the environment (no spaces)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all check format bench docs wheel clean
+
+VENV ?= .venv
+WORKERS ?= 2
+RUN := $(VENV)/bin/python -m
+PIP := $(RUN) pip install --quiet --disable-pip-version-check
+PYTEST := $(RUN) pytest --numprocesses $(WORKERS) --dist worksteal
+
+help: ## Say what there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+
+demo: $(VENV)/.demo ## Fit a private model of real records at eight sites; say where the report is
+	@$(VENV)/bin/tacit demo
+
+test: $(VENV)/.dev ## Run the tests, with coverage
+	@$(PYTEST) -m "not slow" --cov --cov-report=term --cov-fail-under=90
+
+test-all: $(VENV)/.dev ## Run the tests, the slow ones too
+	@$(PYTEST) --cov --cov-report=term --cov-fail-under=90
+
+check: $(VENV)/.dev ## Check format, lint, types, import rules and documentation
+	@VENV="$(VENV)" scripts/check
+
+format: $(VENV)/.dev ## Rewrite the code in its one format
+	@$(RUN) ruff format .
+	@$(RUN) ruff check --fix .
+
+bench: $(VENV)/.dev ## Run every benchmark (long) and print its figures
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(VENV)/bin/python "$$script"; done
+
+docs: $(VENV)/.dev ## Build the documentation site in site/
+	@$(RUN) sphinx --quiet --fail-on-warning --keep-going docs site
+	@echo "open site/index.html"
+
+wheel: $(VENV)/.dev ## Build the wheel in dist/
+	@$(RUN) build --wheel
+
+clean: ## Remove what make made, the environment too
+	rm -rf "$(VENV)" site dist build .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis
+
+# The first of these that is new enough and can make environments.
+FIND_PYTHON = for python in $(PYTHON) python3.13 python3.12 python3.11 python3.14 python3; do \
+	"$$python" -c 'import sys, ensurepip, venv; \
+	sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' >/dev/null 2>&1 \
+	&& { echo "$$python"; exit; }; done
+
+$(VENV)/.python:
+	@python="$$($(FIND_PYTHON))"; \
+	if [ -z "$$python" ]; then \
+		echo "tacit needs Python 3.11 to 3.14 with its venv module (on Debian: apt-get install" \
+			"python3-venv). Install one, or name yours: make PYTHON=/path/to/python3" >&2; \
+		exit 1; \
+	fi; \
+	echo "Making $(VENV) with $$("$$python" --version)"; \
+	"$$python" -m venv --clear "$(VENV)"
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.python pyproject.toml
+	@echo "Installing tacit in $(VENV); this takes a minute or two"
+	@$(PIP) --editable '.[demo]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.python pyproject.toml
+	@echo "Installing tacit and its tools in $(VENV); this takes a minute or two"
+	@$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.demo

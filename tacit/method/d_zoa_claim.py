@@ -1,0 +1,136 @@
+"""What the D-ZOA paper claims about privacy, as printed. Status: model, not proved.
+
+The paper (Gratton et al. 2021) treats the iterate that leaves an agent as a Gaussian vector whose
+variance is the *upper bound* of its eq (17). The bound is not the variance: measured, the iterate
+varies 1,200 to 5,500 times less. See docs/errata.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import ArrayLike, Float, Int
+
+from tacit.errors import PrivacyError
+from tacit.privacy.event import GaussianRelease, ModelClaim
+
+_ASSUMPTION = (
+    "the iterate that leaves an agent is Gaussian and its variance equals the upper bound of eq (17); "
+    "a bound on a variance is not the variance, and per-record gradients are assumed at most c1"
+)
+
+
+@dataclass(frozen=True)
+class PaperClaim:
+    """One iteration claimed `(epsilon, delta)`-DP by Gratton et al. (2021), theorem 1.
+
+    Attributes:
+        epsilon: claimed for one iteration, positive.
+        delta: claimed for one iteration, in (0, 1).
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon < math.inf:
+            raise PrivacyError(f"epsilon={self.epsilon!r} must be positive and finite")
+        if not 0 < self.delta < 1:
+            raise PrivacyError(f"delta={self.delta!r} must be in (0, 1)")
+
+    @property
+    def event(self) -> ModelClaim:
+        """The Gaussian release that the claim amounts to: `sigma / sensitivity` of theorem 1."""
+        multiplier = math.sqrt(2.1 * math.log(1.25 / self.delta)) / self.epsilon
+        return ModelClaim(GaussianRelease(multiplier), "Gratton et al. (2021), theorem 1", _ASSUMPTION)
+
+    def total(self, rounds: int) -> float:
+        """Epsilon of the whole run as printed in eq (25); exact composition may exceed it.
+
+        Example:
+            >>> round(PaperClaim(0.15, 1e-3).total(200), 2)
+            2.04
+        """
+        ratio = rounds * math.log(1 / self.delta) / (1.05 * math.log(1.25 / self.delta))
+        return self.epsilon * math.sqrt(ratio)
+
+
+def inner_directions(
+    claim: PaperClaim,
+    *,
+    penalty: float,
+    degrees: Int[ArrayLike, " agents"],
+    counts: Int[ArrayLike, " agents"],
+    dimension: int,
+    inner_steps: int,
+    radius: float,
+    optimum: float,
+    initial_step: float = 0.54,
+    gradient_bound: float = 1.0,
+) -> Int[np.ndarray, " agents"]:
+    """`J_k` of eq (22): so few directions that the claimed variance covers the sensitivity.
+
+    Needs `||b*||`, which is private: the paper's recipe is circular, and using it leaks.
+
+    Args:
+        claim: for one iteration.
+        penalty: `rho`.
+        degrees: `|V_k|`, shape `(agents,)`.
+        counts: `N_k`, shape `(agents,)`.
+        dimension: `P`.
+        inner_steps: `T`; must reach `minimum_inner_steps`.
+        radius: `R`.
+        optimum: `||b*||`.
+        initial_step: `alpha0`.
+        gradient_bound: `c1`, assumed, not enforced.
+
+    Raises:
+        PrivacyError: eq (22) gives less than one direction, or `inner_steps` is too small.
+    """
+    spread = _spread(dimension, inner_steps, radius, initial_step) - 4 * optimum**2 / inner_steps
+    if spread <= 0:
+        needed = minimum_inner_steps(dimension, radius, optimum, initial_step)
+        raise PrivacyError(
+            f"inner_steps={inner_steps} is below the {needed} that eq (23) of Gratton et al. (2021) "
+            "needs; raise inner_steps or initial_step"
+        )
+    reach = claim.epsilon * penalty * np.asarray(degrees) * np.asarray(counts) / gradient_bound
+    exact = reach**2 * spread / (2.1 * dimension * math.log(1.25 / claim.delta))
+    if np.min(exact) < 1:
+        raise PrivacyError(
+            f"eq (22) of Gratton et al. (2021) allows J = {np.min(exact):.3g} directions at agent "
+            f"{int(np.argmin(exact))}, less than one; raise epsilon, penalty or the number of records"
+        )
+    return np.floor(exact).astype(int)
+
+
+def minimum_inner_steps(
+    dimension: int, radius: float, optimum: float, initial_step: float = 0.54
+) -> int:
+    """Smallest `T` for which the claimed variance of eq (22) is positive (eq (23))."""
+    steps = 1
+    while _spread(dimension, steps, radius, initial_step) <= 4 * optimum**2 / steps:
+        steps += 1
+        if steps > 1_000_000:
+            raise PrivacyError(
+                f"no inner_steps up to 1e6 satisfies eq (23) with radius={radius:g}, "
+                f"||b*||={optimum:g}, initial_step={initial_step:g}"
+            )
+    return steps
+
+
+def printed_step(
+    dimension: int, radius: float, lipschitz: float, initial_step: float = 0.54
+) -> float:
+    """Step size at t = 1 as printed: `alpha0 R / (L sqrt(P log 2P))`."""
+    return initial_step * radius / (lipschitz * math.sqrt(dimension * math.log(2 * dimension)))
+
+
+def _spread(dimension: int, inner_steps: int, radius: float, initial_step: float) -> float:
+    """First term of `D`: `c R^2 alpha0^2 / log(2P) (s1 (1 + log P) + s2)`, `c = 1/2`."""
+    t = np.arange(1, inner_steps + 1)
+    s1, s2 = float(np.sum(1 / t)), float(np.sum(t**-1.5))
+    scale = 0.5 * radius**2 * initial_step**2 / math.log(2 * dimension)
+    return scale * (s1 * (1 + math.log(dimension)) + s2)

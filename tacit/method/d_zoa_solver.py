@@ -1,0 +1,166 @@
+"""D-ZOA as published: ADMM whose subproblems are solved by two-point zeroth-order descent."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from tacit.errors import ProblemError
+from tacit.method import consensus_admm as admm
+from tacit.method.consensus_admm import Consensus
+from tacit.method.d_zoa_claim import PaperClaim
+from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.schedule import positive
+from tacit.privacy.budget import Privacy
+from tacit.privacy.mechanism import Intrinsic, NoNoise, Release
+from tacit.privacy.sensitivity import Exact, own
+from tacit.types import AbstractObjective, Context, Inbox, Oracle, Params, Role
+
+_FLOOR = float(np.sqrt(np.finfo(np.float64).eps))
+"""Below this step a forward difference of float64 values is mostly rounding."""
+
+
+class DZOASolver(AbstractMethod):
+    """Distributed zeroth-order ADMM: a solver, and the paper's privacy claim if one is attached.
+
+    Round m minimises `F_k` (see `consensus_admm`) by `T` steps `t = 1 .. T`:
+
+        g <- (1/J) sum_j (1/u2_t) [F(b + u1_t n1 + u2_t n2) - F(b + u1_t n1)] n2,  n1, n2 ~ N(0, I_P)
+        b <- b - (step / sqrt(t)) g
+
+    with `u1_t = u1/t` and `u2_t = u1/(P t)^2`; then agents share `b_k` and update their duals.
+
+    Source: Gratton et al. (2021), algorithm 1, eqs (10)-(12); deviations: dual steps use the fresh
+    iterates, `u2_t` is at most `u1_t / 2` (the paper's own condition fails at P = 1, t = 1) and never
+    below the square root of the machine precision.
+
+    What leaves: `b_k`. Without `claim` nothing is promised. With it the method carries the paper's
+    claim, whose status is `model`: it takes an upper bound on the variance of `b_k` for the variance
+    itself. For a proof use `DZOA`.
+
+    Args:
+        penalty: `rho`, positive.
+        inner_steps: `T`, at least 1.
+        directions: `J`, at least 1; one number or one an agent. For a solver, `2 (P + 1)` or more.
+        step: step size at t = 1, positive; one number or one an agent. `suggest_step` computes it.
+        smoothing: `u1`, positive.
+        warm_start: begin at the last `b_k` instead of the public start.
+        claim: the paper's claim, from `d_zoa_claim.paper`.
+    """
+
+    oracle: ClassVar[Oracle] = Oracle.VALUE
+    step: Any
+    penalty: Any = 0.2
+    inner_steps: int = eqx.field(static=True, default=100)
+    directions: Any = 30
+    draws: int = eqx.field(static=True, default=0)
+    smoothing: Any = 1.0
+    warm_start: bool = eqx.field(static=True, default=True)
+    claim: PaperClaim | None = eqx.field(static=True, default=None)
+    privacy: Privacy | None = eqx.field(kw_only=True, default=None)
+
+    def __init__(
+        self,
+        step: Any,
+        penalty: Any = 0.2,
+        inner_steps: int = 100,
+        directions: Any = 30,
+        smoothing: Any = 1.0,
+        warm_start: bool = True,
+        claim: PaperClaim | None = None,
+    ) -> None:
+        positive("penalty", penalty)
+        positive("smoothing", smoothing)
+        positive("inner_steps", inner_steps)
+        for value in np.atleast_1d(step):
+            positive("step", float(value))
+        for value in np.atleast_1d(directions):
+            positive("directions", int(value))
+        self.step, self.penalty, self.smoothing = step, penalty, smoothing
+        self.inner_steps, self.warm_start, self.claim = inner_steps, warm_start, claim
+        self.directions, self.draws = directions, int(np.max(directions))
+        self.privacy = None
+
+    def init(self, role: Role, x0: Params, degree: Any) -> Consensus:
+        return admm.start(x0, degree)
+
+    def phases(self) -> tuple[Phase, ...]:
+        mechanism = NoNoise() if self.claim is None else Intrinsic(self.claim.event)
+        return (
+            Phase(
+                name="minimise",
+                sender=Role.PEER,
+                query=Exact(
+                    self.minimise, oracle=Oracle.VALUE, points=2 * self.draws * self.inner_steps
+                ),
+                release=Release("local minimiser", mechanism),
+                message=_share,
+                receiver=Role.PEER,
+                update=self.dual_step,
+            ),
+        )
+
+    def minimise(
+        self, state: Consensus, objective: AbstractObjective, context: Context
+    ) -> Float[Array, " p"]:
+        linear = admm.linear_part(state, self.penalty, context)
+        start = jnp.asarray(state.x)
+        shape = (2, self.draws, start.shape[0])
+        count = own(self.directions, context.agent)
+        # an agent with fewer directions than the largest gives the others weight 0
+        share = jnp.where(jnp.arange(self.draws) < count, 1.0 / count, 0.0)
+
+        def augmented(b: Params) -> Float[Array, ""]:
+            return objective.value(b) + admm.known_part(b, linear, self.penalty, context)
+
+        def descend(i: Any, b: Any) -> Any:
+            t = i + 1.0
+            # directions in single precision cost half as much and change no law that matters
+            n1, n2 = jax.random.normal(jax.random.fold_in(context.key, i), shape, jnp.float32)
+            u1 = self.smoothing / t
+            u2 = jnp.maximum(jnp.minimum(self.smoothing / (shape[2] * t) ** 2, u1 / 2), _FLOOR)
+            base = b + u1 * n1
+            values = jax.vmap(augmented)(jnp.concatenate([base, base + u2 * n2]))
+            slopes = (values[self.draws :] - values[: self.draws]) / u2
+            g = (share * slopes) @ n2.astype(b.dtype)
+            step = own(self.step, context.agent) / jnp.sqrt(t)
+            return context.public.project(b - step * g)
+
+        if not self.warm_start:
+            start = jnp.zeros_like(start)
+        return jax.lax.fori_loop(0, self.inner_steps, descend, start)
+
+    def dual_step(self, state: Consensus, inbox: Inbox, context: Context) -> Consensus:
+        return admm.dual_step(self.penalty, state, inbox, context)
+
+    def solution(self, state: Consensus) -> Float[Array, " p"]:
+        return state.x
+
+    def check(self, problem: Any, network: Any) -> None:
+        admm.check_network("DZOASolver", network)
+        for name, value in (("step", self.step), ("directions", self.directions)):
+            if np.ndim(value) and np.shape(value) != (problem.agents,):
+                raise ProblemError(
+                    f"{name} has shape {np.shape(value)}; give one number, or one for each of the "
+                    f"{problem.agents} agents"
+                )
+
+
+def suggest_step(network: Any, penalty: float, curvature: Any) -> Float[np.ndarray, " agents"]:
+    """A first step that is stable: `0.5 / (2 rho |V_k| + curvature_k)`.
+
+    Args:
+        network: gives the degrees.
+        penalty: `rho`.
+        curvature: largest eigenvalue of each local Hessian, one number or shape `(agents,)`.
+    """
+    return 0.5 / (2.0 * penalty * network.degrees + np.asarray(curvature, dtype=float))
+
+
+def _share(state: Consensus, released: Params, context: Context) -> tuple[Consensus, Params]:
+    return Consensus(released, state.dual, state.neighbours, state.average), released

@@ -1,0 +1,82 @@
+"""Decentralised gradient descent: peers mix with their neighbours and follow their own gradients."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+from jaxtyping import Array, Float
+
+from tacit.method.oracle import gradient_query
+from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.schedule import decayed, positive
+from tacit.privacy.budget import Privacy
+from tacit.types import Context, Inbox, Oracle, Params, Role
+
+
+class Iterate(eqx.Module):
+    """An agent's iterate; `gradient` is held between its own message and the update only."""
+
+    x: Params
+    gradient: Params | None = None
+
+
+class DGD(AbstractMethod):
+    """Decentralised (sub)gradient descent. Not private: each message determines a gradient.
+
+    Source: Nedic, Ozdaglar (2009), Distributed Subgradient Methods for Multi-Agent Optimization, eq (3);
+    deviations: the public regulariser and constraint enter through a proximal step where their
+    proximal map is exact and through a projected subgradient step otherwise.
+
+    With a constant step on a strongly convex problem the agents settle at a distance from the
+    optimum that is proportional to the step (Yuan, Ling, Yin 2016, theorem 4); with `decay` in
+    (0.5, 1] the distance vanishes.
+
+    Args:
+        step: first step size, positive; below 2 / (curvature of the mean objective) when constant.
+        decay: step size of round t is `step / (t + 1)^decay`, at least 0.
+
+    Example:
+        >>> from tacit.method import DGD
+        >>> [phase.name for phase in DGD(step=0.1).phases()]
+        ['iterate']
+    """
+
+    oracle: ClassVar[Oracle] = Oracle.GRADIENT
+    step: Any
+    decay: Any = 0.0
+    privacy: Privacy | None = eqx.field(kw_only=True, default=None)
+
+    def __check_init__(self) -> None:
+        positive("step", self.step)
+
+    def init(self, role: Role, x0: Params, degree: Any) -> Iterate:
+        return Iterate(x0)
+
+    def phases(self) -> tuple[Phase, ...]:
+        query, release = gradient_query(None)
+        return (
+            Phase(
+                name="iterate",
+                sender=Role.PEER,
+                query=query,
+                release=release,
+                message=hold,
+                receiver=Role.PEER,
+                update=self.mix,
+            ),
+        )
+
+    def mix(self, state: Iterate, inbox: Inbox, context: Context) -> Iterate:
+        # x_i <- prox[ sum_j W_ij x_j - s_t g_i ]
+        mean = inbox.self_weight * state.x + inbox.mixed
+        step = decayed(self.step, self.decay, context.round)
+        return Iterate(context.public.descend(mean, state.gradient, step))
+
+    def solution(self, state: Iterate) -> Float[Array, " p"]:
+        return state.x
+
+
+def hold(state: Iterate, released: Params, context: Context) -> tuple[Iterate, Params]:
+    """Send the iterate; keep the released gradient for the update of this round."""
+    return Iterate(state.x, released), state.x

@@ -1,0 +1,99 @@
+"""Gradient descent with a coordinator: the server sends the iterate, clients send gradients."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+from jaxtyping import Array, Float
+
+from tacit.method.oracle import gradient_query
+from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.schedule import decayed, positive
+from tacit.privacy.budget import Privacy
+from tacit.types import Context, Inbox, Oracle, Params, Role
+
+
+class PublicIterate(eqx.Module):
+    """The common iterate, known to the server and to every client."""
+
+    x: Params
+
+
+class GradientDescent(AbstractMethod):
+    """Proximal gradient descent on a star; private when a budget is given.
+
+    Two phases a round: the server sends the public iterate; every client that takes part answers with
+    its (clipped, noised) gradient there, and the server takes `x <- prox[x - s_t mean_k g_k]`.
+
+    Source: the classical method, e.g. Beck, Teboulle (2009), ISTA, eq (1.3); with privacy, noised
+    clipped gradients as in Bassily, Smith, Thakurta (2014), algorithm 1, one noise a client.
+
+    What leaves: each client's gradient, to the server, which need not be trusted when `privacy` is
+    given (Gaussian mechanism with exact composition; status proved). Without it, not private.
+
+    Args:
+        step: first step size, positive, relative to the mean objective `(1/K) sum_k f_k`.
+        decay: step size of round t is `step / (t + 1)^decay`, at least 0.
+        privacy: budget, clip and relation, or `None`.
+
+    Example:
+        >>> from tacit.method import GradientDescent
+        >>> [(phase.name, phase.sender.value) for phase in GradientDescent(step=0.1).phases()]
+        [('iterate', 'server'), ('gradient', 'client')]
+    """
+
+    oracle: ClassVar[Oracle] = Oracle.GRADIENT
+    step: Any
+    decay: Any = 0.0
+    privacy: Privacy | None = eqx.field(kw_only=True, default=None)
+
+    def __check_init__(self) -> None:
+        positive("step", self.step)
+
+    def init(self, role: Role, x0: Params, degree: Any) -> PublicIterate:
+        return PublicIterate(x0)
+
+    def phases(self) -> tuple[Phase, ...]:
+        query, release = gradient_query(self.privacy)
+        return (
+            Phase(
+                name="iterate",
+                sender=Role.SERVER,
+                message=_send_iterate,
+                receiver=Role.CLIENT,
+                update=_adopt,
+            ),
+            Phase(
+                name="gradient",
+                sender=Role.CLIENT,
+                query=query,
+                release=release,
+                message=_send_gradient,
+                receiver=Role.SERVER,
+                update=self.descend,
+            ),
+        )
+
+    def descend(self, state: PublicIterate, inbox: Inbox, context: Context) -> PublicIterate:
+        step = decayed(self.step, self.decay, context.round)
+        return PublicIterate(context.public.descend(state.x, inbox.mixed, step))
+
+    def solution(self, state: PublicIterate) -> Float[Array, " p"]:
+        return state.x
+
+
+def _send_gradient(
+    state: PublicIterate, released: Params, context: Context
+) -> tuple[PublicIterate, Params]:
+    return state, released
+
+
+def _send_iterate(
+    state: PublicIterate, released: None, context: Context
+) -> tuple[PublicIterate, Params]:
+    return state, state.x
+
+
+def _adopt(state: PublicIterate, inbox: Inbox, context: Context) -> PublicIterate:
+    return PublicIterate(inbox.total)

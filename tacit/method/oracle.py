@@ -1,0 +1,27 @@
+"""The gradient question that first-order methods ask, with or without privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
+
+from tacit.privacy.budget import Privacy
+from tacit.privacy.mechanism import NoNoise, Release
+from tacit.privacy.sensitivity import AbstractQuery, ClippedGradient, Exact
+from tacit.types import Context, Params
+
+iterate: Callable[[Any], Params] = attrgetter("x")
+"""The point at which most methods question the objective: their state's `x`."""
+
+
+def gradient_query(privacy: Privacy | None) -> tuple[AbstractQuery, Release]:
+    """The gradient at `state.x`: clipped and noised as `privacy` asks, or as it is."""
+    if privacy is None:
+        return Exact(_gradient), Release("gradient", NoNoise())
+    query = ClippedGradient(iterate, privacy.clip, order=privacy.order, rate=privacy.sampling)
+    return query, Release("noised clipped gradient", privacy.mechanism, privacy.relation)
+
+
+def _gradient(state: Any, objective: Any, context: Context) -> Params:
+    return objective.gradient(iterate(state))

@@ -1,0 +1,35 @@
+"""Step sizes and averages that several methods share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from tacit.errors import ConfigError
+from tacit.types import Context, Params
+
+
+def decayed(step: Any, decay: Any, round: Any) -> Any:
+    """`step / (round + 1)^decay`: the usual step size, constant where `decay` is 0."""
+    return step / (jnp.asarray(round, dtype=float) + 1.0) ** decay
+
+
+def tail_average(average: Params, x: Params, context: Context) -> Float[Array, " p"]:
+    """Running mean of `x` over the second half of the rounds, and `x` itself before.
+
+    Averaging divides the variance that independent noise leaves in a late iterate.
+    """
+    count = jnp.maximum(context.round - context.rounds // 2 + 1, 1)
+    return jnp.asarray(average) + (jnp.asarray(x) - average) / count
+
+
+def positive(name: str, value: Any) -> None:
+    """Refuse a hyper-parameter that is not a positive finite number.
+
+    Raises:
+        ConfigError: naming the parameter and its value.
+    """
+    if isinstance(value, int | float) and not 0 < value < float("inf"):
+        raise ConfigError(f"{name}={value!r} must be a positive finite number")

@@ -1,0 +1,93 @@
+"""What is measured along a run, and the history that it makes.
+
+All of it is computed for the experimenter: the objective's value, and distances to the centralised
+solution, look at every agent's private objective. They are marked *simulation only* wherever they
+are shown; a deployment has none of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from tacit.types import Role
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SIMULATION_ONLY = ("objective", "gap", "distance")
+"""Measurements that see private objectives."""
+
+
+def solutions(plan: Any, states: Any) -> Float[Array, "agents p"]:
+    """Every agent's current answer; with a coordinator, the one that it holds for all."""
+    if Role.SERVER in states:
+        answer = plan.method.solution(states[Role.SERVER])
+        return jnp.broadcast_to(answer, (plan.agents, *answer.shape))
+    return jax.vmap(plan.method.solution)(states[plan.sender_role])
+
+
+def measure(plan: Any, states: Any) -> dict[str, Array]:
+    """Measurements of one trial at one time.
+
+    * `finite`: whether every number of every agent is finite;
+    * `consensus`: root mean square distance of the agents from their mean;
+    * `distance`: `sum_k ||x_k - x*||^2 / ||x*||^2`, if a reference is known (answering 0 scores `K`);
+    * `objective`: `sum_k f_k + R` at the mean of the answers, if watched.
+    """
+    answers = solutions(plan, states)
+    mean = jnp.mean(answers, axis=0)
+    leaves = [leaf for leaf in jax.tree.leaves(states) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+    finite = jnp.asarray(True)
+    for leaf in leaves:
+        finite = finite & jnp.all(jnp.isfinite(leaf))
+    measured = {
+        "finite": finite,
+        "consensus": jnp.sqrt(jnp.mean(jnp.sum((answers - mean) ** 2, axis=1))),
+    }
+    if plan.reference is not None:
+        scale = jnp.sum(plan.reference**2)
+        measured["distance"] = jnp.sum((answers - plan.reference) ** 2) / scale
+    if plan.watch:
+        values = jax.vmap(lambda objective: objective.value(mean))(plan.objectives)
+        measured["objective"] = jnp.sum(values) + plan.agents * plan.public.value(mean)
+    return measured
+
+
+@dataclass(frozen=True)
+class History:
+    """Measurements at the recorded rounds; the first row stands before round 0.
+
+    Attributes:
+        rounds: rounds completed, shape `(rows,)`.
+        measured: `consensus`, and where known `objective`, `distance`, `gap`, each `(rows, trials)`.
+        evaluations: oracle calls of all agents so far, shape `(rows,)`.
+        bytes: bytes of all messages so far, shape `(rows,)`.
+        epsilon: spent so far by each owner, shape `(rows, agents)`; infinite without privacy.
+    """
+
+    rounds: Int[np.ndarray, " rows"]
+    measured: dict[str, Float[np.ndarray, "rows trials"]]
+    evaluations: Int[np.ndarray, " rows"]
+    bytes: Int[np.ndarray, " rows"]
+    epsilon: Float[np.ndarray, "rows agents"]
+
+    def frame(self) -> pd.DataFrame:
+        """One row a (recorded round, trial), as a pandas frame; `epsilon` is the largest owner's."""
+        import pandas as pd
+
+        trials = next(iter(self.measured.values())).shape[1]
+        columns: dict[str, Any] = {
+            "round": np.repeat(self.rounds, trials),
+            "trial": np.tile(np.arange(trials), len(self.rounds)),
+        }
+        columns |= {name: value.reshape(-1) for name, value in self.measured.items()}
+        columns["evaluations"] = np.repeat(self.evaluations, trials)
+        columns["bytes"] = np.repeat(self.bytes, trials)
+        columns["epsilon"] = np.repeat(self.epsilon.max(axis=1), trials)
+        return pd.DataFrame(columns)

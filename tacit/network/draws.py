@@ -1,0 +1,64 @@
+"""Public coins: every agent that knows the public key draws the same."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray, UInt32
+
+from tacit.errors import NetworkError
+from tacit.network.base import AbstractNetwork
+
+_BITS = 24
+"""Random bits of a coin: few enough for float32, so that a draw is the same in every precision."""
+
+
+def coins(
+    public_key: PRNGKeyArray,
+    round: Int[ArrayLike, ""],
+    ids: Int[ArrayLike, " ids"],
+    probability: Float[ArrayLike, ""],
+) -> Bool[Array, " ids"]:
+    """One independent coin for every id and round, true with `probability` (to within 2^-24).
+
+    Each coin folds in its own id, so that one of them can be drawn without the others.
+    """
+    key = jax.random.fold_in(public_key, round)
+
+    def draw(id: Int[Array, ""]) -> UInt32[Array, ""]:
+        return jax.random.bits(jax.random.fold_in(key, id), dtype=jnp.uint32)
+
+    bits = jax.vmap(draw)(jnp.asarray(ids))
+    return (bits >> (32 - _BITS)) < jnp.asarray(probability) * 2.0**_BITS
+
+
+def as_probability(value: object, what: str) -> Float[np.ndarray, ""]:
+    """Check a probability in (0, 1].
+
+    Raises:
+        NetworkError: anything else.
+    """
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim or not 0.0 < array <= 1.0:
+        raise NetworkError(f"{what}={value} must be a number above 0 and at most 1")
+    return array
+
+
+def count_participations(
+    network: AbstractNetwork, rounds: int, public_key: PRNGKeyArray
+) -> Int[np.ndarray, " agents"]:
+    """Go through the rounds of a network and count in how many each agent takes part."""
+    with jax.enable_x64(True):
+        return np.asarray(_count(network, jnp.asarray(rounds), public_key))
+
+
+@eqx.filter_jit
+def _count(
+    network: AbstractNetwork, rounds: Int[Array, ""], public_key: PRNGKeyArray
+) -> Int[Array, " agents"]:
+    def add(round: Int[Array, ""], counts: Int[Array, " agents"]) -> Int[Array, " agents"]:
+        return counts + jnp.asarray(network.mixing(round, public_key).participates)
+
+    return jax.lax.fori_loop(0, rounds, add, jnp.zeros(network.agents, dtype=int))

@@ -1,0 +1,130 @@
+"""A network that stays the same in every round."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import ArrayLike, Bool, Float, Int, PRNGKeyArray
+
+from tacit.errors import NetworkError
+from tacit.network.base import Mixing
+from tacit.network.links import Links, links_from_edges, links_from_networkx, require_connected
+from tacit.network.peers import AbstractPeerNetwork
+from tacit.network.weights import link_weights
+
+if TYPE_CHECKING:
+    import networkx
+
+
+class Graph(AbstractPeerNetwork):
+    """A connected graph with doubly stochastic weights, the same in every round.
+
+    Build it with `from_networkx`, `from_edges` or a function of `tacit.network.topologies`; its
+    fields are arrays, so that it passes through `jax.jit`, and `mixing` computes nothing.
+
+    Attributes:
+        weight: the receiver's weight of the sender, shape `(links,)`.
+        self_weight: weight of one's own value, shape `(agents,)`.
+
+    Example:
+        >>> graph = Graph.from_edges(3, [(0, 1), (1, 2)])
+        >>> [round(float(weight), 3) for weight in graph.self_weight]
+        [0.667, 0.333, 0.667]
+    """
+
+    weight: Float[ArrayLike, " links"]
+    self_weight: Float[ArrayLike, " agents"]
+    active: Bool[ArrayLike, " links"]
+    participates: Bool[ArrayLike, " agents"]
+
+    def __init__(self, links: Links, weights: object = None, kind: str = "graph") -> None:
+        require_connected(links, "the graph")
+        strongly = "strongly " if links.directed else ""
+        super().__init__(links, kind, f"{strongly}connected in every round", varying=False)
+        self.weight, self.self_weight = link_weights(links, weights)
+        self.active = np.ones(len(links.receivers), dtype=bool)
+        self.participates = np.ones(links.agents, dtype=bool)
+
+    @classmethod
+    def from_networkx(
+        cls, graph: networkx.Graph[Any], weights: object = None, kind: str = "graph"
+    ) -> Graph:
+        """Take over a NetworkX graph; an arrow `u -> v` of a directed one lets `u` send to `v`.
+
+        Agents are numbered in the sorted order of the nodes, or in their own order where nodes
+        cannot be compared. Parallel edges are merged, edge attributes are not read.
+
+        Args:
+            graph: connected; strongly connected if directed. No self-loops.
+            weights: "metropolis", "max_degree" or "balanced" (for directed graphs); or a doubly
+                stochastic matrix whose row `i` has the weights that agent `i` gives; `None` for
+                "metropolis", or "balanced" if directed.
+            kind: what the graph is called, for drawing.
+
+        Raises:
+            NetworkError: fewer than two agents, a self-loop, several components, wrong weights.
+        """
+        return cls(links_from_networkx(graph), weights, kind)
+
+    @classmethod
+    def from_edges(
+        cls,
+        agents: int | Sequence[Hashable],
+        edges: Iterable[tuple[Hashable, Hashable]] | Int[np.ndarray, "edges 2"],
+        directed: bool = False,
+        weights: object = None,
+        kind: str = "graph",
+    ) -> Graph:
+        """Build a graph from pairs `(sender, receiver)`, or unordered pairs if not `directed`.
+
+        Args:
+            agents: how many (pairs then hold ids from 0), or all their names, in the order in which
+                they are to be numbered.
+            edges: pairs of ids or names; duplicates are merged, an edge to itself is an error.
+            directed: whether a pair is one link only.
+            weights: see `from_networkx`.
+            kind: what the graph is called, for drawing.
+
+        Raises:
+            NetworkError: as in `from_networkx`; besides, a duplicate or unknown name.
+        """
+        names = range(agents) if isinstance(agents, int) else tuple(agents)
+        links = links_from_edges(names, _edge_ids(names, edges), directed)
+        return cls(links, weights, kind)
+
+    def mixing(self, round: Int[ArrayLike, ""], public_key: PRNGKeyArray) -> Mixing:
+        """The stored weights."""
+        return Mixing(self.active, self.weight, self.self_weight, self.participates)
+
+    def participations(self, rounds: int, public_key: PRNGKeyArray) -> Int[np.ndarray, " agents"]:
+        """All rounds, for every agent."""
+        return np.full(self.agents, rounds)
+
+
+def _edge_ids(
+    names: Sequence[Hashable],
+    edges: Iterable[tuple[Hashable, Hashable]] | Int[np.ndarray, "edges 2"],
+) -> Int[np.ndarray, "edges 2"]:
+    if isinstance(names, range):
+        pairs = edges if isinstance(edges, np.ndarray) else list(edges)
+        ids = np.asarray(pairs).reshape(-1, 2) if len(pairs) else np.empty((0, 2), dtype=int)
+        if not np.issubdtype(ids.dtype, np.integer):
+            raise NetworkError(
+                f"edges hold values of type {ids.dtype}; agents given by their number need whole "
+                "numbers, or pass the agents' names"
+            )
+        return ids
+    numbered = {name: number for number, name in enumerate(names)}
+    if len(numbered) < len(names):
+        twice = next(name for number, name in enumerate(names) if numbered[name] != number)
+        raise NetworkError(f"agent {twice!r} is listed twice; names must differ")
+    try:
+        pairs = [(numbered[sender], numbered[receiver]) for sender, receiver in edges]
+    except KeyError as unknown:
+        raise NetworkError(
+            f"an edge names the agent {unknown.args[0]!r}, which is not in the list of agents; "
+            "correct the edge or add the agent"
+        ) from None
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)

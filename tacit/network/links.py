@@ -1,0 +1,173 @@
+"""Edges as sorted arrays, and the checks that every graph passes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Int
+
+from tacit.errors import NetworkError
+
+if TYPE_CHECKING:
+    import networkx
+
+_SHOWN_COMPONENTS = 5
+_SHOWN_AGENTS = 8
+
+
+@dataclass(frozen=True)
+class Links:
+    """The directed links of a graph, sorted by (receiver, sender), without duplicates.
+
+    Attributes:
+        names: the user's label of every agent, in the order of the ids.
+        receivers: receiver of every link, shape `(links,)`.
+        senders: sender of every link, shape `(links,)`.
+        directed: whether some link has no counterpart.
+    """
+
+    names: Sequence[Hashable]
+    receivers: Int[np.ndarray, " links"]
+    senders: Int[np.ndarray, " links"]
+    directed: bool
+
+    @property
+    def agents(self) -> int:
+        """How many agents."""
+        return len(self.names)
+
+    def degrees(self) -> Int[np.ndarray, " agents"]:
+        """Number of senders of every agent."""
+        return np.bincount(self.receivers, minlength=self.agents)
+
+
+def links_from_edges(
+    names: Sequence[Hashable], edges: Int[np.ndarray, "edges 2"], directed: bool
+) -> Links:
+    """Sort edges `(sender, receiver)` between agent ids; duplicates are merged.
+
+    Raises:
+        NetworkError: fewer than two agents, an id out of range, or an edge from an agent to itself.
+    """
+    agents = len(names)
+    if agents < 2:
+        raise NetworkError(
+            f"a network of peers needs at least 2 agents, and this one has {agents}; add agents"
+        )
+    edges = edges.astype(np.int64)
+    outside = np.flatnonzero(((edges < 0) | (edges >= agents)).any(axis=1))
+    if outside.size:
+        sender, receiver = edges[outside[0]].tolist()
+        raise NetworkError(
+            f"edge {outside[0]} joins agents {sender} and {receiver}, but agents are numbered "
+            f"0 to {agents - 1}; correct the edge or the number of agents"
+        )
+    loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
+    if loops.size:
+        raise NetworkError(
+            f"agent {names[edges[loops[0], 0]]!r} has an edge to itself; remove it: every agent "
+            "keeps a share of its own value without one"
+        )
+    forward = np.unique(edges[:, 1] * agents + edges[:, 0])
+    backward = np.unique(edges[:, 0] * agents + edges[:, 1])
+    if directed:
+        keys, directed = forward, not np.array_equal(forward, backward)
+    else:
+        keys = np.union1d(forward, backward)
+    receivers, senders = np.divmod(keys, agents)
+    return Links(names, receivers.astype(np.int32), senders.astype(np.int32), directed)
+
+
+def links_from_networkx(graph: networkx.Graph[Any]) -> Links:
+    """Number the nodes of a NetworkX graph (sorted if they can be) and sort its edges.
+
+    Parallel edges are merged; edge attributes are not read.
+
+    Raises:
+        NetworkError: see `links_from_edges`.
+    """
+    names = sorted_names(graph.nodes)
+    ends = chain.from_iterable((edge[0], edge[1]) for edge in graph.edges())
+    if not isinstance(names, range):
+        ids = {name: number for number, name in enumerate(names)}
+        ends = (ids[name] for name in ends)
+    edges = np.fromiter(ends, dtype=np.int64)
+    return links_from_edges(names, edges.reshape(-1, 2), graph.is_directed())
+
+
+def sorted_names(nodes: Iterable[Hashable]) -> Sequence[Hashable]:
+    """Labels sorted where they can be, else as given; a `range` where they are 0 .. n-1.
+
+    A range keeps the hash of a large network cheap, which every traced call needs.
+    """
+    names: list[Any] = list(nodes)
+    try:
+        names.sort()
+    except TypeError:
+        names = list(nodes)
+    return range(len(names)) if names == list(range(len(names))) else tuple(names)
+
+
+def union(links: Sequence[Links]) -> Links:
+    """All links that stand in at least one of several graphs over the same agents."""
+    edges = np.concatenate([np.stack([one.senders, one.receivers], axis=1) for one in links])
+    return links_from_edges(links[0].names, edges, directed=True)
+
+
+def positions(links: Links, whole: Links) -> Int[np.ndarray, " links"]:
+    """Where each link of a graph stands among those of a union graph."""
+    agents = whole.agents
+    keys = whole.receivers.astype(np.int64) * agents + whole.senders
+    return np.searchsorted(keys, links.receivers.astype(np.int64) * agents + links.senders)
+
+
+def component_labels(links: Links) -> tuple[int, Int[np.ndarray, " agents"]]:
+    """Number of (strongly) connected components, and which one every agent is in."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    ones = np.ones(len(links.receivers))
+    adjacency = csr_array(
+        (ones, (links.receivers, links.senders)), shape=(links.agents, links.agents)
+    )
+    count, labels = connected_components(adjacency, directed=True, connection="strong")
+    return int(count), np.asarray(labels)
+
+
+def require_connected(links: Links, what: str) -> None:
+    """Refuse links that do not join all agents, naming the components.
+
+    Args:
+        links: the graph.
+        what: begins the message, such as "the graph" or "round 3".
+
+    Raises:
+        NetworkError: more than one (strongly) connected component.
+    """
+    count, labels = component_labels(links)
+    if count == 1:
+        return
+    strongly = "strongly " if links.directed else ""
+    order = np.argsort(labels, kind="stable")
+    groups = np.split(order, np.cumsum(np.bincount(labels))[:-1])
+    groups.sort(key=lambda group: int(group[0]))
+    shown = ", ".join(_listed(links.names, group) for group in groups[:_SHOWN_COMPONENTS])
+    more = f" and {count - _SHOWN_COMPONENTS} more" if count > _SHOWN_COMPONENTS else ""
+    remedy = (
+        "add links so that every agent reaches every other along the arrows"
+        if links.directed
+        else "add edges between them, or leave agents out"
+    )
+    raise NetworkError(
+        f"{what} is not {strongly}connected: {count} components, {shown}{more}; {remedy}"
+    )
+
+
+def _listed(names: Sequence[Hashable], group: Int[np.ndarray, " members"]) -> str:
+    shown = ", ".join(str(names[i]) for i in group[:_SHOWN_AGENTS])
+    rest = len(group) - _SHOWN_AGENTS
+    return "{" + shown + (f", ... {rest} more" if rest > 0 else "") + "}"

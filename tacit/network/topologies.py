@@ -1,0 +1,309 @@
+"""Graphs by name: what a study file may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Int
+
+from tacit.errors import NetworkError
+from tacit.network.graph import Graph
+from tacit.network.links import component_labels, links_from_networkx
+
+if TYPE_CHECKING:
+    import networkx
+
+ATTEMPTS = 100
+"""How many draws of a random graph are tried until one is connected."""
+
+
+def ring(agents: int, weights: object = None) -> Graph:
+    """Agent `i` talks to `i - 1` and `i + 1`, around a circle.
+
+    Args:
+        agents: at least 3.
+        weights: see `Graph.from_networkx`.
+
+    Raises:
+        NetworkError: too few agents.
+
+    Example:
+        >>> ring(5).neighbours()[0].tolist()
+        [1, 4]
+    """
+    _at_least(3, agents=agents)
+    own = np.arange(agents)
+    return _from_pairs(agents, own, (own + 1) % agents, weights, "ring")
+
+
+def path(agents: int, weights: object = None) -> Graph:
+    """Agents in a line.
+
+    Args:
+        agents: at least 2.
+        weights: see `Graph.from_networkx`.
+
+    Raises:
+        NetworkError: too few agents.
+    """
+    _at_least(2, agents=agents)
+    own = np.arange(agents - 1)
+    return _from_pairs(agents, own, own + 1, weights, "path")
+
+
+def star(agents: int, weights: object = None) -> Graph:
+    """Peers around agent 0; for a server that owns no data, see `Coordinator`.
+
+    Args:
+        agents: at least 2, the hub included.
+        weights: see `Graph.from_networkx`.
+
+    Raises:
+        NetworkError: too few agents.
+    """
+    _at_least(2, agents=agents)
+    others = np.arange(1, agents)
+    return _from_pairs(agents, np.zeros_like(others), others, weights, "star")
+
+
+def complete(agents: int, weights: object = None) -> Graph:
+    """Everybody talks to everybody.
+
+    Args:
+        agents: at least 2.
+        weights: see `Graph.from_networkx`.
+
+    Raises:
+        NetworkError: too few agents.
+    """
+    _at_least(2, agents=agents)
+    return _from_pairs(agents, *np.triu_indices(agents, k=1), weights, "complete")
+
+
+def grid(rows: int, columns: int, weights: object = None) -> Graph:
+    """A rectangle in which agent `row * columns + column` talks to those beside, above and below.
+
+    Args:
+        rows: at least 1.
+        columns: at least 1; not both 1.
+        weights: see `Graph.from_networkx`.
+
+    Raises:
+        NetworkError: too few agents.
+    """
+    _at_least(1, rows=rows, columns=columns)
+    _at_least(2, agents=rows * columns)
+    ids = np.arange(rows * columns).reshape(rows, columns)
+    one_end = np.concatenate([ids[:, :-1].ravel(), ids[:-1].ravel()])
+    other_end = np.concatenate([ids[:, 1:].ravel(), ids[1:].ravel()])
+    return _from_pairs(rows * columns, one_end, other_end, weights, "grid")
+
+
+def tree(agents: int, branching: int = 2, weights: object = None) -> Graph:
+    """A full tree with agent 0 at its root, filled level by level.
+
+    Args:
+        agents: at least 2.
+        branching: children of an agent, at least 1.
+        weights: see `Graph.from_networkx`.
+
+    Raises:
+        NetworkError: too few agents or children.
+    """
+    _at_least(2, agents=agents)
+    _at_least(1, branching=branching)
+    children = np.arange(1, agents)
+    return _from_pairs(agents, (children - 1) // branching, children, weights, "tree")
+
+
+def erdos_renyi(agents: int, probability: float, seed: int, weights: object = None) -> Graph:
+    """Each pair of agents is joined with the same probability, independently.
+
+    Args:
+        agents: at least 2.
+        probability: above 0 and at most 1; below `log(agents) / agents` the graph falls apart.
+        seed: of the draw; up to 100 draws are tried until one is connected.
+        weights: see `Graph.from_networkx`.
+
+    Raises:
+        NetworkError: an argument out of range, or no connected draw.
+    """
+    import networkx as nx
+
+    _at_least(2, agents=agents)
+    if not 0.0 < probability <= 1.0:
+        raise NetworkError(f"probability={probability} must be above 0 and at most 1")
+    return _first_connected(
+        lambda draw: nx.fast_gnp_random_graph(agents, probability, seed=draw),
+        seed,
+        weights,
+        "erdos_renyi",
+        f"probability={probability} for {agents} agents; raise it, best above "
+        f"log(agents) / agents = {np.log(agents) / agents:.3g}",
+    )
+
+
+def random_regular(agents: int, degree: int, seed: int, weights: object = None) -> Graph:
+    """A random graph in which every agent has the same number of neighbours.
+
+    Args:
+        agents: at least 2.
+        degree: at least 1 and below `agents`; `agents * degree` must be even.
+        seed: of the draw; up to 100 draws are tried until one is connected.
+        weights: see `Graph.from_networkx`.
+
+    Raises:
+        NetworkError: an argument out of range, or no connected draw.
+    """
+    import networkx as nx
+
+    _at_least(2, agents=agents)
+    _at_least(1, degree=degree)
+    if degree >= agents or agents * degree % 2:
+        raise NetworkError(
+            f"degree={degree} is impossible for {agents} agents: it must be below the number of "
+            "agents, and one of the two must be even"
+        )
+    return _first_connected(
+        lambda draw: nx.random_regular_graph(degree, agents, seed=draw),
+        seed,
+        weights,
+        "random_regular",
+        f"degree={degree} for {agents} agents; take at least 3",
+    )
+
+
+def geometric(agents: int, radius: float, seed: int, weights: object = None) -> Graph:
+    """Agents at random places of the unit square talk to those within a radius.
+
+    Args:
+        agents: at least 2.
+        radius: positive; below `sqrt(log(agents) / (pi * agents))` the graph falls apart.
+        seed: of the draw; up to 100 draws are tried until one is connected.
+        weights: see `Graph.from_networkx`.
+
+    Raises:
+        NetworkError: an argument out of range, or no connected draw.
+    """
+    import networkx as nx
+
+    _at_least(2, agents=agents)
+    if not radius > 0.0:
+        raise NetworkError(f"radius={radius} must be positive")
+    return _first_connected(
+        lambda draw: nx.random_geometric_graph(agents, radius, seed=draw),
+        seed,
+        weights,
+        "geometric",
+        f"radius={radius} for {agents} agents; raise it, best above sqrt(log(agents) / "
+        f"(pi * agents)) = {np.sqrt(np.log(agents) / (np.pi * agents)):.3g}",
+    )
+
+
+def small_world(
+    agents: int, neighbours: int, rewiring: float, seed: int, weights: object = None
+) -> Graph:
+    """A ring with links to the nearest neighbours, some of them rewired at random.
+
+    Source: D. J. Watts, S. H. Strogatz, "Collective dynamics of 'small-world' networks", Nature 393
+    (1998).
+
+    Args:
+        agents: at least 3.
+        neighbours: of each agent before rewiring: even, at least 2 and below `agents`.
+        rewiring: probability that a link gets another end, from 0 to 1.
+        seed: of the draw; up to 100 draws are tried until one is connected.
+        weights: see `Graph.from_networkx`.
+
+    Raises:
+        NetworkError: an argument out of range, or no connected draw.
+    """
+    import networkx as nx
+
+    _at_least(3, agents=agents)
+    if neighbours < 2 or neighbours % 2 or neighbours >= agents:
+        raise NetworkError(
+            f"neighbours={neighbours} must be even, at least 2 and below the {agents} agents"
+        )
+    if not 0.0 <= rewiring <= 1.0:
+        raise NetworkError(f"rewiring={rewiring} must be from 0 to 1")
+    return _first_connected(
+        lambda draw: nx.watts_strogatz_graph(agents, neighbours, rewiring, seed=draw),
+        seed,
+        weights,
+        "small_world",
+        f"neighbours={neighbours} and rewiring={rewiring} for {agents} agents; raise neighbours or "
+        "lower rewiring",
+    )
+
+
+@dataclass(frozen=True)
+class Topology:
+    """One entry of the registry.
+
+    Attributes:
+        build: the function.
+        required: arguments that must be given, with their types.
+        optional: arguments with a default, with their types.
+    """
+
+    build: Callable[..., Graph]
+    required: Mapping[str, type]
+    optional: Mapping[str, type] = field(default_factory=dict[str, type])
+
+    @property
+    def random(self) -> bool:
+        """Whether the graph is drawn with a seed."""
+        return "seed" in self.required
+
+
+TOPOLOGIES: Mapping[str, Topology] = MappingProxyType(
+    {
+        "ring": Topology(ring, {"agents": int}),
+        "path": Topology(path, {"agents": int}),
+        "star": Topology(star, {"agents": int}),
+        "complete": Topology(complete, {"agents": int}),
+        "grid": Topology(grid, {"rows": int, "columns": int}),
+        "tree": Topology(tree, {"agents": int}, {"branching": int}),
+        "erdos_renyi": Topology(erdos_renyi, {"agents": int, "probability": float, "seed": int}),
+        "random_regular": Topology(random_regular, {"agents": int, "degree": int, "seed": int}),
+        "geometric": Topology(geometric, {"agents": int, "radius": float, "seed": int}),
+        "small_world": Topology(
+            small_world, {"agents": int, "neighbours": int, "rewiring": float, "seed": int}
+        ),
+    }
+)
+"""Names in study files, and what they build; every function also takes `weights`."""
+
+
+def _at_least(least: int, **arguments: int) -> None:
+    for name, value in arguments.items():
+        if value < least:
+            raise NetworkError(f"{name}={value} must be at least {least}")
+
+
+def _from_pairs(
+    agents: int,
+    one_end: Int[np.ndarray, " edges"],
+    other_end: Int[np.ndarray, " edges"],
+    weights: object,
+    kind: str,
+) -> Graph:
+    pairs = np.stack([one_end, other_end], axis=1)
+    return Graph.from_edges(agents, pairs, weights=weights, kind=kind)
+
+
+def _first_connected(
+    draw: Callable[[int], networkx.Graph[Any]], seed: int, weights: object, kind: str, cause: str
+) -> Graph:
+    if seed < 0:
+        raise NetworkError(f"seed={seed} must be at least 0")
+    for attempt in np.random.SeedSequence(seed).generate_state(ATTEMPTS).tolist():
+        links = links_from_networkx(draw(attempt))
+        if component_labels(links)[0] == 1:
+            return Graph(links, weights, kind)
+    raise NetworkError(f"none of {ATTEMPTS} draws of the {kind} graph is connected: {cause}")

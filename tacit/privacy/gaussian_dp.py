@@ -1,0 +1,102 @@
+"""Exact composition of Gaussian releases, in closed form.
+
+Releasing `k` values with noise multipliers `z_1 .. z_k`, each chosen with knowledge of the earlier
+ones, is exactly as private as one Gaussian release of mean `mu = sqrt(sum 1/z_i^2)` and unit variance
+(Dong, Roth, Su 2022, theorem 1 and corollary 2). Its privacy curve is (Balle, Wang 2018, theorem 8)
+
+    delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+
+from tacit.errors import PrivacyError
+
+_HALVINGS = 80
+"""Of a bracket a few times wider than the root: more than double precision can tell apart."""
+
+
+def log_delta(mu: ArrayLike, epsilon: ArrayLike) -> Float[np.ndarray, "..."]:
+    """Natural logarithm of the smallest `delta` at which a `mu`-Gaussian-DP release is private.
+
+    Args:
+        mu: Gaussian-DP parameter, positive.
+        epsilon: at least 0; broadcasts against `mu`.
+
+    Example:
+        >>> round(float(np.exp(log_delta(1.0, 0.0))), 6)  # total variation, 2 Phi(1/2) - 1
+        0.382925
+    """
+    from scipy.special import erfcx, log_ndtr
+
+    mu, epsilon = np.asarray(mu, dtype=float), np.asarray(epsilon, dtype=float)
+    upper, lower = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        # Phi(-x) = exp(-x^2/2) erfcx(x/sqrt 2) / 2 and lower^2 = upper^2 + 2 epsilon: the exponentials
+        # cancel before they can underflow. Far to the right erfcx overflows and Phi(upper) is near 1.
+        tails = erfcx(-upper / math.sqrt(2)) - erfcx(-lower / math.sqrt(2))
+        left = -(upper**2) / 2 - math.log(2) + np.log(tails)
+        right = log_ndtr(upper) + np.log1p(-np.exp(epsilon + log_ndtr(lower) - log_ndtr(upper)))
+    return np.where(upper < 5.0, left, right)
+
+
+def epsilon_from_mu(mu: ArrayLike, delta: float) -> Float[np.ndarray, "..."]:
+    """Smallest `epsilon` at which a `mu`-Gaussian-DP release is `(epsilon, delta)`-DP.
+
+    Args:
+        mu: Gaussian-DP parameter, any shape, at least 0 (0 for no release).
+        delta: in (0, 1).
+
+    Example:
+        >>> round(float(epsilon_from_mu(1.0, 1e-5)), 8)
+        4.3771781
+    """
+    mu = np.asarray(mu, dtype=float)
+    safe = np.where(mu > 0, mu, 1.0)
+    low = np.zeros_like(safe)
+    # The privacy loss is N(mu^2/2, mu^2), whose tail is below exp(-t^2/2).
+    high = safe**2 / 2 + safe * math.sqrt(2 * math.log(1 / delta))
+    low, high = _bisect(lambda e: log_delta(safe, e) <= math.log(delta), low, high)
+    free = (mu == 0) | (log_delta(safe, 0.0) <= math.log(delta))
+    return np.where(free, 0.0, high)
+
+
+def mu_from_epsilon(epsilon: float, delta: float) -> float:
+    """Largest `mu` for which a `mu`-Gaussian-DP release is `(epsilon, delta)`-DP.
+
+    Args:
+        epsilon: at least 0.
+        delta: in (0, 1).
+
+    Raises:
+        PrivacyError: no positive `mu` can be told from 0 in double precision.
+
+    Example:
+        >>> round(float(np.sqrt(20_000) / mu_from_epsilon(1.0, 1e-6)), 6)
+        597.459818
+    """
+    high = 1.0
+    while log_delta(high, epsilon) <= math.log(delta):
+        high *= 2.0
+    # Bisected downwards: the test holds from the root on, so `low` is on the private side.
+    low, _ = _bisect(
+        lambda mu: log_delta(mu, epsilon) > math.log(delta), np.zeros(()), np.asarray(high)
+    )
+    if low <= 0.0:
+        raise PrivacyError(f"no Gaussian noise is large enough for epsilon={epsilon!r}, {delta=!r}")
+    return float(low)
+
+
+def _bisect(holds: Any, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bracket, elementwise, of the smallest value where the monotone `holds` is true (as at `high`)."""
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        true = holds(middle)
+        low, high = np.where(true, low, middle), np.where(true, middle, high)
+    return low, high

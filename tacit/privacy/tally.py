@@ -1,0 +1,131 @@
+"""Releases counted: equal events are one entry, trivial ones are resolved, parameters are checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tacit.errors import PrivacyError, UnsupportedEvent
+from tacit.privacy.event import (
+    Event,
+    GaussianRelease,
+    LaplaceRelease,
+    ModelClaim,
+    NonPrivate,
+    NoRelease,
+    PoissonSampled,
+    Repeated,
+)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How often each event occurs. The order of releases does not change what they cost together.
+
+    Attributes:
+        releases: Gaussian and Laplace releases, Poisson-sampled or not, with their counts.
+        exposed: whether something leaves without protection.
+    """
+
+    releases: frozenset[tuple[Event, int]] = frozenset()
+    exposed: bool = False
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> Tally:
+        """Count events, resolving `Repeated` (nested or not) and leaving out what costs nothing.
+
+        Raises:
+            PrivacyError: a parameter of an event out of range.
+            UnsupportedEvent: an event without a proved rule.
+        """
+        counts: dict[Event, int] = {}
+        _count(events, 1, counts)
+        exposed = counts.pop(NonPrivate(), 0) > 0
+        return cls(frozenset(counts.items()), exposed)
+
+    @classmethod
+    def sum(cls, tallies: Iterable[Tally]) -> Tally:
+        """All of them together."""
+        releases: dict[Event, int] = {}
+        exposed = False
+        for tally in tallies:
+            exposed = exposed or tally.exposed
+            for event, count in tally.releases:
+                releases[event] = releases.get(event, 0) + count
+        return cls(frozenset(releases.items()), exposed)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing that depends on private data leaves."""
+        return not (self.releases or self.exposed)
+
+    @cached_property
+    def mu(self) -> float | None:
+        """Gaussian-DP parameter, where everything is an unsampled Gaussian release; else `None`."""
+        squares: list[float] = []
+        for event, count in self.releases:
+            if not isinstance(event, GaussianRelease):
+                return None
+            squares.append(count / event.noise_multiplier**2)
+        return None if self.exposed else math.sqrt(math.fsum(squares))
+
+    @cached_property
+    def pure(self) -> float:
+        """Sum of the pure epsilons; infinite when a release has none or is exposed."""
+        return math.inf if self.exposed else math.fsum(count * _pure_epsilon(event) for event, count in self.releases)
+
+
+def _count(events: Iterable[Event], times: int, counts: dict[Event, int]) -> None:
+    for event in events:
+        if isinstance(event, Repeated):
+            if event.count < 0:
+                raise PrivacyError(f"{event!r}: count must be at least 0")
+            _count([event.event], times * event.count, counts)
+            continue
+        if isinstance(event, ModelClaim):  # what it amounts to under its assumption
+            _count([event.event], times, counts)
+            continue
+        event = _simplified(event)
+        if times > 0 and not isinstance(event, NoRelease):
+            counts[event] = counts.get(event, 0) + times
+
+
+def _simplified(event: Event) -> Event:
+    match event:
+        case NoRelease() | NonPrivate():
+            return event
+        case GaussianRelease(noise_multiplier=z) | LaplaceRelease(noise_multiplier=z):
+            if not z >= 0.0:
+                raise PrivacyError(f"{event!r}: noise_multiplier must be at least 0")
+            return NonPrivate() if z == 0.0 else NoRelease() if math.isinf(z) else event
+        case PoissonSampled(rate=rate, event=inner):
+            if not 0.0 <= rate <= 1.0:
+                raise PrivacyError(f"{event!r}: rate must be in [0, 1]")
+            inner = _simplified(inner)
+            if rate == 0.0 or isinstance(inner, NoRelease):
+                return NoRelease()
+            if rate == 1.0 or isinstance(inner, NonPrivate):
+                return inner
+            if not isinstance(inner, GaussianRelease | LaplaceRelease):
+                raise UnsupportedEvent(
+                    f"no proved rule for Poisson sampling around {inner!r}; "
+                    "sample each Gaussian or Laplace release by itself"
+                )
+            return PoissonSampled(rate, inner)
+        case _:
+            raise UnsupportedEvent(f"the accountant has no proved rule for {event!r}")
+
+
+def _pure_epsilon(event: Event) -> float:
+    match event:
+        case LaplaceRelease(noise_multiplier=z):
+            return 1.0 / z
+        case PoissonSampled(rate=rate, event=LaplaceRelease(noise_multiplier=z)):
+            # log(1 + q (e^(1/z) - 1)), without overflow
+            return float(np.logaddexp(math.log1p(-rate), math.log(rate) + 1.0 / z))
+        case _:
+            return math.inf

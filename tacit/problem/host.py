@@ -1,0 +1,156 @@
+"""The side of a black box that stands in plain Python: calls, their count, and the first error."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int, UInt8
+
+from tacit.errors import OracleError, ProblemError
+
+_DTYPES = {4: np.dtype(np.float32), 8: np.dtype(np.float64)}
+
+
+class Host:
+    """Calls a user's function for compiled code; compared by identity, safe between threads.
+
+    Args:
+        function: `(x, own) -> value`, or `(points, own) -> values` when `batched`.
+        own: second argument of the function, for every agent.
+        counts: number of values a call gives, for every agent; `None` for one number.
+        batched: whether the function takes many points at once.
+
+    Raises:
+        ProblemError: the function cannot be called.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        own: tuple[Any, ...],
+        counts: tuple[int, ...] | None,
+        batched: bool,
+    ) -> None:
+        if not callable(function):
+            raise ProblemError(
+                f"a black box needs a function of a point, got {type(function).__name__}"
+            )
+        self._function = function
+        self._own = own
+        self._counts = counts
+        self._batched = batched
+        self._calls = np.zeros(len(own), dtype=np.int64)
+        self._error: BaseException | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def calls(self) -> Int[np.ndarray, " agents"]:
+        """Number of points that the function was evaluated at, for every agent."""
+        with self._lock:
+            return self._calls.copy()
+
+    def raise_pending(self) -> None:
+        """Raise the first error since the last call, if there was one, and forget it."""
+        with self._lock:
+            error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    def evaluate(self, points: Any, agents: Any) -> UInt8[np.ndarray, "*batch n size"]:
+        """All values of a batch, as bytes.
+
+        Args:
+            points: bytes of floating-point numbers, shape `(*batch, p, size)`.
+            agents: shape `(*batch,)`; axes of `points` and `agents` broadcast.
+        """
+        data, owners = np.ascontiguousarray(points), np.asarray(agents)
+        dtype = _DTYPES[data.shape[-1]]
+        x = data.view(dtype)[..., 0].astype(np.float64)
+        batch = np.broadcast_shapes(x.shape[:-1], owners.shape)
+        x = np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1])
+        owners = np.broadcast_to(owners, batch).reshape(-1)
+        units = 1 if self._counts is None else max(self._counts)
+        values = np.zeros((len(owners), units))
+        # A program that asks two boxes at once calls from two threads; user code sees one.
+        with self._lock, jax.enable_x64(True):
+            self._fill(values, x, owners)
+        return values.astype(dtype).reshape(*batch, units, 1).view(np.uint8)
+
+    def _fill(
+        self,
+        values: Float[np.ndarray, "m n"],
+        x: Float[np.ndarray, "m p"],
+        owners: Int[np.ndarray, " m"],
+    ) -> None:
+        # A point that is not finite is a run that diverged, not an error of the function.
+        usable = np.isfinite(x).all(axis=1)
+        values[~usable] = np.nan
+        for agent in np.unique(owners[usable]):
+            rows = np.flatnonzero(usable & (owners == agent))
+            width = 1 if self._counts is None else self._counts[agent]
+            for group in [rows] if self._batched else rows[:, None]:
+                if self._error is None:
+                    values[group, :width] = self._ask(x[group], int(agent), width)
+                else:
+                    values[group] = np.nan
+
+    def _ask(
+        self, points: Float[np.ndarray, "m p"], agent: int, width: int
+    ) -> Float[np.ndarray, "m n"]:
+        self._calls[agent] += len(points)
+        argument = points.copy() if self._batched else points[0].copy()
+        try:
+            answer = np.asarray(self._function(argument, self._own[agent]))
+        except Exception as error:
+            self._error = OracleError(
+                f"the black box of agent {agent} raised {type(error).__name__}: {error}; "
+                f"it was asked for its value at {_describe(points[0])}. Correct the function"
+            )
+            self._error.__cause__ = error
+        except BaseException as error:
+            # An interrupt: not the function's fault, and it ends the run as it is.
+            self._error = error
+        else:
+            shape = (len(points),) if self._batched else ()
+            shape = shape if self._counts is None else (*shape, width)
+            self._error = _complaint(answer, shape, agent, points)
+            if self._error is None:
+                return answer.astype(np.float64).reshape(len(points), width)
+        return np.full((len(points), width), np.nan)
+
+
+def _complaint(
+    answer: np.ndarray, shape: tuple[int, ...], agent: int, points: Float[np.ndarray, "m p"]
+) -> OracleError | None:
+    expected = f"an array of shape {shape}" if shape else "one number"
+    if answer.dtype.kind not in "biuf":
+        got = f"{answer.item()!r:.40}" if answer.ndim == 0 else f"an array of {answer.dtype}"
+        return OracleError(
+            f"the black box of agent {agent} returned {got} instead of {expected} at "
+            f"{_describe(points[0])}: return real numbers"
+        )
+    if answer.shape != shape and not (shape == () and answer.shape == (1,)):
+        return OracleError(
+            f"the black box of agent {agent} returned an array of shape {answer.shape} instead of "
+            f"{expected} at {_describe(points[0])}"
+        )
+    bad = np.argwhere(~np.isfinite(answer))
+    if len(bad):
+        # Only a batched function says which of its points it was.
+        point = points[bad[0][0]] if len(points) > 1 else points[0]
+        value = np.atleast_1d(answer)[tuple(bad[0])] if answer.ndim else answer
+        return OracleError(
+            f"the black box of agent {agent} returned {value:g}, which is not a finite number, at "
+            f"{_describe(point)}: return finite values, or constrain x to where they are"
+        )
+    return None
+
+
+def _describe(point: Float[np.ndarray, " p"]) -> str:
+    entries = ", ".join(f"{entry:.6g}" for entry in point[:4])
+    more = ", ..." if len(point) > 4 else ""
+    return f"a point of norm {np.linalg.norm(point):.6g} ({entries}{more})"

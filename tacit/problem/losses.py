@@ -1,0 +1,368 @@
+"""Losses of one record, each with its derivative in closed form.
+
+Most losses see a record only through its score `s = row @ x`; for those the gradient of a record is
+`derivative(s, target) * row`, which makes the gradients of many records, and their norms, cheap.
+
+Conventions: `Squared` is `(s - y)^2` without a half and `L2` is `||x||^2` without a half, so that
+ridge regression reads `||Xx - y||^2 + strength ||x||^2`; `Huber` carries the usual half.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array
+
+from tacit.errors import ProblemError
+
+Where = Callable[[int], str]
+"""Names a row for an error message: `row -> "row 3 of agent 'north'"`."""
+
+
+class AbstractLoss(eqx.Module):
+    """Loss of one record.
+
+    Attributes:
+        smooth: whether its gradient is continuous everywhere.
+        convex: whether it is convex in the parameters.
+    """
+
+    smooth: eqx.AbstractVar[bool]
+    convex: eqx.AbstractVar[bool]
+
+    @abc.abstractmethod
+    def dimension(self, features: int) -> int:
+        """Length of the parameter vector for rows with this many features."""
+
+    @abc.abstractmethod
+    def encode(self, targets: np.ndarray, where: Where) -> np.ndarray:
+        """Targets as the loss wants them.
+
+        Args:
+            targets: finite numbers, shape `(n,)`.
+            where: names a row for the message.
+
+        Raises:
+            ProblemError: a target that this loss has no meaning for.
+        """
+
+
+class AbstractLinearLoss(AbstractLoss):
+    """A loss that sees a record only through its score, `s = row @ x`.
+
+    Attributes:
+        curvature: least upper bound of the second derivative in the score; may be infinite.
+    """
+
+    curvature: eqx.AbstractVar[float]
+
+    @abc.abstractmethod
+    def weights(self, x: Any, features: int) -> Any:
+        """The parameter vector in the shape that multiplies a row from the right."""
+
+    @abc.abstractmethod
+    def value(self, scores: Any, targets: Any) -> Array:
+        """Loss of every record, shape `(n,)`."""
+
+    @abc.abstractmethod
+    def derivative(self, scores: Any, targets: Any) -> Array:
+        """(Sub)derivative in the score, in the shape of `scores`."""
+
+
+class AbstractScalarLoss(AbstractLinearLoss):
+    """A linear loss with one score a record: the parameters are one weight a feature."""
+
+    def dimension(self, features: int) -> int:
+        """One parameter a feature."""
+        return features
+
+    def weights(self, x: Any, features: int) -> Any:
+        """The parameter vector itself."""
+        return x
+
+
+class Squared(AbstractScalarLoss):
+    """`(s - y)^2`, for least squares.
+
+    Example:
+        >>> float(Squared().value(3.0, 1.0))
+        4.0
+    """
+
+    smooth: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
+    curvature: ClassVar[float] = 2.0
+
+    def encode(self, targets: np.ndarray, where: Where) -> np.ndarray:
+        """Any finite number."""
+        return targets
+
+    def value(self, scores: Any, targets: Any) -> Array:
+        """`(s - y)^2`."""
+        return jnp.square(jnp.asarray(scores) - targets)
+
+    def derivative(self, scores: Any, targets: Any) -> Array:
+        """`2 (s - y)`."""
+        return 2.0 * (jnp.asarray(scores) - targets)
+
+
+class Logistic(AbstractScalarLoss):
+    """`log(1 + exp(s)) - y s` with `y` in {0, 1}: minus the log-likelihood of a yes/no answer.
+
+    Targets may also come as -1 and +1; they are stored as 0 and 1.
+
+    Example:
+        >>> round(float(Logistic().value(0.0, 1.0)), 6)
+        0.693147
+    """
+
+    smooth: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
+    curvature: ClassVar[float] = 0.25
+
+    def encode(self, targets: np.ndarray, where: Where) -> np.ndarray:
+        """0 and 1, or -1 and +1, as 0 and 1."""
+        return _binary("logistic", targets, where)
+
+    def value(self, scores: Any, targets: Any) -> Array:
+        """`log(1 + exp(s)) - y s`, without overflow for large scores."""
+        return jax.nn.softplus(jnp.asarray(scores)) - targets * scores
+
+    def derivative(self, scores: Any, targets: Any) -> Array:
+        """`1 / (1 + exp(-s)) - y`."""
+        return jax.nn.sigmoid(jnp.asarray(scores)) - targets
+
+
+class Softmax(AbstractLinearLoss):
+    """`log sum_c exp(s_c) - s_y`: minus the log-likelihood of one of several classes.
+
+    The parameter vector is a matrix `(features, classes)` laid out row by row.
+
+    Args:
+        classes: how many, at least 2; targets are 0 .. classes - 1.
+    """
+
+    classes: int = eqx.field(static=True)
+    smooth: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
+    curvature: ClassVar[float] = 0.5
+
+    def __check_init__(self) -> None:
+        if self.classes < 2:
+            raise ProblemError(f"softmax: classes={self.classes} must be at least 2")
+
+    def dimension(self, features: int) -> int:
+        """One parameter a feature and class."""
+        return features * self.classes
+
+    def weights(self, x: Any, features: int) -> Any:
+        """A matrix, shape `(features, classes)`."""
+        return jnp.reshape(x, (features, self.classes))
+
+    def encode(self, targets: np.ndarray, where: Where) -> np.ndarray:
+        """Whole numbers 0 .. classes - 1."""
+        wrong = (targets != np.round(targets)) | (targets < 0) | (targets >= self.classes)
+        wanted = f"be one of the classes 0 .. {self.classes - 1}"
+        _refuse("softmax", targets, wrong, where, wanted)
+        return targets
+
+    def value(self, scores: Any, targets: Any) -> Array:
+        """`log sum_c exp(s_c) - s_y`, without overflow for large scores."""
+        own = jnp.sum(jnp.where(self._one_hot(targets), scores, 0.0), axis=-1)
+        return jax.nn.logsumexp(jnp.asarray(scores), axis=-1) - own
+
+    def derivative(self, scores: Any, targets: Any) -> Array:
+        """`softmax(s) - onehot(y)`."""
+        return jax.nn.softmax(jnp.asarray(scores), axis=-1) - self._one_hot(targets)
+
+    def _one_hot(self, targets: Any) -> Array:
+        return jnp.asarray(targets)[..., None] == jnp.arange(self.classes)
+
+
+class Huber(AbstractScalarLoss):
+    """`r^2 / 2` for `|r| <= threshold`, linear beyond, with `r = s - y`.
+
+    Source: Huber (1964), Robust estimation of a location parameter.
+
+    Args:
+        threshold: where the linear part begins, positive, in units of the target.
+    """
+
+    threshold: Any = eqx.field(default=1.0, converter=np.float64)
+    smooth: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
+    curvature: ClassVar[float] = 1.0
+
+    def __check_init__(self) -> None:
+        _within("huber", "threshold", self.threshold, 0.0, math.inf)
+
+    def encode(self, targets: np.ndarray, where: Where) -> np.ndarray:
+        """Any finite number."""
+        return targets
+
+    def value(self, scores: Any, targets: Any) -> Array:
+        """`r c - c^2 / 2` with `c = clip(r, -threshold, threshold)`: both branches at once."""
+        residual = jnp.asarray(scores) - targets
+        clipped = jnp.clip(residual, -self.threshold, self.threshold)
+        return clipped * (residual - clipped / 2.0)
+
+    def derivative(self, scores: Any, targets: Any) -> Array:
+        """`clip(s - y, -threshold, threshold)`."""
+        return jnp.clip(jnp.asarray(scores) - targets, -self.threshold, self.threshold)
+
+
+class Hinge(AbstractScalarLoss):
+    """`max(0, 1 - y s)` with `y` in {-1, +1}: the support vector machine.
+
+    Targets may also come as 0 and 1; they are stored as -1 and +1.
+    """
+
+    smooth: ClassVar[bool] = False
+    convex: ClassVar[bool] = True
+    curvature: ClassVar[float] = math.inf
+
+    def encode(self, targets: np.ndarray, where: Where) -> np.ndarray:
+        """0 and 1, or -1 and +1, as -1 and +1."""
+        return 2.0 * _binary("hinge", targets, where) - 1.0
+
+    def value(self, scores: Any, targets: Any) -> Array:
+        """`max(0, 1 - y s)`."""
+        return jnp.maximum(0.0, 1.0 - targets * jnp.asarray(scores))
+
+    def derivative(self, scores: Any, targets: Any) -> Array:
+        """`-y` inside the margin, else 0."""
+        inside = targets * jnp.asarray(scores) < 1.0
+        return jnp.where(inside, -jnp.asarray(targets), 0.0)
+
+
+class Quantile(AbstractScalarLoss):
+    """`level * max(r, 0) + (1 - level) * max(-r, 0)` with `r = y - s`: the conditional quantile.
+
+    Source: Koenker and Bassett (1978), Regression quantiles.
+
+    Args:
+        level: which quantile, in (0, 1).
+    """
+
+    level: Any = eqx.field(default=0.5, converter=np.float64)
+    smooth: ClassVar[bool] = False
+    convex: ClassVar[bool] = True
+    curvature: ClassVar[float] = math.inf
+
+    def __check_init__(self) -> None:
+        _within("quantile", "level", self.level, 0.0, 1.0)
+
+    def encode(self, targets: np.ndarray, where: Where) -> np.ndarray:
+        """Any finite number."""
+        return targets
+
+    def value(self, scores: Any, targets: Any) -> Array:
+        """`max(level r, (level - 1) r)`."""
+        residual = targets - jnp.asarray(scores)
+        return jnp.maximum(self.level * residual, (self.level - 1.0) * residual)
+
+    def derivative(self, scores: Any, targets: Any) -> Array:
+        """`-level` below the target, `1 - level` above it, 0 on it."""
+        residual = targets - jnp.asarray(scores)
+        slope = jnp.where(residual > 0, -self.level, 1.0 - self.level)
+        return jnp.where(residual == 0, 0.0, slope)
+
+
+class Poisson(AbstractScalarLoss):
+    """`exp(s) - y s`: minus the log-likelihood of a count, up to a constant, with log link.
+
+    Its slope has no bound, so step sizes and clips matter more than with the other losses.
+    """
+
+    smooth: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
+    curvature: ClassVar[float] = math.inf
+
+    def encode(self, targets: np.ndarray, where: Where) -> np.ndarray:
+        """Numbers that are not negative."""
+        _refuse("poisson", targets, targets < 0, where, "not be negative: it is a count")
+        return targets
+
+    def value(self, scores: Any, targets: Any) -> Array:
+        """`exp(s) - y s`."""
+        return jnp.exp(jnp.asarray(scores)) - targets * scores
+
+    def derivative(self, scores: Any, targets: Any) -> Array:
+        """`exp(s) - y`."""
+        return jnp.exp(jnp.asarray(scores)) - targets
+
+
+class JaxLoss(AbstractLoss):
+    """Any loss of one record that is written in JAX.
+
+    Define the function once and keep it: a new lambda each time compiles each time.
+
+    Args:
+        function: `(x, row, target) -> scalar`, differentiated by JAX.
+        parameters: length of `x`; by default one parameter a feature.
+        smooth: whether its gradient is continuous; your promise, used by the reference solution.
+        convex: whether it is convex in `x`; your promise, used by the reference solution.
+
+    Example:
+        >>> def cosh(x, row, target):
+        ...     return jnp.log(jnp.cosh(row @ x - target))
+        >>> JaxLoss(cosh, smooth=True, convex=True).dimension(3)
+        3
+    """
+
+    function: Callable[..., Any] = eqx.field(static=True)
+    parameters: int | None = eqx.field(static=True, default=None)
+    smooth: bool = eqx.field(static=True, default=True, kw_only=True)
+    convex: bool = eqx.field(static=True, default=False, kw_only=True)
+
+    def dimension(self, features: int) -> int:
+        """As declared, else one parameter a feature."""
+        return features if self.parameters is None else self.parameters
+
+    def encode(self, targets: np.ndarray, where: Where) -> np.ndarray:
+        """Any finite number."""
+        return targets
+
+
+LOSSES: dict[str, type[AbstractLinearLoss]] = {
+    "squared": Squared,
+    "logistic": Logistic,
+    "softmax": Softmax,
+    "huber": Huber,
+    "hinge": Hinge,
+    "quantile": Quantile,
+    "poisson": Poisson,
+}
+"""The losses that a study file can name."""
+
+
+def _binary(loss: str, targets: np.ndarray, where: Where) -> np.ndarray:
+    signed = bool(np.any(targets == -1))
+    wrong = ~np.isin(targets, (-1.0, 1.0) if signed else (0.0, 1.0))
+    _refuse(loss, targets, wrong, where, "be 0 or 1 (or, throughout, -1 or +1)")
+    return (targets > 0).astype(np.float64)
+
+
+def _refuse(
+    loss: str, targets: np.ndarray, wrong: np.ndarray, where: Where, wanted: str
+) -> None:
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ProblemError(
+            f"{loss}: the target in {where(row)} is {targets[row]:g}; it must {wanted}"
+        )
+
+
+def _within(loss: str, name: str, value: Any, low: float, high: float) -> None:
+    if isinstance(value, Tracer):
+        return
+    if np.ndim(value) == 0 and not low < value < high:
+        raise ProblemError(f"{loss}: {name}={float(value):g} must be above {low:g}, below {high:g}")

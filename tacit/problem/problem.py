@@ -1,0 +1,161 @@
+"""The problem that the agents solve together."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int
+
+from tacit.errors import ProblemError
+from tacit.problem.constraint import AbstractConstraint, Free
+from tacit.problem.public import Public
+from tacit.problem.regularisers import AbstractRegulariser, NoRegulariser
+from tacit.types import AbstractObjective, Params, Unit
+
+if TYPE_CHECKING:
+    from tacit.problem.reference import Reference
+
+
+class Problem(eqx.Module):
+    """`min_x sum_k [f_k(x) + R(x) / K]` over `x` in a public convex set.
+
+    Attributes:
+        objectives: the private `f_k`, one module whose arrays all have a leading agent axis.
+        x0: public starting point, shape `(p,)`.
+        counts: declared number of records of every agent (1 for a whole cost), shape `(K,)`.
+        names: owner of every objective.
+        parameter_names: what each coordinate of `x` means.
+        regulariser: the public `R`, strength included.
+        constraint: the public set.
+
+    Raises:
+        ProblemError: fewer than two agents, or parts that do not fit each other.
+    """
+
+    objectives: AbstractObjective
+    x0: Float[ArrayLike, " p"]
+    counts: Int[ArrayLike, " agents"]
+    names: tuple[str, ...] = eqx.field(static=True)
+    parameter_names: tuple[str, ...] = eqx.field(static=True)
+    regulariser: AbstractRegulariser = NoRegulariser()
+    constraint: AbstractConstraint = Free()
+
+    def __check_init__(self) -> None:
+        agents, dimension = np.shape(self.counts)[0], np.shape(self.x0)[0]
+        if agents < 2:
+            raise ProblemError(
+                f"the problem has {agents} agent; agreement needs at least two. "
+                "Split the data over more sites or fit it without tacit."
+            )
+        if np.shape(self.objectives.normaliser) != (agents,) or len(self.names) != agents:
+            raise ProblemError(
+                f"the problem has {agents} counts, {len(self.names)} names and normalisers of "
+                f"shape {np.shape(self.objectives.normaliser)}; there must be one for each agent"
+            )
+        _distinct("agent", self.names)
+        if dimension < 1 or len(self.parameter_names) != dimension:
+            raise ProblemError(
+                f"x0 has {dimension} entries and there are {len(self.parameter_names)} parameter "
+                "names; there must be at least one parameter and one name for each"
+            )
+        _distinct("parameter", self.parameter_names)
+        self.regulariser.check(dimension)
+        self.constraint.check(dimension)
+
+    @property
+    def agents(self) -> int:
+        """Number of agents, `K`."""
+        return np.shape(self.counts)[0]
+
+    @property
+    def dimension(self) -> int:
+        """Number of parameters, `p`."""
+        return np.shape(self.x0)[0]
+
+    @property
+    def unit(self) -> Unit:
+        """What one summand of every `f_k` is."""
+        return self.objectives.unit
+
+    @property
+    def normaliser(self) -> np.ndarray:
+        """Declared number that every agent's sum of losses is divided by, shape `(K,)`."""
+        return np.asarray(self.objectives.normaliser, dtype=np.float64)
+
+    @property
+    def public(self) -> Public:
+        """What every agent knows: one agent's share of the regulariser, and the constraint."""
+        return Public(self.regulariser.scaled(1.0 / self.agents), self.constraint)
+
+    def agent(self, index: int) -> AbstractObjective:
+        """The objective of one agent, filled up to the size of the largest."""
+        if not 0 <= index < self.agents:
+            raise ProblemError(f"there is no agent {index}: there are {self.agents}, from 0")
+        arrays, rest = eqx.partition(self.objectives, eqx.is_array)
+        return eqx.combine(jax.tree.map(lambda leaf: leaf[index], arrays), rest)
+
+    def value(self, x: Any) -> float:
+        """`sum_k f_k(x) + R(x)`: needs everybody's data, so for simulations only.
+
+        Args:
+            x: where, shape `(p,)`.
+        """
+        with jax.enable_x64(True):
+            point = jnp.asarray(x, dtype=jnp.float64)
+            return float(_total(self.objectives, point) + self.regulariser.value(point))
+
+    def reference(self) -> Reference:
+        """The solution that one computer with all the data would find: for simulations only.
+
+        Computed once for each problem object.
+        """
+        return self._reference
+
+    @cached_property
+    def _reference(self) -> Reference:
+        from tacit.problem.reference import solve
+
+        return solve(self)
+
+
+@eqx.filter_jit
+def _total(objectives: AbstractObjective, x: Params) -> Float[Array, ""]:
+    return jnp.sum(eqx.filter_vmap(lambda objective: objective.value(x))(objectives))
+
+
+def _distinct(kind: str, names: tuple[str, ...]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ProblemError(f"the {kind} name {name!r} stands twice; names must differ")
+        seen.add(name)
+
+
+def starting_point(x0: Any, dimension: int, constraint: AbstractConstraint) -> np.ndarray:
+    """The declared starting point, or the point of the constraint set nearest to 0.
+
+    Raises:
+        ProblemError: another shape than `(dimension,)`, numbers that are not finite, or a point
+            outside the constraint set.
+    """
+    if x0 is None:
+        constraint.check(dimension)
+        with jax.enable_x64(True):
+            return np.asarray(constraint.project(np.zeros(dimension)))
+    start = np.asarray(x0, dtype=np.float64)
+    if start.shape != (dimension,) or not np.isfinite(start).all():
+        raise ProblemError(
+            f"x0 has shape {start.shape}; it must be {dimension} finite numbers, one a parameter"
+        )
+    constraint.check(dimension)
+    if not constraint.contains(start, tolerance=1e-6):
+        raise ProblemError(
+            f"x0 misses the constraint by {constraint.violation(start):.3g}; "
+            "give a point inside it, or leave x0 out"
+        )
+    return start

@@ -1,0 +1,241 @@
+"""From tables of records at several sites to one problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from tacit.errors import ProblemError
+from tacit.problem.constraint import AbstractConstraint, Free
+from tacit.problem.erm import EmpiricalRisk
+from tacit.problem.losses import AbstractLoss, Softmax
+from tacit.problem.problem import Problem, starting_point
+from tacit.problem.regularisers import AbstractRegulariser, NoRegulariser
+
+
+class Weighting(StrEnum):
+    """By which declared number each agent's sum of losses is divided."""
+
+    AGENT = "agent"
+    RECORD = "record"
+    SUM = "sum"
+
+
+def empirical_risk(
+    features: Sequence[Any],
+    targets: Sequence[Any],
+    loss: AbstractLoss,
+    regulariser: AbstractRegulariser = NoRegulariser(),
+    constraint: AbstractConstraint = Free(),
+    *,
+    weighting: Weighting | str = Weighting.AGENT,
+    x0: Any = None,
+    names: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
+    intercept: bool = False,
+    pad_to: int | None = None,
+) -> Problem:
+    """Regularised empirical risk over the records of several agents.
+
+    Args:
+        features: for each agent a table of shape `(N_k, d)`; the `N_k` may differ.
+        targets: for each agent its targets, shape `(N_k,)`.
+        loss: of one record.
+        regulariser: public penalty `R`, strength included.
+        constraint: public set.
+        weighting: "agent" divides each agent's sum by its own count `N_k`, "record" by the count of
+            all records, "sum" by 1.
+        x0: public starting point, shape `(p,)`; by default the point of the set nearest to 0.
+        names: of the agents; "agent 0", ... by default.
+        feature_names: of the columns; "feature 0", ... by default.
+        intercept: whether to append a column of ones named "intercept", which is not penalised.
+        pad_to: declared size to which every agent is filled up; the largest count by default.
+            Agents that must agree to the last bit with others declare the same number.
+
+    Raises:
+        ProblemError: tables that do not fit each other, entries that are not finite numbers,
+            targets that the loss has no meaning for, an agent without records, or fewer than two
+            agents.
+
+    Example:
+        >>> from tacit.problem.losses import Squared
+        >>> problem = empirical_risk([[[1.0], [3.0]], [[2.0]]], [[1.0, 3.0], [4.0]], Squared())
+        >>> problem.counts, problem.value([1.0])
+        (array([2, 1]), 4.0)
+    """
+    if not isinstance(loss, AbstractLoss):
+        raise ProblemError(
+            f"loss={loss!r} is no loss; give one of tacit.problem.losses, "
+            "or JaxLoss(function) for your own"
+        )
+    names = _names(names, len(features))
+    if len(features) != len(targets):
+        raise ProblemError(f"features has {len(features)} agents and targets has {len(targets)}")
+    columns = _columns(feature_names, features[0] if len(features) else [])
+    tables = [_table(table, columns, name) for table, name in zip(features, names, strict=True)]
+    answers = [
+        _answers(column, len(table), name)
+        for column, table, name in zip(targets, tables, names, strict=True)
+    ]
+    if not tables:
+        raise ProblemError("features is empty; give one table for each of at least two agents")
+    if intercept:
+        columns = (*columns, "intercept")
+        tables = [np.column_stack([table, np.ones(len(table))]) for table in tables]
+    counts = np.array([len(table) for table in tables])
+    encoded = _encode(loss, answers, counts, names)
+    dimension = loss.dimension(len(columns))
+    if intercept:
+        classes = dimension // len(columns)
+        regulariser = regulariser.sparing(range(dimension - classes, dimension))
+    return Problem(
+        objectives=_stack(tables, encoded, counts, loss, Weighting(weighting), pad_to),
+        x0=starting_point(x0, dimension, constraint),
+        counts=counts,
+        names=names,
+        parameter_names=_parameter_names(loss, columns, dimension),
+        regulariser=regulariser,
+        constraint=constraint,
+    )
+
+
+def _stack(
+    tables: list[np.ndarray],
+    targets: list[np.ndarray],
+    counts: np.ndarray,
+    loss: AbstractLoss,
+    weighting: Weighting,
+    pad_to: int | None,
+) -> EmpiricalRisk:
+    """One objective with a leading agent axis, filled up with rows of zeros."""
+    agents, largest = len(tables), int(counts.max())
+    size = largest if pad_to is None else pad_to
+    if size < largest:
+        raise ProblemError(
+            f"pad_to={size} is smaller than the largest agent's {largest} records; "
+            "records are never dropped, so declare a larger one"
+        )
+    features = np.zeros((agents, size, tables[0].shape[1]))
+    answers, mask = np.zeros((agents, size)), np.zeros((agents, size))
+    for index, (table, column) in enumerate(zip(tables, targets, strict=True)):
+        features[index, : len(table)] = table
+        answers[index, : len(table)] = column
+        mask[index, : len(table)] = 1.0
+    normaliser = {
+        Weighting.AGENT: counts.astype(np.float64),
+        Weighting.RECORD: np.full(agents, float(counts.sum())),
+        Weighting.SUM: np.ones(agents),
+    }[weighting]
+    return EmpiricalRisk(
+        normaliser=normaliser,
+        features=features,
+        targets=answers,
+        mask=mask,
+        loss=per_agent(loss, agents),
+    )
+
+
+def per_agent(module: Any, agents: int) -> Any:
+    """The module with a leading agent axis on each of its arrays."""
+    arrays, rest = eqx.partition(module, eqx.is_array)
+    repeated = jax.tree.map(partial(_repeat, agents), arrays)
+    return eqx.combine(repeated, rest)
+
+
+def _repeat(agents: int, leaf: Any) -> np.ndarray:
+    return np.broadcast_to(leaf, (agents, *np.shape(leaf)))
+
+
+def _names(names: Sequence[str] | None, agents: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"agent {index}" for index in range(agents))
+    if len(names) != agents:
+        raise ProblemError(f"names has {len(names)} entries for {agents} agents")
+    return tuple(str(name) for name in names)
+
+
+def _columns(feature_names: Sequence[str] | None, first: Any) -> tuple[str, ...]:
+    if feature_names is not None:
+        return tuple(str(name) for name in feature_names)
+    shape = np.shape(first)
+    return tuple(f"feature {index}" for index in range(shape[1] if len(shape) == 2 else 0))
+
+
+def _table(table: Any, columns: tuple[str, ...], name: str) -> np.ndarray:
+    array = np.asarray(table)
+    if array.ndim != 2 or array.shape[1] != len(columns) or not columns:
+        raise ProblemError(
+            f"{name}: features have shape {array.shape}; they must be a table with one row a "
+            f"record and the {len(columns)} columns that the other agents have or feature_names lists"
+        )
+    if len(array) == 0:
+        raise ProblemError(f"{name}: has no records; leave this agent out or give it data")
+    array = _numeric(array, f"{name}: features")
+    wrong = ~np.isfinite(array)
+    if wrong.any():
+        row, column = (int(index) for index in np.argwhere(wrong)[0])
+        raise ProblemError(
+            f"{name}: row {row}, column {column} ({columns[column]!r}) is "
+            f"{_what(array[row, column])}; fill in or drop missing values first"
+        )
+    return array
+
+
+def _answers(column: Any, records: int, name: str) -> np.ndarray:
+    array = np.asarray(column)
+    if array.shape != (records,):
+        raise ProblemError(
+            f"{name}: targets have shape {array.shape}; there must be one for each of its "
+            f"{records} records"
+        )
+    array = _numeric(array, f"{name}: targets")
+    wrong = ~np.isfinite(array)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ProblemError(
+            f"{name}: the target in row {row} is {_what(array[row])}; "
+            "fill in or drop missing values first"
+        )
+    return array
+
+
+def _numeric(array: np.ndarray, what: str) -> np.ndarray:
+    if array.dtype.kind not in "biuf":
+        raise ProblemError(
+            f"{what} have dtype {array.dtype}; they must be real numbers. "
+            "Encode text and categories as numbers first."
+        )
+    return array.astype(np.float64)
+
+
+def _what(value: float) -> str:
+    return "missing (NaN)" if np.isnan(value) else "infinite"
+
+
+def _encode(
+    loss: AbstractLoss, answers: list[np.ndarray], counts: np.ndarray, names: tuple[str, ...]
+) -> list[np.ndarray]:
+    """All targets at once, so that every agent is read with the same coding of yes and no."""
+    ends = np.cumsum(counts)
+
+    def where(row: int) -> str:
+        agent = int(np.searchsorted(ends, row, side="right"))
+        return f"row {row - int(ends[agent] - counts[agent])} of {names[agent]!r}"
+
+    return np.split(loss.encode(np.concatenate(answers), where), ends[:-1])
+
+
+def _parameter_names(
+    loss: AbstractLoss, columns: tuple[str, ...], dimension: int
+) -> tuple[str, ...]:
+    if isinstance(loss, Softmax):
+        return tuple(f"{column}:{c}" for column in columns for c in range(loss.classes))
+    if dimension == len(columns):
+        return columns
+    return tuple(f"x{index}" for index in range(dimension))

@@ -1,0 +1,419 @@
+"""From a table as it was loaded to numbers, by what a schema declares and nothing else."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float, Shaped
+
+from tacit.errors import ProblemError
+from tacit.problem.schema import (
+    COMPARISONS,
+    BinaryTarget,
+    Boolean,
+    Categorical,
+    ClassTarget,
+    Feature,
+    Missing,
+    Numeric,
+    NumericTarget,
+    Prepared,
+    Schema,
+    as_levels,
+    level_key,
+)
+
+Frame: TypeAlias = pd.DataFrame
+Piece: TypeAlias = tuple[list[str], Float[np.ndarray, "n m"]]
+
+
+def prepare(frame: Frame, schema: Schema) -> Prepared:
+    """Turn the declared columns into float64 numbers.
+
+    Rows are named in messages by the frame's index: the line of a CSV file, or the row number.
+
+    Args:
+        frame: a table from one of the loaders, or any pandas frame.
+        schema: what each column becomes.
+
+    Raises:
+        ProblemError: a column that is not there, twice there, or not of its declared kind; a
+            missing, infinite or undeclared value. Names column, first row, value and remedy.
+
+    Example:
+        >>> import pandas as pd
+        >>> from tacit.problem.schema import BinaryTarget, Numeric, Schema
+        >>> from tacit.problem.table import prepare
+        >>> frame = pd.DataFrame({"age": [30, 90, 150], "ill": ["no", "yes", "yes"]})
+        >>> schema = Schema({"age": Numeric(0, 120)}, BinaryTarget("ill", positive="yes"))
+        >>> prepare(frame, schema).features.tolist()
+        [[-0.5, 1.0], [0.5, 1.0], [1.0, 1.0]]
+    """
+    _check_columns(frame, schema)
+    assumptions: list[str] = []
+    frame = _complete(frame, schema, assumptions)
+    names, features = _features(frame, schema, assumptions)
+    notes: list[str] = []
+    if schema.intercept:
+        names.append("intercept")
+    repeated = next((name for name, times in Counter(names).items() if times > 1), None)
+    if repeated is not None:
+        raise ProblemError(
+            f"feature name {repeated!r} occurs twice after preparation: rename the column or "
+            "level, or set intercept=False if the data bring a constant column of their own"
+        )
+    if schema.row_norm is not None:
+        _bound_rows(features, schema.row_norm)
+        notes.append(f"each row of features was scaled down to l2 norm {schema.row_norm:g} or less")
+    targets = _target(frame, schema.target)
+    classes = schema.target.levels if isinstance(schema.target, ClassTarget) else ()
+    return Prepared(
+        features=features,
+        targets=targets,
+        feature_names=tuple(names),
+        sites=None if schema.site is None else _sites(_column(frame, schema.site)),
+        assumptions=tuple(assumptions),
+        notes=tuple(notes),
+        levels=tuple(level_key(level) for level in classes),
+    )
+
+
+def where(frame: Frame | pd.Series, row: Any) -> str:
+    """The `row`-th record as the user finds it: "line 7" of a CSV file, else "row 5"."""
+    return f"{frame.index.name or 'row'} {frame.index[row]}"
+
+
+def check_distinct(names: Any, source: str) -> None:
+    """Refuse column names that occur twice, with the remedy."""
+    seen: dict[str, int] = {}
+    for position, name in enumerate(names):
+        if name in seen:
+            raise ProblemError(
+                f"{source}: column name {name!r} occurs twice (columns {seen[name] + 1} and "
+                f"{position + 1}); rename one of them"
+            )
+        seen[name] = position
+
+
+def _column(frame: Frame, name: str) -> pd.Series:
+    column = frame[name]
+    assert isinstance(column, pd.Series)  # names are distinct
+    return column
+
+
+def _check_columns(frame: Frame, schema: Schema) -> None:
+    check_distinct(frame.columns, "the table")
+    wanted = [*schema.features, schema.target.name]
+    if schema.site is not None:
+        wanted.append(schema.site)
+    present = [str(name) for name in frame.columns]
+    for name in wanted:
+        if name not in frame.columns:
+            close = difflib.get_close_matches(name, present, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(present[:12])}"
+            raise ProblemError(f"the table has no column {name!r}; {hint}")
+    if len(frame) == 0:
+        raise ProblemError("the table has no records: give at least one row below the header")
+
+
+def _rule(feature: Feature, schema: Schema) -> Missing:
+    if feature.missing is not None:
+        return feature.missing
+    if isinstance(feature, Categorical) and schema.missing not in ("error", "drop", "indicator"):
+        return "error"
+    return schema.missing
+
+
+def _complete(frame: Frame, schema: Schema, assumptions: list[str]) -> Frame:
+    """Refuse or drop records with missing values where the rules say so."""
+    rules: dict[str, Missing] = {name: _rule(f, schema) for name, f in schema.features.items()}
+    rules[schema.target.name] = schema.target.missing
+    if schema.site is not None:
+        rules.setdefault(schema.site, "error")
+    absent = frame[list(rules)].isna().to_numpy()
+    drop = np.zeros(len(frame), dtype=bool)
+    for column in np.flatnonzero(absent.any(axis=0)):
+        name = list(rules)[column]
+        rows = np.flatnonzero(absent[:, column])
+        if rules[name] == "error":
+            remedy = "'drop' to leave such records out"
+            if name in schema.features:
+                remedy += (
+                    ", or 'indicator'"
+                    if isinstance(schema.features[name], Categorical)
+                    else ", 'middle', 'indicator' or a number within the bounds"
+                )
+            elif name == schema.site:
+                remedy = "a site for every record in the data"
+            raise ProblemError(
+                f"column {name!r} has {len(rows)} missing value(s), the first in "
+                f"{where(frame, rows[0])}: declare missing= {remedy}"
+                if name != schema.site
+                else f"site column {name!r} has {len(rows)} missing value(s), the first in "
+                f"{where(frame, rows[0])}: give {remedy}"
+            )
+        if rules[name] == "drop":
+            drop |= absent[:, column]
+            assumptions.append(
+                f"records without a value in column {name} were left out, so the number of "
+                "records that remain is assumed public"
+            )
+    if drop.all():
+        raise ProblemError(
+            "every record has a missing value in a column declared missing='drop': "
+            "none is left; choose another rule for the emptiest column"
+        )
+    return frame[~drop] if drop.any() else frame
+
+
+def _features(
+    frame: Frame, schema: Schema, assumptions: list[str]
+) -> tuple[list[str], Float[np.ndarray, "n d"]]:
+    numeric = [name for name, f in schema.features.items() if not isinstance(f, Categorical)]
+    column = {name: j for j, name in enumerate(numeric)}
+    block = _block(frame, schema, numeric)
+    absent = np.isnan(block)
+    _scale(block, absent, schema, numeric, assumptions)
+    names: list[str] = []
+    sources: list[Float[np.ndarray, " n"]] = []
+    for name, feature in schema.features.items():
+        if isinstance(feature, Categorical):
+            labels, columns = _one_hot(frame, name, feature, _rule(feature, schema), assumptions)
+            names += labels
+            sources += list(columns.T)
+            continue
+        names.append(name)
+        sources.append(block[:, column[name]])
+        if _rule(feature, schema) == "indicator":
+            names.append(f"{name}=missing")
+            sources.append(absent[:, column[name]].astype(float))
+    if names == numeric and not schema.intercept:
+        return names, block
+    features = np.ones((len(frame), len(names) + schema.intercept))
+    if names == numeric:
+        features[:, : len(names)] = block
+    else:
+        for j, source in enumerate(sources):
+            features[:, j] = source
+    return names, features
+
+
+def _block(frame: Frame, schema: Schema, names: list[str]) -> Float[np.ndarray, "n m"]:
+    """Numeric and boolean columns as one array, with NaN where a value is missing."""
+    kinds = frame.dtypes[names]
+    if all(isinstance(kind, np.dtype) and kind.kind in "buif" for kind in kinds):
+        # One conversion for all columns: an image has hundreds of them.
+        block = np.array(frame[names].to_numpy(), dtype=np.float64, order="C")
+    else:
+        block = np.empty((len(frame), len(names)))
+        for j, name in enumerate(names):
+            block[:, j] = _numbers(_column(frame, name), "declare it as Categorical(levels=...)")
+    infinite = np.isinf(block)
+    if infinite.any():
+        row, j = (int(i) for i in np.argwhere(infinite)[0])
+        raise _infinite(frame, names[j], row)
+    for j, name in enumerate(names):
+        if isinstance(schema.features[name], Boolean):
+            _check_boolean(_column(frame, name), block[:, j])
+    return block
+
+
+def _numbers(column: pd.Series, remedy: str) -> Float[np.ndarray, " n"]:
+    kind = column.dtype
+    text = pd.api.types.is_object_dtype(kind) or pd.api.types.is_string_dtype(kind)
+    if isinstance(kind, pd.CategoricalDtype):
+        column, text = column.astype(object), True
+    plain = pd.api.types.is_bool_dtype(kind) or pd.api.types.is_numeric_dtype(kind)
+    if not text and (not plain or pd.api.types.is_complex_dtype(kind)):
+        raise ProblemError(
+            f"column {column.name!r} holds values of type {kind}, which are not real numbers: "
+            f"convert it before, or {remedy}"
+        )
+    numbers = pd.Series(pd.to_numeric(column, errors="coerce") if text else column)
+    values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    bad = np.flatnonzero(np.isnan(values) & column.notna().to_numpy())
+    if len(bad):
+        value = column.iloc[bad[0]]
+        raise ProblemError(
+            f"column {column.name!r} is not numeric: {where(column, bad[0])} holds {_show(value)}; "
+            f"correct the value, or {remedy}"
+        )
+    return values
+
+
+def _check_boolean(column: pd.Series, values: Float[np.ndarray, " n"]) -> None:
+    bad = np.flatnonzero(~np.isnan(values) & (values != 0) & (values != 1))
+    if len(bad):
+        raise ProblemError(
+            f"column {column.name!r} is declared Boolean, but {where(column, bad[0])} holds "
+            f"{_show(column.iloc[bad[0]])}: declare it as Numeric(lower, upper)"
+        )
+
+
+def _scale(
+    block: Float[np.ndarray, "n m"],
+    absent: Bool[np.ndarray, "n m"],
+    schema: Schema,
+    names: list[str],
+    assumptions: list[str],
+) -> None:
+    """Fill, clip and map every column of the block, in place."""
+    constants = np.empty((4, len(names)))
+    fill = np.empty(len(names))
+    for j, name in enumerate(names):
+        feature = schema.features[name]
+        rule = _rule(feature, schema)
+        if isinstance(feature, Numeric):
+            low, high, centre, unit = _constants(name, feature, block[:, j], assumptions)
+        else:
+            low, high, centre, unit = 0.0, 1.0, 0.0, 1.0
+        fill[j] = rule if isinstance(rule, int | float) else (low + high) / 2
+        if not low <= fill[j] <= high:
+            raise ProblemError(
+                f"missing={rule!r} lies outside the bounds [{low:g}, {high:g}] of column {name!r}"
+            )
+        constants[:, j] = low, high, centre, unit
+    if absent.any():
+        np.copyto(block, fill, where=absent)
+    low, high, centre, unit = constants
+    np.clip(block, low, high, out=block)
+    block -= centre
+    block /= unit
+
+
+def _constants(
+    name: str, feature: Numeric, values: Float[np.ndarray, " n"], assumptions: list[str]
+) -> tuple[float, float, float, float]:
+    """Bounds of the clip, then centre and unit of the affine map."""
+    low, high = feature.lower, feature.upper
+    if low is None or high is None or feature.standardise:
+        values = values[~np.isnan(values)]
+        if len(values) == 0:
+            raise ProblemError(f"column {name!r} has no value at all: leave it out")
+    if low is None:
+        low = float(values.min())
+        assumptions.append(f"the minimum of column {name} was taken from the data: assumed public")
+    if high is None:
+        high = float(values.max())
+        assumptions.append(f"the maximum of column {name} was taken from the data: assumed public")
+    if not low < high:
+        raise ProblemError(
+            f"column {name!r} has the bounds [{low:g}, {high:g}], which leave no room: "
+            "declare lower below upper, or leave the column out"
+        )
+    if feature.standardise:
+        clipped = np.clip(values, low, high)
+        assumptions.append(
+            f"mean and standard deviation of column {name} were taken from the data: assumed public"
+        )
+        return low, high, float(clipped.mean()), float(clipped.std()) or 1.0
+    if feature.mean is not None and feature.deviation is not None:
+        return low, high, feature.mean, feature.deviation
+    start, end = feature.to
+    unit = (high - low) / (end - start)
+    return low, high, low - start * unit, unit
+
+
+def _one_hot(
+    frame: Frame, name: str, feature: Categorical, rule: Missing, assumptions: list[str]
+) -> Piece:
+    column = _column(frame, name)
+    levels = feature.levels
+    if levels is None:
+        levels = tuple(sorted(column.dropna().unique().tolist(), key=level_key))
+        assumptions.append(f"the levels of column {name} were taken from the data: assumed public")
+    codes = _codes(column, levels, strict=feature.other == "error", remedy="set other='zero'")
+    columns = (codes[:, None] == np.arange(len(levels))).astype(float)
+    labels = [f"{name}={level_key(level)}" for level in levels]
+    if feature.drop_first:
+        labels, columns = labels[1:], columns[:, 1:]
+    if rule == "indicator":
+        labels.append(f"{name}=missing")
+        columns = np.column_stack([columns, column.isna().to_numpy(dtype=float)])
+    return labels, columns
+
+
+def _codes(
+    column: pd.Series, levels: tuple[Any, ...], strict: bool, remedy: str
+) -> Shaped[np.ndarray, " n"]:
+    """Position of each value among the levels, -1 for a missing (or, if not strict, other) one."""
+    known = {level_key(level): code for code, level in enumerate(levels)}
+    numbers, values = pd.factorize(column)
+    table = np.array([*(known.get(level_key(value), -1) for value in values), -1])
+    codes = table[numbers]
+    other = np.flatnonzero((codes < 0) & (numbers >= 0))
+    if strict and len(other):
+        shown = ", ".join(repr(level) for level in levels[:8]) + (", ..." if levels[8:] else "")
+        raise ProblemError(
+            f"column {column.name!r}: {where(column, other[0])} holds "
+            f"{_show(column.iloc[other[0]])}, which is not among the declared values ({shown}); "
+            f"correct it, declare the value, or {remedy}"
+        )
+    return codes
+
+
+def _target(
+    frame: Frame, target: BinaryTarget | NumericTarget | ClassTarget
+) -> Shaped[np.ndarray, " n"]:
+    column = _column(frame, target.name)
+    if isinstance(target, ClassTarget):
+        return _codes(column, target.levels, strict=True, remedy="leave the record out")
+    if isinstance(target, NumericTarget):
+        values = _finite(frame, target.name, "declare a BinaryTarget or ClassTarget")
+        values = np.clip(values, target.lower, target.upper)
+        if target.to is None:
+            return values
+        start, end = target.to
+        return start + (values - target.lower) * ((end - start) / (target.upper - target.lower))
+    if target.threshold is not None:
+        comparison, bound = target.threshold
+        values = _finite(frame, target.name, "name the positive values instead of a threshold")
+        return COMPARISONS[comparison](values, bound).astype(float)
+    positive = as_levels(target.positive)
+    if target.negative is not None:
+        levels = (*positive, *as_levels(target.negative))
+        codes = _codes(column, levels, strict=True, remedy="leave the record out")
+        return (codes < len(positive)).astype(float)
+    found = _codes(column, positive, strict=False, remedy="") >= 0
+    if not found.any():
+        raise ProblemError(
+            f"positive={target.positive!r} matches no record of the target {target.name!r}: "
+            "correct it, or declare negative= as well if a site may have no positive record"
+        )
+    return found.astype(float)
+
+
+def _finite(frame: Frame, name: str, remedy: str) -> Float[np.ndarray, " n"]:
+    values = _numbers(_column(frame, name), remedy)
+    bad = np.flatnonzero(np.isinf(values))
+    if len(bad):
+        raise _infinite(frame, name, int(bad[0]))
+    return values
+
+
+def _infinite(frame: Frame, name: str, row: int) -> ProblemError:
+    return ProblemError(
+        f"column {name!r} is infinite in {where(frame, row)}: put a finite number there, or leave "
+        "the value empty and declare missing="
+    )
+
+
+def _sites(column: pd.Series) -> Shaped[np.ndarray, " n"]:
+    numbers, values = pd.factorize(column)
+    return np.array([level_key(value) for value in values])[numbers]
+
+
+def _bound_rows(features: Float[np.ndarray, "n d"], bound: float) -> None:
+    norms = np.linalg.norm(features, axis=1)
+    # A hair below the bound, so that rounding cannot lift a row above it.
+    factors = np.minimum(1.0, bound * (1 - 1e-12) / np.maximum(norms, np.finfo(float).tiny))
+    features *= np.where(norms > bound * (1 - 1e-12), factors, 1.0)[:, None]
+
+
+def _show(value: Any) -> str:
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,286 @@
+"""The figures of a report, as Plotly figures; the page gives them their size and its own colours.
+
+Every figure says the same without colour: series differ in dash or marker too, so that they can be
+told apart in black and white.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tacit.report.data import Row
+from tacit.report.tables import number
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+BLUE, ORANGE, GREEN, GREY = "#1b7fbd", "#c2571a", "#1c8a64", "#7d8790"
+"""Told apart by colour-blind readers, with a contrast of at least 3:1 on white and on dark grey."""
+
+SYMBOLS = ("circle", "diamond", "x", "square", "triangle-up")
+DASHES = ("solid", "dash", "dot", "dashdot")
+POINTS = 1000
+"""Most points of a line: more cannot be seen on a screen, and the page stays small."""
+
+COEFFICIENTS = 30
+"""Most coefficients drawn, the largest first."""
+
+FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
+
+HIGHER_IS_BETTER = {"auc", "accuracy", "r2", "r²", "f1", "precision", "recall"}
+LOWER_IS_BETTER = {"log loss", "rmse", "mae", "mse", "brier", "brier score", "loss", "deviance"}
+
+
+def thin(count: int, most: int = POINTS) -> list[int]:
+    """Indices of at most `most` (at least 2) of `count` points, evenly spread, with both ends.
+
+    Example:
+        >>> thin(9, 3)
+        [0, 4, 8]
+    """
+    if count <= most:
+        return list(range(count))
+    return [round(i * (count - 1) / (most - 1)) for i in range(most)]
+
+
+def convergence(
+    rounds: Sequence[Any], columns: Mapping[str, Sequence[Any]], colours: Sequence[str]
+) -> go.Figure:
+    """Lines over the rounds on a log scale; values that are not positive leave a gap.
+
+    Args:
+        rounds: the recorded rounds.
+        columns: label of each line to its values, each as long as `rounds`.
+        colours: of the lines, used in turn.
+    """
+    import plotly.graph_objects as go
+
+    keep = thin(len(rounds))
+    figure = go.Figure()
+    for index, (label, values) in enumerate(columns.items()):
+        figure.add_scatter(
+            x=[rounds[i] for i in keep],
+            y=[_positive(values[i]) for i in keep],
+            name=label,
+            mode="lines+markers" if len(keep) <= 60 else "lines",
+            line={"color": colours[index % len(colours)], "width": 2, "dash": DASHES[index % 4]},
+            marker={"symbol": SYMBOLS[index % 5], "size": 6},
+            hovertemplate="round %{x}<br>%{y:.3g}<extra>" + plain(label) + "</extra>",
+        )
+    figure.update_yaxes(type="log", exponentformat="power", dtick=_decades(columns.values()))
+    figure.update_xaxes(title="round")
+    return _finish(figure, height=320, legend=len(columns) > 1)
+
+
+def spending(
+    rounds: Sequence[Any], epsilon: Sequence[Any], budget: float | None = None
+) -> go.Figure:
+    """Epsilon spent up to each round, with the budget as a line.
+
+    Args:
+        rounds: the recorded rounds.
+        epsilon: spent so far, the most of any owner; as long as `rounds`.
+        budget: what may be spent over the whole run.
+    """
+    import plotly.graph_objects as go
+
+    keep = thin(len(rounds))
+    spent = [finite(epsilon[i]) for i in keep]
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[rounds[i] for i in keep],
+        y=spent,
+        mode="lines",
+        line={"color": BLUE, "width": 2.5, "shape": "hv"},
+        fill="tozeroy",
+        fillcolor="rgba(27, 127, 189, 0.12)",
+        hovertemplate="round %{x}<br>epsilon %{y:.4g}<extra></extra>",
+    )
+    top = max([value for value in spent if value is not None], default=1.0)
+    if budget is not None and math.isfinite(budget):
+        figure.add_hline(
+            y=budget,
+            line={"color": ORANGE, "width": 2, "dash": "dash"},
+            annotation_text=f"budget {number(budget)}",
+            annotation_position="top left",
+        )
+        top = max(top, budget)
+    figure.update_yaxes(title="epsilon spent", range=[0, 1.18 * top if top > 0 else 1])
+    figure.update_xaxes(title="round")
+    return _finish(figure, height=300)
+
+
+def accuracy(rows: Sequence[Row], metric: str) -> go.Figure:
+    """One metric as a dot for every fit, named in the figure so that a phone has room for it.
+
+    Args:
+        rows: fits with a `name` and the metric; a row without the metric is left out.
+        metric: the column to draw.
+    """
+    import plotly.graph_objects as go
+
+    shown = [row for row in rows if finite(row.get(metric)) is not None]
+    values = [float(row[metric]) for row in shown]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    margin = 0.18 * (high - low) or max(abs(high), 1.0) * 0.1
+    figure = go.Figure()
+    for index, (row, value) in enumerate(zip(shown, values, strict=True)):
+        level = len(shown) - 1 - index
+        figure.add_shape(
+            type="line",
+            xref="paper",
+            x0=0,
+            x1=1,
+            y0=level,
+            y1=level,
+            line={"color": GREY, "width": 1},
+        )
+        figure.add_scatter(
+            x=[value],
+            y=[level],
+            mode="markers",
+            marker={
+                "size": 13,
+                "color": _fit_colour(str(row["name"])),
+                "symbol": SYMBOLS[index % 5],
+            },
+            hovertemplate=f"{plain(row['name'])}<br>{plain(metric)} %{{x:.4f}}<extra></extra>",
+        )
+        figure.add_annotation(
+            x=0,
+            xref="paper",
+            xanchor="left",
+            y=level,
+            yshift=17,
+            text=f"<b>{value:.3f}</b> {plain(row['name'])}",
+            showarrow=False,
+        )
+    figure.update_xaxes(range=[low - margin, high + margin], nticks=5)
+    figure.update_yaxes(visible=False, range=[-0.5, len(shown) - 0.25])
+    return _finish(figure, height=70 + 56 * max(len(shown), 1))
+
+
+def coefficients(rows: Sequence[Row]) -> go.Figure:
+    """Coefficients as dots, the pooled ones beside the private where they are given.
+
+    Args:
+        rows: `feature`, `private` and perhaps `pooled`; the `COEFFICIENTS` largest are drawn.
+    """
+    import plotly.graph_objects as go
+
+    shown = largest(rows, COEFFICIENTS)
+    levels = list(range(len(shown) - 1, -1, -1))
+    figure = go.Figure()
+    pooled = [finite(row.get("pooled")) for row in shown]
+    private = [finite(row.get("private")) for row in shown]
+    for level, a, b in zip(levels, private, pooled, strict=True):
+        if a is not None and b is not None:
+            figure.add_shape(
+                type="line", x0=a, x1=b, y0=level, y1=level, line={"color": GREY, "width": 1.5}
+            )
+    for label, values, colour, symbol in (
+        ("private", private, BLUE, "circle"),
+        ("pooled, no privacy", pooled, ORANGE, "diamond-open"),
+    ):
+        if any(value is not None for value in values):
+            figure.add_scatter(
+                x=values,
+                y=levels,
+                name=label,
+                mode="markers",
+                marker={
+                    "size": 10,
+                    "color": colour,
+                    "symbol": symbol,
+                    "line": {"width": 2, "color": colour},
+                },
+                text=[plain(row["feature"]) for row in shown],
+                hovertemplate="%{text}<br>%{x:.4g}<extra>" + label + "</extra>",
+            )
+    figure.update_xaxes(zerolinewidth=1.5, title="coefficient")
+    figure.update_yaxes(
+        tickvals=levels,
+        ticktext=[plain(_shorten(str(row["feature"]), 22)) for row in shown],
+        showgrid=False,
+        range=[-0.7, len(shown) - 0.3],
+    )
+    both = any(value is not None for value in pooled)
+    return _finish(figure, height=110 + 26 * max(len(shown), 1), legend=both, zero=True)
+
+
+def largest(rows: Sequence[Row], most: int) -> list[Row]:
+    """The `most` rows whose private coefficient is largest in magnitude, in their own order."""
+    size = [abs(finite(row.get("private")) or 0.0) for row in rows]
+    keep = sorted(range(len(rows)), key=lambda i: -size[i])[:most]
+    return [rows[i] for i in sorted(keep)]
+
+
+def direction(metric: str) -> str:
+    """Whether more or less of a metric is better, in words; empty when it is not known."""
+    name = metric.replace("_", " ").lower()
+    if name in HIGHER_IS_BETTER:
+        return "higher is better"
+    return "lower is better" if name in LOWER_IS_BETTER else ""
+
+
+def _fit_colour(name: str) -> str:
+    """The private fit and the pooled one look the same in every figure."""
+    colours = {"private": BLUE, "pooled": ORANGE}
+    return next((colour for start, colour in colours.items() if name.startswith(start)), GREY)
+
+
+def plain(text: Any) -> str:
+    """Text that Plotly shows as it stands: its labels understand a few HTML tags and entities."""
+    return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _finish(figure: go.Figure, height: int, legend: bool = False, zero: bool = False) -> go.Figure:
+    figure.update_layout(
+        template=None,
+        height=height,
+        autosize=True,
+        margin={"l": 8, "r": 12, "t": 36 if legend else 14, "b": 8},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": FONT, "size": 13, "color": "#1b2733"},
+        showlegend=legend,
+        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "xanchor": "left"},
+        hoverlabel={"bgcolor": "#1b2733", "font": {"color": "#ffffff", "family": FONT}},
+    )
+    axis = {
+        "automargin": True,
+        "gridcolor": "#dde2e6",
+        "title_standoff": 8,
+        "title_font_size": 13,
+        "tickfont_size": 12,
+    }
+    figure.update_xaxes(**axis, zeroline=zero)
+    figure.update_yaxes(**axis, zeroline=False)
+    return figure
+
+
+def finite(value: Any) -> float | None:
+    """A finite number, or `None`: JSON has no other."""
+    if value is None or isinstance(value, str) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def _positive(value: Any) -> float | None:
+    value = finite(value)
+    return value if value is not None and value > 0 else None
+
+
+def _decades(columns: Any) -> int | None:
+    """Ticks at whole powers of ten where the values span a few of them."""
+    values = [v for column in columns for v in map(_positive, column) if v is not None]
+    if not values:
+        return None
+    span = math.log10(max(values)) - math.log10(min(values))
+    return max(1, math.ceil(span / 6)) if span >= 2 or span == 0 else None
+
+
+def _shorten(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

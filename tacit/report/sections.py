@@ -1,0 +1,285 @@
+"""The parts of a report: which tables and figures stand under which heading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tacit.report import drawing, figures, words
+from tacit.report.data import PUBLIC_HISTORY, ReportData, Row
+from tacit.report.tables import Table, heading, number, sideways, table
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+OWNERS = 25
+"""Most owners in the table of guarantees, those with the largest epsilon first."""
+
+FEATURES = 200
+"""Most coefficients in the table."""
+
+ROUNDS = 40
+"""Most rounds in the table of the history."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A figure or a table with its caption.
+
+    Attributes:
+        caption: what it shows, in a sentence.
+        anchor: name of a figure in the page.
+        alternative: what is read out in place of a figure, the caption where it is empty.
+        figure: to be drawn, or
+        table: to be printed.
+        simulation_only: whether it shows what was not released.
+        title: above it.
+        folded: whether a reader has to open it.
+    """
+
+    caption: str
+    anchor: str = ""
+    figure: go.Figure | None = None
+    table: Table | None = None
+    simulation_only: bool = False
+    title: str = ""
+    folded: bool = False
+    alternative: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with an anchor, an introduction and what stands below it."""
+
+    anchor: str
+    title: str
+    intro: str
+    blocks: tuple[Block, ...]
+    facts: Mapping[str, Any] | None = None
+    columns: bool = False
+
+
+def sections(data: ReportData) -> list[Section]:
+    """The sections after the guarantee, without those that have nothing to show."""
+    found = [
+        _network(data),
+        _convergence(data),
+        _accuracy(data),
+        _coefficients(data),
+        _spending(data),
+        _releases(data),
+    ]
+    return [section for section in found if section is not None]
+
+
+def owners(data: ReportData) -> Block | None:
+    """The guarantee of every owner, or of those with the largest epsilon where there are many."""
+    rows = list(data.guarantee_table)
+    if not rows:
+        return None
+    if len(rows) > OWNERS:
+        rows.sort(key=lambda row: -float(row.get("epsilon") or 0.0))
+    shown = table(rows, OWNERS)
+    caption = "The guarantee for each owner of data."
+    if shown.omitted:
+        caption += (
+            f" Shown: the {OWNERS} with the largest epsilon; {shown.omitted:,} more are in "
+            "guarantee.json."
+        )
+    return Block(caption, table=shown)
+
+
+def _network(data: ReportData) -> Section | None:
+    picture = data.network
+    if picture is None or not picture.names:
+        return None
+    count, drawn = len(picture.names), len(drawing.excerpt(picture))
+    shape = "one coordinator" if picture.coordinated else f"{len(picture.edges):,} links"
+    caption = f"{picture.kind}: {count:,} sites, {shape}."
+    caption = caption[:1].upper() + caption[1:]
+    if drawn < count:
+        which = (
+            f"the first {drawn:,}"
+            if picture.coordinated
+            else f"the {drawn:,} nearest to {picture.names[0]}"
+        )
+        caption += f" Drawn: {which}."
+    intro = (
+        "Every site talks to the coordinator only."
+        if picture.coordinated
+        else "Every site talks to its neighbours only; nobody stands in the middle."
+    )
+    return Section(
+        "network",
+        "Network",
+        intro,
+        (Block(caption, "network-figure", drawing.draw(picture)),),
+        picture.facts,
+    )
+
+
+def _convergence(data: ReportData) -> Section | None:
+    rounds = data.history.get("round", ())
+    if not len(rounds):
+        return None
+    blocks = []
+    monitored = {
+        heading(name): values
+        for name, values in data.history.items()
+        if name not in PUBLIC_HISTORY and _drawable(values)
+    }
+    if monitored:
+        ends = "; ".join(f"{name} {words.last(v)}" for name, v in monitored.items())
+        blocks.append(
+            Block(
+                "Against the best solution of all data together, on a log scale. At the end: "
+                f"{ends}.",
+                "gap-figure",
+                figures.convergence(
+                    rounds, monitored, (figures.BLUE, figures.ORANGE, figures.GREY)
+                ),
+                simulation_only=True,
+                title="Distance to the pooled solution",
+            )
+        )
+    consensus = data.history.get("consensus", ())
+    if _drawable(consensus):
+        blocks.append(
+            Block(
+                "How far the answers of the sites lie from their mean, on a log scale. At the end: "
+                f"{words.last(consensus)}.",
+                "consensus-figure",
+                figures.convergence(rounds, {heading("consensus"): consensus}, (figures.GREEN,)),
+                title="Disagreement between sites",
+            )
+        )
+    rows = _rows(data.history)
+    blocks.append(
+        Block(
+            "The history that was recorded"
+            + (f", {len(rows)} of {len(rounds):,} rounds." if len(rows) < len(rounds) else ".")
+            + " All of it is in history.parquet.",
+            table=table(rows, ROUNDS),
+            simulation_only=any(name not in PUBLIC_HISTORY for name in data.history),
+            title="The numbers",
+            folded=True,
+        )
+    )
+    intro = f"The run {data.status}." if data.status.startswith("diverged") else ""
+    return Section("convergence", "Convergence and consensus", intro, tuple(blocks))
+
+
+def _accuracy(data: ReportData) -> Section | None:
+    rows = data.accuracy or ()
+    metrics = [m for m in dict.fromkeys(k for row in rows for k in row) if m != "name"]
+    if not metrics:
+        return None
+    blocks = []
+    for metric in metrics:
+        values = "; ".join(
+            f"{row['name']} {number(row[metric])}" for row in rows if row.get(metric) is not None
+        )
+        way = figures.direction(metric)
+        blocks.append(
+            Block(
+                _kept(rows, metric),
+                f"accuracy-figure-{len(blocks) + 1}",
+                figures.accuracy(rows, metric),
+                simulation_only=True,
+                title=heading(metric) + (f" ({way})" if way else ""),
+                alternative=f"{values}.",
+            )
+        )
+    intro = (
+        "What privacy costs: the agreed model beside a fit to all records in one place without "
+        "privacy, and beside a model that has learnt nothing and answers zero."
+    )
+    return Section("accuracy", "Accuracy", intro, tuple(blocks), columns=True)
+
+
+def _coefficients(data: ReportData) -> Section | None:
+    if not data.coefficients:
+        return None
+    pooled = any("pooled" in row for row in data.coefficients)
+    shown = figures.largest(data.coefficients, FEATURES)
+    drawn = min(len(data.coefficients), figures.COEFFICIENTS)
+    caption = "The coefficients that the sites agreed on"
+    caption += ", joined to those of the pooled fit." if pooled else "."
+    if drawn < len(data.coefficients):
+        caption += f" Drawn: the {drawn} largest of {len(data.coefficients):,}."
+    listed = "All coefficients." if len(shown) == len(data.coefficients) else (
+        f"The {len(shown)} largest of {len(data.coefficients):,} coefficients; "
+        "all of them are in model.npz."
+    )  # fmt: skip
+    return Section(
+        "coefficients",
+        "Coefficients",
+        "The private coefficients were released; they are noisy, and their error is not that of "
+        "an ordinary regression table.",
+        (
+            Block(
+                caption,
+                "coefficients-figure",
+                figures.coefficients(data.coefficients),
+                simulation_only=pooled,
+            ),
+            Block(listed, table=table(shown, FEATURES), simulation_only=pooled),
+        ),
+    )
+
+
+def _spending(data: ReportData) -> Section | None:
+    epsilon = data.history.get("epsilon", ())
+    if not _drawable(epsilon):
+        return None
+    caption = f"Epsilon after each round, the most of any owner. At the end: {words.last(epsilon)}"
+    if data.epsilon_budget is not None:
+        caption += f" of a budget of {number(data.epsilon_budget)}"
+    figure = figures.spending(data.history["round"], epsilon, data.epsilon_budget)
+    return Section(
+        "spending",
+        "Epsilon spent over the rounds",
+        "Each release tells a little more. The account only grows: nothing is ever refunded.",
+        (Block(caption + ".", "spending-figure", figure),),
+    )
+
+
+def _releases(data: ReportData) -> Section | None:
+    if not data.phases:
+        return None
+    return Section(
+        "releases",
+        "Releases",
+        "The steps of a round: who computes on private data, what leaves, and how it is protected.",
+        (
+            Block(
+                "One column a step. A step that asks nothing of private data costs nothing.",
+                table=sideways(data.phases, "phase"),
+            ),
+        ),
+    )
+
+
+def _kept(rows: Sequence[Row], metric: str) -> str:
+    """How much of what the pooled fit gains over answering zero the private fit keeps."""
+    found = {
+        start: figures.finite(row.get(metric))
+        for row in rows
+        for start in ("private", "pooled", "answering zero")
+        if str(row["name"]).startswith(start)
+    }
+    private, pooled, zero = map(found.get, ("private", "pooled", "answering zero"))
+    if private is None or pooled is None or zero is None or pooled == zero:
+        return ""
+    share = (private - zero) / (pooled - zero)
+    return f"The private fit keeps {share:.0%} of what the pooled fit gains over answering zero."
+
+
+def _drawable(values: Sequence[Any]) -> bool:
+    return any(figures.finite(value) is not None for value in values)
+
+
+def _rows(history: Mapping[str, Sequence[Any]]) -> list[Row]:
+    keep = figures.thin(len(history["round"]), ROUNDS)
+    return [{name: values[i] for name, values in history.items()} for i in keep]

@@ -1,0 +1,163 @@
+"""Numbers and tables as a report prints them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.report.data import Row
+
+HEADINGS = {
+    "query": "What is private",
+    "release": "What leaves",
+    "noise_scale": "Noise scale",
+    "noise_multiplier": "Noise multiplier",
+    "charged": "Times charged",
+    "objective_gap": "Objective gap",
+    "consensus": "Disagreement",
+    "epsilon": "Epsilon",
+    "delta": "Delta",
+    "auc": "AUC",
+    "rmse": "RMSE",
+    "pooled": "Pooled, no privacy",
+}
+"""Headings that do not follow from the column's name."""
+
+NO_VALUE = "\N{EM DASH}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table ready to print.
+
+    Attributes:
+        headings: of the columns.
+        numeric: whether a column holds numbers, which stand to the right.
+        rows: cells as text.
+        omitted: how many rows were left out to keep the page small.
+        row_headings: whether the first cell of a row is its heading.
+    """
+
+    headings: tuple[str, ...]
+    numeric: tuple[bool, ...]
+    rows: tuple[tuple[str, ...], ...]
+    omitted: int = 0
+    row_headings: bool = False
+
+
+def table(rows: Sequence[Row], most: int = 50) -> Table:
+    """Rows as text, at most `most` of them; columns in the order in which they first appear.
+
+    Example:
+        >>> table([{"feature": "age", "private": 0.25}]).headings
+        ('Feature', 'Private')
+    """
+    names = tuple(dict.fromkeys(name for row in rows for name in row))
+    shown = rows[:most]
+    return Table(
+        headings=tuple(heading(name) for name in names),
+        numeric=tuple(all(_is_number(row.get(name)) for row in rows) for name in names),
+        rows=tuple(
+            zip(*(_column([row.get(name) for row in shown]) for name in names), strict=True)
+        ),
+        omitted=len(rows) - len(shown),
+    )
+
+
+def sideways(rows: Sequence[Row], key: str) -> Table:
+    """Few rows with much text, one a column: easier to read than a wide table.
+
+    Example:
+        >>> sideways([{"phase": "mix", "sender": "peer"}], "phase").rows
+        (('Sender', 'peer'),)
+    """
+    names = [name for name in dict.fromkeys(n for row in rows for n in row) if name != key]
+    return Table(
+        headings=(heading(key), *(number(row.get(key)) for row in rows)),
+        numeric=(False,) * (len(rows) + 1),
+        rows=tuple((heading(name), *(number(row.get(name)) for row in rows)) for name in names),
+        row_headings=True,
+    )
+
+
+def heading(name: str) -> str:
+    """A column's name in words."""
+    if name in HEADINGS:
+        return HEADINGS[name]
+    words = name.replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
+def number(value: Any) -> str:
+    """A value as a reader expects it: four digits, thousands apart, no `nan`.
+
+    Example:
+        >>> number(20190), number(0.123456), number(1e-06), number(float("inf"))
+        ('20,190', '0.1235', '1e-6', '∞')
+    """
+    if value is None:
+        return NO_VALUE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple):
+        return ", ".join(number(item) for item in value)
+    try:
+        real = float(value)
+    except (TypeError, ValueError):
+        return str(value)
+    if math.isnan(real):
+        return NO_VALUE
+    if math.isinf(real):
+        return "\N{INFINITY}" if real > 0 else "\N{MINUS SIGN}\N{INFINITY}"
+    if real == int(real) and abs(real) < 1e15:
+        text = f"{int(real):,}"
+    else:
+        text = _trim(f"{real:.4g}")
+    return text.replace("-", "\N{MINUS SIGN}", 1) if text.startswith("-") else text
+
+
+def _column(values: Sequence[Any]) -> list[str]:
+    """The cells of a column, with the same number of decimals where four digits allow it."""
+    if not all(_is_number(value) for value in values):
+        return [number(value) for value in values]
+    sizes = [abs(float(v)) for v in values if v is not None and math.isfinite(v) and v != 0]
+    if not sizes or all(size == int(size) for size in sizes):
+        return [number(value) for value in values]
+    decimals = 3 - max(0, math.floor(math.log10(max(sizes))))
+    if decimals < 1 or min(sizes) < 10.0 ** (1 - decimals):
+        return [number(value) for value in values]
+    return [
+        f"{value:.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+        if value is not None and math.isfinite(value)
+        else number(value)
+        for value in values
+    ]
+
+
+def duration(seconds: float) -> str:
+    """A time in words.
+
+    Example:
+        >>> duration(0.25), duration(75), duration(7200)
+        ('0.25 s', '1 min 15 s', '2 h 0 min')
+    """
+    if seconds < 59.5:
+        return f"{seconds:.2g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _trim(text: str) -> str:
+    """`1e-06` as `1e-6`."""
+    mantissa, mark, exponent = text.partition("e")
+    return f"{mantissa}e{int(exponent)}" if mark else text
+
+
+def _is_number(value: Any) -> bool:
+    if value is None:
+        return True
+    return not isinstance(value, str | list | tuple | bool) and hasattr(value, "__float__")

@@ -1,0 +1,158 @@
+"""The sentences of a report that explain: statuses, banners, what epsilon means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.report.data import ReportData
+from tacit.report.tables import number
+
+
+@dataclass(frozen=True)
+class Status:
+    """How sure a guarantee is: a sign and a word (never colour alone), and a sentence."""
+
+    sign: str
+    label: str
+    meaning: str
+
+
+STATUSES: Mapping[str, Status] = {
+    "proved": Status(
+        "✓",
+        "proved",
+        "Proved: the guarantee follows from a theorem whose conditions the software enforces. "
+        "It holds for all data, also against an adversary who reads every message.",
+    ),
+    "model": Status(
+        "△",
+        "rests on a model",
+        "Rests on a model: the guarantee holds only if the assumptions listed here are true of "
+        "the data. They are not enforced and cannot be checked without seeing the data.",
+    ),
+    "per_release": Status(
+        "△",
+        "single releases only",
+        "Single releases only: epsilon and delta bound one release. The run makes many releases, "
+        "and what they reveal together is not bounded here.",
+    ),
+    "refuted": Status(
+        "✕",
+        "refuted",
+        "Refuted: an attack or a counterexample shows that the claimed guarantee is false. "
+        "Do not rely on it.",
+    ),
+    "none": Status(
+        "✕",
+        "no guarantee",
+        "No guarantee: private values leave their owners without protection.",
+    ),
+}
+
+UNITS = {
+    "record": "one record. A person with several records is protected less, unless their number "
+    "was declared and accounted for",
+    "person": "all records of one person, as many as were declared",
+    "agent": "everything that one owner holds",
+}
+
+
+def banner(data: ReportData) -> str:
+    """The warning at the top of the page; empty where none is needed."""
+    if data.public:
+        if data.noise == "simulated":
+            return (
+                "Rehearsal: this page is written from releases only, but the noise was simulated. "
+                "Whoever knows the seed can subtract it, so this is not a private output unless "
+                "the seed stays secret."
+            )
+        return "" if data.noise == "secure" else _NO_NOISE
+    if data.noise == "simulated":
+        return (
+            "Simulation: noise is simulated and this page shows held-out scores and pooled fits "
+            "that are not private. Do not publish as a private output."
+        )
+    if data.noise == "none":
+        return _NO_NOISE
+    return (
+        "Internal: this page may show values that are not private, marked “simulation only”. "
+        "Do not publish as a private output."
+    )
+
+
+_NO_NOISE = "No noise was added: nothing on this page is private. Do not publish as private output."
+
+
+def explanation(data: ReportData) -> list[tuple[str, str]]:
+    """What the terms of the guarantee mean for this run: pairs of a term and its meaning."""
+    epsilon, delta = worst(data, "epsilon"), worst(data, "delta")
+    terms = []
+    if epsilon is None or not math.isfinite(epsilon):
+        terms.append(
+            (
+                "Epsilon",
+                "It would bound how much the messages can tell about one protected unit. "
+                "Here there is no finite bound.",
+            )
+        )
+    else:
+        terms.append(
+            (
+                f"Epsilon = {number(epsilon)}",
+                "It bounds how much the messages can tell about one protected unit. Whatever an "
+                "adversary already knows, everything seen changes the odds of one version of the "
+                f"unit against another by at most a factor e^{number(epsilon)} = "
+                f"{number(_exp(epsilon))}, up to delta. Smaller is more private; 0 tells nothing.",
+            )
+        )
+    if delta is not None:
+        terms.append(
+            (
+                f"Delta = {number(delta)}",
+                "The slack of that bound: no event becomes more probable than the factor allows "
+                f"by more than {number(delta)}. It should be far below one over the number of "
+                "records.",
+            )
+        )
+    for unit in dict.fromkeys(str(row["unit"]) for row in data.guarantee_table if "unit" in row):
+        terms.append(("Protected unit", f"What is protected is {UNITS.get(unit, unit)}."))
+    terms.append(("Status", STATUSES[data.guarantee_status].meaning))
+    noise = {
+        "simulated": "Simulated: drawn from a seeded generator, so that a run can be repeated to "
+        "the last bit. The sizes of the noise and the accounting are those of a deployment; "
+        "protection needs noise that nobody can recompute.",
+        "secure": "Secure: drawn from the entropy of the operating system and forgotten.",
+        "none": "None was added.",
+    }
+    terms.append(("Noise", noise[data.noise]))
+    return terms
+
+
+def worst(data: ReportData, column: str) -> float | None:
+    """Largest value of a column of the guarantee table, or `None` where there is none."""
+    values = [row[column] for row in data.guarantee_table if row.get(column) is not None]
+    return max((float(value) for value in values), default=None)
+
+
+def facts(data: ReportData) -> list[tuple[str, str]]:
+    """The few numbers a reader looks for first."""
+    epsilon, delta = worst(data, "epsilon"), worst(data, "delta")
+    found: list[tuple[str, Any]] = [("Epsilon", epsilon), ("Delta", delta)]
+    units = dict.fromkeys(str(row["unit"]) for row in data.guarantee_table if "unit" in row)
+    found.append(("Protects one", " or ".join(units) or None))
+    found.append(("Sites", len(data.network.names) if data.network else None))
+    rounds = data.history.get("round", ())
+    found.append(("Rounds", rounds[-1] if len(rounds) else None))
+    return [(name, number(value)) for name, value in found if value is not None]
+
+
+def last(values: Sequence[Any]) -> str:
+    """The last value of a series in words."""
+    return number(values[-1]) if len(values) else number(None)
+
+
+def _exp(value: float) -> float:
+    return math.exp(value) if value < 700 else math.inf

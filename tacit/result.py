@@ -1,0 +1,90 @@
+"""What a run gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from tacit.metrics import History
+from tacit.privacy.guarantee import Guarantees
+
+
+@dataclass(frozen=True)
+class ReleaseRow:
+    """One row of the table of releases.
+
+    Attributes:
+        phase: its name.
+        sender: role that sends.
+        receiver: role that receives, or "" for a local step.
+        released: what leaves the sender's private data, or "" if nothing does.
+        mechanism: how it is protected.
+        sensitivity: of one release, the largest of all owners.
+        noise_scale: of one release, the largest of all owners.
+        times: how often an owner releases it, the most of all owners.
+    """
+
+    phase: str
+    sender: str
+    receiver: str
+    released: str
+    mechanism: str
+    sensitivity: float
+    noise_scale: float
+    times: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of `tacit.run`. Everything is NumPy or plain Python.
+
+    Attributes:
+        solutions: every agent's answer in every trial, shape `(trials, agents, p)`. For a diverged
+            trial the last finite one seen.
+        diverged: round after which a trial was no longer finite, -1 for none; shape `(trials,)`.
+        history: measurements along the run.
+        guarantee: of the whole run, owner by owner, for one trial.
+        releases: the table of phases with what each releases.
+        reference: the centralised solution that distances refer to, shape `(p,)`, if there is one
+            (simulation only).
+        rounds: how many were asked for.
+        seed: of the simulated randomness.
+        seconds: wall-clock time of the rounds, compilation included.
+        environment: versions and machine.
+        parameter_names: names of the coordinates.
+    """
+
+    solutions: Float[np.ndarray, "trials agents p"]
+    diverged: Int[np.ndarray, " trials"]
+    history: History
+    guarantee: Guarantees
+    releases: tuple[ReleaseRow, ...]
+    reference: Float[np.ndarray, " p"] | None
+    rounds: int
+    seed: int
+    seconds: float
+    environment: dict[str, str]
+    parameter_names: tuple[str, ...]
+
+    @property
+    def solution(self) -> Float[np.ndarray, " p"]:
+        """The agents' mean answer in the first trial, shape `(p,)`."""
+        return self.solutions[0].mean(axis=0)
+
+    @property
+    def finished(self) -> Bool[np.ndarray, " trials"]:
+        """Which trials stayed finite to the end."""
+        return self.diverged < 0
+
+    @property
+    def status(self) -> str:
+        """ "finished", or which trial diverged and when."""
+        gone = np.flatnonzero(self.diverged >= 0)
+        if not len(gone):
+            return "finished"
+        if len(self.diverged) == 1:
+            return f"diverged at round {self.diverged[0]}"
+        first = int(self.diverged[gone].min())
+        return f"{len(gone)} of {len(self.diverged)} trials diverged, the first at round {first}"

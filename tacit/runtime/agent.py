@@ -1,0 +1,88 @@
+"""One agent's half of a phase. The only code that every runtime shares.
+
+`send` is the only place where a private objective meets a method, and the only place where a
+mechanism is applied.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxtyping import PRNGKeyArray
+
+from tacit.method.phase import Phase
+from tacit.runtime.keys import PhaseKeys, phase_keys
+from tacit.types import AbstractObjective, Context, Inbox, PublicPart
+
+
+def context_of(
+    public: PublicPart,
+    *,
+    round: Any,
+    rounds: Any,
+    step: Any,
+    agent: Any,
+    agents: int,
+    degree: Any,
+    secret: PRNGKeyArray,
+    phase: int,
+) -> tuple[Context, PhaseKeys]:
+    """What an agent knows in this phase, and the keys that the runtime keeps."""
+    keys = phase_keys(secret, round, phase, step)
+    context = Context(
+        round=round,
+        step=step,
+        agent=agent,
+        degree=degree,
+        key=keys.method,
+        public=public,
+        rounds=rounds,
+        agents=agents,
+    )
+    return context, keys
+
+
+def send(
+    phase: Phase,
+    state: Any,
+    objective: AbstractObjective | None,
+    context: Context,
+    keys: PhaseKeys,
+    scale: Any,
+    replay: Any = None,
+) -> tuple[Any, Any, Any]:
+    """Query, protect, and turn what is released into a message.
+
+    Args:
+        phase: the line of the algorithm box.
+        state: the sender's state.
+        objective: its private objective; unused by a phase without a query.
+        context: what it knows.
+        keys: randomness of this phase.
+        scale: noise scale, computed beforehand from public constants.
+        replay: a value released earlier, to be used instead of asking the objective.
+
+    Returns:
+        The new state, the payload, and what was released (`None` without a query).
+    """
+    if phase.query is None or phase.release is None:
+        state, payload = phase.message(state, None, context)
+        return state, payload, None
+    if replay is not None:
+        released = replay
+    else:
+        if objective is None:
+            raise TypeError(f"phase {phase.name!r} asks a private objective, but a server has none")
+        mechanism = phase.release.mechanism
+        shown = mechanism.before(objective, context, keys.noise)
+        answer = phase.query(state, shown, context, keys.sample)
+        released = mechanism.after(answer, scale, keys.noise)
+    state, payload = phase.message(state, released, context)
+    return state, payload, released
+
+
+def receive(phase: Phase, state: Any, inbox: Inbox, context: Context) -> Any:
+    """Update the receiver's state from its inbox: post-processing of what was released."""
+    if phase.update is None:
+        return state
+    return phase.update(state, inbox, context)

@@ -1,0 +1,47 @@
+"""Where the randomness of a run comes from: one secret an agent, folded with round, phase and step.
+
+Three independent keys follow from it: the method's own (known to query and message, such as random
+directions), the record sample's and the noise's, which no method ever receives.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+from jaxtyping import PRNGKeyArray
+
+_METHOD, _SAMPLE, _NOISE, _PURPOSES = 0, 1, 2, 4
+_PUBLIC = 0xFFFFFFFF
+
+
+class PhaseKeys(NamedTuple):
+    """The keys of one agent for one phase of one round."""
+
+    method: PRNGKeyArray
+    sample: PRNGKeyArray
+    noise: PRNGKeyArray
+
+
+def trial_key(seed: int, trial: Any) -> PRNGKeyArray:
+    """Root of one trial's randomness: the same however many trials are batched."""
+    return jax.random.fold_in(jax.random.key(seed), trial)
+
+
+def public_key(root: PRNGKeyArray) -> PRNGKeyArray:
+    """Randomness that everybody shares: who is awake, which links fail."""
+    return jax.random.fold_in(root, _PUBLIC)
+
+
+def agent_secret(root: PRNGKeyArray, agent: Any) -> PRNGKeyArray:
+    """An agent's own secret in a simulation; the server is agent number `agents`."""
+    return jax.random.fold_in(root, agent)
+
+
+def phase_keys(secret: PRNGKeyArray, round: Any, phase: int, step: Any) -> PhaseKeys:
+    """Keys of (round, phase, step); a `once` phase has round -1."""
+    base = jax.random.fold_in(secret, round + 1)
+    if not (isinstance(step, int) and step == 0):
+        base = jax.random.fold_in(base, step)
+    fold = (jax.random.fold_in(base, _PURPOSES * phase + i) for i in (_METHOD, _SAMPLE, _NOISE))
+    return PhaseKeys(*fold)

@@ -1,0 +1,166 @@
+"""Delivering a phase's messages to all receivers of a simulation at once.
+
+Three ways to sum over neighbours give the same numbers up to rounding; the graph decides which is
+fastest: a gather over a padded table (degrees alike), a matrix product (dense graphs) or a segmented
+sum over the links (hubs).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from tacit.network.base import AbstractNetwork, Mixing
+from tacit.types import Combine, Inbox
+
+_DENSE = 0.25
+"""Share of all possible links above which a matrix product is faster than a gather (measured)."""
+
+_UNROLL = 16
+"""Largest table width that is summed slot by slot, which XLA fuses into one pass."""
+
+
+class Delivery(eqx.Module):
+    """The links of a network, arranged for summing; built once a run."""
+
+    receivers: Int[Array, " links"]
+    senders: Int[Array, " links"]
+    neighbours: Int[Array, "agents slots"]
+    slot_link: Int[Array, "agents slots"]
+    kind: Literal["gather", "dense", "segment"] = eqx.field(static=True)
+    agents: int = eqx.field(static=True)
+
+    def __init__(self, network: AbstractNetwork) -> None:
+        self.agents = network.agents
+        self.receivers = jnp.asarray(network.receivers)
+        self.senders = jnp.asarray(network.senders)
+        table = jnp.asarray(network.neighbours())
+        links = self.receivers.shape[0]
+        valid = table < self.agents
+        # links are sorted by receiver, so a receiver's slots are consecutive links
+        first = jnp.searchsorted(self.receivers, jnp.arange(self.agents))
+        link = first[:, None] + jnp.arange(table.shape[1])
+        self.neighbours = jnp.where(valid, table, 0)
+        self.slot_link = jnp.where(valid, link, links)
+        if links >= _DENSE * self.agents**2:
+            self.kind = "dense"
+        elif table.shape[1] * self.agents <= 2 * links + 8 * self.agents:
+            self.kind = "gather"
+        else:
+            self.kind = "segment"
+
+    def arrange(self, value: Float[Array, " links"]) -> Float[Array, "a b"] | Float[Array, " links"]:
+        """Link values in the form that `weighted` multiplies with."""
+        if self.kind == "gather":
+            return self.slots(value)
+        if self.kind == "dense":
+            matrix = jnp.zeros((self.agents, self.agents), value.dtype)
+            return matrix.at[self.receivers, self.senders].set(value)
+        return value
+
+    def slots(self, value: Any) -> Any:
+        """Link values as a padded table, absent slots 0."""
+        return value.at[self.slot_link].get(mode="fill", fill_value=0)
+
+    def weighted(self, arranged: Any, payload: Any) -> Any:
+        """`sum_j value_ij payload_j` for every receiver `i`, payload of shape `(agents, ...)`."""
+        return jax.tree.map(lambda leaf: self._weighted(arranged, leaf), payload)
+
+    def _weighted(self, arranged: Any, leaf: Any) -> Any:
+        flat = leaf.reshape(self.agents, -1)
+        if self.kind == "dense":
+            mixed = arranged @ flat
+        elif self.kind == "segment":
+            mixed = jax.ops.segment_sum(
+                arranged[:, None] * flat[self.senders],
+                self.receivers,
+                num_segments=self.agents,
+                indices_are_sorted=True,
+            )
+        elif self.neighbours.shape[1] <= _UNROLL:
+            mixed = jnp.zeros_like(flat)
+            for slot in range(self.neighbours.shape[1]):
+                mixed = mixed + arranged[:, slot, None] * flat[self.neighbours[:, slot]]
+        else:
+            mixed = jnp.einsum("as,asp->ap", arranged, flat[self.neighbours])
+        return mixed.reshape(leaf.shape)
+
+
+class Links(eqx.Module):
+    """The mixing of one round, arranged for summing."""
+
+    weights: Any
+    ones: Any
+    mixing: Mixing
+
+
+def arrange(delivery: Delivery, mixing: Mixing) -> Links:
+    """Prepare a round's weights; constant networks do it once a run."""
+    weight = jnp.asarray(mixing.weight)
+    active = jnp.asarray(mixing.active).astype(weight.dtype)
+    return Links(delivery.arrange(weight), delivery.arrange(active), mixing)
+
+
+def peer_inboxes(delivery: Delivery, links: Links, payload: Any, combine: Combine) -> Inbox:
+    """Every peer's inbox, leading axis = receiver. What no method reads costs nothing."""
+    mixing = links.mixing
+    mask = delivery.slots(jnp.asarray(mixing.active))
+    each = combine is Combine.EACH
+    degree = jax.ops.segment_sum(
+        jnp.asarray(mixing.active).astype(int), delivery.receivers, num_segments=delivery.agents
+    )
+    return Inbox(
+        payload=jax.tree.map(lambda leaf: _gather(delivery, mask, leaf), payload) if each else None,
+        mask=mask if each else None,
+        weight=delivery.slots(jnp.asarray(mixing.weight)) if each else None,
+        self_weight=jnp.asarray(mixing.self_weight),
+        degree=degree,
+        mixed=delivery.weighted(links.weights, payload),
+        total=delivery.weighted(links.ones, payload),
+    )
+
+
+def server_inbox(
+    weight: Float[Array, " agents"], participates: Bool[Array, " agents"], payload: Any, combine: Combine
+) -> Inbox:
+    """What the coordinator holds: one slot a client, weights renormalised over who took part."""
+    weight = jnp.where(participates, weight, 0.0)
+    weight = weight / jnp.maximum(jnp.sum(weight), jnp.finfo(weight.dtype).tiny)
+    present = participates.astype(weight.dtype)
+    each = combine is Combine.EACH
+    return Inbox(
+        payload=jax.tree.map(lambda leaf: _masked(participates, leaf), payload) if each else None,
+        mask=participates if each else None,
+        weight=weight if each else None,
+        self_weight=jnp.zeros((), weight.dtype),
+        degree=jnp.sum(participates.astype(int)),
+        mixed=jax.tree.map(lambda leaf: jnp.tensordot(weight, leaf, 1), payload),
+        total=jax.tree.map(lambda leaf: jnp.tensordot(present, leaf, 1), payload),
+    )
+
+
+def client_inbox(payload: Any, dtype: Any) -> Inbox:
+    """What every client holds after the server spoke: one slot."""
+    one = jnp.ones((1,), dtype)
+    return Inbox(
+        payload=jax.tree.map(lambda leaf: leaf[None], payload),
+        mask=jnp.ones((1,), bool),
+        weight=one,
+        self_weight=jnp.zeros((), dtype),
+        degree=jnp.ones((), int),
+        mixed=payload,
+        total=payload,
+    )
+
+
+def _gather(delivery: Delivery, mask: Any, leaf: Any) -> Any:
+    slots = leaf[delivery.neighbours]
+    return jnp.where(mask.reshape(mask.shape + (1,) * (leaf.ndim - 1)), slots, 0)
+
+
+def _masked(mask: Any, leaf: Any) -> Any:
+    return jnp.where(mask.reshape(mask.shape + (1,) * (leaf.ndim - 1)), leaf, 0)

@@ -1,0 +1,87 @@
+"""Everything a run needs, laid out before it starts: arrays, noise scales, secrets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from tacit.method.phase import AbstractMethod, Phase
+from tacit.network.base import AbstractNetwork, Mixing
+from tacit.types import AbstractObjective, PublicPart, Role
+
+
+class Plan(eqx.Module):
+    """A run as arrays: what the compiled code receives.
+
+    Attributes:
+        objectives: private objectives, leading axis = agent.
+        public: regulariser share and constraint.
+        network: who talks to whom.
+        method: with its noise calibrated.
+        scales: noise scale of each phase, shape `(agents,)` or `(rounds, agents)`.
+        x0: the public start, shape `(p,)`.
+        degrees: number of neighbours, shape `(agents,)`.
+        rounds: total number of rounds.
+        reference: the centralised solution, shape `(p,)`, if distances are to be recorded.
+        watch: whether the objective's value is recorded (it asks the private objectives).
+    """
+
+    objectives: AbstractObjective
+    public: PublicPart
+    network: AbstractNetwork
+    method: AbstractMethod
+    scales: tuple[Float[Array, "*shape"], ...]
+    x0: Float[Array, " p"]
+    degrees: Int[Array, " agents"]
+    rounds: Int[Array, ""]
+    reference: Float[Array, " p"] | None
+    watch: bool = eqx.field(static=True)
+
+    @property
+    def agents(self) -> int:
+        """Number of agents, the server not counted."""
+        return self.network.agents
+
+    @property
+    def sender_role(self) -> Role:
+        """The role of the data owners: peers, or clients of a coordinator."""
+        return Role.CLIENT if self.network.coordinated else Role.PEER
+
+    def scale(self, index: int, round: Any) -> Float[Array, " agents"]:
+        """Noise scales of a phase in a round."""
+        scales = self.scales[index]
+        return scales if scales.ndim == 1 else scales[round]
+
+    def initial(self) -> dict[Role, Any]:
+        """Every role's state before round 0, owners stacked."""
+        role = self.sender_role
+        init = self.method.init
+        states = {role: jax.vmap(lambda degree: init(role, self.x0, degree))(self.degrees)}
+        if self.network.coordinated:
+            states[Role.SERVER] = init(Role.SERVER, self.x0, jnp.asarray(self.agents))
+        return states
+
+    def mixing(self, round: Any, public_key: PRNGKeyArray) -> Mixing:
+        """Active links and weights of a round."""
+        return self.network.mixing(round, public_key)
+
+
+def phases_of(method: AbstractMethod, *, once: bool) -> list[tuple[int, Phase]]:
+    """The phases of a round (or those before round 0) with their numbers in the table."""
+    return [(i, phase) for i, phase in enumerate(method.phases()) if phase.once is once]
+
+
+def as_arrays(tree: Any) -> Any:
+    """Numbers of a pytree as JAX arrays in the precision of the current context."""
+
+    def convert(leaf: Any) -> Any:
+        if isinstance(leaf, bool) or not isinstance(leaf, int | float | np.ndarray | np.generic):
+            return leaf
+        return jnp.asarray(leaf)
+
+    return jax.tree.map(convert, tree)

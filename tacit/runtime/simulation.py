@@ -1,0 +1,177 @@
+"""All agents and all trials at once: `vmap` over agents and trials, one compiled loop over rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, PRNGKeyArray
+
+from tacit.metrics import measure
+from tacit.method.phase import Phase
+from tacit.runtime.agent import context_of, receive, send
+from tacit.runtime.keys import agent_secret, public_key
+from tacit.runtime.mixing import (
+    Delivery,
+    Links,
+    arrange,
+    client_inbox,
+    peer_inboxes,
+    server_inbox,
+)
+from tacit.runtime.plan import Plan, phases_of
+from tacit.types import Role
+
+ONCE = -1
+"""The round number of phases that run before round 0."""
+
+
+@eqx.filter_jit
+def start(plan: Plan, roots: PRNGKeyArray) -> Any:
+    """States of every trial before round 0, after the phases that run once."""
+
+    def one(root: PRNGKeyArray) -> Any:
+        simulator = Simulator(plan, root)
+        return simulator.round(plan.initial(), jnp.asarray(ONCE), once=True)
+
+    return jax.vmap(one)(roots)
+
+
+@eqx.filter_jit
+def advance(
+    plan: Plan, roots: PRNGKeyArray, states: Any, bounds: Int[Array, "stops 2"]
+) -> tuple[Any, dict[str, Array]]:
+    """Run every trial through consecutive intervals of rounds and measure after each.
+
+    The bounds are traced, so however a run is cut into intervals and calls, the same code computes
+    the same bits.
+
+    Returns:
+        The states, and measurements of shape `(stops, trials)`.
+    """
+
+    def one(root: PRNGKeyArray, states: Any) -> tuple[Any, dict[str, Array]]:
+        simulator = Simulator(plan, root)
+
+        def interval(states: Any, bound: Int[Array, " 2"]) -> tuple[Any, dict[str, Array]]:
+            states = jax.lax.fori_loop(
+                bound[0], bound[1], lambda t, s: simulator.round(s, t, once=False), states
+            )
+            return states, measure(plan, states)
+
+        return jax.lax.scan(interval, states, bounds)
+
+    states, measured = jax.vmap(one)(roots, states)
+    return states, {name: jnp.moveaxis(value, 0, 1) for name, value in measured.items()}
+
+
+class Simulator:
+    """One trial while it is traced.
+
+    Args:
+        plan: the run.
+        root: the trial's key.
+        note: told every phase and its payload as they are traced, for counting bytes.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        root: PRNGKeyArray,
+        note: Callable[[Phase, Any], None] = lambda phase, payload: None,
+    ) -> None:
+        self.plan = plan
+        self.note = note
+        self.public_key = public_key(root)
+        self.agents = jnp.arange(plan.agents)
+        self.secrets = jax.vmap(lambda agent: agent_secret(root, agent))(self.agents)
+        self.server_secret = agent_secret(root, plan.agents)
+        self.delivery = Delivery(plan.network)
+        # a static network's weights are arranged once, outside the loop over rounds
+        self.fixed = None if plan.network.varying else self.links(jnp.asarray(0))
+
+    def links(self, round: Any) -> Links:
+        return arrange(self.delivery, self.plan.mixing(round, self.public_key))
+
+    def round(self, states: dict[Role, Any], round: Any, *, once: bool) -> dict[Role, Any]:
+        phases = phases_of(self.plan.method, once=once)
+        if not phases:
+            return states
+        links = self.links(round) if self.fixed is None else self.fixed
+        before = states
+        for index, phase in phases:
+            if phase.repeat == 1:
+                states = self.phase(states, index, phase, round, 0, links)
+            else:
+                states = jax.lax.fori_loop(
+                    0,
+                    phase.repeat,
+                    lambda step, s, i=index, p=phase: self.phase(s, i, p, round, step, links),
+                    states,
+                )
+        if self.fixed is None:
+            # an agent that sleeps through a round keeps everything it had
+            role, awake = self.plan.sender_role, jnp.asarray(links.mixing.participates)
+            kept = jax.tree.map(
+                lambda new, old: jnp.where(awake.reshape((-1,) + (1,) * (new.ndim - 1)), new, old),
+                states[role],
+                before[role],
+            )
+            states = {**states, role: kept}
+        return states
+
+    def phase(
+        self, states: dict[Role, Any], index: int, phase: Phase, round: Any, step: Any, links: Links
+    ) -> dict[Role, Any]:
+        plan = self.plan
+
+        def at(agent: Any, degree: Any, secret: PRNGKeyArray) -> Any:
+            return context_of(
+                plan.public,
+                round=round,
+                rounds=plan.rounds,
+                step=step,
+                agent=agent,
+                agents=plan.agents,
+                degree=degree,
+                secret=secret,
+                phase=index,
+            )
+
+        def send_one(state: Any, objective: Any, scale: Any, *who: Any) -> tuple[Any, Any]:
+            state, payload, _ = send(phase, state, objective, *at(*who), scale)
+            return state, payload
+
+        def receive_one(state: Any, inbox: Any, *who: Any) -> Any:
+            return receive(phase, state, inbox, at(*who)[0])
+
+        owners = (self.agents, plan.degrees, self.secrets)
+        server = (jnp.asarray(plan.agents), jnp.asarray(plan.agents), self.server_secret)
+        states = dict(states)
+        if phase.sender is Role.SERVER:
+            states[phase.sender], payload = send_one(
+                states[phase.sender], None, jnp.zeros(()), *server
+            )
+        else:
+            scale = plan.scale(index, jnp.maximum(round, 0))
+            states[phase.sender], payload = jax.vmap(send_one)(
+                states[phase.sender], plan.objectives, scale, *owners
+            )
+        self.note(phase, payload)
+        if phase.receiver is Role.SERVER:
+            mixing = links.mixing
+            weight = plan.network.client_weight
+            inbox = server_inbox(weight, jnp.asarray(mixing.participates), payload, phase.combine)
+            states[Role.SERVER] = receive_one(states[Role.SERVER], inbox, *server)
+        elif phase.receiver is Role.CLIENT:
+            inbox = client_inbox(payload, plan.x0.dtype)
+            states[Role.CLIENT] = jax.vmap(receive_one, in_axes=(0, None, 0, 0, 0))(
+                states[Role.CLIENT], inbox, *owners
+            )
+        elif phase.receiver is Role.PEER:
+            inbox = peer_inboxes(self.delivery, links, payload, phase.combine)
+            states[Role.PEER] = jax.vmap(receive_one)(states[Role.PEER], inbox, *owners)
+        return states
