@@ -1,23 +1,23 @@
 """Settings of the documentation site: `make docs`."""
 
-from importlib.metadata import version
+import importlib.metadata
+import re
+from typing import Any
 
 project = "tacit"
 author = "The tacit maintainers"
 copyright = "the tacit maintainers, Apache-2.0"
-release = version("tacit")
+release = importlib.metadata.version("tacit")
 
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
 ]
 source_suffix = {".md": "markdown"}
-nitpicky = False
 default_role = "literal"  # docstrings write `x` for code
 
-myst_enable_extensions = ["attrs_inline", "colon_fence", "dollarmath"]
+myst_enable_extensions = ["attrs_inline", "deflist"]
 myst_heading_anchors = 3
 
 autodoc_default_options = {"members": True, "show-inheritance": True}
@@ -26,6 +26,7 @@ autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 napoleon_numpy_docstring = False
+napoleon_attr_annotations = False  # shapes such as "*agents" are no markup
 napoleon_use_ivar = True  # fields of data classes are not documented twice
 
 html_theme = "furo"
@@ -34,5 +35,19 @@ html_static_path = []
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {"footer_icons": []}
-# Formulae are rare and are written so that they read well as text: no script from elsewhere.
-mathjax_path = ""
+
+
+def _indented_is_literal(
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Show as it is what a docstring indents after a sentence that ends in a colon."""
+    sentence = re.compile(r"\S+ .*[^:]:$")
+    for here, blank, below in zip(range(len(lines)), lines[1:], lines[2:], strict=False):
+        deeper = len(below) - len(below.lstrip()) > len(lines[here]) - len(lines[here].lstrip())
+        if sentence.search(lines[here]) and not blank.strip() and below.strip() and deeper:
+            lines[here] += ":"
+
+
+def setup(app: Any) -> None:
+    # before napoleon, which rewrites the sections
+    app.connect("autodoc-process-docstring", _indented_is_literal, priority=400)

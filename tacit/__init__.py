@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tacit.method import DGD, DPSG, DZOA, DZOASolver, GradientDescent
     from tacit.privacy import Privacy
     from tacit.result import Result
-    from tacit.run import Simulation, run
+    from tacit.runner import Simulation, run
 
 __version__ = "0.1.0"
 
@@ -27,8 +27,8 @@ _HOMES = {
     "GradientDescent": "tacit.method",
     "Privacy": "tacit.privacy",
     "Result": "tacit.result",
-    "Simulation": "tacit.run",
-    "run": "tacit.run",
+    "Simulation": "tacit.runner",
+    "run": "tacit.runner",
 }
 
 __all__ = [

@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import equinox as eqx
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
@@ -105,6 +105,7 @@ class AbstractDifferentiable(AbstractObjective):
         """
 
 
+@runtime_checkable
 class PublicPart(Protocol):
     """The part of the problem that every agent knows: regulariser share and constraint."""
 
@@ -155,14 +156,15 @@ class Inbox(eqx.Module):
     """What a receiver holds after a phase: one slot a sender, sorted by agent id.
 
     `mixed` is the weighted sum of the messages (without the receiver's own), `total` their plain sum.
+    A simulation holds the inboxes of all receivers in one, with a leading axis.
     An absent sender has mask, weight and payload 0. Under `Combine.SUM` there is no `payload`.
     """
 
     payload: Any
-    mask: Bool[Array, " slots"] | None
-    weight: Float[Array, " slots"] | None
-    self_weight: Float[ArrayLike, ""]
-    degree: Int[ArrayLike, ""]
+    mask: Bool[Array, "*receivers slots"] | None
+    weight: Float[Array, "*receivers slots"] | None
+    self_weight: Float[ArrayLike, "*receivers"]
+    degree: Int[ArrayLike, "*receivers"]
     mixed: Any
     total: Any
 

@@ -1,4 +1,4 @@
-"""What a run of a method releases and guarantees, computed before it starts.
+"""What a run of a method will release, and the noise that its budget asks for.
 
 Everything here is plain Python over declared constants: the table of phases, record counts, degrees
 and the public record of who takes part. No function of this file can see data.
@@ -6,7 +6,7 @@ and the public record of who takes part. No function of this file can see data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -23,14 +23,11 @@ from tacit.privacy.event import (
     Event,
     GaussianRelease,
     LaplaceRelease,
-    ModelClaim,
     NonPrivate,
-    PoissonSampled,
     Repeated,
 )
-from tacit.privacy.guarantee import Guarantee, Guarantees, NoiseSource, Status
 from tacit.privacy.sensitivity import own_public
-from tacit.types import PublicContext, Unit
+from tacit.types import PublicContext
 
 Method = TypeVar("Method", bound=AbstractMethod)
 
@@ -75,17 +72,17 @@ def releasing(method: AbstractMethod) -> Iterator[tuple[int, Phase]]:
 
 def events(method: AbstractMethod, public: PublicContext) -> list[Event]:
     """Everything that one owner releases during the run, as events."""
-    found = _released(method, public, once=True)
+    found = released(method, public, once=True)
     if any(_varies(phase) for _, phase in releasing(method)):
         for round in range(public.rounds):
-            found += _released(method, replace(public, round=round), once=False)
+            found += released(method, replace(public, round=round), once=False)
     elif public.participations:
-        each_round = _released(method, public, once=False)
+        each_round = released(method, public, once=False)
         found += [Repeated(event, public.participations) for event in each_round]
     return found
 
 
-def _released(method: AbstractMethod, public: PublicContext, *, once: bool) -> list[Event]:
+def released(method: AbstractMethod, public: PublicContext, *, once: bool) -> list[Event]:
     """What one owner releases in one round, or before round 0."""
     records = 1 if method.privacy is None else method.privacy.records_per_person
     found: list[Event] = []
@@ -156,79 +153,6 @@ def calibrate(method: Method, owners: Owners) -> Method:
     return _with_noise(method, np.array(multipliers))
 
 
-def guarantees(method: AbstractMethod, owners: Owners) -> Guarantees:
-    """The guarantee of the whole run, owner by owner, with simulated noise.
-
-    A person whose records stand at `m` sites is covered by composing the owner's releases with those
-    of the `m - 1` other owners who protect least.
-
-    Raises:
-        PrivacyError: a person at more sites than there are.
-    """
-    sites = 1 if method.privacy is None else method.privacy.sites_per_person
-    if sites > len(owners.names):
-        raise PrivacyError(
-            f"sites_per_person={sites}, but there are {len(owners.names)} sites; lower it"
-        )
-    released = [tuple(events(method, public)) for public in owners.contexts]
-    weakest = _weakest(method, owners, released, sites)
-    made: dict[Any, Guarantee] = {}
-    stated: list[Guarantee] = []
-    for public, name in zip(owners.contexts, owners.names, strict=True):
-        others = [agent for agent in weakest if agent != public.agent][: sites - 1]
-        composed = released[public.agent] + tuple(e for agent in others for e in released[agent])
-        case = (composed, _delta(method, public), public.unit)
-        if case not in made:
-            made[case] = _guarantee(method, composed, public)
-        stated.append(replace(made[case], owner=name))
-    return Guarantees(tuple(stated))
-
-
-def _weakest(
-    method: AbstractMethod, owners: Owners, released: Sequence[tuple[Event, ...]], sites: int
-) -> list[int]:
-    """The owners with the largest epsilon, as many as one person may stand with, and one more."""
-    if sites == 1:
-        return []
-    cost: dict[Any, float] = {}
-    for public, own in zip(owners.contexts, released, strict=True):
-        if own not in cost:
-            cost[own] = accounting.epsilon(own, _delta(method, public))
-    order = sorted(range(len(released)), key=lambda agent: -cost[released[agent]])
-    return order[: sites + 1]
-
-
-def spent(
-    method: AbstractMethod, owners: Owners, participations: Sequence[Any]
-) -> Float[np.ndarray, "rows agents"]:
-    """Epsilon that every owner has spent after each recorded round.
-
-    Args:
-        method: calibrated.
-        owners: their constants.
-        participations: for each recorded round, how often each owner took part so far.
-    """
-    taken = np.asarray(participations)
-    curves: dict[Any, Float[np.ndarray, " rows"]] = {}
-    columns: list[Float[np.ndarray, " rows"]] = []
-    for public in owners.contexts:
-        delta = _delta(method, public)
-        once = tuple(_released(method, public, once=True))
-        so_far = tuple(int(count) for count in taken[:, public.agent])
-        case = (once, so_far, delta, public.degree, public.count, public.normaliser)
-        if case not in curves:
-            each_round = [
-                event
-                for round in range(so_far[-1])
-                for event in _released(method, replace(public, round=round), once=False)
-            ]
-            width = len(each_round) // so_far[-1] if so_far[-1] else 0
-            at = [0 if row == 0 else len(once) + n * width for row, n in enumerate(so_far)]
-            curves[case] = accounting.epsilon_curve([*once, *each_round], at, delta)
-        columns.append(curves[case])
-    return np.stack(columns, axis=1)
-
-
 def _smallest_noise(
     method: AbstractMethod, public: PublicContext, epsilon: float, delta: float
 ) -> float:
@@ -237,12 +161,12 @@ def _smallest_noise(
     assert method.privacy is not None
     sites = method.privacy.sites_per_person
 
-    def released(multiplier: float) -> list[Event]:
+    def spending(multiplier: float) -> list[Event]:
         return events(_with_noise(method, multiplier), public) * sites
 
-    if not released(1.0):
+    if not spending(1.0):
         return 1.0
-    return noise_multiplier(epsilon, delta, released)
+    return noise_multiplier(epsilon, delta, spending)
 
 
 def _confirm(method: AbstractMethod, public: PublicContext, epsilon: float, delta: float) -> None:
@@ -265,7 +189,8 @@ def _budget(privacy: Privacy, public: PublicContext) -> tuple[float, float]:
     return own_public(privacy.epsilon, public.agent), own_public(privacy.delta, public.agent)
 
 
-def _delta(method: AbstractMethod, public: PublicContext) -> float:
+def delta_of(method: AbstractMethod, public: PublicContext) -> float:
+    """The delta at which an owner's epsilon is stated; 1e-6 for a method without a budget."""
     return 1e-6 if method.privacy is None else own_public(method.privacy.delta, public.agent)
 
 
@@ -285,66 +210,3 @@ def _grouped(event: Event, records: int) -> Event:
                 f"records_per_person={records} cannot be combined with {type(event).__name__}: no rule "
                 "for groups is proved here; set sampling=1 or records_per_person=1"
             )
-
-
-def _guarantee(
-    method: AbstractMethod, released: tuple[Event, ...], public: PublicContext
-) -> Guarantee:
-    privacy, delta = method.privacy, _delta(method, public)
-    plain = [_innermost(event) for event in released]
-    claims = [event for event in plain if isinstance(event, ModelClaim)]
-    relation = next(phase.release.relation for _, phase in releasing(method) if phase.release)
-    unit, sites, records = public.unit, 1, 1
-    assumptions = [_TUNING, _COUNTS] if unit is Unit.RECORD else [_TUNING]
-    if privacy is not None:
-        sites, records = privacy.sites_per_person, privacy.records_per_person
-        if sites > 1 or records > 1:
-            unit = Unit.PERSON
-            assumptions.append(
-                f"nobody has records at more than {sites} sites or more than {records} at one site"
-            )
-    if any(isinstance(event, NonPrivate) for event in plain):
-        status, theorem, noise = Status.NONE, "none: private values leave as they are", NoiseSource.NONE
-        assumptions = []
-    elif claims:
-        status, theorem, noise = Status.MODEL, claims[0].theorem, NoiseSource.SIMULATED
-        assumptions += [claim.assumption for claim in dict.fromkeys(claims)]
-    else:
-        status, noise = Status.PROVED, NoiseSource.SIMULATED
-        theorem = "; ".join(dict.fromkeys(_theorem(event) for event in plain))
-    return Guarantee(
-        owner="",
-        epsilon=accounting.epsilon(released, delta),
-        delta=delta,
-        unit=unit,
-        relation=relation,
-        theorem=theorem,
-        assumptions=tuple(assumptions),
-        status=status,
-        noise=noise,
-        releases=sum(event.count if isinstance(event, Repeated) else 1 for event in released),
-        sites_per_person=sites,
-        records_per_person=records,
-    )
-
-
-_TUNING = "the hyper-parameters were not chosen on these data"
-_COUNTS = "the number of records of every owner is public"
-
-
-def _innermost(event: Event) -> Event:
-    while isinstance(event, Repeated):
-        event = event.event
-    return event
-
-
-def _theorem(event: Event) -> str:
-    match event:
-        case GaussianRelease():
-            return "Gaussian mechanism on clipped contributions, composed exactly as Gaussian-DP"
-        case LaplaceRelease():
-            return "Laplace mechanism on clipped contributions, composed by privacy loss distributions"
-        case PoissonSampled(rate, inner):
-            return f"{_theorem(inner)}, amplified by Poisson sampling at rate {rate:g}"
-        case _:
-            return type(event).__name__

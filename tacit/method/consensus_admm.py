@@ -19,7 +19,7 @@ from jaxtyping import Array, Float
 
 from tacit.errors import NetworkError, ProblemError
 from tacit.method.schedule import tail_average
-from tacit.types import Context, Inbox, Params, Scalar
+from tacit.types import Context, Inbox, Params
 
 
 class Consensus(eqx.Module):
@@ -31,7 +31,7 @@ class Consensus(eqx.Module):
     average: Params
 
 
-def start(x0: Params, degree: Scalar) -> Consensus:
+def start(x0: Params, degree: Any) -> Consensus:
     """Everybody begins at the public `x0`, so the neighbours' sum is known without a message."""
     return Consensus(x0, 0.0 * x0, degree * x0, x0)
 

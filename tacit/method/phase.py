@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import AbstractQuery
-from tacit.types import Combine, Context, Inbox, Oracle, Params, Role, Scalar
+from tacit.types import Combine, Context, Inbox, Oracle, Params, Role
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class AbstractMethod(eqx.Module):
     privacy: eqx.AbstractVar[Privacy | None]
 
     @abc.abstractmethod
-    def init(self, role: Role, x0: Params, degree: Scalar) -> Any:
+    def init(self, role: Role, x0: Params, degree: Any) -> Any:
         """State before round 0: depends on no data."""
 
     @abc.abstractmethod

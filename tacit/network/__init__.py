@@ -2,6 +2,15 @@
 
 from tacit.network.base import AbstractNetwork, Mixing
 from tacit.network.graph import Graph
+from tacit.network.layout import layout
+from tacit.network.randomised import LinkFailure, RandomActivation
+from tacit.network.sequence import Periodic, Recorded
+from tacit.network.spectrum import (
+    LaplacianExtremes,
+    laplacian_extremes,
+    smallest_positive_weight,
+    spectral_gap,
+)
 from tacit.network.star import Coordinator
 from tacit.network.topologies import (
     TOPOLOGIES,
@@ -23,16 +32,25 @@ __all__ = [
     "AbstractNetwork",
     "Coordinator",
     "Graph",
+    "LaplacianExtremes",
+    "LinkFailure",
     "Mixing",
+    "Periodic",
+    "RandomActivation",
+    "Recorded",
     "Topology",
     "complete",
     "erdos_renyi",
     "geometric",
     "grid",
+    "laplacian_extremes",
+    "layout",
     "path",
     "random_regular",
     "ring",
     "small_world",
+    "smallest_positive_weight",
+    "spectral_gap",
     "star",
     "tree",
 ]

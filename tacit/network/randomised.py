@@ -114,8 +114,8 @@ def _metropolis(
 def _require_undirected(graph: Graph, network: str) -> None:
     if graph.directed:
         raise NetworkError(
-            f"{network} needs an undirected graph: what is left of a directed one in a round has in "
-            "general no doubly stochastic weights; add the missing ways back, or use Periodic"
+            f"{network} needs an undirected graph: what is left of a directed one in a round has "
+            "in general no doubly stochastic weights; add the missing ways back, or use Periodic"
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import jax.numpy as jnp
@@ -51,19 +50,17 @@ class AbstractSequence(AbstractPeerNetwork):
     def __init__(
         self, graphs: Graphs, connected: Connected, weights: str | None, repeats: bool
     ) -> None:
-        rounds = _rounds(graphs, weights)
-        links = [one.links for one in rounds]
+        links = _links(graphs)
         whole = union(links)
         super().__init__(whole, "graph", _declared(links, connected, repeats), varying=True)
-        shape = (len(rounds), len(whole.receivers))
+        shape = (len(links), len(whole.receivers))
         weight, active = np.zeros(shape), np.zeros(shape, dtype=bool)
-        for number, one in enumerate(rounds):
-            where = positions(one.links, whole)
-            weight[number, where] = one.weights[0]
+        self_weight = np.zeros((len(links), whole.agents))
+        for number, (graph, one) in enumerate(zip(graphs, links, strict=True)):
+            where = positions(one, whole)
+            weight[number, where], self_weight[number] = _weights(graph, one, weights)
             active[number, where] = True
-        self.weight = weight
-        self.self_weight = np.stack([one.weights[1] for one in rounds])
-        self.active = active
+        self.weight, self.self_weight, self.active = weight, self_weight, active
 
 
 class Periodic(AbstractSequence):
@@ -73,8 +70,8 @@ class Periodic(AbstractSequence):
         graphs: one a round, over the same agents: `Graph`s with weights of their own, or NetworkX
             graphs. Single NetworkX graphs may fall apart where `connected` allows it; an agent
             without a link in a round keeps its value.
-        connected: "every_round", or a number of rounds: the union of the graphs of so many rounds in
-            a row is always (strongly) connected.
+        connected: "every_round", or a number of rounds: the union of the graphs of so many rounds
+            in a row is always (strongly) connected.
         weights: rule for each NetworkX graph by itself, see `Graph.from_networkx`.
 
     Raises:
@@ -161,39 +158,33 @@ class Recorded(AbstractSequence):
         return np.full(self.agents, rounds)
 
 
-@dataclass(frozen=True)
-class _Round:
-    links: Links
-    weights: LinkWeights
-
-
-def _rounds(graphs: Graphs, weights: str | None) -> list[_Round]:
+def _links(graphs: Graphs) -> list[Links]:
     if not len(graphs):
         raise NetworkError("the sequence of graphs is empty; give at least one graph")
-    rounds = [_round(graph, weights) for graph in graphs]
-    names = rounds[0].links.names
-    for number, one in enumerate(rounds):
-        different = set(one.links.names) ^ set(names)
+    links = [
+        graph.links if isinstance(graph, Graph) else links_from_networkx(graph) for graph in graphs
+    ]
+    names = links[0].names
+    for number, one in enumerate(links):
+        different = set(one.names) ^ set(names)
         if different:
             raise NetworkError(
                 f"the graphs of rounds 0 and {number} differ in their agents (one of them lacks "
                 f"{min(map(repr, different))}); add every agent to every graph, with or without "
                 "edges"
             )
-        if tuple(one.links.names) != tuple(names):
+        if tuple(one.names) != tuple(names):
             raise NetworkError(
                 f"the graphs of rounds 0 and {number} have their agents in different orders; add "
                 "them in the same order"
             )
-    return rounds
+    return links
 
 
-def _round(graph: Graph | networkx.Graph[Any], weights: str | None) -> _Round:
-    if isinstance(graph, Graph):
-        own = np.asarray(graph.weight), np.asarray(graph.self_weight)
-        return _Round(graph.links, own if weights is None else link_weights(graph.links, weights))
-    links = links_from_networkx(graph)
-    return _Round(links, link_weights(links, weights))
+def _weights(graph: Graph | networkx.Graph[Any], links: Links, weights: str | None) -> LinkWeights:
+    if isinstance(graph, Graph) and weights is None:
+        return np.asarray(graph.weight), np.asarray(graph.self_weight)
+    return link_weights(links, weights)
 
 
 def _declared(links: list[Links], connected: Connected, repeats: bool) -> str:

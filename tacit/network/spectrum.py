@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,8 +19,13 @@ from tacit.network.star import Coordinator
 DENSE = 500
 """Up to so many agents all eigenvalues are computed; beyond, only the extreme ones, iteratively."""
 
+TOLERANCE = 1e-5
+"""Relative error that is accepted of an eigenvalue that full precision takes too long for."""
+
 _NEARLY_SINGULAR = 1e-9
-_RESTARTS = 200
+_FEW = 15
+_MANY = 300
+_FACTORED = 20_000
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,8 @@ def spectral_gap(network: AbstractNetwork) -> float:
         network: a `Graph`.
 
     Raises:
-        NetworkError: a network whose weights differ between rounds, or one with a coordinator.
+        NetworkError: a network whose weights differ between rounds, one with a coordinator, or no
+            convergence.
 
     Example:
         >>> from tacit.network import complete
@@ -62,9 +69,12 @@ def spectral_gap(network: AbstractNetwork) -> float:
     matrix = _sparse(links.receivers, links.senders, network.weight, network.self_weight)
     if network.directed:
         return 1.0 - _second_largest_of_directed(matrix)
-    top = _extreme(matrix, "largest", bound=1.0, trivial=1.0)
-    bottom = _extreme(matrix, "smallest", bound=-1.0)
-    return 1.0 - max(abs(top), abs(bottom))
+    top = _extreme(matrix, "largest", bound=1.0, trivial=True)
+    # By Gershgorin's theorem no eigenvalue lies below this.
+    lowest = 2.0 * float(np.min(np.asarray(network.self_weight))) - 1.0
+    if top >= -lowest:
+        return 1.0 - top
+    return 1.0 - max(abs(top), abs(_extreme(matrix, "smallest", lowest)))
 
 
 def laplacian_extremes(network: AbstractNetwork) -> LaplacianExtremes:
@@ -74,7 +84,7 @@ def laplacian_extremes(network: AbstractNetwork) -> LaplacianExtremes:
         network: undirected, without a coordinator; weights play no part.
 
     Raises:
-        NetworkError: a directed network or one with a coordinator.
+        NetworkError: a directed network or one with a coordinator, or no convergence.
 
     Example:
         >>> from tacit.network import complete
@@ -93,12 +103,17 @@ def laplacian_extremes(network: AbstractNetwork) -> LaplacianExtremes:
     ones = np.ones(len(links.receivers))
     signed = _sparse(links.receivers, links.senders, -ones, degrees)
     signless = _sparse(links.receivers, links.senders, ones, degrees)
-    bound = 2.0 * float(degrees.max())
+    bound = float((degrees[links.receivers] + degrees[links.senders]).max())
+    largest = _extreme(signed, "largest", bound)
+    smallest = _extreme(signed, "smallest", bound=0.0, trivial=True)
+    if _bipartite(network):
+        # Changing the sign of one side turns one Laplacian into the other.
+        return LaplacianExtremes(largest, smallest, largest, 0.0)
     return LaplacianExtremes(
-        signed_largest=_extreme(signed, "largest", bound),
-        signed_smallest_nonzero=_extreme(signed, "smallest", 0.0, trivial=0.0),
+        signed_largest=largest,
+        signed_smallest_nonzero=smallest,
         signless_largest=_extreme(signless, "largest", bound),
-        signless_smallest=max(0.0, _extreme(signless, "smallest", 0.0)),
+        signless_smallest=_extreme(signless, "smallest", bound=0.0),
     )
 
 
@@ -121,6 +136,20 @@ def smallest_positive_weight(network: AbstractNetwork) -> float:
     raise NetworkError(f"the weights of a {type(network).__name__} network are not known")
 
 
+def _bipartite(network: AbstractPeerNetwork) -> bool:
+    """Whether the agents fall into two sides with links between the sides only."""
+    from scipy.sparse.csgraph import breadth_first_order
+
+    links = network.links
+    ones = np.ones(len(links.receivers))
+    adjacency = _sparse(links.receivers, links.senders, ones, np.zeros(network.agents))
+    order, before = breadth_first_order(adjacency, 0, directed=False)
+    side = np.zeros(network.agents, dtype=bool)
+    for agent in order[1:]:
+        side[agent] = not side[before[agent]]
+    return bool((side[links.receivers] != side[links.senders]).all())
+
+
 def _sparse(rows: Any, columns: Any, values: Any, diagonal: Any) -> Any:
     from scipy.sparse import csr_array
 
@@ -132,71 +161,98 @@ def _sparse(rows: Any, columns: Any, values: Any, diagonal: Any) -> Any:
 
 
 def _extreme(
-    matrix: Any,
-    end: Literal["largest", "smallest"],
-    bound: float,
-    trivial: float | None = None,
+    matrix: Any, end: Literal["largest", "smallest"], bound: float, trivial: bool = False
 ) -> float:
     """An extreme eigenvalue of a symmetric matrix.
 
     Args:
         matrix: sparse and symmetric.
         end: which one.
-        bound: no eigenvalue lies beyond it at this end.
-        trivial: the eigenvalue of the constant vector, if that is to be left out.
-    """
-    from scipy.sparse import eye_array
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+        bound: no eigenvalue lies beyond it at this end; the closer, the faster.
+        trivial: whether the eigenvalue of the constant vector stands at this end, to be left out.
 
+    Raises:
+        NetworkError: no convergence.
+    """
+    from scipy.sparse import eye_array, linalg
+
+    arpack: Any = linalg
     agents = matrix.shape[0]
     if agents <= DENSE:
         values = np.linalg.eigvalsh(matrix.toarray())
-        inner = 0 if trivial is None else 1
-        return float(values[-1 - inner] if end == "largest" else values[inner])
-    start = np.random.default_rng(0).standard_normal(agents)
+        return float(values[-1 - trivial] if end == "largest" else values[int(trivial)])
     sign = 1.0 if end == "largest" else -1.0
     spread = float(np.abs(matrix).sum(axis=1).max())
 
     def without_trivial(vector: Any) -> Any:
         # Moves the trivial eigenvalue beyond the other end of the spectrum.
-        moved = 0.0 if trivial is None else 2.0 * sign * spread * vector.mean()
-        return matrix @ vector - moved
+        return matrix @ vector - 2.0 * sign * spread * vector.mean()
 
-    operator = LinearOperator((agents, agents), matvec=without_trivial, dtype=np.float64)
+    operator = matrix
+    if trivial:
+        operator = arpack.LinearOperator(matrix.shape, matvec=without_trivial, dtype=np.float64)
+    start = np.random.default_rng(0).standard_normal(agents)
+    settings: dict[str, Any] = {"v0": start, "return_eigenvectors": False}
     which = "LA" if end == "largest" else "SA"
-    try:
-        found = eigsh(
-            operator, 1, which=which, v0=start, maxiter=_RESTARTS, return_eigenvectors=False
-        )
-        return float(found[0])
-    except ArpackNoConvergence:
-        # The end of the spectrum is crowded, as on long rings and grids. Their factors are sparse,
-        # so that inverting near the bound spreads it out.
+    with suppress(arpack.ArpackNoConvergence):
+        return float(arpack.eigsh(operator, 1, which=which, maxiter=_FEW, **settings)[0])
+    if _factors_are_small(matrix):
+        # The end of the spectrum is crowded, as on long rings and grids. Inverting near the bound
+        # spreads it out.
         shift = bound + sign * _NEARLY_SINGULAR * spread
-        shifted = eye_array(agents, format="csc") * -shift + matrix.tocsc()
-        count = 1 if trivial is None else 2
-        found = eigsh(
-            matrix, count, sigma=shift, v0=start, OPinv=_inverse(shifted), return_eigenvectors=False
-        )
-        return float(found.min() if end == "largest" else found.max())
+        factors = arpack.splu(matrix.tocsc() - shift * eye_array(agents, format="csc"))
+        inverse = arpack.LinearOperator(matrix.shape, matvec=factors.solve, dtype=np.float64)
+        settings["OPinv"] = inverse
+        with suppress(arpack.ArpackNoConvergence):
+            found = arpack.eigsh(matrix, 1 + trivial, sigma=shift, maxiter=_FEW, **settings)
+            return float(found.min() if end == "largest" else found.max())
+        del settings["OPinv"]
+    try:
+        settings |= {"tol": TOLERANCE, "maxiter": _MANY}
+        return float(arpack.eigsh(operator, 1, which=which, **settings)[0])
+    except arpack.ArpackNoConvergence as crowded:
+        raise _no_convergence(agents) from crowded
 
 
-def _inverse(matrix: Any) -> Any:
-    from scipy.sparse.linalg import LinearOperator, splu
+def _factors_are_small(matrix: Any) -> bool:
+    """Whether a triangular factorisation fits into memory: narrow bands, or few agents."""
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-    return LinearOperator(matrix.shape, matvec=splu(matrix).solve, dtype=np.float64)
+    agents = matrix.shape[0]
+    if agents <= _FACTORED:
+        return True
+    place = np.empty(agents, dtype=np.int64)
+    place[reverse_cuthill_mckee(matrix, symmetric_mode=True)] = np.arange(agents)
+    entries = matrix.tocoo()
+    width = int(np.abs(place[entries.coords[0]] - place[entries.coords[1]]).max())
+    return width * agents <= _FACTORED**2 // 4
+
+
+def _no_convergence(agents: int) -> NetworkError:
+    return NetworkError(
+        f"the extreme eigenvalues of a network of {agents} agents did not converge: they lie too "
+        "close together; ask for them on a smaller or better connected graph"
+    )
 
 
 def _second_largest_of_directed(matrix: Any) -> float:
-    from scipy.sparse.linalg import LinearOperator, eigs
+    from scipy.sparse import linalg
 
+    arpack: Any = linalg
     agents = matrix.shape[0]
     if agents <= DENSE:
         deflated = matrix.toarray() - 1.0 / agents
         return float(np.abs(np.linalg.eigvals(deflated)).max())
-    operator = LinearOperator(
-        (agents, agents), matvec=lambda vector: matrix @ vector - vector.mean(), dtype=np.float64
-    )
+
+    def without_trivial(vector: Any) -> Any:
+        return matrix @ vector - vector.mean()
+
+    operator = arpack.LinearOperator(matrix.shape, matvec=without_trivial, dtype=np.float64)
     start = np.random.default_rng(0).standard_normal(agents)
-    found = eigs(operator, 1, which="LM", v0=start, return_eigenvectors=False)
+    try:
+        found = arpack.eigs(
+            operator, 1, which="LM", v0=start, maxiter=_MANY, return_eigenvectors=False
+        )
+    except arpack.ArpackNoConvergence as crowded:
+        raise _no_convergence(agents) from crowded
     return float(np.abs(found).max())

@@ -1,0 +1,101 @@
+"""Differential privacy: what is released, what it costs, and what can be promised.
+
+The way from a clip to a promise, one module each: `sensitivity` (queries and the bounds that they
+enforce), `mechanism` (noise), `event` (what was released), `accounting` (what it costs),
+`calibration` (how much noise a budget needs), `guarantee` (the promise with its conditions). Names
+load when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.privacy.accounting import delta, epsilon, epsilon_curve
+    from tacit.privacy.budget import NoiseKind, Privacy
+    from tacit.privacy.calibration import noise_multiplier
+    from tacit.privacy.event import (
+        Event,
+        GaussianRelease,
+        LaplaceRelease,
+        ModelClaim,
+        NonPrivate,
+        NoRelease,
+        PoissonSampled,
+        Repeated,
+    )
+    from tacit.privacy.guarantee import (
+        Adversary,
+        Guarantee,
+        Guarantees,
+        NoiseSource,
+        Scope,
+        Status,
+    )
+    from tacit.privacy.mechanism import AbstractMechanism, Gaussian, Intrinsic, Laplace, Release
+    from tacit.privacy.sensitivity import AbstractQuery, ClippedDifferences, ClippedGradient, Exact
+
+_HOME = {
+    "accounting": ["delta", "epsilon", "epsilon_curve"],
+    "budget": ["NoiseKind", "Privacy"],
+    "calibration": ["noise_multiplier"],
+    "event": [
+        "Event",
+        "GaussianRelease",
+        "LaplaceRelease",
+        "ModelClaim",
+        "NoRelease",
+        "NonPrivate",
+        "PoissonSampled",
+        "Repeated",
+    ],
+    "guarantee": ["Adversary", "Guarantee", "Guarantees", "NoiseSource", "Scope", "Status"],
+    "mechanism": ["AbstractMechanism", "Gaussian", "Intrinsic", "Laplace", "Release"],
+    "sensitivity": ["AbstractQuery", "ClippedDifferences", "ClippedGradient", "Exact"],
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "AbstractMechanism",
+    "AbstractQuery",
+    "Adversary",
+    "ClippedDifferences",
+    "ClippedGradient",
+    "Event",
+    "Exact",
+    "Gaussian",
+    "GaussianRelease",
+    "Guarantee",
+    "Guarantees",
+    "Intrinsic",
+    "Laplace",
+    "LaplaceRelease",
+    "ModelClaim",
+    "NoRelease",
+    "NoiseKind",
+    "NoiseSource",
+    "NonPrivate",
+    "PoissonSampled",
+    "Privacy",
+    "Release",
+    "Repeated",
+    "Scope",
+    "Status",
+    "delta",
+    "epsilon",
+    "epsilon_curve",
+    "noise_multiplier",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULE[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

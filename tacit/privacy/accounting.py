@@ -1,12 +1,12 @@
 """What a sequence of releases costs together: one small interface over all accountants.
 
-`epsilon(events, delta)` and `delta(events, epsilon)` hold for adaptive composition: each release may
-depend on all earlier ones. Unsampled Gaussian releases are composed exactly, in closed form. All
-others get the smallest of three upper bounds: the sum of pure epsilons, Renyi orders, and privacy
-loss distributions on a grid (both from dp-accounting, which is imported when first needed).
+`epsilon(events, delta)` and `delta(events, epsilon)` hold for adaptive composition: each release
+may depend on all earlier ones. Unsampled Gaussian releases are composed exactly, in closed form.
+All others get the smallest of three upper bounds: the sum of pure epsilons, Renyi orders, and
+privacy loss distributions on a grid (both from dp-accounting, imported when first needed).
 
-An event without a proved rule is refused. A `ModelClaim` costs what it amounts to under its model, so
-a result that contains one rests on the claim's assumption.
+An event without a proved rule is refused. A `ModelClaim` costs what it amounts to under its model,
+so a result that contains one rests on the claim's assumption.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jaxtyping import Float
 
 from tacit.errors import PrivacyError
 from tacit.privacy import gaussian_dp
-from tacit.privacy.event import Event, GaussianRelease, Repeated
+from tacit.privacy.event import Event
 from tacit.privacy.tally import Tally
 
 SMALLEST_DELTA = 1e-12
@@ -45,6 +45,7 @@ def epsilon(events: Iterable[Event], delta: float) -> float:
         UnsupportedEvent: an event without a proved rule.
 
     Example:
+        >>> from tacit.privacy.event import GaussianRelease, Repeated
         >>> round(epsilon([Repeated(GaussianRelease(100.0), 20_000)], delta=1e-5), 6)
         6.57297
     """
@@ -82,6 +83,7 @@ def delta(events: Iterable[Event], epsilon: float) -> float:
         UnsupportedEvent: an event without a proved rule.
 
     Example:
+        >>> from tacit.privacy.event import GaussianRelease
         >>> round(delta([GaussianRelease(1.0)], epsilon=1.0), 6)
         0.126937
     """
@@ -91,17 +93,17 @@ def delta(events: Iterable[Event], epsilon: float) -> float:
 
 
 def epsilon_curve(
-    rounds: Sequence[Iterable[Event]], at: Sequence[int], delta: float
+    events: Sequence[Event], at: Sequence[int], delta: float
 ) -> Float[np.ndarray, " points"]:
-    """Epsilon spent by the first `n` rounds, for each `n` in `at`.
+    """Epsilon spent by the first `n` events, for each `n` in `at`.
 
     Gaussian runs are exact at every point. Others are composed at 20 of the points, the last one
     included; a point between takes the value of the next of these, or the sum of its own pure
     epsilons where that is smaller: an upper bound, because epsilon only grows.
 
     Args:
-        rounds: the events of every round, in order (what comes before round 0 belongs to the first).
-        at: numbers of leading rounds, ascending, each in [0, len(rounds)].
+        events: everything that is released, in order.
+        at: numbers of leading events, ascending, each in [0, len(events)].
         delta: in [1e-12, 1), or 0 for a pure guarantee.
 
     Raises:
@@ -109,23 +111,25 @@ def epsilon_curve(
         UnsupportedEvent: as for `epsilon`.
 
     Example:
-        >>> epsilon_curve([[GaussianRelease(100.0)]] * 1000, at=[10, 1000], delta=1e-5).round(4)
-        array([0.1026, 1.2613])
+        >>> from tacit.privacy.event import GaussianRelease
+        >>> epsilon_curve([GaussianRelease(100.0)] * 1000, at=[10, 1000], delta=1e-5).round(4)
+        array([0.097 , 1.1994])
     """
     check_delta(delta)
     points = np.asarray(at, dtype=int)
     if points.size == 0:
         return np.zeros(0)
-    if np.any(np.diff(points) < 0) or points[0] < 0 or points[-1] > len(rounds):
-        raise PrivacyError(f"at={at!r} must ascend within [0, {len(rounds)}], the number of rounds")
-    count = lru_cache(maxsize=None)(Tally.of)
-    tallies = [count(tuple(events)) for events in rounds[: points[-1]]]
+    if np.any(np.diff(points) < 0) or points[0] < 0 or points[-1] > len(events):
+        raise PrivacyError(f"at={at!r} must ascend within [0, {len(events)}], the number of events")
+    taken = events[: points[-1]]
+    known = {event: Tally.of([event]) for event in set(taken)}
+    tallies = [known[event] for event in taken]
     squares = [tally.mu**2 for tally in tallies if tally.mu is not None]
     if delta > 0.0 and len(squares) == len(tallies):
         spent = np.concatenate([[0.0], np.cumsum(squares)])
         return gaussian_dp.epsilon_from_mu(np.sqrt(spent[points]), delta)
     chosen = np.unique(np.linspace(0, len(points) - 1, _CURVE_POINTS).round().astype(int))
-    exact = np.array([_epsilon(Tally.sum(tallies[:n]), delta) for n in points[chosen]])
+    exact = np.array([_epsilon(Tally.of(taken[:n]), delta) for n in points[chosen]])
     upper = exact[np.searchsorted(chosen, np.arange(len(points)))]
     pure = np.concatenate([[0.0], np.cumsum([tally.pure for tally in tallies])])
     return np.minimum(upper, pure[points])
@@ -139,8 +143,8 @@ def check_delta(delta: float) -> None:
     """
     if not (delta == 0.0 or SMALLEST_DELTA <= delta < 1.0):
         raise PrivacyError(
-            f"delta={delta!r} must be 0 or in [{SMALLEST_DELTA:g}, 1); a common choice is below one "
-            "over the number of records"
+            f"delta={delta!r} must be 0 or in [{SMALLEST_DELTA:g}, 1); a common choice is below "
+            "one over the number of records"
         )
 
 

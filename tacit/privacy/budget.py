@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
 import equinox as eqx
-import jax
 import numpy as np
+from jax.core import Tracer
 
 from tacit.errors import PrivacyError
 from tacit.privacy.mechanism import AbstractMechanism, Gaussian, Laplace
@@ -29,8 +30,8 @@ class Privacy(eqx.Module):
     reports the epsilon that follows). Entries may be one number for all owners or one an owner.
 
     Attributes:
-        clip: largest norm of one record's contribution, positive. In the l2 norm for Gaussian noise,
-            l1 for Laplace.
+        clip: largest norm of one record's contribution, positive. In the l2 norm for Gaussian
+            noise, l1 for Laplace.
         epsilon: for the whole run, positive; infinite for no noise.
         delta: for the whole run, in [1e-12, 1); 0 is allowed for Laplace noise.
         relation: replace one record (its number is public) or add/remove one.
@@ -100,8 +101,8 @@ class Privacy(eqx.Module):
                 raise PrivacyError(f"{name}={getattr(self, name)!r} must be at least 1")
 
 
-def _within(name: str, value: Any, test: Any, allowed: str) -> None:
-    if isinstance(value, jax.core.Tracer):
+def _within(name: str, value: Any, test: Callable[[Any], Any], allowed: str) -> None:
+    if isinstance(value, Tracer):
         return
     array = np.asarray(value, dtype=float)
     if array.ndim > 1 or np.isnan(array).any() or not np.all(test(array)):

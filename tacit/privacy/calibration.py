@@ -78,9 +78,9 @@ def _bracket(quick: Callable[[float], float], epsilon: float, delta: float) -> f
         high *= 2.0
         if high > _LARGEST:
             raise PrivacyError(
-                f"no noise meets epsilon={epsilon!r} with delta={delta!r}: the bound at a noise "
-                f"multiplier of {_LARGEST:g} is {quick(_LARGEST):.3g}. Allow a larger epsilon or delta "
-                "(Gaussian noise and anything released without noise need delta > 0), or fewer rounds"
+                f"no noise meets epsilon={epsilon!r} with delta={delta!r}: even a noise multiplier "
+                f"of {_LARGEST:g} costs {quick(_LARGEST):.3g}. Gaussian noise needs delta > 0, and "
+                "no budget pays for a value released without noise; else allow a larger epsilon"
             )
     low = high / 2.0
     while quick(low) <= epsilon:
@@ -94,7 +94,7 @@ def _bracket(quick: Callable[[float], float], epsilon: float, delta: float) -> f
 
 
 def _search(spent: Callable[[float], float], epsilon: float, start: float) -> float:
-    """Secant steps in logarithms, kept within a bracket; the upper end has always been evaluated."""
+    """Secant steps in logarithms within a bracket whose upper end has always been evaluated."""
     high, above = start, _excess(spent(start), epsilon)
     low, below = high, above
     step = 1.02
@@ -119,7 +119,7 @@ def _search(spent: Callable[[float], float], epsilon: float, start: float) -> fl
 
 
 def _excess(spent: float, epsilon: float) -> float:
-    """`log(spent / epsilon)`: nearly linear in the logarithm of the noise; at most 0 within budget."""
+    """`log(spent / epsilon)`, nearly linear in the logarithm of the noise; negative within it."""
     if spent <= epsilon:
         return min(math.log(spent / epsilon), -1e-300) if spent > 0.0 else -1.0
     return math.log(spent / epsilon) if math.isfinite(spent) else math.inf

@@ -37,7 +37,7 @@ class GaussianRelease(Event):
 
 @dataclass(frozen=True)
 class LaplaceRelease(Event):
-    """`v + z`, `z_i ~ Lap(b)` independent, where neighbouring data move `v` by at most `D` in l1 norm.
+    """`v + z`, `z_i ~ Lap(b)` independent, where neighbours move `v` by at most `D` in l1 norm.
 
     Attributes:
         noise_multiplier: `b / D`, positive; the release is `(D / b)`-DP.
@@ -65,11 +65,13 @@ class ModelClaim(Event):
         event: what the release would amount to under the model.
         theorem: where the claim stands.
         assumption: what would have to be true.
+        reason: why it is no proof, as a clause.
     """
 
     event: Event
     theorem: str
     assumption: str
+    reason: str
 
 
 @dataclass(frozen=True)

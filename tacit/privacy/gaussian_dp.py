@@ -1,8 +1,9 @@
 """Exact composition of Gaussian releases, in closed form.
 
 Releasing `k` values with noise multipliers `z_1 .. z_k`, each chosen with knowledge of the earlier
-ones, is exactly as private as one Gaussian release of mean `mu = sqrt(sum 1/z_i^2)` and unit variance
-(Dong, Roth, Su 2022, theorem 1 and corollary 2). Its privacy curve is (Balle, Wang 2018, theorem 8)
+ones, is exactly as private as one Gaussian release of mean `mu = sqrt(sum 1/z_i^2)` and unit
+variance (Dong, Roth, Su 2022, theorem 1 and corollary 2). Its privacy curve is (Balle, Wang 2018,
+theorem 8)
 
     delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu).
 """
@@ -10,19 +11,20 @@ ones, is exactly as private as one Gaussian release of mean `mu = sqrt(sum 1/z_i
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 
-from tacit.errors import PrivacyError
+Real: TypeAlias = float | Float[np.ndarray, "*shape"]
+"""A number or an array of them."""
 
-_HALVINGS = 80
-"""Of a bracket a few times wider than the root: more than double precision can tell apart."""
+_HALVINGS = 120
+_LAST_BIT = 2.0**-52
 
 
-def log_delta(mu: ArrayLike, epsilon: ArrayLike) -> Float[np.ndarray, "..."]:
+def log_delta(mu: Real, epsilon: Real) -> Float[np.ndarray, "*shape"]:
     """Natural logarithm of the smallest `delta` at which a `mu`-Gaussian-DP release is private.
 
     Args:
@@ -38,15 +40,16 @@ def log_delta(mu: ArrayLike, epsilon: ArrayLike) -> Float[np.ndarray, "..."]:
     mu, epsilon = np.asarray(mu, dtype=float), np.asarray(epsilon, dtype=float)
     upper, lower = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        # Phi(-x) = exp(-x^2/2) erfcx(x/sqrt 2) / 2 and lower^2 = upper^2 + 2 epsilon: the exponentials
-        # cancel before they can underflow. Far to the right erfcx overflows and Phi(upper) is near 1.
+        # Phi(-x) = exp(-x^2/2) erfcx(x/sqrt 2) / 2 and lower^2 = upper^2 + 2 epsilon: the
+        # exponentials cancel before they can underflow. Far to the right, where erfcx overflows,
+        # Phi(upper) is near 1.
         tails = erfcx(-upper / math.sqrt(2)) - erfcx(-lower / math.sqrt(2))
         left = -(upper**2) / 2 - math.log(2) + np.log(tails)
         right = log_ndtr(upper) + np.log1p(-np.exp(epsilon + log_ndtr(lower) - log_ndtr(upper)))
     return np.where(upper < 5.0, left, right)
 
 
-def epsilon_from_mu(mu: ArrayLike, delta: float) -> Float[np.ndarray, "..."]:
+def epsilon_from_mu(mu: Real, delta: float) -> Float[np.ndarray, "*shape"]:
     """Smallest `epsilon` at which a `mu`-Gaussian-DP release is `(epsilon, delta)`-DP.
 
     Args:
@@ -59,10 +62,9 @@ def epsilon_from_mu(mu: ArrayLike, delta: float) -> Float[np.ndarray, "..."]:
     """
     mu = np.asarray(mu, dtype=float)
     safe = np.where(mu > 0, mu, 1.0)
-    low = np.zeros_like(safe)
     # The privacy loss is N(mu^2/2, mu^2), whose tail is below exp(-t^2/2).
     high = safe**2 / 2 + safe * math.sqrt(2 * math.log(1 / delta))
-    low, high = _bisect(lambda e: log_delta(safe, e) <= math.log(delta), low, high)
+    _, high = _bisect(lambda e: log_delta(safe, e) <= math.log(delta), np.zeros_like(safe), high)
     free = (mu == 0) | (log_delta(safe, 0.0) <= math.log(delta))
     return np.where(free, 0.0, high)
 
@@ -72,10 +74,7 @@ def mu_from_epsilon(epsilon: float, delta: float) -> float:
 
     Args:
         epsilon: at least 0.
-        delta: in (0, 1).
-
-    Raises:
-        PrivacyError: no positive `mu` can be told from 0 in double precision.
+        delta: in [1e-12, 1).
 
     Example:
         >>> round(float(np.sqrt(20_000) / mu_from_epsilon(1.0, 1e-6)), 6)
@@ -85,18 +84,19 @@ def mu_from_epsilon(epsilon: float, delta: float) -> float:
     while log_delta(high, epsilon) <= math.log(delta):
         high *= 2.0
     # Bisected downwards: the test holds from the root on, so `low` is on the private side.
-    low, _ = _bisect(
-        lambda mu: log_delta(mu, epsilon) > math.log(delta), np.zeros(()), np.asarray(high)
-    )
-    if low <= 0.0:
-        raise PrivacyError(f"no Gaussian noise is large enough for epsilon={epsilon!r}, {delta=!r}")
+    low, _ = _bisect(lambda mu: log_delta(mu, epsilon) > math.log(delta), 0.0, high)
     return float(low)
 
 
-def _bisect(holds: Any, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Bracket, elementwise, of the smallest value where the monotone `holds` is true (as at `high`)."""
+def _bisect(
+    holds: Callable[[Any], Any], low: Any, high: Any
+) -> tuple[Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"]]:
+    """Bracket, elementwise, of the least value where a monotone test holds; it does at `high`."""
+    low, high = np.asarray(low), np.asarray(high)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         true = holds(middle)
         low, high = np.where(true, low, middle), np.where(true, middle, high)
+        if np.all(high - low <= _LAST_BIT * high):
+            break
     return low, high

@@ -1,9 +1,9 @@
 """Numerical composition with dp-accounting: Renyi orders and privacy loss distributions on a grid.
 
-Every event is handed to dp-accounting as noise over sensitivity in our own adjacency, always with its
-default relation: with `REPLACE_ONE` its loss distributions double the sensitivity while its Renyi
-accountant does not. The grids are pessimistic (connect-the-dots), so each result is an upper bound
-up to the rounding of floating-point convolutions.
+Every event is handed to dp-accounting as noise over sensitivity in our own adjacency, always with
+its default relation: with `REPLACE_ONE` its loss distributions double the sensitivity while its
+Renyi accountant does not. The grids are pessimistic (connect-the-dots), so each result is an upper
+bound up to the rounding of floating-point convolutions.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from tacit.privacy.event import Event, GaussianRelease, LaplaceRelease, PoissonS
 from tacit.privacy.tally import Tally
 
 if TYPE_CHECKING:
-    from dp_accounting.rdp import RdpAccountant
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+    from dp_accounting.rdp import RdpAccountant
 
 Counts = Mapping[Event, int]
 """How often each event occurs; equal events are one key."""
@@ -48,7 +48,7 @@ _DISTINCT = 64
 """Lists of fewer distinct scales of one kind are composed as they are."""
 
 _GROUPS = {False: 600, True: 32}
-"""Most groups of one kind, not sampled and sampled: one sampled distribution takes 0.2 s to make."""
+"""Most groups of one kind, not sampled and sampled: a sampled distribution takes 0.2 s to make."""
 
 
 def bucketed(counts: Counts) -> dict[Event, int]:
@@ -57,7 +57,7 @@ def bucketed(counts: Counts) -> dict[Event, int]:
     Example:
         >>> scales = [LaplaceRelease(100.0 + i) for i in range(1000)]
         >>> len(bucketed({event: 1 for event in scales}))
-        226
+        241
     """
     kinds: dict[tuple[type, float], list[Event]] = {}
     for event in counts:
@@ -146,8 +146,8 @@ def _unsampled(event: Event) -> tuple[GaussianRelease | LaplaceRelease, float]:
     base, rate = (event.event, event.rate) if isinstance(event, PoissonSampled) else (event, 1.0)
     if not isinstance(base, GaussianRelease | LaplaceRelease):
         raise UnsupportedEvent(
-            f"no accountant has a proved rule for {event!r}; it knows Gaussian and Laplace releases, "
-            "each with or without Poisson sampling"
+            f"no accountant has a proved rule for {event!r}; it knows Gaussian and Laplace "
+            "releases, each with or without Poisson sampling"
         )
     return base, rate
 
@@ -159,7 +159,7 @@ def _rounded_down(events: list[Event], most: int) -> list[Event]:
     ratio = max(_RATIO, (noise.max() / least) ** (1.0 / most))
     steps = np.floor(np.log(noise / least) / math.log(ratio))
     base, rate = _unsampled(events[0])
-    rounded = [type(base)(float(z)) for z in np.minimum(noise, least * ratio**steps)]
+    rounded: list[Event] = [type(base)(float(z)) for z in np.minimum(noise, least * ratio**steps)]
     return rounded if rate == 1.0 else [PoissonSampled(rate, event) for event in rounded]
 
 
@@ -182,8 +182,8 @@ def _loss_moments(event: Event) -> tuple[float, float]:
 def _grid_width(counts: Counts) -> float:
     """Width at which the grid adds at most `_GRID_ERROR` to the variance of the composed loss.
 
-    Spreading a loss over two grid points `h` apart adds `h^2/6` to its variance on average, once for
-    every event that is put on the grid (unsampled Gaussians are composed exactly first).
+    Spreading a loss over two grid points `h` apart adds `h^2/6` to its variance on average, once
+    for every event that is put on the grid (unsampled Gaussians are composed exactly first).
     """
     variance = spread = discretised = 0.0
     reach = 0.0

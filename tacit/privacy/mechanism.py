@@ -161,6 +161,13 @@ def _scale(
     z = own_public(multiplier, public.agent)
     if z == 0.0:
         return 0.0
+    return z * _sensitivity(query, public, relation, order)
+
+
+def _sensitivity(
+    query: AbstractQuery, public: PublicContext, relation: Relation, order: int
+) -> float:
+    """The query's sensitivity, which must be bounded in the norm that the noise is made for."""
     if query.order != order:
         raise PrivacyError(
             f"noise calibrated in the l{order} norm needs a query clipped in that norm; "
@@ -169,10 +176,10 @@ def _scale(
     sensitivity = query.sensitivity(public, relation)
     if not math.isfinite(sensitivity):
         raise PrivacyError(
-            f"{type(query).__name__} of agent {public.agent} has no finite sensitivity, so no amount "
-            "of noise gives a guarantee. Set a finite clip."
+            f"{type(query).__name__} of agent {public.agent} has no finite sensitivity, so no "
+            "amount of noise gives a guarantee. Set a finite clip."
         )
-    return z * sensitivity
+    return sensitivity
 
 
 def _additive(
@@ -190,6 +197,8 @@ def _additive(
             "an agent's whole cost cannot be added or removed without everybody noticing; "
             "use relation='replace_one'"
         )
+    # An event is a claim: without a bounded query there is nothing to claim.
+    _sensitivity(query, public, relation, order=2 if release is GaussianRelease else 1)
     if query.rate >= 1.0:
         return release(z)
     if relation is not Relation.ADD_REMOVE:

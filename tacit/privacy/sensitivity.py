@@ -2,9 +2,9 @@
 
 The sensitivity of a query is derived here, from the clip that the query itself applies; there is no
 place to type one in. With per-unit vectors clipped to norm `C` and their sum divided by a declared
-`n`, replacing one unit moves the result by at most `2C/n` and adding or removing one by `C/n`, in the
-norm of the clip. An l2 bound `D` in `p` dimensions gives the l1 bound `sqrt(p) D`; an l1 bound is an
-l2 bound as it stands.
+`n`, replacing one unit moves the result by at most `2C/n` and adding or removing one by `C/n`, in
+the norm of the clip. An l2 bound `D` in `p` dimensions gives the l1 bound `sqrt(p) D`; an l1 bound
+is an l2 bound as it stands.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class AbstractQuery(eqx.Module):
 class Exact(AbstractQuery):
     """Any function of the private objective, with no bound: its sensitivity is infinite."""
 
-    function: Callable[[Any, Any, Context], Any] = eqx.field(static=True)
+    function: Callable[[Any, Any, Context], Any]
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.GRADIENT)
     points: int = eqx.field(static=True, default=1)
     order: int = eqx.field(static=True, kw_only=True, default=2)
@@ -114,8 +114,8 @@ class ClippedGradient(AbstractQuery):
     ) -> Float[Array, " p"]:
         if not isinstance(objective, AbstractDifferentiable):
             raise PrivacyError(
-                f"{type(objective).__name__} gives values only, and this method asks for gradients. "
-                "Use a zeroth-order method such as DZOA."
+                f"{type(objective).__name__} gives values only, and this method asks for "
+                "gradients. Use a zeroth-order method such as DZOA."
             )
         keep = sample(key, objective.units, self.rate)
         clip = own(self.clip, context.agent)
@@ -129,10 +129,11 @@ class ClippedGradient(AbstractQuery):
 
 
 class ClippedDifferences(AbstractQuery):
-    """Sum of per-unit forward differences along several directions, jointly clipped, over the normaliser.
+    """Sum of per-unit forward differences, clipped, over the declared normaliser.
 
-    For each unit `j` the vector `((loss_j(x + u d_i) - loss_j(x)) / u)_i` is clipped to norm `clip`. The
-    directions are known to everybody; only function values are asked of the objective.
+    For each unit `j` the vector `((loss_j(x + u d_i) - loss_j(x)) / u)_i` over the directions `d_i`
+    is clipped to norm `clip`. The directions are known to everybody; only function values are asked
+    of the objective.
 
     Attributes:
         point: where, a function of the method's state.
@@ -173,7 +174,7 @@ class ClippedDifferences(AbstractQuery):
 
 
 def clip_norm(rows: Float[Array, "n m"], clip: Any, order: int) -> Float[Array, "n m"]:
-    """Each row scaled down to norm `clip` where it is longer; a row that is not finite becomes 0."""
+    """Each row, scaled down to norm `clip` where longer; rows that are not finite become 0."""
     rows = jnp.where(jnp.all(jnp.isfinite(rows), axis=1, keepdims=True), rows, 0.0)
     norms = jnp.linalg.norm(rows, ord=order, axis=1, keepdims=True)
     return rows * clip_factor(norms, clip)

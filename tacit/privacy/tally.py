@@ -1,4 +1,4 @@
-"""Releases counted: equal events are one entry, trivial ones are resolved, parameters are checked."""
+"""Releases counted: equal events are one entry, trivial ones resolved, parameters checked."""
 
 from __future__ import annotations
 
@@ -47,17 +47,6 @@ class Tally:
         exposed = counts.pop(NonPrivate(), 0) > 0
         return cls(frozenset(counts.items()), exposed)
 
-    @classmethod
-    def sum(cls, tallies: Iterable[Tally]) -> Tally:
-        """All of them together."""
-        releases: dict[Event, int] = {}
-        exposed = False
-        for tally in tallies:
-            exposed = exposed or tally.exposed
-            for event, count in tally.releases:
-                releases[event] = releases.get(event, 0) + count
-        return cls(frozenset(releases.items()), exposed)
-
     @property
     def empty(self) -> bool:
         """Whether nothing that depends on private data leaves."""
@@ -76,7 +65,9 @@ class Tally:
     @cached_property
     def pure(self) -> float:
         """Sum of the pure epsilons; infinite when a release has none or is exposed."""
-        return math.inf if self.exposed else math.fsum(count * _pure_epsilon(event) for event, count in self.releases)
+        if self.exposed:
+            return math.inf
+        return math.fsum(count * _pure_epsilon(event) for event, count in self.releases)
 
 
 def _count(events: Iterable[Event], times: int, counts: dict[Event, int]) -> None:

@@ -11,7 +11,7 @@ _HOME = {
     "cost": ("Cost", "costs"),
     "problem": ("Problem",),
     "public": ("Public",),
-    "curvature": ("curvature",),
+    "smoothness": ("curvature",),
     "reference": ("Reference", "solve"),
     "losses": (
         "LOSSES",
@@ -34,9 +34,20 @@ _HOME = {
         "Free",
         "Simplex",
     ),
-    "blackbox": ("BlackBox", "black_box_problem"),
-    "data": ("Table", "from_pandas", "load_csv", "load_idx", "load_npz", "load_parquet"),
-    "partition": ("by_column", "dirichlet", "even", "sorted_by_label"),
+    "blackbox": ("BlackBox", "CostBox", "RecordBox", "black_box", "black_box_problem", "record_box"),
+    "load": ("from_pandas", "load", "load_csv", "load_idx", "load_npz", "load_parquet"),
+    "schema": (
+        "BinaryTarget",
+        "Boolean",
+        "Categorical",
+        "ClassTarget",
+        "Numeric",
+        "NumericTarget",
+        "Prepared",
+        "Schema",
+    ),
+    "table": ("prepare",),
+    "partition": ("Sites", "by_column", "dirichlet", "even", "sorted_by_label", "train_test_split"),
 }
 """Which module each public name stands in; it is imported when the name is first asked for."""
 

@@ -125,7 +125,7 @@ def black_box(function: Callable[..., Any], agents: int, *, batched: bool = Fals
     Args:
         function: `(x, agent) -> float`, deterministic, with `x` a float64 NumPy array of shape
             `(p,)` and `agent` an int; with `batched`, `(points, agent) -> (m,)` for points of
-            shape `(m, p)`.
+            shape `(m, p)`. A cost written in JAX has gradients: give it to `costs` instead.
         agents: how many, at least 2.
         batched: whether the function takes many points at once.
 

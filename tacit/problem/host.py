@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -30,7 +29,7 @@ class Host:
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Any,
         own: tuple[Any, ...],
         counts: tuple[int, ...] | None,
         batched: bool,
@@ -138,8 +137,8 @@ def _complaint(
             f"the black box of agent {agent} returned an array of shape {answer.shape} instead of "
             f"{expected} at {_describe(points[0])}"
         )
-    bad = np.argwhere(~np.isfinite(answer))
-    if len(bad):
+    if not np.isfinite(answer).all():
+        bad = np.argwhere(~np.isfinite(answer))
         # Only a batched function says which of its points it was.
         point = points[bad[0][0]] if len(points) > 1 else points[0]
         value = np.atleast_1d(answer)[tuple(bad[0])] if answer.ndim else answer

@@ -22,7 +22,7 @@ import pandas as pd
 from jaxtyping import Shaped
 
 from tacit.errors import ProblemError
-from tacit.problem.table import check_distinct
+from tacit.problem.columns import check_distinct
 
 MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """Texts that stand for a missing value in a CSV file."""
@@ -147,9 +147,10 @@ def load_npz(
     wanted = [features] if target is None else [features, target]
     data = _read(path)
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise ProblemError(f"{path}: a single array; save with numpy.savez instead")
+        archive = np.load(io.BytesIO(data), allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise ProblemError(f"{path}: a single array; save it with numpy.savez, under a name")
+        with archive:
             absent = [name for name in wanted if name not in archive.files]
             if absent:
                 raise ProblemError(

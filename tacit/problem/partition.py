@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped
 
 from tacit.errors import ProblemError
+from tacit.problem.rules import Number
 from tacit.problem.schema import Prepared
 
 _MOST_LABELS = 1000
@@ -33,11 +34,11 @@ class Sites:
         notes: of the prepared table.
     """
 
-    features: list[Float[np.ndarray, "?n d"]]
-    targets: list[Shaped[np.ndarray, " ?n"]]
+    features: list[Float[np.ndarray, "_ d"]]
+    targets: list[Shaped[np.ndarray, " _"]]
     names: tuple[str, ...]
     feature_names: tuple[str, ...]
-    rows: list[Int[np.ndarray, " ?n"]]
+    rows: list[Int[np.ndarray, " _"]]
     assumptions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -116,7 +117,7 @@ def sorted_by_label(prepared: Prepared, agents: int) -> Sites:
 
 
 def dirichlet(
-    prepared: Prepared, agents: int, concentration: float, seed: int = 0, minimum: int = 1
+    prepared: Prepared, agents: int, concentration: Number, seed: int = 0, minimum: int = 1
 ) -> Sites:
     """The records of each label dealt in proportions drawn from a Dirichlet distribution.
 
@@ -170,7 +171,7 @@ def dirichlet(
 
 
 def train_test_split(
-    prepared: Prepared, fraction: float = 0.25, seed: int = 0, stratify: bool = False
+    prepared: Prepared, fraction: Number = 0.25, seed: int = 0, stratify: bool = False
 ) -> tuple[Prepared, Prepared]:
     """Records to fit on, and records held out.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,44 @@ def cvxpy() -> Any:
             "this needs the package cvxpy, which is not installed: pip install 'tacit[convex]'"
         ) from error
     return cvxpy
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What Clarabel found.
+
+    Attributes:
+        status: in the words of cvxpy.
+        point: value of the variable, or `None` without a solution.
+        bound: its dual value, a lower bound of the minimum up to its tolerances.
+    """
+
+    status: str
+    point: np.ndarray | None
+    bound: float
+
+
+def clarabel(program: Any, variable: Any) -> Answer:
+    """Solve a cvxpy program as accurately as Clarabel can.
+
+    Raises:
+        ProblemError: a program that is not convex in the eyes of cvxpy, or a solver that broke.
+    """
+    cp = cvxpy()
+    try:
+        data, chain, inverse = program.get_problem_data(cp.CLARABEL, solver_opts=dict(TIGHT))
+        raw = chain.solve_via_data(program, data, solver_opts=dict(TIGHT))
+    except cp.error.DCPError as error:
+        raise ProblemError(f"cvxpy cannot see that the problem is convex: {error}") from error
+    except cp.SolverError as error:
+        raise ProblemError(f"the solver failed: {error}") from error
+    solution = chain.invert(raw, inverse)
+    point = solution.primal_vars.get(variable.id) if solution.primal_vars else None
+    if point is None:
+        return Answer(solution.status, None, -np.inf)
+    bound = solution.opt_val + raw.obj_val_dual - raw.obj_val
+    point = np.reshape(np.asarray(point, dtype=np.float64), variable.shape)
+    return Answer(solution.status, point, float(bound))
 
 
 def project_onto(builder: Builder, v: np.ndarray) -> np.ndarray:
@@ -69,19 +108,15 @@ class _Program:
     def nearest(self, v: np.ndarray) -> np.ndarray:
         if not np.isfinite(v).all():
             return np.full_like(v, np.nan)  # divergence is the run's to report
-        cp = cvxpy()
         with self.lock:
             self.point.value = v
-            try:
-                self.problem.solve(solver=cp.CLARABEL, **TIGHT)
-            except cp.SolverError as error:
-                raise ProblemError(f"{self.name}: the projection failed: {error}") from error
-            if self.problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
-                raise ProblemError(
-                    f"{self.name}: the projection ended with status {self.problem.status!r}; "
-                    "an infeasible set has no point that satisfies all its constraints"
-                )
-            return np.array(self.variable.value, dtype=np.float64)
+            answer = clarabel(self.problem, self.variable)
+        if answer.point is None:
+            raise ProblemError(
+                f"{self.name}: the projection ended with status {answer.status!r}; "
+                "an infeasible set has no point that satisfies all its constraints"
+            )
+        return answer.point
 
     def violation(self, x: np.ndarray) -> float:
         with self.lock:

@@ -30,7 +30,7 @@ class Weighting(StrEnum):
 def empirical_risk(
     features: Sequence[Any],
     targets: Sequence[Any],
-    loss: AbstractLoss,
+    loss: AbstractLoss | Any,
     regulariser: AbstractRegulariser = NoRegulariser(),
     constraint: AbstractConstraint = Free(),
     *,
@@ -73,6 +73,10 @@ def empirical_risk(
         raise ProblemError(
             f"loss={loss!r} is no loss; give one of tacit.problem.losses, "
             "or JaxLoss(function) for your own"
+        )
+    if weighting not in tuple(Weighting):
+        raise ProblemError(
+            f"weighting={weighting!r} is unknown; choose one of {', '.join(Weighting)}"
         )
     names = _names(names, len(features))
     if len(features) != len(targets):

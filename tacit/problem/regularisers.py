@@ -87,7 +87,7 @@ class NoRegulariser(AbstractRegulariser):
 
     def gradient(self, x: Params) -> Float[Array, " p"]:
         """0."""
-        return jnp.zeros_like(x)
+        return jnp.zeros_like(jnp.asarray(x))
 
     def prox(self, v: Params, step: Scalar) -> Float[Array, " p"]:
         """`v`."""
@@ -177,7 +177,7 @@ class L2(AbstractRegulariser):
 
     def prox(self, v: Params, step: Scalar) -> Float[Array, " p"]:
         """`v / (1 + 2 step strength)`."""
-        return v / (1.0 + 2.0 * step * self.strength * _where(v, self.unpenalised))
+        return jnp.asarray(v) / (1.0 + 2.0 * step * self.strength * _where(v, self.unpenalised))
 
     def scaled(self, factor: Any) -> L2:
         """`factor * R`."""

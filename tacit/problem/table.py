@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float, Shaped
 
 from tacit.errors import ProblemError
-from tacit.problem.schema import (
-    COMPARISONS,
-    BinaryTarget,
-    Boolean,
-    Categorical,
-    ClassTarget,
-    Feature,
-    Missing,
-    Numeric,
-    NumericTarget,
-    Prepared,
-    Schema,
-    as_levels,
-    level_key,
+from tacit.problem.columns import (
+    Frame,
+    check_distinct,
+    codes_of,
+    column_of,
+    finite,
+    infinite,
+    numbers,
+    show,
+    where,
 )
+from tacit.problem.feature import Boolean, Categorical, Feature, Numeric
+from tacit.problem.rules import Missing, Number, as_levels, level_key
+from tacit.problem.schema import Prepared, Schema
+from tacit.problem.target import COMPARISONS, ClassTarget, NumericTarget, Target
 
-Frame: TypeAlias = pd.DataFrame
 Piece: TypeAlias = tuple[list[str], Float[np.ndarray, "n m"]]
 
 
@@ -75,34 +74,11 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
         features=features,
         targets=targets,
         feature_names=tuple(names),
-        sites=None if schema.site is None else _sites(_column(frame, schema.site)),
+        sites=None if schema.site is None else _sites(column_of(frame, schema.site)),
         assumptions=tuple(assumptions),
         notes=tuple(notes),
         levels=tuple(level_key(level) for level in classes),
     )
-
-
-def where(frame: Frame | pd.Series, row: Any) -> str:
-    """The `row`-th record as the user finds it: "line 7" of a CSV file, else "row 5"."""
-    return f"{frame.index.name or 'row'} {frame.index[row]}"
-
-
-def check_distinct(names: Any, source: str) -> None:
-    """Refuse column names that occur twice, with the remedy."""
-    seen: dict[str, int] = {}
-    for position, name in enumerate(names):
-        if name in seen:
-            raise ProblemError(
-                f"{source}: column name {name!r} occurs twice (columns {seen[name] + 1} and "
-                f"{position + 1}); rename one of them"
-            )
-        seen[name] = position
-
-
-def _column(frame: Frame, name: str) -> pd.Series:
-    column = frame[name]
-    assert isinstance(column, pd.Series)  # names are distinct
-    return column
 
 
 def _check_columns(frame: Frame, schema: Schema) -> None:
@@ -132,29 +108,17 @@ def _complete(frame: Frame, schema: Schema, assumptions: list[str]) -> Frame:
     """Refuse or drop records with missing values where the rules say so."""
     rules: dict[str, Missing] = {name: _rule(f, schema) for name, f in schema.features.items()}
     rules[schema.target.name] = schema.target.missing
-    if schema.site is not None:
-        rules.setdefault(schema.site, "error")
+    if schema.site is not None and rules.get(schema.site) != "drop":
+        rules[schema.site] = "error"
     absent = frame[list(rules)].isna().to_numpy()
     drop = np.zeros(len(frame), dtype=bool)
     for column in np.flatnonzero(absent.any(axis=0)):
         name = list(rules)[column]
         rows = np.flatnonzero(absent[:, column])
         if rules[name] == "error":
-            remedy = "'drop' to leave such records out"
-            if name in schema.features:
-                remedy += (
-                    ", or 'indicator'"
-                    if isinstance(schema.features[name], Categorical)
-                    else ", 'middle', 'indicator' or a number within the bounds"
-                )
-            elif name == schema.site:
-                remedy = "a site for every record in the data"
             raise ProblemError(
                 f"column {name!r} has {len(rows)} missing value(s), the first in "
-                f"{where(frame, rows[0])}: declare missing= {remedy}"
-                if name != schema.site
-                else f"site column {name!r} has {len(rows)} missing value(s), the first in "
-                f"{where(frame, rows[0])}: give {remedy}"
+                f"{where(frame, rows[0])}: {_remedy(name, schema)}"
             )
         if rules[name] == "drop":
             drop |= absent[:, column]
@@ -167,7 +131,17 @@ def _complete(frame: Frame, schema: Schema, assumptions: list[str]) -> Frame:
             "every record has a missing value in a column declared missing='drop': "
             "none is left; choose another rule for the emptiest column"
         )
-    return frame[~drop] if drop.any() else frame
+    return frame.iloc[np.flatnonzero(~drop)] if drop.any() else frame
+
+
+def _remedy(name: str, schema: Schema) -> str:
+    if name == schema.site:
+        return "every record needs a site; fill it in or leave the record out of the data"
+    if name in schema.features:
+        if isinstance(schema.features[name], Categorical):
+            return "declare missing='drop' or 'indicator' for it"
+        return "declare missing='drop', 'middle', 'indicator' or a number within its bounds for it"
+    return "declare missing='drop' for the target, or fill it in"
 
 
 def _features(
@@ -211,38 +185,15 @@ def _block(frame: Frame, schema: Schema, names: list[str]) -> Float[np.ndarray, 
     else:
         block = np.empty((len(frame), len(names)))
         for j, name in enumerate(names):
-            block[:, j] = _numbers(_column(frame, name), "declare it as Categorical(levels=...)")
-    infinite = np.isinf(block)
-    if infinite.any():
-        row, j = (int(i) for i in np.argwhere(infinite)[0])
-        raise _infinite(frame, names[j], row)
+            block[:, j] = numbers(column_of(frame, name), "declare it as Categorical(levels=...)")
+    bad = np.argwhere(np.isinf(block))
+    if len(bad):
+        row, j = (int(i) for i in bad[0])
+        raise infinite(frame, names[j], row)
     for j, name in enumerate(names):
         if isinstance(schema.features[name], Boolean):
-            _check_boolean(_column(frame, name), block[:, j])
+            _check_boolean(column_of(frame, name), block[:, j])
     return block
-
-
-def _numbers(column: pd.Series, remedy: str) -> Float[np.ndarray, " n"]:
-    kind = column.dtype
-    text = pd.api.types.is_object_dtype(kind) or pd.api.types.is_string_dtype(kind)
-    if isinstance(kind, pd.CategoricalDtype):
-        column, text = column.astype(object), True
-    plain = pd.api.types.is_bool_dtype(kind) or pd.api.types.is_numeric_dtype(kind)
-    if not text and (not plain or pd.api.types.is_complex_dtype(kind)):
-        raise ProblemError(
-            f"column {column.name!r} holds values of type {kind}, which are not real numbers: "
-            f"convert it before, or {remedy}"
-        )
-    numbers = pd.Series(pd.to_numeric(column, errors="coerce") if text else column)
-    values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-    bad = np.flatnonzero(np.isnan(values) & column.notna().to_numpy())
-    if len(bad):
-        value = column.iloc[bad[0]]
-        raise ProblemError(
-            f"column {column.name!r} is not numeric: {where(column, bad[0])} holds {_show(value)}; "
-            f"correct the value, or {remedy}"
-        )
-    return values
 
 
 def _check_boolean(column: pd.Series, values: Float[np.ndarray, " n"]) -> None:
@@ -250,7 +201,7 @@ def _check_boolean(column: pd.Series, values: Float[np.ndarray, " n"]) -> None:
     if len(bad):
         raise ProblemError(
             f"column {column.name!r} is declared Boolean, but {where(column, bad[0])} holds "
-            f"{_show(column.iloc[bad[0]])}: declare it as Numeric(lower, upper)"
+            f"{show(column.iloc[bad[0]])}: declare it as Numeric(lower, upper)"
         )
 
 
@@ -289,7 +240,8 @@ def _constants(
     name: str, feature: Numeric, values: Float[np.ndarray, " n"], assumptions: list[str]
 ) -> tuple[float, float, float, float]:
     """Bounds of the clip, then centre and unit of the affine map."""
-    low, high = feature.lower, feature.upper
+    low = None if feature.lower is None else float(feature.lower)
+    high = None if feature.upper is None else float(feature.upper)
     if low is None or high is None or feature.standardise:
         values = values[~np.isnan(values)]
         if len(values) == 0:
@@ -312,7 +264,7 @@ def _constants(
         )
         return low, high, float(clipped.mean()), float(clipped.std()) or 1.0
     if feature.mean is not None and feature.deviation is not None:
-        return low, high, feature.mean, feature.deviation
+        return low, high, float(feature.mean), float(feature.deviation)
     start, end = feature.to
     unit = (high - low) / (end - start)
     return low, high, low - start * unit, unit
@@ -321,12 +273,12 @@ def _constants(
 def _one_hot(
     frame: Frame, name: str, feature: Categorical, rule: Missing, assumptions: list[str]
 ) -> Piece:
-    column = _column(frame, name)
+    column = column_of(frame, name)
     levels = feature.levels
     if levels is None:
         levels = tuple(sorted(column.dropna().unique().tolist(), key=level_key))
         assumptions.append(f"the levels of column {name} were taken from the data: assumed public")
-    codes = _codes(column, levels, strict=feature.other == "error", remedy="set other='zero'")
+    codes = codes_of(column, levels, strict=feature.other == "error", remedy="set other='zero'")
     columns = (codes[:, None] == np.arange(len(levels))).astype(float)
     labels = [f"{name}={level_key(level)}" for level in levels]
     if feature.drop_first:
@@ -337,33 +289,12 @@ def _one_hot(
     return labels, columns
 
 
-def _codes(
-    column: pd.Series, levels: tuple[Any, ...], strict: bool, remedy: str
-) -> Shaped[np.ndarray, " n"]:
-    """Position of each value among the levels, -1 for a missing (or, if not strict, other) one."""
-    known = {level_key(level): code for code, level in enumerate(levels)}
-    numbers, values = pd.factorize(column)
-    table = np.array([*(known.get(level_key(value), -1) for value in values), -1])
-    codes = table[numbers]
-    other = np.flatnonzero((codes < 0) & (numbers >= 0))
-    if strict and len(other):
-        shown = ", ".join(repr(level) for level in levels[:8]) + (", ..." if levels[8:] else "")
-        raise ProblemError(
-            f"column {column.name!r}: {where(column, other[0])} holds "
-            f"{_show(column.iloc[other[0]])}, which is not among the declared values ({shown}); "
-            f"correct it, declare the value, or {remedy}"
-        )
-    return codes
-
-
-def _target(
-    frame: Frame, target: BinaryTarget | NumericTarget | ClassTarget
-) -> Shaped[np.ndarray, " n"]:
-    column = _column(frame, target.name)
+def _target(frame: Frame, target: Target) -> Shaped[np.ndarray, " n"]:
+    column = column_of(frame, target.name)
     if isinstance(target, ClassTarget):
-        return _codes(column, target.levels, strict=True, remedy="leave the record out")
+        return codes_of(column, target.levels, strict=True, remedy="leave the record out")
     if isinstance(target, NumericTarget):
-        values = _finite(frame, target.name, "declare a BinaryTarget or ClassTarget")
+        values = finite(frame, target.name, "declare a BinaryTarget or ClassTarget")
         values = np.clip(values, target.lower, target.upper)
         if target.to is None:
             return values
@@ -371,14 +302,14 @@ def _target(
         return start + (values - target.lower) * ((end - start) / (target.upper - target.lower))
     if target.threshold is not None:
         comparison, bound = target.threshold
-        values = _finite(frame, target.name, "name the positive values instead of a threshold")
+        values = finite(frame, target.name, "name the positive values instead of a threshold")
         return COMPARISONS[comparison](values, bound).astype(float)
     positive = as_levels(target.positive)
     if target.negative is not None:
         levels = (*positive, *as_levels(target.negative))
-        codes = _codes(column, levels, strict=True, remedy="leave the record out")
+        codes = codes_of(column, levels, strict=True, remedy="leave the record out")
         return (codes < len(positive)).astype(float)
-    found = _codes(column, positive, strict=False, remedy="") >= 0
+    found = codes_of(column, positive, strict=False, remedy="") >= 0
     if not found.any():
         raise ProblemError(
             f"positive={target.positive!r} matches no record of the target {target.name!r}: "
@@ -387,33 +318,13 @@ def _target(
     return found.astype(float)
 
 
-def _finite(frame: Frame, name: str, remedy: str) -> Float[np.ndarray, " n"]:
-    values = _numbers(_column(frame, name), remedy)
-    bad = np.flatnonzero(np.isinf(values))
-    if len(bad):
-        raise _infinite(frame, name, int(bad[0]))
-    return values
-
-
-def _infinite(frame: Frame, name: str, row: int) -> ProblemError:
-    return ProblemError(
-        f"column {name!r} is infinite in {where(frame, row)}: put a finite number there, or leave "
-        "the value empty and declare missing="
-    )
-
-
 def _sites(column: pd.Series) -> Shaped[np.ndarray, " n"]:
-    numbers, values = pd.factorize(column)
-    return np.array([level_key(value) for value in values])[numbers]
+    positions, values = pd.factorize(column)
+    return np.array([level_key(value) for value in values])[positions]
 
 
-def _bound_rows(features: Float[np.ndarray, "n d"], bound: float) -> None:
+def _bound_rows(features: Float[np.ndarray, "n d"], bound: Number) -> None:
     norms = np.linalg.norm(features, axis=1)
     # A hair below the bound, so that rounding cannot lift a row above it.
     factors = np.minimum(1.0, bound * (1 - 1e-12) / np.maximum(norms, np.finfo(float).tiny))
     features *= np.where(norms > bound * (1 - 1e-12), factors, 1.0)[:, None]
-
-
-def _show(value: Any) -> str:
-    text = repr(value.item() if isinstance(value, np.generic) else value)
-    return text if len(text) <= 40 else text[:37] + "..."

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from tacit.errors import ConfigError
 
 Row = Mapping[str, Any]
 """One row of a table: column name to text or number."""
+
+Column: TypeAlias = Sequence[Any] | np.ndarray
+"""The values of one column."""
 
 STATUSES = ("proved", "model", "per_release", "refuted", "none")
 """How sure a guarantee is, the surest first."""
@@ -50,7 +55,7 @@ class NetworkPicture:
     names: Sequence[str]
     edges: Sequence[tuple[int, int]]
     kind: str
-    positions: Sequence[Sequence[float]] | None = None
+    positions: Sequence[Sequence[float | int]] | np.ndarray | None = None
     coordinated: bool = False
     directed: bool = False
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -114,14 +119,14 @@ class ReportData:
     guarantee_status: str
     noise: str
     status: str
-    seconds: float
+    seconds: float | int
     findings: Sequence[str] = ()
     assumptions: Sequence[str] = ()
     guarantee_table: Sequence[Row] = ()
-    epsilon_budget: float | None = None
+    epsilon_budget: float | int | None = None
     network: NetworkPicture | None = None
     phases: Sequence[Row] = ()
-    history: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    history: Mapping[str, Column] = field(default_factory=dict)
     accuracy: Sequence[Row] | None = None
     coefficients: Sequence[Row] = ()
     files: Sequence[str] = ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tacit.report.data import NetworkPicture
 from tacit.report.figures import BLUE, FONT, GREY, ORANGE, plain
@@ -69,19 +69,21 @@ def draw(picture: NetworkPicture) -> go.Figure:
             x=[0], y=[0], mode="markers+text", text=["coordinator"], textposition="top center",
             marker={"symbol": "square", "size": 20, "color": ORANGE}, hoverinfo="text",
         )  # fmt: skip
+    # On a phone there is room for short names only beside the dots.
+    beside = max(len(picture.names[agent]) for agent in agents) <= 8
     names = [plain(picture.names[agent]) for agent in agents]
     figure.add_scatter(
         x=[place[agent][0] for agent in agents],
         y=[place[agent][1] for agent in agents],
         mode="markers+text" if len(agents) <= NAMED else "markers",
         text=[name if len(name) <= 18 else name[:17] + "…" for name in names],
-        textposition=[_outside(place[agent]) for agent in agents],
+        textposition=[_outside(place[agent], beside) for agent in agents],
         hovertext=names,
         hoverinfo="text",
         marker={"size": 16 if len(agents) <= NAMED else 7, "color": BLUE},
         cliponaxis=False,
     )
-    hidden = {"visible": False, "range": [-1.45, 1.45], "fixedrange": True}
+    hidden = {"visible": False, "range": [-1.6, 1.6], "fixedrange": True}
     figure.update_layout(
         template=None,
         height=400,
@@ -130,8 +132,8 @@ def _places(picture: NetworkPicture, agents: Sequence[int]) -> dict[int, tuple[f
     return _within_square({a: (float(x), float(y)) for a, (x, y) in layout.items()})
 
 
-def _pairs(picture: NetworkPicture, agents: Sequence[int]) -> list[tuple[int, Sequence[float]]]:
-    positions = picture.positions or ()
+def _pairs(picture: NetworkPicture, agents: Sequence[int]) -> list[tuple[int, Any]]:
+    positions = picture.positions if picture.positions is not None else ()
     return [(agent, positions[agent]) for agent in agents]
 
 
@@ -147,10 +149,10 @@ def _to_unit(values: list[float]) -> list[float]:
     return [(value - middle) / half if half > 1e-9 else 0.0 for value in values]
 
 
-def _outside(point: tuple[float, float]) -> str:
+def _outside(point: tuple[float, float], beside: bool) -> str:
     """The side of a dot that looks away from the centre, for its name."""
     x, y = point
-    if abs(x) > 0.35 and abs(y) < 0.9:
+    if beside and abs(x) > 0.35 and abs(y) < 0.9:
         return "middle right" if x > 0 else "middle left"
     return "top center" if y >= 0 else "bottom center"
 

@@ -7,10 +7,10 @@ told apart in black and white.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tacit.report.data import Row
+from tacit.report.data import Column, Row
 from tacit.report.tables import number
 
 if TYPE_CHECKING:
@@ -45,9 +45,7 @@ def thin(count: int, most: int = POINTS) -> list[int]:
     return [round(i * (count - 1) / (most - 1)) for i in range(most)]
 
 
-def convergence(
-    rounds: Sequence[Any], columns: Mapping[str, Sequence[Any]], colours: Sequence[str]
-) -> go.Figure:
+def convergence(rounds: Column, columns: Mapping[str, Column], colours: Sequence[str]) -> go.Figure:
     """Lines over the rounds on a log scale; values that are not positive leave a gap.
 
     Args:
@@ -61,7 +59,7 @@ def convergence(
     figure = go.Figure()
     for index, (label, values) in enumerate(columns.items()):
         figure.add_scatter(
-            x=[rounds[i] for i in keep],
+            x=[finite(rounds[i]) for i in keep],
             y=[_positive(values[i]) for i in keep],
             name=label,
             mode="lines+markers" if len(keep) <= 60 else "lines",
@@ -69,14 +67,12 @@ def convergence(
             marker={"symbol": SYMBOLS[index % 5], "size": 6},
             hovertemplate="round %{x}<br>%{y:.3g}<extra>" + plain(label) + "</extra>",
         )
-    figure.update_yaxes(type="log", exponentformat="power", dtick=_decades(columns.values()))
+    figure.update_yaxes(type="log", exponentformat="power", dtick=_ticks(columns.values()))
     figure.update_xaxes(title="round")
     return _finish(figure, height=320, legend=len(columns) > 1)
 
 
-def spending(
-    rounds: Sequence[Any], epsilon: Sequence[Any], budget: float | None = None
-) -> go.Figure:
+def spending(rounds: Column, epsilon: Column, budget: float | int | None = None) -> go.Figure:
     """Epsilon spent up to each round, with the budget as a line.
 
     Args:
@@ -90,7 +86,7 @@ def spending(
     spent = [finite(epsilon[i]) for i in keep]
     figure = go.Figure()
     figure.add_scatter(
-        x=[rounds[i] for i in keep],
+        x=[finite(rounds[i]) for i in keep],
         y=spent,
         mode="lines",
         line={"color": BLUE, "width": 2.5, "shape": "hv"},
@@ -256,7 +252,7 @@ def _finish(figure: go.Figure, height: int, legend: bool = False, zero: bool = F
         "title_font_size": 13,
         "tickfont_size": 12,
     }
-    figure.update_xaxes(**axis, zeroline=zero)
+    figure.update_xaxes(**axis, zeroline=zero, tickangle=0)
     figure.update_yaxes(**axis, zeroline=False)
     return figure
 
@@ -273,13 +269,13 @@ def _positive(value: Any) -> float | None:
     return value if value is not None and value > 0 else None
 
 
-def _decades(columns: Any) -> int | None:
-    """Ticks at whole powers of ten where the values span a few of them."""
+def _ticks(columns: Collection[Column]) -> str | int | None:
+    """Ticks of a log axis: powers of ten where there are a few, and 2 and 5 between where not."""
     values = [v for column in columns for v in map(_positive, column) if v is not None]
-    if not values:
-        return None
-    span = math.log10(max(values)) - math.log10(min(values))
-    return max(1, math.ceil(span / 6)) if span >= 2 or span == 0 else None
+    span = math.log10(max(values)) - math.log10(min(values)) if values else 0.0
+    if span == 0.0 or span >= 2.0:
+        return max(1, math.ceil(span / 6))
+    return "D2" if span >= 0.7 else None
 
 
 def _shorten(text: str, most: int) -> str:

@@ -13,7 +13,6 @@ import gzip
 import hashlib
 import json
 import os
-import tempfile
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -44,15 +43,12 @@ def write_report(path: str | os.PathLike[str], data: ReportData) -> Path:
     """
     target = Path(path)
     page = render(data)
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=target.parent, prefix=target.name, delete=False
-        ) as draft:
-            draft.write(page)
-        # A temporary file is its owner's alone; a report may be read like any other.
-        Path(draft.name).chmod(0o644)
-        Path(draft.name).replace(target)
+        draft.write_text(page, encoding="utf-8")
+        draft.replace(target)
     except OSError as error:
+        draft.unlink(missing_ok=True)
         raise RuntimeFailure(
             f"the report could not be written to {target}: {error.strerror}. "
             "Choose a directory that exists and may be written to."

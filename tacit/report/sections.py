@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tacit.report import drawing, figures, words
-from tacit.report.data import PUBLIC_HISTORY, ReportData, Row
+from tacit.report.data import PUBLIC_HISTORY, Column, ReportData, Row
 from tacit.report.tables import Table, heading, number, sideways, table
 
 if TYPE_CHECKING:
@@ -276,10 +276,10 @@ def _kept(rows: Sequence[Row], metric: str) -> str:
     return f"The private fit keeps {share:.0%} of what the pooled fit gains over answering zero."
 
 
-def _drawable(values: Sequence[Any]) -> bool:
+def _drawable(values: Column) -> bool:
     return any(figures.finite(value) is not None for value in values)
 
 
-def _rows(history: Mapping[str, Sequence[Any]]) -> list[Row]:
+def _rows(history: Mapping[str, Column]) -> list[Row]:
     keep = figures.thin(len(history["round"]), ROUNDS)
     return [{name: values[i] for name, values in history.items()} for i in keep]

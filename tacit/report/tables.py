@@ -138,7 +138,7 @@ def _column(values: Sequence[Any]) -> list[str]:
     ]
 
 
-def duration(seconds: float) -> str:
+def duration(seconds: float | int) -> str:
     """A time in words.
 
     Example:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.report.data import ReportData
+from tacit.report.data import Column, ReportData
 from tacit.report.tables import number
 
 
@@ -149,7 +149,7 @@ def facts(data: ReportData) -> list[tuple[str, str]]:
     return [(name, number(value)) for name, value in found if value is not None]
 
 
-def last(values: Sequence[Any]) -> str:
+def last(values: Column) -> str:
     """The last value of a series in words."""
     return number(values[-1]) if len(values) else number(None)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from tacit.errors import EnvironmentMismatch, RuntimeFailure
@@ -27,6 +28,8 @@ def fingerprint(*trees: Any) -> str:
         digest.update(repr(jax.tree.structure(arrays)).encode())
         digest.update(repr(static).encode())
         for leaf in jax.tree.leaves(arrays):
+            if isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+                leaf = jax.random.key_data(leaf)
             array = np.asarray(leaf)
             digest.update(f"{array.dtype}{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).tobytes())

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +26,7 @@ Progress = Callable[[int, int], None]
 """Called with (rounds done, rounds in all)."""
 
 
+@runtime_checkable
 class Engine(Protocol):
     """A runtime: advances states through intervals of rounds."""
 

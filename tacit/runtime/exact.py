@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int, PRNGKeyArray
+from jaxtyping import Array, Int, Key, PRNGKeyArray
 
 from tacit.metrics import measure
 from tacit.method.phase import Phase
@@ -77,7 +77,7 @@ class ExactEngine:
     def __init__(
         self,
         plan: Plan,
-        roots: PRNGKeyArray,
+        roots: Key[Array, " trials"],
         transcript: Transcript | None = None,
         replay: Transcript | None = None,
         order: list[int] | None = None,

@@ -12,6 +12,9 @@ import jax
 from jaxtyping import PRNGKeyArray
 
 _METHOD, _SAMPLE, _NOISE, _PURPOSES = 0, 1, 2, 4
+_PHASES = 64
+"""More phases than any method has."""
+
 _PUBLIC = 0xFFFFFFFF
 
 
@@ -41,7 +44,5 @@ def agent_secret(root: PRNGKeyArray, agent: Any) -> PRNGKeyArray:
 def phase_keys(secret: PRNGKeyArray, round: Any, phase: int, step: Any) -> PhaseKeys:
     """Keys of (round, phase, step); a `once` phase has round -1."""
     base = jax.random.fold_in(secret, round + 1)
-    if not (isinstance(step, int) and step == 0):
-        base = jax.random.fold_in(base, step)
-    fold = (jax.random.fold_in(base, _PURPOSES * phase + i) for i in (_METHOD, _SAMPLE, _NOISE))
-    return PhaseKeys(*fold)
+    number = _PURPOSES * (phase + _PHASES * step)
+    return PhaseKeys(*(jax.random.fold_in(base, number + i) for i in (_METHOD, _SAMPLE, _NOISE)))

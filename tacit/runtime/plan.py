@@ -82,6 +82,6 @@ def as_arrays(tree: Any) -> Any:
     def convert(leaf: Any) -> Any:
         if isinstance(leaf, bool) or not isinstance(leaf, int | float | np.ndarray | np.generic):
             return leaf
-        return jnp.asarray(leaf)
+        return jnp.asarray(np.asarray(leaf))
 
     return jax.tree.map(convert, tree)

@@ -8,7 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import Array, Int, Key, PRNGKeyArray
 
 from tacit.metrics import measure
 from tacit.method.phase import Phase
@@ -30,7 +30,7 @@ ONCE = -1
 
 
 @eqx.filter_jit
-def start(plan: Plan, roots: PRNGKeyArray) -> Any:
+def start(plan: Plan, roots: Key[Array, " trials"]) -> Any:
     """States of every trial before round 0, after the phases that run once."""
 
     def one(root: PRNGKeyArray) -> Any:
@@ -42,7 +42,7 @@ def start(plan: Plan, roots: PRNGKeyArray) -> Any:
 
 @eqx.filter_jit
 def advance(
-    plan: Plan, roots: PRNGKeyArray, states: Any, bounds: Int[Array, "stops 2"]
+    plan: Plan, roots: Key[Array, " trials"], states: Any, bounds: Int[Array, "stops 2"]
 ) -> tuple[Any, dict[str, Array]]:
     """Run every trial through consecutive intervals of rounds and measure after each.
 
@@ -163,7 +163,7 @@ class Simulator:
         self.note(phase, payload)
         if phase.receiver is Role.SERVER:
             mixing = links.mixing
-            weight = plan.network.client_weight
+            weight = jnp.asarray(plan.network.client_weight)
             inbox = server_inbox(weight, jnp.asarray(mixing.participates), payload, phase.combine)
             states[Role.SERVER] = receive_one(states[Role.SERVER], inbox, *server)
         elif phase.receiver is Role.CLIENT:

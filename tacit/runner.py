@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from tacit.errors import ConfigError, NetworkError
-from tacit.method import claim
+from tacit.method import claim, promise
 from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod
 from tacit.metrics import History, solutions
@@ -109,16 +109,13 @@ def run(
     stops = _stops(rounds, record)
     began = time.monotonic()
     with jax.enable_x64(runtime.precision == "float64"):
-        roots = jax.vmap(lambda trial: trial_key(seed, trial))(jnp.arange(runtime.trials))
-        # who takes part is public; trials other than the first draw it anew with the same law
-        shared = public_key(roots[0])
-        taken = [network.participations(stop, shared) for stop in (0, *stops)]
-        owners = Owners.of(problem, network, rounds, _most(network, rounds, roots))
-        method = claim.calibrate(method, owners)
-        stated = claim.guarantees(method, owners)
+        plan, roots, owners = lay_out(
+            problem, network, method, rounds, seed, runtime.trials, _reference(problem, reference)
+        )
+        method = plan.method
+        stated = promise.guarantees(method, owners)
         if require is not None:
             stated.require(require)
-        plan = _plan(problem, network, method, owners, rounds, _reference(problem, reference))
         engine: Engine = ExactEngine(plan, roots) if runtime.exact else _Batched(plan, roots)
         engine = _Watched(engine, problem)
         path = None if checkpoint is None else Path(checkpoint)
@@ -127,13 +124,15 @@ def run(
             engine, rounds=rounds, record=stops, identity=identity, path=path, progress=progress
         )
         answers = np.asarray(_solutions(plan, trace.states))
-        spent = claim.spent(method, owners, taken[: len(trace.rounds)])
+        # who takes part is public; the history shows the first trial's draw
+        shared = public_key(roots[0])
+        taken = [network.participations(int(stop), shared) for stop in trace.rounds]
         history = History(
             rounds=trace.rounds,
             measured=dict(trace.measured),
-            evaluations=_evaluations(method, problem, taken[: len(trace.rounds)]),
+            evaluations=_evaluations(method, problem, taken),
             bytes=bytes_sent(plan, rounds, roots[0])[trace.rounds],
-            epsilon=spent,
+            epsilon=promise.spent(method, owners, taken),
         )
     return Result(
         solutions=answers,
@@ -148,6 +147,38 @@ def run(
         environment=environment(),
         parameter_names=tuple(problem.parameter_names),
     )
+
+
+def lay_out(
+    problem: Problem,
+    network: AbstractNetwork,
+    method: AbstractMethod,
+    rounds: int,
+    seed: int,
+    trials: int = 1,
+    reference: Any = None,
+) -> tuple[Plan, Any, Owners]:
+    """Calibrate the noise and lay a run out as arrays, in the current precision.
+
+    Returns:
+        The plan, one key a trial, and the owners' declared constants.
+    """
+    roots = jax.vmap(lambda trial: trial_key(seed, trial))(jnp.arange(trials))
+    owners = Owners.of(problem, network, rounds, _most(network, rounds, roots))
+    calibrated = claim.calibrate(method, owners)
+    plan = Plan(
+        objectives=as_arrays(problem.objectives),
+        public=as_arrays(problem.public),
+        network=as_arrays(network),
+        method=as_arrays(calibrated),
+        scales=as_arrays(claim.scales(calibrated, owners)),
+        x0=jnp.asarray(np.asarray(problem.x0, dtype=float)),
+        degrees=jnp.asarray(network.degrees),
+        rounds=jnp.asarray(rounds),
+        reference=reference,
+        watch=isinstance(problem.objectives, AbstractDifferentiable),
+    )
+    return plan, roots, owners
 
 
 class _Batched:
@@ -178,6 +209,7 @@ class _Watched:
 
     def advance(self, states: Any, bounds: Any) -> Any:
         after = self.engine.advance(states, bounds)
+        jax.block_until_ready(after)
         self.raise_pending()
         return after
 
@@ -245,28 +277,6 @@ def _reference(problem: Problem, reference: Any) -> Any:
             f"reference has shape {point.shape}; the problem has {problem.dimension} parameters"
         )
     return jnp.asarray(point)
-
-
-def _plan(
-    problem: Problem,
-    network: AbstractNetwork,
-    method: AbstractMethod,
-    owners: Owners,
-    rounds: int,
-    reference: Any,
-) -> Plan:
-    return Plan(
-        objectives=as_arrays(problem.objectives),
-        public=as_arrays(problem.public),
-        network=as_arrays(network),
-        method=as_arrays(method),
-        scales=as_arrays(claim.scales(method, owners)),
-        x0=jnp.asarray(np.asarray(problem.x0, dtype=float)),
-        degrees=jnp.asarray(network.degrees),
-        rounds=jnp.asarray(rounds),
-        reference=reference,
-        watch=isinstance(problem.objectives, AbstractDifferentiable),
-    )
 
 
 @eqx.filter_jit

@@ -1,0 +1,49 @@
+"""The demo on 20 splits: mean held-out AUC at a total epsilon of 1 against the pooled fit.
+
+Every split draws the held-out records, the sites and the noise anew (seeds 0 to 19). The step, the
+number of rounds and the clip of the demo were chosen on the splits with seeds 1000 to 1009.
+
+    python benchmarks/demo_splits.py [first seed] [number of splits]
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from tacit import demo
+from tacit.config.read import Source, parse_study
+from tacit.study import assemble, execute
+from tacit.study.execute import POOLED, PRIVATE
+
+WITHIN = 0.015
+"""How far below the pooled fit's mean AUC the private one may be."""
+
+
+def split(seed: int) -> Source:
+    """The demo's study with another split, other sites and other noise."""
+    text = demo.study().text
+    own = str(demo.study().study.run.seed)
+    assert text.count(f"seed = {own}") == 3, "the demo has one seed for split, sites and noise"
+    return parse_study(text.replace(f"seed = {own}", f"seed = {seed}"), "demo.toml")
+
+
+def main(first: int = 0, splits: int = 20) -> int:
+    print("split   private    pooled   difference")
+    rows: list[tuple[float, float]] = []
+    for seed in range(first, first + splits):
+        scores = execute(assemble(split(seed))).scores
+        rows.append((scores[PRIVATE]["auc"], scores[POOLED]["auc"]))
+        private, pooled = rows[-1]
+        print(f"{seed:5d}   {private:7.4f}   {pooled:7.4f}   {private - pooled:+10.4f}")
+    mean, spread = np.mean(rows, axis=0), np.std(rows, axis=0, ddof=1) if splits > 1 else [0, 0]
+    gap = mean[0] - mean[1]
+    print(f" mean   {mean[0]:7.4f}   {mean[1]:7.4f}   {gap:+10.4f}")
+    print(f"   +-   {spread[0]:7.4f}   {spread[1]:7.4f}")
+    print(f"within {WITHIN} of the pooled fit: {'yes' if gap >= -WITHIN else 'NO'}")
+    return 0 if gap >= -WITHIN else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

@@ -1,0 +1,158 @@
+"""The command `tacit`.
+
+Exit codes: 0 all went well; 1 the run itself failed (a black box, a disk, a checkpoint); 2 the study,
+its data or an option is wrong; 3 the iterates diverged, results are written; 130 interrupted.
+
+Only what `tacit --help` needs is imported here: everything else waits until a command runs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacit import __version__
+
+_EPILOG = """\b
+Examples:
+  tacit demo                            fit a private model of real records, see the report
+  tacit init visits.csv --target visits --site hospital
+  tacit run study.toml --output first
+  tacit run study.toml --output first --resume
+  tacit describe dpsg
+
+\b
+Exit codes:
+  0    all went well
+  1    the run itself failed: a disk, a checkpoint, a black box
+  2    the study, its data or an option is wrong
+  3    the iterates diverged; results are written
+  130  interrupted; go on with --resume
+"""
+
+app = typer.Typer(
+    name="tacit",
+    help="Agree without telling: sites fit one model and keep their records.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    # plain help: rich would cost a third of the time that it takes to print
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what stands there already.")]
+Public = Annotated[
+    bool, typer.Option("--public", help="Also write report_public.html, from releases only.")
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Directory for the results.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Agree without telling: sites fit one model and keep their records."""
+    if version:
+        typer.echo(f"tacit {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    output: Output = None,
+    force: Force = False,
+    public: Public = False,
+    json: Json = False,
+) -> None:
+    """Fit a private model of 20,190 real medical records at eight simulated sites."""
+    from tacit.cli.running import run_demo
+
+    raise typer.Exit(run_demo(output, force=force, public=public, json=json))
+
+
+@app.command()
+def run(
+    study: Annotated[Path, typer.Argument(help="Study file, TOML. `tacit init` writes one.")],
+    output: Output = None,
+    force: Force = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from where an interrupted run stopped.")
+    ] = False,
+    public: Public = False,
+    json: Json = False,
+) -> None:
+    """Run a study and write results, guarantee and report to a directory."""
+    from tacit.cli.running import run_study
+
+    raise typer.Exit(
+        run_study(study, output, force=force, resume=resume, public=public, json=json)
+    )
+
+
+@app.command()
+def methods(json: Json = False) -> None:
+    """List the methods, one a row, with when to choose which."""
+    from tacit.cli.showing import show_methods
+
+    raise typer.Exit(show_methods(json=json))
+
+
+@app.command()
+def describe(
+    method: Annotated[str, typer.Argument(help="Name of a method, as `tacit methods` lists it.")],
+    json: Json = False,
+) -> None:
+    """Say of a method what is private, what leaves, how it is protected and what that costs."""
+    from tacit.cli.showing import show_method
+
+    raise typer.Exit(show_method(method, json=json))
+
+
+@app.command()
+def init(
+    data: Annotated[Path, typer.Argument(help="CSV (or .tsv) file with a header line.")],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="Column to be predicted.")
+    ] = None,
+    site: Annotated[
+        str | None, typer.Option("--site", "-s", help="Column that says who holds a record.")
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Study file to write.")
+    ] = Path("study.toml"),
+    bounds_from_data: Annotated[
+        bool,
+        typer.Option(
+            "--bounds-from-data",
+            help="Take bounds and levels from the data and declare them public. They leak.",
+        ),
+    ] = False,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Write a commented study file for a table of your own."""
+    from tacit.cli.starting import write_study
+
+    raise typer.Exit(
+        write_study(
+            data,
+            output,
+            target=target,
+            site=site,
+            bounds_from_data=bounds_from_data,
+            force=force,
+            json=json,
+        )
+    )
+
+
+def main() -> None:
+    """Entry point of the command `tacit`."""
+    app()

@@ -1,0 +1,78 @@
+"""What every command shares: printing, progress, and errors as one message with an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tacit.errors import OracleError, RuntimeFailure, TacitError
+
+FAILED, WRONG, DIVERGED, INTERRUPTED = 1, 2, 3, 130
+_WIDTH = 96
+
+
+def guarded(command: Callable[[], int], *, as_json: bool) -> int:
+    """Run a command; an error that tacit raises on purpose becomes one message and an exit code.
+
+    Any other exception is a bug of tacit and keeps its traceback.
+    """
+    try:
+        return command()
+    except TacitError as error:
+        code = FAILED if isinstance(error, OracleError | RuntimeFailure) else WRONG
+        if as_json:
+            emit({"format": "tacit-error-1", "error": str(error), "exit_code": code})
+        print(f"error: {error}", file=sys.stderr)
+        return code
+
+
+def emit(document: Any) -> None:
+    """One JSON document on standard output."""
+    print(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def say(text: str = "", indent: str = "") -> None:
+    """A paragraph; wrapped where somebody reads it, one line where a program does."""
+    if sys.stdout.isatty() and text:
+        text = textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
+    else:
+        text = indent + text
+    print(text)
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """A table on standard output, without colours unless it is a terminal."""
+    from rich.box import SIMPLE
+    from rich.console import Console
+    from rich.table import Table
+
+    drawn = Table(*headings, box=SIMPLE, header_style="bold", pad_edge=False)
+    for row in rows:
+        drawn.add_row(*(str(cell) for cell in row))
+    width = None if sys.stdout.isatty() else 110
+    Console(file=sys.stdout, width=width, markup=False, highlight=False).print(drawn)
+
+
+@contextlib.contextmanager
+def progress(title: str, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar with the time left on standard error, if that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    with Progress(
+        TextColumn(title),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(file=sys.stderr),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("rounds", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

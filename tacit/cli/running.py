@@ -1,0 +1,132 @@
+"""`tacit run` and `tacit demo`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tacit.cli.console import DIVERGED, INTERRUPTED, emit, guarded, progress, say, table
+from tacit.config.read import Source, read_study
+from tacit.output import Destination, write
+from tacit.output.files import PUBLIC_REPORT
+from tacit.output.words import METRICS, findings, protection, summary
+from tacit.study import Outcome, assemble, execute
+
+
+def run_study(
+    path: Path, output: Path | None, *, force: bool, resume: bool, public: bool, json: bool
+) -> int:
+    """Run the study in a file; see `tacit run --help`."""
+
+    def command() -> int:
+        source = read_study(path)
+        target = output if output is not None else source.folder / source.study.run.output
+        again = f"tacit run {path}" + ("" if output is None else f" --output {output}")
+        return _run(source, Destination(target, force, resume), again, public=public, json=json)
+
+    return guarded(command, as_json=json)
+
+
+def run_demo(output: Path | None, *, force: bool, public: bool, json: bool) -> int:
+    """Run the built-in study; see `tacit demo --help`."""
+    from tacit import demo
+
+    def command() -> int:
+        source = demo.study()
+        target = output if output is not None else _free(Path(source.study.run.output))
+        return _run(
+            source,
+            Destination(target, force or output is None),
+            "tacit demo",
+            public=public,
+            json=json,
+            before=demo.BEFORE,
+            after=demo.AFTER,
+        )
+
+    return guarded(command, as_json=json)
+
+
+def _run(
+    source: Source,
+    destination: Destination,
+    again: str,
+    *,
+    public: bool,
+    json: bool,
+    before: tuple[str, ...] = (),
+    after: tuple[str, ...] = (),
+) -> int:
+    with source.section("run"):
+        destination.prepare()
+    try:
+        assembled = assemble(source)
+        if not json:
+            for line in before:
+                say(line)
+        with progress("rounds", quiet=json) as told:
+            outcome = execute(assembled, checkpoint=destination.checkpoint, progress=told)
+        document = write(outcome, destination, public=public)
+    except KeyboardInterrupt:
+        saved = destination.checkpoint.exists()
+        how = f"go on with: {again} --resume" if saved else "it was too short to leave a checkpoint"
+        print(f"interrupted; {how}", file=sys.stderr)
+        return INTERRUPTED
+    finally:
+        destination.discard()
+    if json:
+        emit({**document, "output": str(destination.path)})
+    else:
+        _tell(outcome, destination, public)
+        for line in after:
+            say(line)
+    return DIVERGED if (outcome.result.diverged >= 0).any() else 0
+
+
+def _free(path: Path) -> Path:
+    """`path`, or the first of `path-2`, `path-3`, ... that is not taken: a demo overwrites nothing."""
+    taken, number = path, 1
+    while taken.exists():
+        number += 1
+        taken = path.with_name(f"{path.name}-{number}")
+    return taken
+
+
+def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
+    result = outcome.result
+    for line in summary(outcome):
+        say(line)
+    if result.status != "finished":
+        say(
+            f"Status: {result.status}. Take a smaller step, a smaller clip or fewer rounds; what is "
+            "written is the last finite state."
+        )
+    say()
+    for line in protection(outcome):
+        say(line)
+    found = findings(outcome)
+    if found:
+        say()
+        say("Simulation only (computed from private records, never published by a deployment):")
+        for line in found:
+            say(line, indent="  ")
+        _scores(outcome)
+    say(f"Report: {destination.path / 'report.html'}")
+    if public:
+        say(f"From releases only: {destination.path / PUBLIC_REPORT}")
+    say(f"Everything else: {destination.path} (guarantee.json says which files are protected)")
+
+
+def _scores(outcome: Outcome) -> None:
+    if not outcome.scores:
+        return
+    names = [name for name in METRICS if name in next(iter(outcome.scores.values()))]
+    table(
+        ["Held out (simulation only)", *(METRICS[name] for name in names)],
+        [
+            [fit, *(f"{scores[name]:.4f}" for name in names)]
+            for fit, scores in outcome.scores.items()
+        ],
+    )
+
+

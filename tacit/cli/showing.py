@@ -1,0 +1,110 @@
+"""`tacit methods` and `tacit describe`."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from tacit.cli.console import emit, guarded, say, table
+from tacit.config.catalogue import METHODS
+from tacit.config.describe import cost_example, document
+from tacit.errors import ConfigError
+from tacit.output.files import jsonable
+
+_ORACLES = {"value": "values", "gradient": "gradients", "prox": "proximal maps"}
+_PROTECTION = {"required": "yes", "optional": "if [privacy] is given", "none": "no"}
+
+
+def show_methods(*, json: bool) -> int:
+    """One row a method."""
+
+    def command() -> int:
+        documents = [document(entry) for entry in METHODS.values()]
+        if json:
+            keys = ("name", "summary", "oracle", "topology", "privacy", "status", "when")
+            rows = [{key: one[key] for key in keys} for one in documents]
+            emit({"format": "tacit-methods-1", "methods": rows})
+            return 0
+        table(
+            ["Name", "Asks for", "Between", "Private", "Guarantee", "Choose it when"],
+            [
+                [
+                    one["name"],
+                    _ORACLES[one["oracle"]],
+                    one["topology"],
+                    _PROTECTION[one["privacy"]],
+                    one["status"],
+                    one["when"],
+                ]
+                for one in documents
+            ],
+        )
+        say("tacit describe NAME says what is private, what leaves, and what it costs.")
+        return 0
+
+    return guarded(command, as_json=json)
+
+
+def show_method(name: str, *, json: bool) -> int:
+    """Everything about one method."""
+
+    def command() -> int:
+        if name not in METHODS:
+            close = difflib.get_close_matches(name, list(METHODS), 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(METHODS)}"
+            raise ConfigError(f"method {name!r} is unknown; {hint}")
+        found = document(METHODS[name])
+        if found["privacy"] != "none":
+            found["cost_example"] = cost_example()
+        if json:
+            emit(jsonable(found))
+        else:
+            _print(found)
+        return 0
+
+    return guarded(command, as_json=json)
+
+
+def _print(found: dict[str, Any]) -> None:
+    say(f"{found['name']}")
+    for paragraph in found["about"].split("\n\n"):
+        formula = paragraph.startswith("    ")
+        for line in paragraph.splitlines() if formula else [" ".join(paragraph.split())]:
+            say(line)
+    say()
+    say(f"Choose it when {found['when']}.")
+    say(f"Guarantee: {found['status']}.")
+    table(
+        ["Phase", "Who", "Asked of private data", "What leaves", "Protected by", "To whom"],
+        [
+            [
+                row["phase"],
+                row["sender"],
+                row["private"],
+                row["leaves"],
+                row["protected_by"],
+                row["receiver"],
+            ]
+            for row in found["phases"]
+        ],
+    )
+    for row in found["phases"]:
+        if row["evaluations_in_10_dimensions"]:
+            say(
+                f"Phase {row['phase']}: {row['evaluations_in_10_dimensions']:,} "
+                f"{_ORACLES[found['oracle']]} a record and round, in 10 dimensions."
+            )
+    if "cost_example" in found:
+        cost = found["cost_example"]
+        say(
+            "What privacy costs, for example: 2,000 records a site, 100 rounds, clip 1, epsilon = 1, "
+            f"delta = 1e-6: one record moves an answer by at most {cost['sensitivity']:g}, and noise "
+            f"of standard deviation {cost['noise_scale']:.3g} is added to every coordinate."
+        )
+    table(
+        ["Key", "Default", "Meaning"],
+        [
+            [p["name"], "(required)" if p["required"] else p["default"], p["meaning"]]
+            for p in found["parameters"]
+        ],
+    )

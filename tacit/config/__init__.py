@@ -1,0 +1,33 @@
+"""Study files: one typed TOML file that says everything about a run.
+
+`read_study` reads a file and points at the line and key of every mistake.
+
+Example:
+    >>> from tacit.config import parse_study
+    >>> parse_study("[run]\\nrounds = 0.5")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    tacit.errors.ConfigError: study.toml: [data] is missing; add data = ...
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "METHODS": "catalogue",
+    "Source": "read",
+    "Study": "study",
+    "parse_study": "read",
+    "read_study": "read",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    # the models need the methods, which need JAX: found when first used
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,98 @@
+"""The arguments of a class or function as keys of a study file.
+
+Methods and topologies are described once, where they are defined: their signatures and docstrings
+become the keys, types, defaults and descriptions of the study file and of `tacit describe`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import typing
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field, create_model
+
+from tacit.config.section import Flag, Number, PerSite, Section, Whole
+
+REQUIRED: Any = ...
+"""Stands for the default of an argument that has none."""
+
+_STRICT: dict[Any, Any] = {float: Number, int: Whole, bool: Flag, Any: Number}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One key.
+
+    Attributes:
+        name: of the key.
+        kind: its type.
+        default: `REQUIRED`, or what holds when it is left out.
+        text: what it means.
+    """
+
+    name: str
+    kind: Any
+    default: Any
+    text: str
+
+
+def arguments(
+    target: Callable[..., Any], leave_out: Collection[str] = (), per_site: Collection[str] = ()
+) -> tuple[Argument, ...]:
+    """The arguments of a class or function, in order.
+
+    Args:
+        target: documented with an `Args:` section.
+        leave_out: names that the study file says elsewhere.
+        per_site: names whose value may differ from site to site.
+
+    Example:
+        >>> from tacit.network import grid
+        >>> [argument.name for argument in arguments(grid, leave_out=("weights",))]
+        ['rows', 'columns']
+    """
+    hints = dict(typing.get_type_hints(target))
+    if inspect.isclass(target):
+        hints |= typing.get_type_hints(target.__init__)
+    texts = described(target)
+    found: list[Argument] = []
+    for name, parameter in inspect.signature(target).parameters.items():
+        if name in leave_out or name not in texts:
+            continue
+        kind = PerSite if name in per_site else _STRICT.get(hints[name], hints[name])
+        empty = parameter.default is inspect.Parameter.empty
+        found.append(Argument(name, kind, REQUIRED if empty else parameter.default, texts[name]))
+    return tuple(found)
+
+
+def described(target: Any) -> dict[str, str]:
+    """The `Args:` section of a docstring, name by name."""
+    lines = (inspect.getdoc(target) or "").splitlines()
+    texts: dict[str, str] = {}
+    if "Args:" not in lines:
+        return texts
+    name = ""
+    for line in lines[lines.index("Args:") + 1 :]:
+        if line and not line.startswith(" "):
+            break
+        entry = re.match(r"    (\w+): (.*)", line)
+        if entry:
+            name, texts[entry[1]] = entry[1], entry[2]
+        elif name and line.strip():
+            texts[name] += " " + line.strip()
+    return texts
+
+
+def section(title: str, key: str, value: str, given: Collection[Argument]) -> type[Section]:
+    """A section for one kind of thing: `key = value` and its arguments."""
+    fields: dict[str, Any] = {
+        argument.name: (argument.kind, Field(argument.default, description=argument.text))
+        for argument in given
+    }
+    fields[key] = (typing.Literal[value], Field(description="which kind"))
+    name = "".join(part.capitalize() for part in re.split(r"\W|_", value)) + "Section"
+    return create_model(name, __base__=Section, __doc__=title, **fields)

@@ -1,0 +1,173 @@
+"""The sections [problem], [privacy] and [run]."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from tacit.config.section import Flag, Number, PerSite, Section, Short, Whole
+
+
+class PlainLoss(Section):
+    """A loss without constants of its own."""
+
+    kind: Literal["squared", "logistic", "softmax", "hinge", "poisson"] = Field(
+        description="which loss"
+    )
+
+
+class HuberLoss(Section):
+    """Squared near 0, linear beyond a threshold."""
+
+    kind: Literal["huber"] = Field(description="which loss")
+    threshold: Number = Field(1.0, description="where the loss becomes linear, positive")
+
+
+class QuantileLoss(Section):
+    """For quantile regression."""
+
+    kind: Literal["quantile"] = Field(description="which loss")
+    level: Number = Field(0.5, description="which quantile, in (0, 1)")
+
+
+class NoRegulariserSection(Section):
+    """No penalty."""
+
+    kind: Literal["none"] = Field(description="which penalty")
+
+
+class PlainRegulariser(Section):
+    """A penalty with one strength."""
+
+    kind: Literal["l1", "l2"] = Field(description="which penalty")
+    strength: Number = Field(description="of the penalty, at least 0")
+
+
+class ElasticNetSection(Section):
+    """l1 and l2 together."""
+
+    kind: Literal["elastic_net"] = Field(description="which penalty")
+    l1: Number = Field(description="strength of the l1 part, at least 0")
+    l2: Number = Field(description="strength of the l2 part, at least 0")
+
+
+class GroupSection(Section):
+    """l2 norms of groups of parameters."""
+
+    kind: Literal["group_l1"] = Field(description="which penalty")
+    strength: Number = Field(description="of the penalty, at least 0")
+    groups: tuple[Whole, ...] = Field(description="group number of every parameter")
+
+
+class FreeSection(Section):
+    """No constraint."""
+
+    kind: Literal["free"] = Field(description="which set")
+
+
+class BoxSection(Section):
+    """Bounds on every parameter."""
+
+    kind: Literal["box"] = Field(description="which set")
+    lower: Number | tuple[Number, ...] = Field(description="smallest value of a parameter")
+    upper: Number | tuple[Number, ...] = Field(description="largest value of a parameter")
+
+
+class BallSection(Section):
+    """A bound on the norm."""
+
+    kind: Literal["ball"] = Field(description="which set")
+    radius: Number = Field(description="positive")
+    centre: tuple[Number, ...] | None = Field(None, description="the origin when left out")
+    order: Literal[1, 2] = Field(2, description="which norm")
+
+
+class SimplexSection(Section):
+    """Parameters that are not negative and have a given sum."""
+
+    kind: Literal["simplex"] = Field(description="which set")
+    total: Number = Field(1.0, description="the sum, positive")
+
+
+class AffineSection(Section):
+    """Linear equations."""
+
+    kind: Literal["affine"] = Field(description="which set")
+    matrix: tuple[tuple[Number, ...], ...] = Field(description="A of A x = b, row by row")
+    target: tuple[Number, ...] = Field(description="b of A x = b")
+
+
+Loss = Annotated[PlainLoss | HuberLoss | QuantileLoss, Field(discriminator="kind"), Short]
+Regulariser = Annotated[
+    NoRegulariserSection | PlainRegulariser | ElasticNetSection | GroupSection,
+    Field(discriminator="kind"),
+    Short,
+]
+Constraint = Annotated[
+    FreeSection | BoxSection | BallSection | SimplexSection | AffineSection,
+    Field(discriminator="kind"),
+    Short,
+]
+
+
+class ProblemSection(Section):
+    """What the sites minimise together."""
+
+    loss: Loss = Field(description="of one record")
+    regulariser: Regulariser = Field(
+        NoRegulariserSection(kind="none"), description="public penalty on the parameters"
+    )
+    constraint: Constraint = Field(
+        FreeSection(kind="free"), description="public set that the parameters stay in"
+    )
+    weighting: Literal["agent", "record", "sum"] = Field(
+        "agent", description="every site, every record counts the same, or plain sums of losses"
+    )
+
+
+class PrivacySection(Section):
+    """The budget. Without this section nothing is protected."""
+
+    clip: PerSite = Field(description="largest norm of one record's contribution, positive")
+    epsilon: PerSite | None = Field(None, description="budget of the whole run, positive")
+    delta: PerSite = Field(1e-6, description="of the whole run, in [1e-12, 1)")
+    noise_multiplier: PerSite | None = Field(None, description="instead of epsilon: noise per clip")
+    relation: Literal["replace_one", "add_remove"] = Field(
+        "replace_one", description="what tells neighbouring data sets apart"
+    )
+    noise: Literal["gaussian", "laplace"] = Field("gaussian", description="law of the noise")
+    sampling: Number = Field(1.0, description="chance of a record to take part in a round")
+    sites_per_person: Whole = Field(1, description="at how many sites a person may have records")
+    records_per_person: Whole = Field(1, description="records a person may have at one site")
+    require: Literal["proved"] | None = Field(
+        None, description="'proved' refuses methods that cannot prove their guarantee"
+    )
+
+
+class RunSection(Section):
+    """How long, how often, and where the results go."""
+
+    rounds: Annotated[Whole, Field(ge=1)] = Field(description="how many rounds, at least 1")
+    seed: Annotated[Whole, Field(ge=0)] = Field(0, description="of the simulated randomness")
+    trials: Annotated[Whole, Field(ge=1)] = Field(1, description="repetitions with other noise")
+    hold_out: Annotated[Number, Field(ge=0, lt=1)] = Field(
+        0.0, description="share of the records kept back for scores (simulation only)"
+    )
+    split_seed: Annotated[Whole, Field(ge=0)] = Field(
+        0, description="of the choice of the records held out"
+    )
+    compare: Flag = Field(
+        True, description="also fit the pooled records without privacy (simulation only)"
+    )
+    record: Annotated[Whole, Field(ge=1)] | None = Field(
+        None, description="measure after every so many rounds; about 50 times when left out"
+    )
+    precision: Literal["float64", "float32"] = Field("float64", description="of the arithmetic")
+    exact: Flag = Field(False, description="agent by agent: slow, and the same bits as deployed")
+    output: str = Field("results", description="directory, relative to the study file")
+
+
+def plain(part: Section) -> dict[str, Any]:
+    """The keys of a section without its kind."""
+    return {name: value for name, value in part if name != "kind"}

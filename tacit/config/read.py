@@ -1,0 +1,126 @@
+"""Reading a study file, with errors that point at the line and the key."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from tacit.config import locate
+from tacit.config.explain import explain
+from tacit.config.study import Study
+from tacit.errors import ConfigError, PrivacyError, TacitError
+
+
+@dataclass(frozen=True)
+class Source:
+    """A study file as it was written.
+
+    Attributes:
+        name: how messages call it.
+        text: its contents.
+        folder: which relative paths start from.
+        study: its contents, checked.
+        lines: line of every key.
+    """
+
+    name: str
+    text: str
+    folder: Path
+    study: Study
+    lines: dict[locate.Path, int] = field(repr=False)
+
+    @contextlib.contextmanager
+    def section(self, *path: str | int) -> Iterator[None]:
+        """Point errors that are raised inside at a section of this file, and at a key if one is named.
+
+        Raises:
+            ConfigError: with file, line, section and key before the message.
+        """
+        try:
+            yield
+        except TacitError as error:
+            if isinstance(error, Located):
+                raise
+            message = str(error)
+            named = re.match(r"(?:[\w ]+: )?(\w+)=", message)
+            full: locate.Path = path
+            if named and (*path, named[1]) in self.lines:
+                full = (*path, named[1])
+            raise Located(place(self.name, full, self.lines) + message) from error
+
+
+class Located(ConfigError, PrivacyError):
+    """An error that already says where in the study file it comes from."""
+
+
+def read_study(path: str | Path) -> Source:
+    """Read and check a study file.
+
+    Args:
+        path: a TOML file.
+
+    Raises:
+        ConfigError: unreadable, not TOML, or with wrong or unknown keys: every one of them is named
+            with its line and what to do.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise ConfigError(
+            f"{path}: no such study file; check the path, or write one with `tacit init your.csv`"
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise ConfigError(f"{path}: cannot be read ({reason}); check the file") from error
+    return parse_study(text, path.name, path.parent)
+
+
+def parse_study(text: str, name: str = "study.toml", folder: str | Path = ".") -> Source:
+    """Check the text of a study file.
+
+    Args:
+        text: TOML.
+        name: how messages call the file.
+        folder: which relative paths start from.
+
+    Raises:
+        ConfigError: as `read_study`.
+    """
+    try:
+        document: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+        line = f":{where[1]}" if where else ""
+        reason = str(error).split(" (at ")[0]
+        raise ConfigError(f"{name}{line}: not valid TOML: {reason}; correct this line") from error
+    known = locate.lines(text)
+    try:
+        study = Study.model_validate(document)
+    except ValidationError as error:
+        mistakes = explain(error, document, Study)
+        raise ConfigError(
+            "\n".join(place(name, path, known) + words for path, words in mistakes)
+        ) from error
+    return Source(name, text, Path(folder), study, known)
+
+
+def place(name: str, path: locate.Path, known: dict[locate.Path, int]) -> str:
+    """`study.toml:17: [privacy] epsilon: `, as far as it is known."""
+    line = locate.line_of(path, known)
+    where = f"{name}:{line}: " if line else f"{name}: "
+    if not path:
+        return where
+    if len(path) == 1:
+        return f"{where}[{path[0]}] "
+    section, key = path[:-1], path[-1]
+    if isinstance(key, int):
+        section, key = path[:-2], f"{path[-2]}[{key}]"
+    return f"{where}[{'.'.join(map(str, section))}] {key}: "

@@ -1,0 +1,213 @@
+"""The files of a results directory, each in a format that carries its version."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.errors import RuntimeFailure
+from tacit.output.directory import RESULT_FORMAT, Destination
+from tacit.output.page import coefficients, report_data
+from tacit.output.words import objective_gap
+from tacit.privacy.guarantee import Status
+from tacit.report.data import PUBLIC_HISTORY
+from tacit.study.execute import Outcome
+
+MODEL_FORMAT = "tacit-model-1"
+HISTORY_FORMAT = "tacit-history-1"
+ENVIRONMENT_FORMAT = "tacit-environment-1"
+
+SIMULATION_ONLY = "simulation_only"
+"""Folder, and key of `result.json`, of what was computed from private data without noise."""
+
+RELEASED = ("coefficients.csv", "guarantee.json", "history.parquet", "model.npz")
+"""Files that are functions of releases and public constants only."""
+
+PUBLIC_REPORT = "report_public.html"
+
+_NOTE = (
+    "simulation only: computed from private records without noise, known to nobody in a deployment; "
+    "not covered by the guarantee"
+)
+
+
+def write(outcome: Outcome, destination: Destination, public: bool = False) -> dict[str, Any]:
+    """Write all results, whole or not at all.
+
+    Args:
+        outcome: a run.
+        destination: prepared.
+        public: also write a report from releases only.
+
+    Returns:
+        The contents of `result.json`.
+
+    Raises:
+        RuntimeFailure: the files cannot be written; the checkpoint stays.
+    """
+    from tacit.report.html import write_report
+
+    document = result_document(outcome)
+    covered = [*RELEASED, PUBLIC_REPORT] if public else list(RELEASED)
+    stage = destination.stage
+    try:
+        (stage / SIMULATION_ONLY).mkdir(exist_ok=True)
+        _json(stage / "result.json", document)
+        _model(stage / "model.npz", outcome)
+        _coefficients(stage, outcome)
+        _histories(stage, outcome)
+        np.savez(
+            stage / SIMULATION_ONLY / "solutions.npz",
+            format=np.array(MODEL_FORMAT),
+            solutions=outcome.result.solutions,
+        )
+        (stage / "study.toml").write_text(outcome.assembled.source.text, encoding="utf-8")
+        _json(
+            stage / "environment.json",
+            {"format": ENVIRONMENT_FORMAT, **outcome.result.environment},
+        )
+        write_report(stage / "report.html", report_data(outcome, covered))
+        if public:
+            write_report(stage / PUBLIC_REPORT, report_data(outcome, covered, public=True))
+        _json(stage / "guarantee.json", _guarantee(outcome, stage, covered))
+    except OSError as error:
+        destination.discard()
+        raise RuntimeFailure(
+            f"the results cannot be written to {destination.path} ({error.strerror}); nothing was "
+            "left there and the checkpoint was kept: make room and run again with --resume"
+        ) from error
+    destination.commit()
+    return document
+
+
+def result_document(outcome: Outcome) -> dict[str, Any]:
+    """The contents of `result.json`: strict JSON, infinite numbers as "inf"."""
+    result, problem, study = outcome.result, outcome.assembled.problem, outcome.study
+    network = outcome.assembled.network
+    return jsonable(
+        {
+            "format": RESULT_FORMAT,
+            "title": study.title,
+            "status": result.status,
+            "rounds": result.rounds,
+            "seed": result.seed,
+            "trials": len(result.solutions),
+            "method": study.method.model_dump(),
+            "network": {
+                "kind": network.kind,
+                "agents": network.agents,
+                "connectivity": network.connectivity,
+            },
+            "sites": dict(zip(problem.names, map(int, problem.counts), strict=True)),
+            "parameters": list(result.parameter_names),
+            "solution": result.solution,
+            "solutions": dict(zip(problem.names, result.solutions[0], strict=True)),
+            "guarantee": result.guarantee.to_dict(),
+            "releases": [vars(row) for row in result.releases],
+            "traffic": {
+                "bytes": int(result.history.bytes[-1]),
+                "evaluations": int(result.history.evaluations[-1]),
+            },
+            "seconds": result.seconds,
+            "notes": list(outcome.assembled.notes),
+            SIMULATION_ONLY: _simulated(outcome),
+        }
+    )
+
+
+def jsonable(value: Any) -> Any:
+    """A value as strict JSON has it: infinite numbers are "inf" or "-inf", NaN is null."""
+    if isinstance(value, dict):
+        return {str(key): jsonable(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(entry) for entry in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return jsonable(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
+
+
+def _simulated(outcome: Outcome) -> dict[str, Any]:
+    last = {name: values[-1] for name, values in outcome.result.history.measured.items()}
+    found: dict[str, Any] = {
+        "note": _NOTE,
+        "scores": outcome.scores,
+        "held_out_records": (
+            0 if outcome.assembled.held_out is None else len(outcome.assembled.held_out.targets)
+        ),
+        "objective": last.get("objective"),
+        "objective_gap": objective_gap(outcome),
+        "distance": last.get("distance"),
+    }
+    if outcome.reference is not None:
+        reference = outcome.reference
+        found["pooled"] = {
+            "solution": reference.solution,
+            "objective": reference.value,
+            "gap": reference.gap,
+            "gap_kind": reference.gap_kind.value,
+            "solver": reference.solver,
+        }
+    return found
+
+
+def _guarantee(outcome: Outcome, stage: Path, covered: list[str]) -> dict[str, Any]:
+    """The guarantees, and which files they speak of: those that anybody could make from releases."""
+    if outcome.result.guarantee.worst.status is Status.NONE:
+        covered = []
+    written = {
+        path.relative_to(stage).as_posix() for path in stage.rglob("*") if path.is_file()
+    } | {"guarantee.json"}
+    return {
+        **outcome.result.guarantee.to_dict(),
+        "covers": sorted(covered),
+        "does_not_cover": sorted(written - set(covered)),
+    }
+
+
+def _model(path: Path, outcome: Outcome) -> None:
+    """The first trial only: every further trial would be a further release."""
+    np.savez(
+        path,
+        format=np.array(MODEL_FORMAT),
+        parameters=np.array(outcome.result.parameter_names),
+        solution=outcome.result.solution,
+        sites=np.array(outcome.assembled.problem.names),
+        solutions=outcome.result.solutions[0],
+    )
+
+
+def _coefficients(stage: Path, outcome: Outcome) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame(coefficients(outcome))
+    frame[["feature", "private"]].to_csv(stage / "coefficients.csv", index=False)
+    if "pooled" in frame:
+        frame.to_csv(stage / SIMULATION_ONLY / "coefficients.csv", index=False)
+
+
+def _histories(stage: Path, outcome: Outcome) -> None:
+    frame = outcome.result.history.frame()
+    if outcome.reference is not None and "objective" in frame:
+        frame["objective_gap"] = frame["objective"] - outcome.reference.value
+    first = frame[frame["trial"] == 0]
+    _parquet(stage / "history.parquet", first[[c for c in PUBLIC_HISTORY if c in first]])
+    _parquet(stage / SIMULATION_ONLY / "history.parquet", frame)
+
+
+def _parquet(path: Path, frame: Any) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    pq.write_table(table.replace_schema_metadata({"format": HISTORY_FORMAT}), path)
+
+
+def _json(path: Path, document: Any) -> None:
+    text = json.dumps(jsonable(document), indent=2, allow_nan=False, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,140 @@
+"""What the report shows of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tacit.config.describe import asked
+from tacit.network.base import AbstractNetwork
+from tacit.network.graph import Graph
+from tacit.output.words import findings, summary
+from tacit.report.data import NetworkPicture, ReportData
+from tacit.study.execute import Outcome
+
+_DENSE = 500
+"""Up to so many agents the spectral gap is worth its time."""
+
+
+def report_data(outcome: Outcome, files: Sequence[str], public: bool = False) -> ReportData:
+    """Everything that the page of a run shows.
+
+    Args:
+        outcome: a run.
+        files: names of the files that the guarantee covers.
+        public: leave out what is for simulations only.
+    """
+    result, problem = outcome.result, outcome.assembled.problem
+    worst = result.guarantee.worst
+    budget = None if outcome.study.privacy is None else outcome.study.privacy.epsilon
+    return ReportData(
+        title=outcome.study.title,
+        summary=summary(outcome),
+        findings=findings(outcome),
+        guarantee_sentence=result.guarantee.sentence(),
+        guarantee_status=worst.status.value,
+        noise=worst.noise.value,
+        status=result.status,
+        seconds=result.seconds,
+        assumptions=worst.assumptions,
+        guarantee_table=[
+            {
+                "owner": name,
+                "epsilon": each.epsilon,
+                "delta": each.delta,
+                "unit": each.unit.value,
+                "relation": each.relation.value.replace("_", " "),
+                "records": int(count),
+                "releases": each.releases,
+            }
+            for name, each, count in zip(
+                problem.names, result.guarantee, problem.counts, strict=True
+            )
+        ],
+        epsilon_budget=_largest(budget),
+        network=picture(outcome.assembled.network, problem.names),
+        phases=_phases(outcome),
+        history=_history(outcome),
+        accuracy=[{"name": fit, **scores} for fit, scores in outcome.scores.items()] or None,
+        coefficients=coefficients(outcome),
+        files=tuple(files),
+        environment={**result.environment, "seed": str(result.seed)},
+        public=public,
+    )
+
+
+def coefficients(outcome: Outcome) -> list[dict[str, Any]]:
+    """One row a parameter: its name, the agreed value, and (simulation only) the pooled one."""
+    rows = [
+        {"feature": name, "private": float(value)}
+        for name, value in zip(
+            outcome.result.parameter_names, outcome.result.solution, strict=True
+        )
+    ]
+    if outcome.reference is not None:
+        for row, value in zip(rows, outcome.reference.solution, strict=True):
+            row["pooled"] = float(value)
+    return rows
+
+
+def picture(network: AbstractNetwork, names: Sequence[str]) -> NetworkPicture:
+    """The union graph of a network."""
+    pairs = np.stack([np.asarray(network.senders), np.asarray(network.receivers)], axis=1)
+    if not network.directed:
+        pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+    facts: dict[str, Any] = {"Connected": network.connectivity}
+    if isinstance(network, Graph) and network.agents <= _DENSE:
+        from tacit.network.spectrum import spectral_gap
+
+        facts["Spectral gap"] = spectral_gap(network)
+    return NetworkPicture(
+        names=[str(name) for name in names],
+        edges=[(int(sender), int(receiver)) for sender, receiver in pairs],
+        kind=network.kind,
+        coordinated=network.coordinated,
+        directed=network.directed,
+        facts=facts,
+    )
+
+
+def _phases(outcome: Outcome) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for phase, row in zip(outcome.assembled.method.phases(), outcome.result.releases, strict=True):
+        private = phase.query is not None
+        rows.append(
+            {
+                "phase": row.phase,
+                "sender": row.sender,
+                "query": asked(phase.query),
+                "release": row.released or "nothing private",
+                "receiver": row.receiver or "nobody",
+                "mechanism": row.mechanism or None,
+                "sensitivity": row.sensitivity if private else None,
+                "noise_scale": row.noise_scale if private else None,
+                "charged": row.times if private else None,
+            }
+        )
+    return rows
+
+
+def _history(outcome: Outcome) -> dict[str, list[float]]:
+    """The first trial's measurements."""
+    history = outcome.result.history
+    columns: dict[str, Any] = {"round": history.rounds}
+    columns |= {name: values[:, 0] for name, values in history.measured.items()}
+    if outcome.reference is not None and "objective" in columns:
+        columns["objective_gap"] = columns["objective"] - outcome.reference.value
+    columns["evaluations"], columns["bytes"] = history.evaluations, history.bytes
+    columns["epsilon"] = history.epsilon.max(axis=1)
+    return {name: np.asarray(values).tolist() for name, values in columns.items()}
+
+
+def _largest(budget: Any) -> float | None:
+    if budget is None:
+        return None
+    values = budget.values() if isinstance(budget, dict) else np.atleast_1d(budget)
+    largest = float(max(values))
+    return largest if math.isfinite(largest) else None

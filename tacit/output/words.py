@@ -1,0 +1,135 @@
+"""A run in sentences that a statistician understands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from tacit.privacy.guarantee import Guarantee, NoiseSource, Status
+from tacit.privacy.wording import rounded_up
+from tacit.study.execute import POOLED, PRIVATE, ZERO, Outcome
+
+METRICS = {
+    "auc": "AUC",
+    "accuracy": "accuracy",
+    "r2": "R²",
+    "rmse": "root mean squared error",
+    "error": "error rate",
+    "coverage": "coverage",
+    "loss": "mean loss",
+}
+"""Scores in the order in which one of them is chosen to stand for all."""
+
+
+def summary(outcome: Outcome) -> list[str]:
+    """What was run; holds public constants only."""
+    problem, network = outcome.assembled.problem, outcome.assembled.network
+    study, counts = outcome.study, problem.counts
+    between = "through a coordinator" if network.coordinated else f"over a {network.kind} network"
+    target = study.data.target.column
+    return [
+        f"{problem.agents} sites fitted a model of {target!r} ({study.problem.loss.kind} loss, "
+        f"{problem.dimension} parameters) {between}, without pooling their records.",
+        f"They hold {int(sum(counts)):,} records, {int(min(counts)):,} to {int(max(counts)):,} each, "
+        f"and ran {outcome.result.rounds:,} rounds of {study.method.name}.",
+        *_capitals(outcome.assembled.notes),
+    ]
+
+
+def protection(outcome: Outcome) -> list[str]:
+    """What was protected, from whom, at what cost."""
+    worst: Guarantee = outcome.result.guarantee.worst
+    if worst.status is Status.NONE:
+        return [
+            "Nothing is protected: what the sites send determines values of their private data.",
+        ]
+    equal = "each site's" if outcome.result.guarantee.equal else "the least protected site's"
+    lines = [
+        f"Protected is {UNITS[worst.unit.value]} among {equal} data, against anybody who reads "
+        "every message.",
+        f"The whole run costs epsilon = {rounded_up(worst.epsilon)} at delta = "
+        f"{rounded_up(worst.delta)}: replacing the record changes the odds of anything that can be "
+        f"seen by a factor of at most {rounded_up(_factor(worst.epsilon), 3)}, up to delta."
+        if worst.unit.value == "record" and worst.relation.value == "replace_one"
+        else f"The whole run costs epsilon = {rounded_up(worst.epsilon)} at delta = "
+        f"{rounded_up(worst.delta)}.",
+        f"Status: {STATUS[worst.status]}",
+    ]
+    if worst.noise is NoiseSource.SIMULATED:
+        lines.append(
+            "The noise was simulated from a seed that stands in the study: the numbers are those of "
+            "a protected run, but whoever knows the seed can subtract it. This is a rehearsal, "
+            "without certificate."
+        )
+    return lines
+
+
+UNITS = {
+    "record": "one record",
+    "person": "all records of one person, as many as were declared",
+    "agent": "the whole cost function of one site",
+}
+
+STATUS = {
+    Status.PROVED: "proved. It follows from clipping and noise that the software enforces.",
+    Status.MODEL: "a model claim, not a proof. It holds only if its assumptions are true.",
+    Status.PER_RELEASE: "for a single release only, not for the run.",
+    Status.REFUTED: "refuted. Do not rely on it.",
+}
+
+
+def findings(outcome: Outcome) -> list[str]:
+    """What only a simulation can know: computed from private records without noise."""
+    found: list[str] = []
+    held = outcome.assembled.held_out
+    if held is not None:
+        metric = chosen_metric(outcome.scores[PRIVATE])
+        found.append(
+            f"On {len(held.targets):,} records held out, {METRICS[metric]} is "
+            f"{_number(outcome.scores[PRIVATE][metric])}{_others(outcome.scores, metric)}."
+        )
+    if outcome.reference is not None:
+        gap = objective_gap(outcome)
+        if gap is not None:
+            found.append(
+                f"The objective stands {gap:.3g} above its minimum of "
+                f"{outcome.reference.value:.6g}, which the pooled fit reaches."
+            )
+    return found
+
+
+def objective_gap(outcome: Outcome) -> float | None:
+    """How far the first trial's objective stands above the pooled fit's (simulation only)."""
+    objective = outcome.result.history.measured.get("objective")
+    if outcome.reference is None or objective is None:
+        return None
+    return float(objective[-1, 0]) - outcome.reference.value
+
+
+def chosen_metric(scores: Mapping[str, float]) -> str:
+    """The score that stands for all."""
+    defined = [name for name in METRICS if name in scores and math.isfinite(scores[name])]
+    return defined[0] if defined else "loss"
+
+
+def _others(scores: Mapping[str, Mapping[str, float]], metric: str) -> str:
+    parts: list[str] = []
+    if POOLED in scores:
+        parts.append(
+            f"the fit of the pooled records without privacy has {_number(scores[POOLED][metric])}"
+        )
+    if ZERO in scores:
+        parts.append(f"answering zero {_number(scores[ZERO][metric])}")
+    return f"; {', '.join(parts)}" if parts else ""
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 100 else f"{value:.4g}"
+
+
+def _factor(epsilon: float) -> float:
+    return math.exp(epsilon) if epsilon < 700 else math.inf
+
+
+def _capitals(sentences: tuple[str, ...]) -> list[str]:
+    return [text[:1].upper() + text[1:].rstrip(".") + "." for text in sentences]

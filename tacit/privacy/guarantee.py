@@ -1,0 +1,339 @@
+"""What a run guarantees to each owner, with its conditions: a sentence, a table row, JSON.
+
+A number without its conditions is no guarantee. Status (what kind of argument supports it) and
+noise (where the randomness came from) are independent: only a proved method with secure noise gives
+a certificate.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import Any
+
+from tacit.errors import NonPrivateRelease, PrivacyError
+from tacit.privacy import wording
+from tacit.types import Relation, Unit
+
+FORMAT = 1
+"""Version of the JSON format; a reader refuses those that it does not know."""
+
+
+class Status(StrEnum):
+    """What supports a guarantee, strongest first."""
+
+    PROVED = "proved"
+    MODEL = "model"
+    PER_RELEASE = "per_release"
+    REFUTED = "refuted"
+    NONE = "none"
+
+
+class NoiseSource(StrEnum):
+    """Where the noise of a run came from."""
+
+    SECURE = "secure"
+    SIMULATED = "simulated"
+    NONE = "none"
+
+
+class Scope(StrEnum):
+    """What epsilon and delta cover."""
+
+    RUN = "run"
+    RELEASE = "release"
+
+
+class Adversary(StrEnum):
+    """Against whom a guarantee holds."""
+
+    EVERY_MESSAGE = "every_message"
+    """Reads every message and knows all records but the protected ones."""
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What one owner is promised.
+
+    Attributes:
+        owner: name of the agent whose data are protected.
+        epsilon: at least 0; infinite for no protection.
+        delta: in [0, 1].
+        unit: what one guarantee protects.
+        relation: when two data sets are neighbours.
+        theorem: where it is proved, or where the claim stands.
+        status: what supports it.
+        noise: where the randomness came from.
+        releases: how many values derived from this owner's data left.
+        assumptions: what must hold besides. That hyper-parameters were not chosen on these data
+            always stands among them, unless there is no guarantee at all.
+        reason: why a model claim is no proof, as a clause.
+        scope: what epsilon and delta cover; one release for status `per_release`, else the run.
+        total_epsilon: of the whole run, beside a guarantee for one release.
+        adversary: against whom it holds.
+        sites_per_person: at how many sites one person's records may stand (unit person).
+        records_per_person: how many records one person may have at one site (unit person).
+
+    Raises:
+        PrivacyError: a number out of range, or fields that contradict each other.
+
+    Example:
+        >>> promise = Guarantee(
+        ...     owner="clinic", epsilon=0.99991, delta=1e-6, unit=Unit.RECORD,
+        ...     relation=Relation.REPLACE_ONE, theorem="Dong, Roth, Su (2022), corollary 2",
+        ...     status=Status.PROVED, noise=NoiseSource.SIMULATED, releases=200)
+        >>> promise.certificate
+        False
+        >>> "(1, 1e-06)-differentially private" in promise.sentence()  # rounded up
+        True
+    """
+
+    owner: str
+    epsilon: float
+    delta: float
+    unit: Unit
+    relation: Relation
+    theorem: str
+    status: Status
+    noise: NoiseSource
+    releases: int
+    assumptions: tuple[str, ...] = ()
+    reason: str = ""
+    scope: Scope = Scope.RUN
+    total_epsilon: float | None = None
+    adversary: Adversary = Adversary.EVERY_MESSAGE
+    sites_per_person: int = 1
+    records_per_person: int = 1
+
+    def __post_init__(self) -> None:
+        if self.status is not Status.NONE and wording.UNTUNED not in self.assumptions:
+            object.__setattr__(self, "assumptions", (*self.assumptions, wording.UNTUNED))
+        _check(self)
+
+    @property
+    def certificate(self) -> bool:
+        """Whether these outputs may be published under the guarantee: proved, with secure noise."""
+        return self.status is Status.PROVED and self.noise is NoiseSource.SECURE
+
+    def sentence(self) -> str:
+        """The guarantee in words, with all its conditions; numbers are rounded up."""
+        return wording.sentence(self, self.owner)
+
+    def row(self) -> dict[str, Any]:
+        """One row of a table, numbers as they are (`wording.rounded_up` prints them)."""
+        names = ("owner", "epsilon", "delta", "unit", "relation", "scope", "releases", "status")
+        values = {name: getattr(self, name) for name in (*names, "noise", "certificate")}
+        return {k: v.value if isinstance(v, StrEnum) else v for k, v in values.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as strict JSON values; an infinite number is the string "inf"."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values["assumptions"] = list(self.assumptions)
+        for name in ("epsilon", "total_epsilon"):
+            values[name] = "inf" if values[name] == math.inf else values[name]
+        return {"format": FORMAT, **values, "certificate": self.certificate}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Guarantee:
+        """The guarantee that `to_dict` wrote.
+
+        Raises:
+            PrivacyError: another format, or missing, unknown or wrong fields.
+        """
+        values = dict(values)
+        _check_format(values.pop("format", None))
+        values.pop("certificate", None)  # follows from status and noise
+        enums = {
+            "unit": Unit,
+            "relation": Relation,
+            "status": Status,
+            "noise": NoiseSource,
+            "scope": Scope,
+            "adversary": Adversary,
+        }
+        try:
+            for name, kind in enums.items():
+                values[name] = kind(values[name])
+            for name in ("epsilon", "total_epsilon"):
+                values[name] = None if values[name] is None else float(values[name])
+            values["assumptions"] = tuple(values["assumptions"])
+            return cls(**values)
+        except (KeyError, ValueError, TypeError) as error:
+            raise PrivacyError(f"not a guarantee written by tacit: {error}") from error
+
+    def to_json(self) -> str:
+        """`to_dict` as text."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Guarantee:
+        """The guarantee that `to_json` wrote.
+
+        Raises:
+            PrivacyError: not JSON, or as for `from_dict`.
+        """
+        return cls.from_dict(_parsed(text))
+
+
+@dataclass(frozen=True)
+class Guarantees(Sequence[Guarantee]):
+    """The guarantees of all owners of a run, in the order of the agents.
+
+    Attributes:
+        owners: one guarantee an owner, at least one.
+
+    Raises:
+        PrivacyError: none given.
+    """
+
+    owners: tuple[Guarantee, ...]
+
+    def __post_init__(self) -> None:
+        if not self.owners:
+            raise PrivacyError("a run has at least one owner; no guarantee was given")
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    def __iter__(self) -> Iterator[Guarantee]:
+        return iter(self.owners)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.owners[index]
+
+    @property
+    def worst(self) -> Guarantee:
+        """The weakest: by status first, then by epsilon, then by delta."""
+        return max(self.owners, key=lambda g: (_rank(g.status), g.epsilon, g.delta))
+
+    @property
+    def equal(self) -> bool:
+        """Whether all owners are promised the same."""
+        first = self.owners[0]
+        return all(replace(each, owner=first.owner) == first for each in self.owners)
+
+    @property
+    def certificate(self) -> bool:
+        """Whether every owner's guarantee is a certificate."""
+        return all(each.certificate for each in self.owners)
+
+    def sentence(self) -> str:
+        """One sentence where all owners are promised the same, else the range and a list."""
+        if len(self) == 1:
+            return self.owners[0].sentence()
+        if self.equal:
+            return wording.sentence(self.owners[0], f"each of the {len(self)} owners")
+        return wording.differing(self.owners, self.worst)
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row an owner, numbers as they are."""
+        return [each.row() for each in self.owners]
+
+    def require(self, status: Status | str) -> None:
+        """Refuse a run in which some owner's guarantee has a weaker status.
+
+        Raises:
+            NonPrivateRelease: some owner's values leave without any guarantee.
+            PrivacyError: some owner's guarantee is weaker, or `status` is unknown.
+        """
+        try:
+            wanted = Status(status)
+        except ValueError as error:
+            known = ", ".join(Status)
+            raise PrivacyError(f"unknown status {status!r}; one of {known}") from error
+        worst = self.worst
+        if _rank(worst.status) <= _rank(wanted):
+            return
+        if worst.status is Status.NONE:
+            raise NonPrivateRelease(
+                f"status {wanted.value!r} was required, but the values that {worst.owner} releases "
+                "carry no guarantee. Give the method a privacy budget, or choose a private method."
+            )
+        raise PrivacyError(
+            f"status {wanted.value!r} was required, but the guarantee of {worst.owner} is "
+            f"{worst.status.value!r}. Choose a method or mode whose guarantee is {wanted.value}, "
+            f"or require {worst.status.value!r} and say so wherever the result is shown."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All guarantees as strict JSON values, and the sentence."""
+        owners = [each.to_dict() for each in self.owners]
+        return {"format": FORMAT, "sentence": self.sentence(), "owners": owners}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Guarantees:
+        """The guarantees that `to_dict` wrote.
+
+        Raises:
+            PrivacyError: another format, or missing or wrong fields.
+        """
+        _check_format(values.get("format"))
+        if not isinstance(values.get("owners"), list):
+            raise PrivacyError("not guarantees written by tacit: there is no list 'owners'")
+        return cls(tuple(Guarantee.from_dict(each) for each in values["owners"]))
+
+    def to_json(self) -> str:
+        """`to_dict` as text."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Guarantees:
+        """The guarantees that `to_json` wrote.
+
+        Raises:
+            PrivacyError: not JSON, or as for `from_dict`.
+        """
+        return cls.from_dict(_parsed(text))
+
+
+def _rank(status: Status) -> int:
+    return list(Status).index(status)
+
+
+def _check(g: Guarantee) -> None:
+    if not g.epsilon >= 0.0:
+        raise PrivacyError(f"epsilon={g.epsilon!r} of {g.owner} must be at least 0")
+    if not 0.0 <= g.delta <= 1.0:
+        raise PrivacyError(f"delta={g.delta!r} of {g.owner} must be in [0, 1]")
+    if g.releases < 0 or min(g.sites_per_person, g.records_per_person) < 1:
+        raise PrivacyError(
+            f"{g.owner}: releases={g.releases} must be at least 0, sites_per_person="
+            f"{g.sites_per_person} and records_per_person={g.records_per_person} at least 1"
+        )
+    if max(g.sites_per_person, g.records_per_person) > 1 and g.unit is not Unit.PERSON:
+        raise PrivacyError(
+            f"{g.owner}: several sites or records of one person need unit 'person', "
+            f"not {g.unit.value!r}"
+        )
+    if math.isinf(g.epsilon) and g.status is not Status.NONE:
+        raise PrivacyError(
+            f"{g.owner}: an infinite epsilon is status 'none', not {g.status.value!r}"
+        )
+    if g.status is Status.MODEL and len(g.assumptions) < 2:
+        raise PrivacyError(f"{g.owner}: status 'model' needs the assumption that it rests on")
+    if (g.status is Status.PER_RELEASE) != (g.scope is Scope.RELEASE):
+        raise PrivacyError(
+            f"{g.owner}: scope {g.scope.value!r} does not fit status {g.status.value!r}"
+        )
+    if g.scope is Scope.RELEASE and g.total_epsilon is None:
+        raise PrivacyError(f"{g.owner}: beside one release, give the run's total_epsilon")
+
+
+def _check_format(version: Any) -> None:
+    if version != FORMAT:
+        raise PrivacyError(
+            f"guarantee in format {version!r}; this version of tacit reads format {FORMAT}"
+        )
+
+
+def _parsed(text: str) -> Any:
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise PrivacyError(f"not a guarantee written by tacit: {error}") from error
+    if not isinstance(values, dict):
+        raise PrivacyError(f"not a guarantee written by tacit: {type(values).__name__} at the top")
+    return values

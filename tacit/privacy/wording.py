@@ -1,0 +1,167 @@
+"""Guarantees in words: for a lawyer, a statistician and a table.
+
+Numbers are rounded up, so that nothing printed promises more than holds. Whatever is not proved
+says so in the same sentence as its epsilon.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import TYPE_CHECKING
+
+from tacit.types import Relation, Unit
+
+if TYPE_CHECKING:
+    from tacit.privacy.guarantee import Guarantee
+
+_LISTED = 20
+"""Owners named one by one when guarantees differ."""
+
+_UNCHECKED = "nothing in the software checks or enforces that"
+
+UNTUNED = "the hyper-parameters were not chosen on these data"
+"""Assumed by every guarantee: a choice made by looking at the data would itself be a release."""
+
+_STATUS = {
+    "proved": "proved",
+    "model": "model claim, not a proof",
+    "per_release": "one release only",
+    "refuted": "refuted by an audit",
+    "none": "no guarantee",
+}
+
+
+def rounded_up(value: float, digits: int = 4) -> str:
+    """`value` with at most so many significant digits, never smaller than it is.
+
+    Args:
+        value: at least 0; may be infinite.
+        digits: at least 1.
+
+    Example:
+        >>> rounded_up(1.00001), rounded_up(1e-6), rounded_up(633.929851)
+        ('1.001', '1e-06', '634')
+    """
+    if math.isinf(value):
+        return "infinite"
+    # repr is the shortest decimal that reads back as this number: 1e-6 is not rounded up for its
+    # binary tail.
+    up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(repr(float(value))))
+    return f"{float(up):.{digits}g}" if float(up) < 10**digits else f"{int(up):,}"
+
+
+def sentence(g: Guarantee, subject: str) -> str:
+    """The guarantee with all its conditions.
+
+    Args:
+        g: what is promised.
+        subject: to whom, as in "owner 3".
+    """
+    if g.status == "none":
+        return (
+            f"No guarantee for {subject}: {_count(g.releases)} without noise that would protect "
+            "them, and whoever reads them may learn private records; the released values carry no "
+            "guarantee."
+        )
+    body = {"proved": _proved, "model": _model, "per_release": _per_release, "refuted": _refuted}
+    parts = [body[g.status.value](g, subject)]
+    if g.noise == "simulated":
+        parts.append(
+            "Status: proved for the method; noise simulated, so these outputs carry no certificate."
+            if g.status == "proved"
+            else "The noise was simulated, so these outputs carry no certificate."
+        )
+    elif g.certificate:
+        parts.append("Status: proved, with secure noise: this is a certificate.")
+    parts.append(f"Assumed: {'; '.join(g.assumptions)}.")
+    return " ".join(parts)
+
+
+def differing(owners: Sequence[Guarantee], worst: Guarantee) -> str:
+    """Range, list and the weakest guarantee in full."""
+    epsilons = [g.epsilon for g in owners]
+    named = [
+        f"{g.owner}: {rounded_up(g.epsilon)} at delta {rounded_up(g.delta)} "
+        f"({_STATUS[g.status.value]})"
+        for g in owners[:_LISTED]
+    ]
+    more = len(owners) - _LISTED
+    rest = f", and {more} more owners in the table" if more > 0 else ""
+    return (
+        f"The guarantees of the {len(owners)} owners differ: epsilon from "
+        f"{rounded_up(min(epsilons))} to {rounded_up(max(epsilons))} ({', '.join(named)}{rest}). "
+        f"The weakest: {worst.sentence()}"
+    )
+
+
+def _proved(g: Guarantee, subject: str) -> str:
+    return (
+        f"For {subject}: {_reader(g)} learns almost the same whether or not {_change(g)}: the "
+        f"whole run ({_count(g.releases)}) is {_pair(g.epsilon, g.delta)}-differentially private, "
+        f"which is proved ({g.theorem})."
+    )
+
+
+def _model(g: Guarantee, subject: str) -> str:
+    return (
+        f"Model claim, not a proof, for {subject}: only if {_condition(g)} would the whole run "
+        f"({_count(g.releases)}) be {_pair(g.epsilon, g.delta)}-differentially private to "
+        f"{_reader(g)}, when {_change(g)} ({g.theorem}); it is no proof because "
+        f"{g.reason or _UNCHECKED}."
+    )
+
+
+def _per_release(g: Guarantee, subject: str) -> str:
+    total = g.total_epsilon if g.total_epsilon is not None else math.inf
+    return (
+        f"For one release only, for {subject}: to {_reader(g)}, each single release taken alone "
+        f"is {_pair(g.epsilon, g.delta)}-differentially private when {_change(g)} ({g.theorem}), "
+        f"but the whole run ({_count(g.releases)}) comes to epsilon {rounded_up(total)} at delta "
+        f"{rounded_up(g.delta)}."
+    )
+
+
+def _refuted(g: Guarantee, subject: str) -> str:
+    return (
+        f"Refuted, for {subject}: an audit found more leakage than the claim of epsilon "
+        f"{rounded_up(g.epsilon)} at delta {rounded_up(g.delta)} allows ({g.theorem}); do not "
+        "rely on it."
+    )
+
+
+def _pair(epsilon: float, delta: float) -> str:
+    return f"({rounded_up(epsilon)}, {rounded_up(delta)})"
+
+
+def _count(releases: int) -> str:
+    return "1 value is released" if releases == 1 else f"{releases:,} values are released"
+
+
+def _reader(g: Guarantee) -> str:
+    known = {
+        Unit.RECORD: "every other record",
+        Unit.PERSON: "the records of everybody else",
+        Unit.AGENT: "the cost functions of all others",
+    }
+    return f"whoever reads every message and knows {known[g.unit]}"
+
+
+def _unit(g: Guarantee) -> str:
+    if g.unit is Unit.AGENT:
+        return "the owner's whole cost function"
+    if g.unit is Unit.RECORD:
+        return "one record"
+    records = "1 record" if g.records_per_person == 1 else f"{g.records_per_person} records"
+    sites = "one site" if g.sites_per_person == 1 else f"each of at most {g.sites_per_person} sites"
+    return f"one person with at most {records} at {sites}"
+
+
+def _change(g: Guarantee) -> str:
+    replaced = "is replaced by any other" if g.unit is not Unit.AGENT else "is any other"
+    return f"{_unit(g)} {'is added or removed' if g.relation is Relation.ADD_REMOVE else replaced}"
+
+
+def _condition(g: Guarantee) -> str:
+    return " and ".join(each for each in g.assumptions if each != UNTUNED)

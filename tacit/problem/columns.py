@@ -1,0 +1,105 @@
+"""Reading one column of a table as numbers or as levels, with messages that name the row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+
+from tacit.errors import ProblemError
+from tacit.problem.rules import level_key
+
+Frame: TypeAlias = pd.DataFrame
+
+
+def where(frame: Frame | pd.Series, row: Any) -> str:
+    """The `row`-th record as the user finds it: "line 7" of a CSV file, else "row 5"."""
+    return f"{frame.index.name or 'row'} {frame.index[row]}"
+
+
+def check_distinct(names: Any, source: str) -> None:
+    """Refuse column names that occur twice, with the remedy."""
+    seen: dict[str, int] = {}
+    for position, name in enumerate(names):
+        if name in seen:
+            raise ProblemError(
+                f"{source}: column name {name!r} occurs twice (columns {seen[name] + 1} and "
+                f"{position + 1}); rename one of them"
+            )
+        seen[name] = position
+
+
+def column_of(frame: Frame, name: str) -> pd.Series:
+    """The one column of that name."""
+    column = frame[name]
+    assert isinstance(column, pd.Series)  # names are distinct
+    return column
+
+
+def numbers(column: pd.Series, remedy: str) -> Float[np.ndarray, " n"]:
+    """The values as float64, NaN where one is missing; `remedy` ends the message."""
+    kind = column.dtype
+    text = pd.api.types.is_object_dtype(kind) or pd.api.types.is_string_dtype(kind)
+    if isinstance(kind, pd.CategoricalDtype):
+        column, text = column.astype(object), True
+    plain = pd.api.types.is_bool_dtype(kind) or pd.api.types.is_numeric_dtype(kind)
+    if not text and (not plain or pd.api.types.is_complex_dtype(kind)):
+        raise ProblemError(
+            f"column {column.name!r} holds values of type {kind}, which are not real numbers: "
+            f"convert it before, or {remedy}"
+        )
+    parsed = pd.Series(pd.to_numeric(column, errors="coerce") if text else column)
+    values = parsed.to_numpy(dtype=np.float64, na_value=np.nan)
+    bad = np.flatnonzero(np.isnan(values) & column.notna().to_numpy())
+    if len(bad):
+        value = column.iloc[bad[0]]
+        raise ProblemError(
+            f"column {column.name!r} is not numeric: {where(column, bad[0])} holds {show(value)}; "
+            f"correct the value, or {remedy}"
+        )
+    return values
+
+
+def codes_of(
+    column: pd.Series, levels: Sequence[Any], strict: bool, remedy: str
+) -> Int[np.ndarray, " n"]:
+    """Position of each value among the levels, -1 for a missing (or, if not strict, other) one."""
+    known = {level_key(level): code for code, level in enumerate(levels)}
+    positions, values = pd.factorize(column)
+    table = np.array([*(known.get(level_key(value), -1) for value in values), -1])
+    codes = table[positions]
+    other = np.flatnonzero((codes < 0) & (positions >= 0))
+    if strict and len(other):
+        shown = ", ".join(repr(level) for level in levels[:8]) + (", ..." if levels[8:] else "")
+        raise ProblemError(
+            f"column {column.name!r}: {where(column, other[0])} holds "
+            f"{show(column.iloc[other[0]])}, which is not among the declared values ({shown}); "
+            f"correct it, declare the value, or {remedy}"
+        )
+    return codes
+
+
+def finite(frame: Frame, name: str, remedy: str) -> Float[np.ndarray, " n"]:
+    """`numbers` of a column that must not be infinite anywhere."""
+    values = numbers(column_of(frame, name), remedy)
+    bad = np.flatnonzero(np.isinf(values))
+    if len(bad):
+        raise infinite(frame, name, int(bad[0]))
+    return values
+
+
+def infinite(frame: Frame, name: str, row: int) -> ProblemError:
+    """The error of an infinite value, to be raised."""
+    return ProblemError(
+        f"column {name!r} is infinite in {where(frame, row)}: put a finite number there, or leave "
+        "the value empty and declare missing="
+    )
+
+
+def show(value: Any) -> str:
+    """A value for a message, cut to 40 characters."""
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= 40 else text[:37] + "..."

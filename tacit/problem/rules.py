@@ -1,0 +1,82 @@
+"""Rules and small checks that the declarations of features and targets share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from tacit.errors import ProblemError
+
+Number: TypeAlias = float | int
+"""A real number as people write it."""
+
+Missing: TypeAlias = Literal["error", "drop", "middle", "indicator"] | Number
+"""What a missing value becomes.
+
+`"error"`: the table is refused; `"drop"`: the record is left out; `"middle"`: the middle of the
+declared bounds; `"indicator"`: the middle, and a further 0/1 column; a number: that number.
+"""
+
+Statistics: TypeAlias = Literal["declared", "public"]
+"""Where constants come from: declarations only, or the data's own statistics, said to be public."""
+
+
+def level_key(value: Any) -> str:
+    """Text by which values are compared: 1, 1.0 and "1" are one level, True and "True" another."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def as_levels(value: Any) -> tuple[Any, ...]:
+    """One value or several as a tuple."""
+    several = isinstance(value, Iterable) and not isinstance(value, str)
+    return tuple(value) if several else (value,)
+
+
+def check_levels(levels: Iterable[Any], name: str = "levels") -> tuple[Any, ...]:
+    """The levels as a tuple; refuses none, a missing value, and a level twice."""
+    levels = tuple(levels)
+    if not levels:
+        raise ProblemError(f"{name} is empty: declare at least one value")
+    seen: set[str] = set()
+    for level in levels:
+        if level is None or level != level:
+            raise ProblemError(f"{name} holds {level!r}: missing values have their own rule")
+        if level_key(level) in seen:
+            raise ProblemError(f"{name}={levels!r} holds {level!r} twice")
+        seen.add(level_key(level))
+    return levels
+
+
+def check_missing(rule: Any) -> None:
+    """Refuse a rule for missing values that does not exist."""
+    if rule is None or rule in ("error", "drop", "middle", "indicator"):
+        return
+    number = isinstance(rule, int | float) and not isinstance(rule, bool)
+    if not (number and math.isfinite(rule)):
+        raise ProblemError(
+            f"missing={rule!r} must be 'error', 'drop', 'middle', 'indicator' or a finite number"
+        )
+
+
+def is_public(value: str) -> bool:
+    """Whether the data's own statistics are said to be public."""
+    if value not in ("declared", "public"):
+        raise ProblemError(f"statistics={value!r} must be 'declared' or 'public'")
+    return value == "public"
+
+
+def check_finite(name: str, value: Any) -> None:
+    """Refuse an infinite number or NaN; `None` passes."""
+    if value is not None and not math.isfinite(value):
+        raise ProblemError(f"{name}={value!r} must be a finite number")
+
+
+def check_order(low_name: str, low: Number | None, high_name: str, high: Number | None) -> None:
+    """Refuse two numbers that are not in order; `None` passes."""
+    if low is not None and high is not None and not low < high:
+        raise ProblemError(f"{low_name}={low!r} must be below {high_name}={high!r}")

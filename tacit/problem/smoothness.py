@@ -1,0 +1,39 @@
+"""How curved each agent's objective is: what bounds the step sizes that converge."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from jaxtyping import Float
+
+from tacit.problem.erm import EmpiricalRisk
+from tacit.problem.losses import AbstractLinearLoss
+from tacit.problem.problem import Problem
+
+
+def curvature(problem: Problem) -> Float[np.ndarray, " agents"]:
+    """Upper bound of the second derivative of every `f_k` along any direction.
+
+    It is the loss's own bound times the largest eigenvalue of `rows' rows`, over the normaliser. It
+    depends on private data, so a step size chosen with it belongs to runs without privacy.
+
+    Args:
+        problem: with any objectives.
+
+    Returns:
+        Shape `(K,)`; infinite where there is no bound (hinge, quantile, Poisson, a user's function).
+
+    Example:
+        >>> from tacit.problem import Squared, empirical_risk
+        >>> curvature(empirical_risk([[[1.0], [3.0]], [[2.0]]], [[0.0, 0.0], [0.0]], Squared()))
+        array([10.,  8.])
+    """
+    risk = problem.objectives
+    if not isinstance(risk, EmpiricalRisk) or not isinstance(risk.loss, AbstractLinearLoss):
+        return np.full(problem.agents, math.inf)
+    if math.isinf(risk.loss.curvature):
+        return np.full(problem.agents, math.inf)
+    rows = np.asarray(risk.features) * np.asarray(risk.mask)[..., None]
+    largest = np.linalg.norm(rows, ord=2, axis=(1, 2)) ** 2
+    return risk.loss.curvature * largest / problem.normaliser

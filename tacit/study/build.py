@@ -1,0 +1,237 @@
+"""From [problem], [network], [method] and [privacy] to what `tacit.run` takes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tacit.config.catalogue import METHODS, Protection
+from tacit.config.network import (
+    CoordinatorSection,
+    EdgesSection,
+    PeerSection,
+    SequenceSection,
+    Varying,
+)
+from tacit.config.parts import PrivacySection, ProblemSection, plain
+from tacit.config.read import Source
+from tacit.errors import ConfigError, NetworkError, PrivacyError
+from tacit.method.phase import AbstractMethod
+from tacit.network import TOPOLOGIES, AbstractNetwork, Coordinator, Graph
+from tacit.network.randomised import LinkFailure, RandomActivation
+from tacit.network.sequence import Periodic, Recorded
+from tacit.privacy.budget import Privacy
+from tacit.problem.constraint import CONSTRAINTS
+from tacit.problem.losses import LOSSES, AbstractLinearLoss, Softmax
+from tacit.problem.partition import Sites
+from tacit.problem.problem import Problem
+from tacit.problem.records import empirical_risk
+from tacit.problem.regularisers import REGULARISERS
+
+_PER_SITE = ("clip", "epsilon", "delta", "noise_multiplier")
+
+
+def build_problem(source: Source, sites: Sites, classes: int) -> Problem:
+    """The problem that the sites solve together.
+
+    Args:
+        source: a study file.
+        sites: who holds which records.
+        classes: how many the target has, 0 for none.
+    """
+    chosen, intercept = source.study.problem, source.study.data.intercept
+    loss = _loss(source, classes)
+    regulariser = _part(source, "regulariser", REGULARISERS, chosen)
+    if intercept:
+        # the schema appended it as the last feature, and it is not penalised
+        dimension = loss.dimension(len(sites.feature_names))
+        own = dimension // len(sites.feature_names)
+        regulariser = regulariser.sparing(range(dimension - own, dimension))
+    constraint = _part(source, "constraint", CONSTRAINTS, chosen)
+    with source.section("problem"):
+        return empirical_risk(
+            sites.features,
+            sites.targets,
+            loss,
+            regulariser,
+            constraint,
+            weighting=chosen.weighting,
+            names=sites.names,
+            feature_names=sites.feature_names,
+        )
+
+
+def build_network(source: Source, names: Sequence[str]) -> AbstractNetwork:
+    """The network between the sites.
+
+    Raises:
+        ConfigError: a graph that is not connected or has another number of agents.
+    """
+    with source.section("network"):
+        network = _network(source.study.network, names)
+        if network.agents != len(names):
+            raise NetworkError(
+                f"the graph has {network.agents} agents and there are {len(names)} sites "
+                f"({', '.join(names[:8])}{', ...' if names[8:] else ''}); they must be as many"
+            )
+        return network
+
+
+def build_method(source: Source, names: Sequence[str]) -> AbstractMethod:
+    """The method, with the budget of the study."""
+    chosen = source.study.method
+    values = {key: value for key, value in chosen if key != "name"}
+    entry = METHODS[getattr(chosen, "name")]  # noqa: B009 - the section is built at run time
+    privacy = build_privacy(source, names)
+    if entry.protection is Protection.NONE and privacy is not None:
+        with source.section("privacy"):
+            raise ConfigError(
+                f"the method {entry.name} adds no noise, so no budget can be kept; take a private "
+                "method such as dpsg, or leave [privacy] out"
+            )
+    if entry.protection is Protection.REQUIRED and privacy is None:
+        with source.section("method", "name"):
+            raise ConfigError(
+                f"{entry.name} needs a budget; add a section [privacy] with epsilon, delta and "
+                "clip, or take a method without privacy such as dgd"
+            )
+    if entry.protection is not Protection.NONE:
+        values["privacy"] = privacy
+    for key in entry.per_site:
+        if key in values:
+            with source.section("method", key):
+                values[key] = _by_site(key, values[key], names)
+    with source.section("method"):
+        return entry.build(**values)
+
+
+def build_privacy(source: Source, names: Sequence[str]) -> Privacy | None:
+    """The budget of every site, or `None` without a section [privacy]."""
+    chosen = source.study.privacy
+    if chosen is None:
+        return None
+    with source.section("privacy"):
+        return _privacy(
+            chosen, {key: _by_site(key, getattr(chosen, key), names) for key in _PER_SITE}
+        )
+
+
+def check_privacy(source: Source) -> None:
+    """Refuse a wrong budget before any data are read."""
+    chosen = source.study.privacy
+    if chosen is None:
+        return
+    values = {key: getattr(chosen, key) for key in _PER_SITE}
+    listed = {
+        key: np.array(list(value.values())) if isinstance(value, Mapping) else value
+        for key, value in values.items()
+    }
+    with source.section("privacy"):
+        _privacy(chosen, listed)
+
+
+def _privacy(chosen: PrivacySection, per_site: Mapping[str, Any]) -> Privacy:
+    rest = {k: v for k, v in chosen if k not in per_site and k != "require"}
+    return Privacy(**per_site, **rest)
+
+
+def _by_site(key: str, value: Any, names: Sequence[str]) -> Any:
+    """A number, or an array in the order of the sites."""
+    if isinstance(value, Mapping):
+        for name in value:
+            if name not in names:
+                close = difflib.get_close_matches(name, names, 1)
+                hint = f"did you mean {close[0]!r}?" if close else f"they are {', '.join(names)}"
+                raise PrivacyError(
+                    f"{key}={dict(value)!r} names {name!r}, which is no site; {hint}"
+                )
+        absent = [name for name in names if name not in value]
+        if absent:
+            raise PrivacyError(f"{key}={dict(value)!r} has no entry for site {absent[0]!r}; add it")
+        return np.array([value[name] for name in names])
+    if isinstance(value, tuple):
+        if len(value) != len(names):
+            raise PrivacyError(
+                f"{key}={list(value)!r} has {len(value)} entries for {len(names)} sites; "
+                "give one number for all, or one a site"
+            )
+        return np.array(value)
+    return value
+
+
+def _loss(source: Source, classes: int) -> AbstractLinearLoss:
+    chosen = source.study.problem.loss
+    with source.section("problem", "loss"):
+        if chosen.kind == "softmax":
+            if not classes:
+                raise ConfigError(
+                    "softmax needs a target with classes; declare levels = [...] in [data.target]"
+                )
+            return Softmax(classes)
+        if classes:
+            raise ConfigError(
+                f"the target has {classes} classes, which the loss {chosen.kind} does not know; "
+                "take loss = 'softmax', or declare positive = ... in [data.target]"
+            )
+        return LOSSES[chosen.kind](**plain(chosen))
+
+
+def _part(source: Source, key: str, registry: Mapping[str, Any], chosen: ProblemSection) -> Any:
+    part = getattr(chosen, key)
+    with source.section("problem", key):
+        return registry[part.kind](**plain(part))
+
+
+def _network(chosen: Any, names: Sequence[str]) -> AbstractNetwork:
+    if isinstance(chosen, CoordinatorSection):
+        return Coordinator(len(names), chosen.probability)
+    if isinstance(chosen, SequenceSection):
+        graphs = [_networkx(edges, names) for edges in chosen.graphs]
+        return (Periodic if chosen.repeat else Recorded)(graphs, chosen.connected)
+    weights = np.array(chosen.weights) if isinstance(chosen.weights, tuple) else chosen.weights
+    if isinstance(chosen, EdgesSection):
+        edges = [_ends(edge, names) for edge in chosen.edges]
+        graph = Graph.from_edges(len(names), edges, directed=chosen.directed, weights=weights)
+    else:
+        topology = TOPOLOGIES[chosen.graph]
+        shared = set(PeerSection.model_fields) | {"graph"}
+        values = {key: value for key, value in chosen if key not in shared}
+        if "agents" in topology.required:
+            values["agents"] = len(names)
+        graph = topology.build(**values, weights=weights)
+    return graph if chosen.varying is None else _varied(graph, chosen.varying)
+
+
+def _varied(graph: Graph, varying: Varying) -> AbstractNetwork:
+    kind = LinkFailure if varying.kind == "link_failure" else RandomActivation
+    return kind(graph, varying.probability)
+
+
+def _networkx(edges: Sequence[Any], names: Sequence[str]) -> Any:
+    import networkx as nx
+
+    graph: Any = nx.Graph()
+    graph.add_nodes_from(range(len(names)))
+    graph.add_edges_from(_ends(edge, names) for edge in edges)
+    return graph
+
+
+def _ends(edge: Sequence[int | str], names: Sequence[str]) -> tuple[int, int]:
+    """Site numbers of both ends; a text is a name."""
+    numbers: list[int] = []
+    for end in edge:
+        if isinstance(end, str):
+            if end not in names:
+                close = difflib.get_close_matches(end, names, 1)
+                hint = f"did you mean {close[0]!r}?" if close else f"they are {', '.join(names)}"
+                raise NetworkError(f"the edge {list(edge)} names {end!r}, which is no site; {hint}")
+            end = names.index(end)
+        elif not 0 <= end < len(names):
+            raise NetworkError(
+                f"the edge {list(edge)} names site number {end}; there are {len(names)}, from 0"
+            )
+        numbers.append(end)
+    return numbers[0], numbers[1]

@@ -1,0 +1,164 @@
+"""From a study file to a run, its comparison with a pooled fit, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import tacit.runner
+from tacit.config.read import Source
+from tacit.evaluate import scores
+from tacit.method.phase import AbstractMethod
+from tacit.network.base import AbstractNetwork
+from tacit.privacy.guarantee import Guarantees, Status
+from tacit.problem.problem import Problem
+from tacit.problem.reference import Reference
+from tacit.result import Result
+from tacit.runner import Simulation
+from tacit.runtime.drive import Progress
+from tacit.study.build import build_method, build_network, build_problem, check_privacy
+from tacit.study.records import HeldOut, divide
+
+PRIVATE, POOLED, ZERO = "agreed by the sites", "pooled, no privacy", "answering zero"
+"""The fits that are compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class Assembled:
+    """Everything that a run needs.
+
+    Attributes:
+        source: the study file.
+        problem: what the sites minimise.
+        network: who talks to whom.
+        method: how they agree.
+        held_out: records that no site has, if any.
+        assumptions: what has to be public about the data for a guarantee to hold.
+        notes: what was done to the data besides.
+    """
+
+    source: Source
+    problem: Problem
+    network: AbstractNetwork
+    method: AbstractMethod
+    held_out: HeldOut | None
+    assumptions: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A run with what only a simulation can know.
+
+    Attributes:
+        assembled: what was run.
+        result: what came out.
+        reference: the fit of the pooled records without privacy, if asked for (simulation only).
+        scores: for each fit, its scores on the records held out, if any (simulation only).
+    """
+
+    assembled: Assembled
+    result: Result
+    reference: Reference | None
+    scores: Mapping[str, Mapping[str, float]]
+
+    @property
+    def study(self) -> Any:
+        """The checked study file."""
+        return self.assembled.source.study
+
+
+def assemble(source: Source) -> Assembled:
+    """Build everything that a study describes; nothing runs yet.
+
+    Args:
+        source: a study file.
+
+    Raises:
+        ConfigError: anything wrong with the study or its data, with the line of the file.
+    """
+    check_privacy(source)
+    sites, prepared, held = divide(source)
+    problem = build_problem(source, sites, len(prepared.levels))
+    return Assembled(
+        source=source,
+        problem=problem,
+        network=build_network(source, sites.names),
+        method=build_method(source, sites.names),
+        held_out=held,
+        assumptions=prepared.assumptions,
+        notes=prepared.notes,
+    )
+
+
+def execute(
+    assembled: Assembled, *, checkpoint: Path | None = None, progress: Progress | None = None
+) -> Outcome:
+    """Run a study.
+
+    Args:
+        assembled: from `assemble`.
+        checkpoint: file to save to and to resume from.
+        progress: called with (rounds done, rounds).
+
+    Raises:
+        ConfigError: a method, network and budget that do not fit, with the line of the file.
+        RuntimeFailure: the run could not go on.
+    """
+    source, problem = assembled.source, assembled.problem
+    settings = source.study.run
+    reference = None
+    if settings.compare:
+        with source.section("run", "compare"):
+            reference = problem.reference()
+    require = None if source.study.privacy is None else source.study.privacy.require
+    result = tacit.runner.run(
+        problem,
+        assembled.network,
+        assembled.method,
+        rounds=settings.rounds,
+        seed=settings.seed,
+        runtime=Simulation(
+            trials=settings.trials, exact=settings.exact, precision=settings.precision
+        ),
+        record=settings.record,
+        reference=None if reference is None else reference.solution,
+        require=require,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
+    result = replace(result, guarantee=_assuming(result.guarantee, assembled.assumptions))
+    return Outcome(assembled, result, reference, _scores(assembled, result, reference))
+
+
+def _assuming(guarantees: Guarantees, assumptions: tuple[str, ...]) -> Guarantees:
+    """The guarantees with what the preparation of the data assumes besides."""
+    return Guarantees(
+        tuple(
+            each
+            if each.status is Status.NONE
+            else replace(each, assumptions=(*each.assumptions, *assumptions))
+            for each in guarantees
+        )
+    )
+
+
+def _scores(
+    assembled: Assembled, result: Result, reference: Reference | None
+) -> dict[str, dict[str, float]]:
+    if assembled.held_out is None:
+        return {}
+    loss: Any = assembled.problem.objectives
+    held = assembled.held_out
+
+    def of(solution: Any) -> dict[str, float]:
+        return scores(loss.loss, held.features, held.targets, solution)
+
+    trials = [of(answers.mean(axis=0)) for answers in result.solutions]
+    found = {PRIVATE: {name: sum(t[name] for t in trials) / len(trials) for name in trials[0]}}
+    if reference is not None:
+        found[POOLED] = of(reference.solution)
+    found[ZERO] = of(0.0 * result.solution)
+    return found

@@ -1,0 +1,66 @@
+"""The conformance table: every method is one row, and every row passes every test beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit import DGD, DPSG, DZOA, DZOASolver, GradientDescent, Privacy, network, problem
+from tacit.method import PaperClaim
+
+AGENTS, FEATURES = 4, 3
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method with a network it runs on."""
+
+    name: str
+    method: Any
+    network: Any
+    rounds: int = 6
+    status: str = "proved"
+
+
+def task(seed: int, records: tuple[int, ...] = (9, 7, 9, 5)) -> Any:
+    """A logistic problem with sites of different sizes; the seed changes the data only."""
+    rng = np.random.default_rng(seed)
+    features = [rng.uniform(-1, 1, size=(count, FEATURES)) for count in records]
+    targets = [(rng.random(count) < 0.5).astype(float) for count in records]
+    return problem.empirical_risk(
+        features, targets, problem.Logistic(), regulariser=problem.L2(0.01)
+    )
+
+
+_GAUSS = Privacy(clip=0.5, epsilon=2.0, delta=1e-5)
+_LAPLACE = Privacy(clip=0.5, epsilon=2.0, delta=1e-5, noise="laplace")
+_SAMPLED = Privacy(clip=0.5, epsilon=2.0, delta=1e-5, relation="add_remove", sampling=0.5)
+_OWN = Privacy(clip=np.array([0.5, 0.4, 0.3, 0.2]), epsilon=np.array([1.0, 2.0, 3.0, 4.0]))
+_RING = network.ring(AGENTS)
+_SLEEPY = network.RandomActivation(network.complete(AGENTS), 0.6)
+_CLIENTS = network.Coordinator(AGENTS)
+_DRAWN = network.Coordinator(AGENTS, probability=0.5)
+
+ROWS = (
+    Row("dgd", DGD(step=0.1), _RING, status="none"),
+    Row("dgd, random activation", DGD(step=0.1), _SLEEPY, status="none"),
+    Row("gradient descent", GradientDescent(step=0.1), _CLIENTS, status="none"),
+    Row("private gradient descent", GradientDescent(step=0.1, privacy=_GAUSS), _CLIENTS),
+    Row("clients drawn", GradientDescent(step=0.1, privacy=_GAUSS), _DRAWN),
+    Row("dpsg", DPSG(step=0.1, privacy=_GAUSS), _RING),
+    Row("dpsg, laplace", DPSG(step=0.1, privacy=_LAPLACE), _RING),
+    Row("dpsg, sampled records", DPSG(step=0.1, privacy=_SAMPLED), _RING),
+    Row("dpsg, budgets per owner", DPSG(step=0.1, privacy=_OWN), _RING),
+    Row("dpsg, random activation", DPSG(step=0.1, privacy=_GAUSS), _SLEEPY),
+    Row("d-zoa, vector", DZOA(privacy=_GAUSS), _RING),
+    Row("d-zoa, scalar", DZOA(privacy=_GAUSS, estimator="scalar"), _RING),
+    Row("d-zoa solver", DZOASolver(step=0.2, inner_steps=5, directions=4), _RING, status="none"),
+    Row(
+        "d-zoa paper",
+        DZOASolver(step=0.2, inner_steps=5, directions=4, claim=PaperClaim(0.5, 1e-3)),
+        _RING,
+        status="model",
+    ),
+)

@@ -1,0 +1,122 @@
+"""What must hold for every method, whatever it does."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tacit
+from tacit.method import claim
+from tacit.method.claim import Owners
+from tacit.runner import Simulation, lay_out
+from tacit.runtime.exact import ExactEngine, Transcript
+from tests.conformance.table import ROWS, Row, task
+
+rows = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+
+
+def _transcript(
+    row: Row, seed: int, replay: Transcript | None = None, order: list[int] | None = None
+) -> tuple[Transcript, np.ndarray]:
+    """Releases and final answers of an exact run."""
+    kept: Transcript = {}
+    with jax.enable_x64(True):
+        plan, roots, _ = lay_out(task(seed), row.network, row.method, row.rounds, seed=1)
+        engine = ExactEngine(plan, roots, transcript=kept, replay=replay, order=order)
+        states, _ = engine.advance(engine.start(), np.array([[0, row.rounds]]))
+    return kept, np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(states)])
+
+
+def _same(one: Transcript, other: Transcript) -> bool:
+    return one.keys() == other.keys() and all(
+        np.array_equal(one[key], other[key]) for key in one
+    )
+
+
+@rows
+def test_batched_simulation_agrees_with_the_exact_runtime(row: Row) -> None:
+    def answers(exact: bool) -> np.ndarray:
+        runtime = Simulation(trials=2, exact=exact)
+        return tacit.run(
+            task(0), row.network, row.method, rounds=row.rounds, seed=1, runtime=runtime
+        ).solutions
+
+    # finite differences amplify the last bits of function values
+    tolerance = 1e-6 if "d-zoa" in row.name else 1e-12
+    np.testing.assert_allclose(answers(True), answers(False), rtol=tolerance, atol=tolerance)
+
+
+@rows
+def test_the_order_of_agents_does_not_matter(row: Row) -> None:
+    first, states = _transcript(row, seed=0)
+    second, reordered = _transcript(row, seed=0, order=[2, 0, 3, 1])
+    assert _same(first, second)
+    assert np.array_equal(states, reordered)
+
+
+@rows
+def test_replayed_releases_determine_everything_that_leaves(row: Row) -> None:
+    released, states = _transcript(row, seed=0)
+    assert released
+    on_other_data, replayed = _transcript(row, seed=5, replay=released)
+    assert np.array_equal(states, replayed)
+    assert not on_other_data.keys() - released.keys()
+    # and the data do matter when nothing is replayed
+    assert not np.array_equal(states, _transcript(row, seed=5)[1])
+
+
+@rows
+def test_noise_scales_do_not_depend_on_data(row: Row) -> None:
+    scales = []
+    for seed in (0, 5):
+        with jax.enable_x64(True):
+            plan, _, _ = lay_out(task(seed), row.network, row.method, row.rounds, seed=1)
+            scales.append([np.asarray(scale) for scale in plan.scales])
+    for one, other in zip(*scales, strict=True):
+        assert np.array_equal(one, other)
+    if row.status == "proved":
+        assert min(np.min(scale) for scale in scales[0] if np.any(scale)) > 0
+
+
+@rows
+def test_one_trial_is_the_same_however_many_there_are(row: Row) -> None:
+    def answers(trials: int) -> np.ndarray:
+        runtime = Simulation(trials=trials, exact=True)
+        return tacit.run(
+            task(0), row.network, row.method, rounds=3, seed=1, runtime=runtime
+        ).solutions[0]
+
+    assert np.array_equal(answers(1), answers(3))
+
+
+@rows
+def test_history_and_guarantee_are_complete(row: Row) -> None:
+    result = tacit.run(
+        task(0), row.network, row.method, rounds=row.rounds, seed=1, record=2, reference="solve"
+    )
+    history = result.history
+    assert list(history.rounds) == [0, 2, 4, 6]
+    assert {"consensus", "distance", "objective"} <= set(history.measured)
+    assert all(np.all(np.isfinite(value)) for value in history.measured.values())
+    assert history.evaluations[0] == 0 and np.all(np.diff(history.evaluations) >= 0)
+    assert history.bytes[-1] > 0
+    assert {guarantee.status.value for guarantee in result.guarantee.owners} == {row.status}
+    spent = np.array([guarantee.epsilon for guarantee in result.guarantee.owners])
+    np.testing.assert_allclose(history.epsilon[-1], spent, rtol=1e-6)
+    assert np.all(history.epsilon[1:] >= history.epsilon[:-1])
+    if row.method.privacy is not None:
+        budget = np.broadcast_to(row.method.privacy.epsilon, spent.shape)
+        assert np.all(spent <= budget * (1 + 1e-9))
+
+
+@rows
+def test_a_query_is_the_only_thing_that_sees_the_objective(row: Row) -> None:
+    for phase in row.method.phases():
+        assert (phase.query is None) == (phase.release is None)
+    with jax.enable_x64(True):
+        owners = Owners.of(task(0), row.network, 3, np.full(4, 3))
+        calibrated = claim.calibrate(row.method, owners)
+        assert all(claim.events(calibrated, public) for public in owners.contexts)
+        assert jnp.asarray(1.0).dtype == jnp.float64

@@ -1,0 +1,102 @@
+"""The documentation site builds without a warning and has every public symbol of tacit."""
+
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tacit
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built strictly."""
+    out = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going"]
+    built = subprocess.run(
+        [*command, "-d", str(out / "doctrees"), str(DOCS), str(out / "html")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    return out / "html"
+
+
+def documented(site: Path) -> set[str]:
+    """Full names of all Python objects on the site."""
+    from sphinx.util.inventory import InventoryFile
+
+    with (site / "objects.inv").open("rb") as file:
+        inventory = InventoryFile.load(file, "", lambda base, path: path)
+    return {name for kind, objects in inventory.items() if "py:" in kind for name in objects}
+
+
+def public_names() -> set[str]:
+    """Full name of every public symbol: `__all__` of packages, definitions of top-level modules."""
+    names: set[str] = set()
+    for found in pkgutil.iter_modules(tacit.__path__, "tacit."):
+        module = importlib.import_module(found.name)
+        if hasattr(module, "__all__"):
+            names |= {f"{found.name}.{name}" for name in module.__all__}
+            continue
+        assert not found.ispkg, f"{found.name} has no __all__"
+        names |= {
+            f"{found.name}.{name}"
+            for name, value in vars(module).items()
+            if not name.startswith("_")
+            and (inspect.isclass(value) or inspect.isfunction(value))
+            and value.__module__ == found.name
+        }
+    return names
+
+
+@pytest.mark.xdist_group("site")
+def test_every_public_symbol_stands_on_the_site(site: Path) -> None:
+    names = public_names()
+    assert "tacit.privacy.Privacy" in names
+    assert sorted(names - documented(site)) == []
+
+
+@pytest.mark.xdist_group("site")
+def test_references_in_pages_lead_somewhere(site: Path) -> None:
+    known = documented(site)
+    pages = "".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
+    used = set(re.findall(r"\{py:\w+\}`([\w.]+)`", pages))
+    assert used
+    assert sorted(used - known) == []
+
+
+@pytest.mark.xdist_group("site")
+def test_the_site_asks_no_other_server_for_anything(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        loaded = re.findall(
+            r"<(?:script|img|link|iframe)\b[^>]*(?:src|href)=\"((?:https?:)?//[^\"]*)",
+            page.read_text(encoding="utf-8"),
+        )
+        assert loaded == [], page.name
+
+
+def test_every_public_symbol_has_a_docstring() -> None:
+    bare: list[str] = []
+    for name in public_names():
+        module, _, attribute = name.rpartition(".")
+        value = getattr(importlib.import_module(module), attribute)
+        described = inspect.isclass(value) or inspect.isroutine(value)
+        if described and not (value.__doc__ or "").strip():
+            bare.append(name)
+    assert sorted(bare) == []
+
+
+def test_the_front_door_names_stand_in_the_reference() -> None:
+    page = (DOCS / "api" / "index.md").read_text(encoding="utf-8")
+    named = {found.rpartition(".")[2] for found in re.findall(r"`(tacit\.[\w.]+)`", page)}
+    assert sorted(set(tacit.__all__) - named) == []

@@ -1,0 +1,30 @@
+"""Every example in a docstring of tacit runs and prints what it shows."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import tacit
+
+MODULES = ["tacit", *(m.name for m in pkgutil.walk_packages(tacit.__path__, "tacit."))]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of_a_module(
+    name: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = importlib.import_module(name)
+    source = inspect.getsource(module)
+    if ">>>" not in source:
+        return  # nothing to run; most modules of helpers
+    monkeypatch.chdir(tmp_path_factory.mktemp("examples"))
+    found = doctest.DocTestFinder(exclude_empty=True).find(module)
+    # none is lost to a decorator
+    assert sum(len(test.examples) for test in found) == source.count(">>> ")
+    report: list[str] = []
+    for test in found:
+        doctest.DocTestRunner().run(test, out=report.append)
+    assert not report, "".join(report)

@@ -1,0 +1,172 @@
+"""Convergence without privacy, against the centralised solution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tacit
+from tacit import DGD, DZOASolver, GradientDescent, network, problem
+from tacit.method.d_zoa_solver import suggest_step
+from tests.paper import paper_network, paper_problem
+
+
+def _data(seed: int, agents: int = 6, records: int = 30, features: int = 4) -> Any:
+    rng = np.random.default_rng(seed)
+    x = [rng.normal(size=(records, features)) for _ in range(agents)]
+    truth = rng.normal(size=features)
+    return x, [table @ truth + 0.3 * rng.normal(size=records) for table in x]
+
+
+def _distance(result: tacit.Result) -> float:
+    """Relative distance of the worst agent from the reference."""
+    assert result.reference is not None
+    gaps = np.linalg.norm(result.solutions[0] - result.reference, axis=1)
+    return float(gaps.max() / np.linalg.norm(result.reference))
+
+
+def _labels(targets: Any) -> Any:
+    return [(y > 0).astype(float) for y in targets]
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
+def test_gradient_descent_on_a_star_reaches_the_optimum(loss: str) -> None:
+    x, y = _data(0)
+    losses = {
+        "squared": (problem.Squared(), y, 0.2),
+        "logistic": (problem.Logistic(), _labels(y), 2.0),
+        "huber": (problem.Huber(1.0), y, 0.5),
+    }
+    law, targets, step = losses[loss]
+    task = problem.empirical_risk(x, targets, law, regulariser=problem.L2(0.5))
+    result = tacit.run(
+        task,
+        network.Coordinator(6),
+        GradientDescent(step=step),
+        rounds=2000,
+        seed=0,
+        reference="solve",
+    )
+    assert _distance(result) < 1e-8
+
+
+def test_a_sparse_solution_is_reached_through_the_proximal_step() -> None:
+    x, y = _data(1)
+    task = problem.empirical_risk(x, y, problem.Squared(), regulariser=problem.L1(6.0))
+    result = tacit.run(
+        task,
+        network.Coordinator(6),
+        GradientDescent(step=0.2),
+        rounds=2000,
+        seed=0,
+        reference="solve",
+    )
+    assert np.any(result.solution == 0.0)
+    assert _distance(result) < 1e-7
+
+
+def test_the_bias_of_dgd_halves_with_its_constant_step() -> None:
+    x, y = _data(2)
+    task = problem.empirical_risk(x, y, problem.Squared(), regulariser=problem.L2(0.5))
+
+    def bias(step: float) -> float:
+        return _distance(
+            tacit.run(
+                task, network.ring(6), DGD(step=step), rounds=20_000, seed=0, reference="solve"
+            )
+        )
+
+    coarse, fine = bias(0.01), bias(0.005)
+    assert coarse > 1e-4
+    assert 1.8 < coarse / fine < 2.2
+
+
+def test_the_bias_of_dgd_vanishes_with_a_diminishing_step() -> None:
+    x, y = _data(2)
+    task = problem.empirical_risk(x, y, problem.Squared(), regulariser=problem.L2(0.5))
+    distances = [
+        _distance(
+            tacit.run(
+                task,
+                network.ring(6),
+                DGD(step=0.2, decay=0.9),
+                rounds=rounds,
+                seed=0,
+                reference="solve",
+            )
+        )
+        for rounds in (1_000, 10_000, 100_000)
+    ]
+    # the error follows the step, t^-0.9
+    assert distances[1] < 0.2 * distances[0]
+    assert distances[2] < 0.2 * distances[1]
+    assert distances[2] < 1e-3
+
+
+@pytest.mark.parametrize("kind", ["ridge", "lasso"])
+def test_the_d_zoa_solver_on_the_five_agents_of_the_paper(kind: str) -> None:
+    task = paper_problem(kind, seed=0, weighting="agent")
+    net = paper_network()
+    method = DZOASolver(
+        step=suggest_step(net, 0.2, problem.curvature(task)), penalty=0.2, directions=30
+    )
+    result = tacit.run(
+        task, net, method, rounds=60, seed=0, reference="solve", record=10
+    )
+    relative = np.sqrt(result.history.measured["distance"][-1, 0] / task.agents)
+    assert relative < 1e-3
+
+
+CASES = {
+    "logistic": (problem.Logistic(), True, 60),
+    "svm": (problem.Hinge(), True, 60),
+    "quantile": (problem.Quantile(0.3), False, 60),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_d_zoa_solver_on_other_losses(case: str) -> None:
+    loss, binary, rounds = CASES[case]
+    x, y = _data(3, agents=5, records=20)
+    task = problem.empirical_risk(
+        x, _labels(y) if binary else y, loss, regulariser=problem.L2(0.1)
+    )
+    net = paper_network()
+    method = DZOASolver(
+        step=suggest_step(net, 0.2, 1.0), penalty=0.2, directions=20, inner_steps=100
+    )
+    result = tacit.run(task, net, method, rounds=rounds, seed=0)
+    optimum = task.reference().value
+    gap = (task.value(result.solution) - optimum) / abs(optimum)
+    assert -1e-9 < gap < 1e-3
+
+
+def test_the_d_zoa_solver_on_a_black_box() -> None:
+    centres = np.array([[1.0, 2.0], [-1.0, 0.5], [0.5, -1.5]])
+
+    def cost(x: np.ndarray, agent: int) -> float:
+        gap = x - centres[agent]
+        return float(np.sum(np.abs(gap) ** 3) + 0.5 * np.sum(gap**2))
+
+    task = problem.black_box_problem(cost, agents=3, x0=np.zeros(2))
+    net = network.complete(3)
+    method = DZOASolver(
+        step=suggest_step(net, 0.2, 3.0), penalty=0.2, directions=6, inner_steps=20
+    )
+    result = tacit.run(task, net, method, rounds=40, seed=0)
+
+    def total(x: Any) -> Any:
+        gap = x - centres
+        return jnp.sum(jnp.abs(gap) ** 3) + 0.5 * jnp.sum(gap**2)
+
+    with jax.enable_x64(True):
+        best = np.zeros(2)
+        for _ in range(50):
+            best = best - np.linalg.solve(jax.hessian(total)(best), jax.grad(total)(best))
+        optimum = float(total(best))
+    assert (float(total(result.solution)) - optimum) / optimum < 1e-3
+    assert result.history.evaluations[-1] == 3 * 40 * 2 * 6 * 20

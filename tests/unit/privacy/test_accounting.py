@@ -1,0 +1,175 @@
+"""The accountant's interface: grouping, refusals, curves."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tacit.errors import PrivacyError, UnsupportedEvent
+from tacit.privacy import accounting, loss_distribution
+from tacit.privacy.event import (
+    Event,
+    GaussianRelease,
+    LaplaceRelease,
+    ModelClaim,
+    NonPrivate,
+    NoRelease,
+    PoissonSampled,
+    Repeated,
+)
+from tacit.privacy.tally import Tally
+
+
+def test_nothing_released_costs_nothing() -> None:
+    assert accounting.epsilon([], 1e-6) == 0.0
+    assert accounting.epsilon([NoRelease(), Repeated(GaussianRelease(1.0), 0)], 1e-6) == 0.0
+    assert accounting.delta([], 0.0) == 0.0
+
+
+def test_an_unprotected_release_costs_everything() -> None:
+    exposed = [Repeated(NonPrivate(), 3), GaussianRelease(1.0)]
+    assert accounting.epsilon(exposed, 1e-6) == math.inf
+    assert accounting.quick_epsilon(exposed, 1e-6) == math.inf
+    assert accounting.delta(exposed, 100.0) == 1.0
+    assert accounting.epsilon([GaussianRelease(0.0)], 1e-6) == math.inf
+
+
+def test_repetition_nests_and_equals_listing() -> None:
+    nested = [Repeated(Repeated(GaussianRelease(10.0), 4), 5)]
+    assert Tally.of(nested) == Tally.of([GaussianRelease(10.0)] * 20)
+
+
+def test_trivial_sampling_is_resolved() -> None:
+    full = Tally.of([PoissonSampled(1.0, GaussianRelease(2.0))])
+    assert full == Tally.of([GaussianRelease(2.0)])
+    assert Tally.of([PoissonSampled(0.0, GaussianRelease(2.0))]).empty
+    assert Tally.of([LaplaceRelease(math.inf)]).empty
+    assert Tally.of([PoissonSampled(0.5, NonPrivate())]).exposed
+
+
+def test_a_gaussian_release_has_no_pure_epsilon() -> None:
+    assert accounting.epsilon([GaussianRelease(100.0)], 0.0) == math.inf
+
+
+def test_sampling_amplifies_a_pure_epsilon() -> None:
+    amplified = accounting.epsilon([PoissonSampled(0.1, LaplaceRelease(1.0))], 0.0)
+    assert amplified == pytest.approx(math.log1p(0.1 * math.expm1(1.0)))
+
+
+def test_a_model_claim_costs_what_it_amounts_to() -> None:
+    claim = ModelClaim(GaussianRelease(5.0), "paper", "normality", "it is assumed")
+    assert accounting.epsilon([claim], 1e-6) == accounting.epsilon([GaussianRelease(5.0)], 1e-6)
+
+
+@pytest.mark.parametrize("delta", [-1e-6, 1e-13, 1.0, 2.0, math.nan])
+def test_delta_out_of_range_is_refused(delta: float) -> None:
+    with pytest.raises(PrivacyError, match=f"delta={delta!r}"):
+        accounting.epsilon([GaussianRelease(1.0)], delta)
+
+
+@pytest.mark.parametrize("epsilon", [-0.1, math.nan])
+def test_epsilon_out_of_range_is_refused(epsilon: float) -> None:
+    with pytest.raises(PrivacyError, match=f"epsilon={epsilon!r}"):
+        accounting.delta([GaussianRelease(1.0)], epsilon)
+
+
+@pytest.mark.parametrize(
+    ("event", "named"),
+    [
+        (GaussianRelease(-1.0), "noise_multiplier"),
+        (LaplaceRelease(math.nan), "noise_multiplier"),
+        (PoissonSampled(1.5, GaussianRelease(1.0)), "rate"),
+        (PoissonSampled(-0.5, GaussianRelease(1.0)), "rate"),
+        (Repeated(GaussianRelease(1.0), -1), "count"),
+    ],
+)
+def test_parameters_out_of_range_are_named(event: Event, named: str) -> None:
+    with pytest.raises(PrivacyError, match=named):
+        accounting.epsilon([event], 1e-6)
+
+
+class Unheard(Event):
+    """An event that no accountant knows."""
+
+
+@pytest.mark.parametrize(
+    "event", [Unheard(), PoissonSampled(0.5, Repeated(GaussianRelease(1.0), 2))]
+)
+def test_an_event_without_a_rule_is_refused(event: Event) -> None:
+    with pytest.raises(UnsupportedEvent, match="no proved rule"):
+        accounting.epsilon([event], 1e-6)
+
+
+def test_loss_distributions_refuse_what_they_do_not_know() -> None:
+    with pytest.raises(UnsupportedEvent, match="NonPrivate"):
+        loss_distribution.bucketed({NonPrivate(): 1})
+
+
+def test_grouping_scales_is_conservative_and_close() -> None:
+    scales = np.linspace(100.0, 200.0, 200)
+    grouped = loss_distribution.bucketed({LaplaceRelease(z): 1 for z in scales})
+    assert len(grouped) < 100
+    assert sum(grouped.values()) == 200
+    exact = [Repeated(LaplaceRelease(float(z)), 1) for z in scales[::4]]
+    few = accounting.epsilon(exact, 1e-6)  # 50 distinct ones: not grouped
+    rounded = [LaplaceRelease(float(z) / 1.01) for z in scales[::4]]
+    assert few < accounting.epsilon(rounded, 1e-6) < few * 1.02
+    originals = sorted(z for z in scales)
+    lowered = sorted(e.noise_multiplier for e, n in grouped.items() for _ in range(n))  # pyright: ignore[reportAttributeAccessIssue] - all are Laplace
+    assert all(b <= a <= b * 1.0100001 for a, b in zip(originals, lowered, strict=True))
+
+
+def test_many_distinct_scales_cost_about_the_same_as_their_mean_square() -> None:
+    # Near 1000 releases of noise 500 to 550 behave like Gaussians of the same variance.
+    events = [LaplaceRelease(500.0 + i / 20) for i in range(1000)]
+    spent = accounting.epsilon(events, 1e-6)
+    least = accounting.epsilon([Repeated(LaplaceRelease(550.0), 1000)], 1e-6)
+    most = accounting.epsilon([Repeated(LaplaceRelease(500.0), 1000)], 1e-6)
+    assert least < spent < most
+
+
+def test_sampled_laplace_has_no_renyi_rule_but_a_loss_distribution() -> None:
+    events = [Repeated(PoissonSampled(0.1, LaplaceRelease(2.0)), 100)]
+    assert loss_distribution.renyi(Tally.of(events)) is None
+    assert 0.0 < accounting.epsilon(events, 1e-6) < accounting.epsilon(events, 0.0)
+
+
+def test_the_quick_bound_is_an_upper_bound() -> None:
+    events = [Repeated(LaplaceRelease(10.0), 100), GaussianRelease(3.0)]
+    assert accounting.epsilon(events, 1e-6) <= accounting.quick_epsilon(events, 1e-6)
+
+
+def test_tiny_losses_keep_a_finite_grid() -> None:
+    spent = accounting.epsilon([Repeated(LaplaceRelease(1e6), 10)], 1e-9)
+    assert 0.0 < spent <= 1.0000001e-5
+
+
+def test_large_losses_keep_a_small_grid() -> None:
+    spent = accounting.epsilon([Repeated(LaplaceRelease(0.01), 1000)], 1e-6)
+    assert 0.9e5 < spent <= 1e5
+
+
+def test_a_curve_that_is_not_gaussian_is_an_upper_bound_that_grows() -> None:
+    events = [LaplaceRelease(20.0)] * 60
+    at = list(range(0, 61, 2))
+    curve = accounting.epsilon_curve(events, at, 1e-6)
+    exact = [accounting.epsilon(events[:n], 1e-6) for n in at]
+    assert np.all(np.diff(curve) >= 0.0)
+    assert np.all(curve >= exact)
+    assert curve[0] == 0.0
+    assert curve[-1] == exact[-1]
+
+
+def test_a_pure_curve_is_the_running_sum() -> None:
+    curve = accounting.epsilon_curve([LaplaceRelease(10.0)] * 50, [10, 20, 50], 0.0)
+    np.testing.assert_allclose(curve, [1.0, 2.0, 5.0])
+
+
+def test_a_curve_without_points_is_empty() -> None:
+    assert accounting.epsilon_curve([GaussianRelease(1.0)], [], 1e-6).shape == (0,)
+
+
+@pytest.mark.parametrize("at", [[2, 1], [-1, 1], [0, 4]])
+def test_points_of_a_curve_must_ascend_within_the_run(at: list[int]) -> None:
+    with pytest.raises(PrivacyError, match="must ascend within"):
+        accounting.epsilon_curve([GaussianRelease(1.0)] * 3, at, 1e-6)

@@ -1,0 +1,77 @@
+"""Noise from a budget: closed form, search and impossible budgets."""
+
+import math
+
+import pytest
+
+from tacit.errors import PrivacyError
+from tacit.privacy import accounting
+from tacit.privacy.calibration import noise_multiplier
+from tacit.privacy.event import (
+    Event,
+    GaussianRelease,
+    LaplaceRelease,
+    ModelClaim,
+    NonPrivate,
+    PoissonSampled,
+    Repeated,
+)
+
+
+def test_no_noise_for_an_infinite_budget_or_an_empty_run() -> None:
+    assert noise_multiplier(math.inf, 1e-6, lambda z: [GaussianRelease(z)]) == 0.0
+    assert noise_multiplier(1.0, 1e-6, lambda z: []) == 0.0
+
+
+def test_a_pure_budget_gives_the_sum() -> None:
+    noise = noise_multiplier(2.0, 0.0, lambda z: [Repeated(LaplaceRelease(z), 100)])
+    assert 50.0 <= noise <= 50.0001
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        lambda z: Repeated(LaplaceRelease(z), 20_000),
+        lambda z: Repeated(PoissonSampled(0.1, GaussianRelease(z)), 50),
+        lambda z: ModelClaim(Repeated(GaussianRelease(z), 30), "theorem", "assumption", "reason"),
+    ],
+)
+def test_the_smallest_noise_within_the_budget(event: object) -> None:
+    def released(noise: float) -> list[Event]:
+        return [event(noise)]  # pyright: ignore[reportCallIssue] - one of the lambdas above
+
+    noise = noise_multiplier(1.0, 1e-6, released)
+    assert accounting.epsilon(released(noise), 1e-6) <= 1.0
+    assert accounting.epsilon(released(noise * (1 - 1e-4)), 1e-6) > 1.0
+
+
+def test_noise_that_does_not_scale_with_the_multiplier_is_searched_for() -> None:
+    def released(noise: float) -> list[Event]:
+        return [GaussianRelease(noise), GaussianRelease(20.0)]
+
+    noise = noise_multiplier(1.0, 1e-6, released)
+    assert 1.0 * (1 - 1e-4) < accounting.epsilon(released(noise), 1e-6) <= 1.0
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan])
+def test_a_budget_must_be_positive(epsilon: float) -> None:
+    with pytest.raises(PrivacyError, match=f"epsilon={epsilon!r} must be positive"):
+        noise_multiplier(epsilon, 1e-6, lambda z: [GaussianRelease(z)])
+
+
+def test_a_delta_that_is_too_small_is_refused() -> None:
+    with pytest.raises(PrivacyError, match="delta=1e-15"):
+        noise_multiplier(1.0, 1e-15, lambda z: [GaussianRelease(z)])
+
+
+@pytest.mark.parametrize(
+    ("delta", "event"),
+    [
+        (0.0, GaussianRelease),
+        (1e-6, lambda z: NonPrivate()),
+        (1e-6, lambda z: LaplaceRelease(0.5)),
+    ],
+)
+def test_a_budget_that_no_noise_can_meet(delta: float, event: object) -> None:
+    with pytest.raises(PrivacyError, match="no noise meets epsilon=1"):
+        noise_multiplier(1.0, delta, lambda z: [event(z)])  # pyright: ignore[reportCallIssue] - as above

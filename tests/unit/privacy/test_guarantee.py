@@ -1,0 +1,247 @@
+"""Guarantees: what they say, refuse and store."""
+
+import json
+import math
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.errors import NonPrivateRelease, PrivacyError
+from tacit.privacy.guarantee import Guarantee, Guarantees, NoiseSource, Scope, Status
+from tacit.privacy.wording import UNTUNED, rounded_up
+from tacit.types import Relation, Unit
+
+
+def promise(**changes: Any) -> Guarantee:
+    fields = {
+        "owner": "north",
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "unit": Unit.RECORD,
+        "relation": Relation.REPLACE_ONE,
+        "theorem": "Gaussian composition",
+        "status": Status.PROVED,
+        "noise": NoiseSource.SIMULATED,
+        "releases": 200,
+    }
+    return Guarantee(**{**fields, **changes})
+
+
+def model(**changes: Any) -> Guarantee:
+    return promise(
+        status=Status.MODEL,
+        assumptions=("the iterates are normal",),
+        reason="a bound on the variance stands in for the variance",
+        **changes,
+    )
+
+
+def per_release(**changes: Any) -> Guarantee:
+    return promise(status=Status.PER_RELEASE, scope=Scope.RELEASE, total_epsilon=812.34, **changes)
+
+
+def exposed(**changes: Any) -> Guarantee:
+    return promise(
+        status=Status.NONE, epsilon=math.inf, delta=0.0, noise=NoiseSource.NONE, **changes
+    )
+
+
+def test_only_a_proof_with_secure_noise_is_a_certificate() -> None:
+    assert promise(noise=NoiseSource.SECURE).certificate
+    assert not promise().certificate
+    assert not model(noise=NoiseSource.SECURE).certificate
+
+
+def test_a_simulated_proof_says_what_that_means() -> None:
+    said = promise().sentence()
+    assert said.startswith("For north: whoever reads every message and knows every other record")
+    assert "one record is replaced by any other" in said
+    assert "(200 values are released) is (1, 1e-06)-differentially private" in said
+    assert "proved for the method; noise simulated, so these outputs carry no certificate." in said
+    assert said.endswith(f"Assumed: {UNTUNED}.")
+
+
+def test_a_certificate_says_so() -> None:
+    said = promise(noise=NoiseSource.SECURE).sentence()
+    assert "proved, with secure noise: this is a certificate." in said
+    assert "no certificate" not in said
+
+
+@pytest.mark.parametrize("noise", list(NoiseSource))
+def test_a_model_claim_names_assumption_and_reason_in_the_sentence_of_its_epsilon(
+    noise: NoiseSource,
+) -> None:
+    said = model(noise=noise).sentence()
+    [stating] = [part for part in said.split(". ") if "differentially private" in part]
+    assert stating.startswith("Model claim, not a proof")
+    assert "only if the iterates are normal" in stating
+    assert "no proof because a bound on the variance stands in for the variance" in stating
+    assert "is a certificate" not in said
+
+
+def test_a_claim_for_one_release_gives_the_total_in_the_same_sentence() -> None:
+    said = per_release().sentence()
+    [stating] = [part for part in said.split(". ") if "differentially private" in part]
+    assert stating.startswith("For one release only")
+    assert "comes to epsilon 812.4 at delta 1e-06" in stating
+
+
+def test_a_refuted_claim_is_not_called_private() -> None:
+    said = promise(status=Status.REFUTED).sentence()
+    assert said.startswith("Refuted")
+    assert "differentially private" not in said
+
+
+def test_no_guarantee_is_said_plainly() -> None:
+    said = exposed().sentence()
+    assert "the released values carry no guarantee" in said
+    assert "differentially private" not in said
+
+
+def test_a_person_at_several_sites_is_the_unit() -> None:
+    said = promise(unit=Unit.PERSON, sites_per_person=3, records_per_person=2).sentence()
+    assert "one person with at most 2 records at each of at most 3 sites" in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"relation": Relation.ADD_REMOVE}, "one record is added or removed"),
+        ({"unit": Unit.AGENT}, "the owner's whole cost function is any other"),
+        ({"unit": Unit.PERSON, "records_per_person": 4}, "at most 4 records at one site"),
+        ({"releases": 1}, "1 value is released"),
+    ],
+)
+def test_unit_and_relation_in_words(changes: dict[str, Any], words: str) -> None:
+    assert words in promise(**changes).sentence()
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"epsilon": -1.0}, "epsilon=-1.0"),
+        ({"epsilon": math.nan}, "epsilon=nan"),
+        ({"delta": 1.5}, "delta=1.5"),
+        ({"releases": -1}, "releases=-1"),
+        ({"sites_per_person": 0}, "sites_per_person=0"),
+        ({"sites_per_person": 2}, "unit 'person'"),
+        ({"epsilon": math.inf}, "infinite epsilon"),
+        ({"status": Status.MODEL}, "needs the assumption"),
+        ({"status": Status.PER_RELEASE}, "scope 'run'"),
+        ({"scope": Scope.RELEASE}, "scope 'release'"),
+        ({"status": Status.PER_RELEASE, "scope": Scope.RELEASE}, "total_epsilon"),
+    ],
+)
+def test_contradictions_are_refused(changes: dict[str, Any], named: str) -> None:
+    with pytest.raises(PrivacyError, match=named):
+        promise(**changes)
+
+
+@pytest.mark.parametrize("made", [promise(), model(), per_release(), exposed()])
+def test_json_keeps_everything_and_is_strict(made: Guarantee) -> None:
+    text = made.to_json()
+    assert Guarantee.from_json(text) == made
+    assert "Infinity" not in text
+    assert json.loads(text)["certificate"] is made.certificate
+
+
+def test_an_infinite_epsilon_is_the_text_inf() -> None:
+    assert exposed().to_dict()["epsilon"] == "inf"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        '{"format": 2}',
+        '{"format": 1}',
+        json.dumps({**promise().to_dict(), "status": "perfect"}),
+        json.dumps({**promise().to_dict(), "surprise": 1}),
+    ],
+)
+def test_what_is_no_guarantee_is_refused(text: str) -> None:
+    with pytest.raises(PrivacyError, match=r"not a guarantee written by tacit|format"):
+        Guarantee.from_json(text)
+
+
+def test_equal_owners_share_one_sentence() -> None:
+    both = Guarantees((promise(), promise(owner="south")))
+    assert both.equal
+    assert both.sentence().startswith("For each of the 2 owners: ")
+    assert Guarantees((promise(),)).sentence() == promise().sentence()
+
+
+def test_different_owners_are_listed_and_the_weakest_is_told_in_full() -> None:
+    weak = promise(owner="south", epsilon=2.5)
+    both = Guarantees((promise(), weak))
+    assert both.worst is weak
+    said = both.sentence()
+    assert "epsilon from 1 to 2.5" in said
+    assert "north: 1 at delta 1e-06 (proved), south: 2.5 at delta 1e-06 (proved)" in said
+    assert weak.sentence() in said
+
+
+def test_many_different_owners_are_not_all_listed() -> None:
+    owners = tuple(promise(owner=f"o{i}", epsilon=1.0 + i) for i in range(25))
+    assert "and 5 more owners in the table" in Guarantees(owners).sentence()
+
+
+def test_the_weakest_status_comes_before_the_largest_epsilon() -> None:
+    claim = model(epsilon=0.1)
+    assert Guarantees((promise(epsilon=9.0), claim)).worst is claim
+
+
+def test_certificate_needs_every_owner() -> None:
+    secure = promise(noise=NoiseSource.SECURE)
+    assert Guarantees((secure, secure)).certificate
+    assert not Guarantees((secure, promise())).certificate
+
+
+def test_a_table_has_one_row_an_owner() -> None:
+    rows = Guarantees((promise(), exposed(owner="south"))).table()
+    assert [row["owner"] for row in rows] == ["north", "south"]
+    assert rows[0]["epsilon"] == 1.0
+    assert rows[0]["unit"] == "record"
+    assert rows[1]["status"] == "none"
+    assert all(type(value) in (str, float, int, bool) for row in rows for value in row.values())
+
+
+def test_requiring_a_status() -> None:
+    Guarantees((promise(),)).require("proved")
+    Guarantees((promise(), model())).require(Status.MODEL)
+    with pytest.raises(PrivacyError, match="guarantee of north is 'model'"):
+        Guarantees((promise(owner="south"), model())).require("proved")
+    with pytest.raises(NonPrivateRelease, match="Give the method a privacy budget"):
+        Guarantees((exposed(),)).require("proved")
+    with pytest.raises(PrivacyError, match="unknown status 'perfect'"):
+        Guarantees((promise(),)).require("perfect")
+
+
+def test_a_collection_is_a_sequence_and_survives_json() -> None:
+    both = Guarantees((promise(), exposed(owner="south")))
+    assert len(both) == 2
+    assert list(both) == [both[0], both[1]]
+    assert Guarantees.from_json(both.to_json()) == both
+    assert json.loads(both.to_json())["sentence"] == both.sentence()
+
+
+def test_a_collection_without_owners_is_refused() -> None:
+    with pytest.raises(PrivacyError, match="at least one owner"):
+        Guarantees(())
+    with pytest.raises(PrivacyError, match="no list 'owners'"):
+        Guarantees.from_json('{"format": 1}')
+
+
+@given(st.floats(0.0, 1e12))
+def test_printed_numbers_are_never_smaller(value: float) -> None:
+    printed = Decimal(rounded_up(value).replace(",", ""))
+    assert printed >= Decimal(repr(value))
+    assert printed <= Decimal(repr(value)) * Decimal("1.001001")
+
+
+def test_infinity_is_a_word() -> None:
+    assert rounded_up(math.inf) == "infinite"

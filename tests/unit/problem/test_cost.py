@@ -1,0 +1,71 @@
+"""Whole costs: gradients, clipping of the whole, refused parameters."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tacit.errors import ProblemError
+from tacit.problem import L2, costs
+from tacit.types import Unit
+
+CENTRES = np.array([[0.0, 2.0], [4.0, 0.0], [1.0, 1.0]])
+
+
+def distance(x, own):
+    return own["weight"] * jnp.sum((x - own["centre"]) ** 2)
+
+
+def problem(**options):
+    own = {"centre": CENTRES, "weight": np.array([1.0, 2.0, 3.0])}
+    return costs(distance, own, np.zeros(2), **options)
+
+
+def test_gradient_and_value_are_the_agents_own(float64):
+    own = problem().agent(1)
+    x = np.array([1.0, 1.0])
+    assert float(own.value(x)) == 20.0
+    np.testing.assert_allclose(own.gradient(x), [-12.0, 4.0])
+    np.testing.assert_allclose(own.losses(x), [20.0])
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_the_whole_gradient_is_clipped(order, float64):
+    own = problem().agent(1)
+    clipped = np.asarray(own.clipped_gradient(np.array([1.0, 1.0]), 0.5, order, None))
+    assert np.linalg.norm(clipped, ord=order) == pytest.approx(0.5)
+    assert clipped[0] / clipped[1] == pytest.approx(-3.0)
+
+
+def test_a_cost_that_is_left_out_or_not_finite_counts_for_nothing(float64):
+    own = problem().agent(1)
+    left_out = own.clipped_gradient(np.ones(2), 0.5, 2, jnp.array([False]))
+    np.testing.assert_array_equal(left_out, np.zeros(2))
+    nowhere = own.clipped_gradient(np.array([np.nan, 0.0]), 0.5, 2, None)
+    np.testing.assert_array_equal(nowhere, np.zeros(2))
+
+
+def test_problem_of_costs():
+    whole = problem(regulariser=L2(1.0), names=["a", "b", "c"], convex=True)
+    assert (whole.agents, whole.dimension, whole.unit) == (3, 2, Unit.AGENT)
+    assert whole.objectives.units == 1
+    assert whole.counts.tolist() == [1, 1, 1]
+    assert whole.parameter_names == ("x0", "x1")
+    weights = np.array([1.0, 2.0, 3.0])
+    expected = weights @ CENTRES / (weights.sum() + 1.0)
+    np.testing.assert_allclose(whole.reference().solution, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "word"),
+    [
+        ((np.zeros(2), np.zeros(3)), r"\[2, 3\]"),
+        (np.array([0.0, np.nan]), "finite"),
+        (np.array(["a", "b"]), "finite numbers"),
+        ((), "one entry an agent"),
+        (1.0, "0 agent"),
+        (np.zeros(1), "1 agent"),
+    ],
+)
+def test_wrong_parameters_are_refused(parameters, word):
+    with pytest.raises(ProblemError, match=word):
+        costs(distance, parameters, np.zeros(2))

@@ -1,0 +1,162 @@
+"""Empirical risk: gradients against automatic ones, clipping against one record at a time."""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tacit.problem.erm import EmpiricalRisk
+from tacit.problem.losses import (
+    AbstractLoss,
+    Hinge,
+    Huber,
+    JaxLoss,
+    Logistic,
+    Poisson,
+    Quantile,
+    Softmax,
+    Squared,
+)
+from tacit.types import Unit
+
+
+def square(x, row, target):
+    return jnp.square(row @ x - target)
+
+
+def fragile(x, row, target):
+    return jnp.log(row @ row) * jnp.sum(x**2)
+
+
+LOSSES = [
+    Squared(),
+    Logistic(),
+    Softmax(3),
+    Huber(0.5),
+    Hinge(),
+    Quantile(0.3),
+    Poisson(),
+    JaxLoss(square),
+]
+RNG = np.random.default_rng(3)
+ROWS = RNG.normal(size=(6, 4))
+REAL = 5  # the last row fills up
+
+
+def risk(loss, normaliser=2.5, rows=ROWS):
+    targets = {Hinge: np.array([-1.0, 1.0] * 3), Softmax: np.array([0.0, 1.0, 2.0] * 2)}.get(
+        type(loss), np.array([0.0, 1.0] * 3)
+    )
+    mask = (np.arange(6) < REAL).astype(float)
+    return EmpiricalRisk(
+        normaliser=np.array(normaliser),
+        features=rows * mask[:, None],
+        targets=targets * mask,
+        mask=mask,
+        loss=loss,
+    )
+
+
+def point(loss):
+    return np.random.default_rng(4).normal(size=loss.dimension(4))
+
+
+def record_gradients(objective, x):
+    return np.asarray(jax.jacrev(objective.losses)(jnp.asarray(x)))
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda each: type(each).__name__)
+def test_gradient_is_that_of_the_value(loss, float64):
+    objective, x = risk(loss), point(loss)
+    np.testing.assert_allclose(
+        objective.gradient(x), jax.grad(objective.value)(jnp.asarray(x)), rtol=1e-12, atol=1e-14
+    )
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize("order", [1, 2])
+def test_clipping_is_that_of_one_record_after_the_other(loss, order, float64):
+    objective, x, clip = risk(loss), point(loss), 0.8
+    keep = jnp.array([True, False, True, True, True, True])
+    expected = np.zeros_like(x)
+    clipped = 0
+    for gradient, kept in zip(record_gradients(objective, x), keep, strict=True):
+        norm = np.linalg.norm(gradient, ord=order)
+        clipped += norm > clip
+        expected += kept * gradient * min(1.0, clip / max(norm, 1e-300))
+    assert clipped > 0
+    np.testing.assert_allclose(
+        objective.clipped_gradient(x, clip, order, keep), expected / 2.5, rtol=1e-12, atol=1e-14
+    )
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda each: type(each).__name__)
+def test_infinite_clip_changes_nothing(loss, float64):
+    objective, x = risk(loss), point(loss)
+    np.testing.assert_allclose(
+        objective.clipped_gradient(x, np.inf, 2, None), objective.gradient(x), rtol=1e-13
+    )
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda each: type(each).__name__)
+def test_filled_up_rows_count_for_nothing(loss, float64):
+    objective, x = risk(loss), point(loss)
+    assert objective.units == 6
+    losses = np.asarray(objective.losses(x))
+    assert losses[REAL] == 0.0
+    assert float(objective.value(x)) == pytest.approx(losses[:REAL].sum() / 2.5, rel=1e-13)
+
+
+def test_one_record_moves_the_clipped_gradient_by_no_more_than_the_sensitivity(float64):
+    x, clip = point(Squared()), 0.3
+    base = np.asarray(risk(Squared()).clipped_gradient(x, clip, 2, None))
+    for outlier in (1e3, -1e8, 1e200, -1e300):
+        rows = ROWS.copy()
+        rows[2] = outlier
+        moved = np.asarray(risk(Squared(), rows=rows).clipped_gradient(x, clip, 2, None))
+        assert np.linalg.norm(moved - base) <= 2.0 * clip / 2.5 * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("loss", [Poisson(), JaxLoss(fragile)])
+def test_gradients_that_are_not_finite_count_for_nothing(loss, float64):
+    rows = ROWS.copy()
+    rows[1] = 1e4 if isinstance(loss, Poisson) else 0.0
+    x = np.ones(4)
+    objective = risk(loss, rows=rows)
+    assert not np.isfinite(record_gradients(objective, x)[1]).all()
+    others = risk(loss, rows=rows).clipped_gradient(x, 0.5, 2, jnp.arange(6) != 1)
+    np.testing.assert_array_equal(objective.clipped_gradient(x, 0.5, 2, None), others)
+
+
+def test_filled_up_rows_cannot_break_a_users_loss(float64):
+    objective = risk(JaxLoss(fragile))
+    assert np.isfinite(objective.gradient(np.ones(4))).all()
+    assert np.isfinite(objective.clipped_gradient(np.ones(4), 1.0, 2, None)).all()
+
+
+def test_a_users_loss_agrees_with_the_built_in_one(float64):
+    x = point(Squared())
+    np.testing.assert_allclose(
+        risk(JaxLoss(square)).gradient(x), risk(Squared()).gradient(x), rtol=1e-13
+    )
+
+
+def test_unit_is_the_record():
+    assert EmpiricalRisk.unit is Unit.RECORD
+
+
+def test_a_loss_of_neither_kind_is_refused(float64):
+    class Odd(AbstractLoss):
+        smooth: ClassVar[bool] = True
+        convex: ClassVar[bool] = True
+
+        def dimension(self, features):
+            return features
+
+        def encode(self, targets, where):
+            return targets
+
+    with pytest.raises(TypeError, match="Odd is neither"):
+        risk(Odd()).losses(np.ones(4))
