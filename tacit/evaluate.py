@@ -44,12 +44,13 @@ def scores(
         >>> scores(Logistic(), x, np.array([0.0, 1.0, 0.0, 1.0]), np.array([1.0]))["auc"]
         0.75
     """
+    targets = loss.encode(np.asarray(targets, dtype=np.float64), "row {} held out".format)
     with jax.enable_x64(True):
         weights = loss.weights(np.asarray(solution, dtype=np.float64), features.shape[1])
         predicted = np.asarray(features @ np.asarray(weights))
         found = {"loss": float(np.mean(np.asarray(loss.value(predicted, targets))))}
     if isinstance(loss, Logistic | Hinge):
-        found["auc"] = auc(predicted, targets > 0)
+        found["auc"] = auc(predicted, targets > 0.0)
         found["accuracy"] = float(np.mean((predicted > 0) == (targets > 0)))
     elif isinstance(loss, Softmax):
         found["accuracy"] = float(np.mean(predicted.argmax(axis=1) == targets))

@@ -164,7 +164,7 @@ def lay_out(
         The plan, one key a trial, and the owners' declared constants.
     """
     roots = jax.vmap(lambda trial: trial_key(seed, trial))(jnp.arange(trials))
-    owners = Owners.of(problem, network, rounds, _most(network, rounds, roots))
+    owners = Owners.of(problem, network, rounds, _most(network, method, rounds, roots))
     calibrated = claim.calibrate(method, owners)
     plan = Plan(
         objectives=as_arrays(problem.objectives),
@@ -259,11 +259,15 @@ def _stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:
     return [*chosen, rounds]
 
 
-def _most(network: AbstractNetwork, rounds: int, roots: Any) -> Any:
+def _most(network: AbstractNetwork, method: AbstractMethod, rounds: int, roots: Any) -> Any:
     """How often each owner takes part, the most of all trials, so that none exceeds its budget."""
     if not network.varying:
         return network.participations(rounds, public_key(roots[0]))
-    return np.max([network.participations(rounds, public_key(root)) for root in roots], axis=0)
+    taken = np.max([network.participations(rounds, public_key(root)) for root in roots], axis=0)
+    if claim.Releases(method).sites > 1:
+        # a person's records may stand at the most active sites
+        taken = np.full_like(taken, taken.max())
+    return taken
 
 
 def _reference(problem: Problem, reference: Any) -> Any:
@@ -288,7 +292,7 @@ def _evaluations(method: AbstractMethod, problem: Problem, taken: Any) -> Any:
     """Oracle calls of all agents: points asked times units, in every round taken part in."""
     counts = np.asarray(problem.counts)
     each, before = 0, 0
-    for _, phase in claim.releasing(method):
+    for phase in claim.Releases(method):
         assert phase.query is not None
         points = phase.repeat * phase.query.evaluations(problem.dimension)
         each, before = (each, before + points) if phase.once else (each + points, before)
@@ -306,7 +310,8 @@ def _releases(method: AbstractMethod, owners: Owners) -> tuple[ReleaseRow, ...]:
             released = phase.release.name
             mechanism = type(phase.release.mechanism).__name__
             relation = phase.release.relation
-            sensitivity = max(phase.query.sensitivity(c, relation) for c in owners.contexts)
+            query = phase.query
+            sensitivity = max(query.sensitivity(c, relation) for c in owners.kinds(method)[0])
             most = max(c.participations for c in owners.contexts)
             times = phase.repeat * (1 if phase.once else most)
         rows.append(

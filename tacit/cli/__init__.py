@@ -1,7 +1,8 @@
 """The command `tacit`.
 
-Exit codes: 0 all went well; 1 the run itself failed (a black box, a disk, a checkpoint); 2 the study,
-its data or an option is wrong; 3 the iterates diverged, results are written; 130 interrupted.
+Exit codes: 0 all went well; 1 the run itself failed (a black box, a disk, a checkpoint); 2 the
+study, its data or an option is wrong; 3 the iterates diverged, results are written; 130
+interrupted.
 
 Only what `tacit --help` needs is imported here: everything else waits until a command runs.
 """
@@ -49,9 +50,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace what stands there 
 Public = Annotated[
     bool, typer.Option("--public", help="Also write report_public.html, from releases only.")
 ]
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Directory for the results.")
-]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Directory for the results.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -91,9 +90,7 @@ def run(
     """Run a study and write results, guarantee and report to a directory."""
     from tacit.cli.running import run_study
 
-    raise typer.Exit(
-        run_study(study, output, force=force, resume=resume, public=public, json=json)
-    )
+    raise typer.Exit(run_study(study, output, force=force, resume=resume, public=public, json=json))
 
 
 @app.command()
@@ -124,9 +121,9 @@ def init(
     site: Annotated[
         str | None, typer.Option("--site", "-s", help="Column that says who holds a record.")
     ] = None,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Study file to write.")
-    ] = Path("study.toml"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Study file to write.")] = Path(
+        "study.toml"
+    ),
     bounds_from_data: Annotated[
         bool,
         typer.Option(

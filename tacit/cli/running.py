@@ -84,7 +84,7 @@ def _run(
 
 
 def _free(path: Path) -> Path:
-    """`path`, or the first of `path-2`, `path-3`, ... that is not taken: a demo overwrites nothing."""
+    """`path`, or the first of `path-2`, `path-3`, ... that is free: a demo overwrites nothing."""
     taken, number = path, 1
     while taken.exists():
         number += 1
@@ -98,8 +98,8 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
         say(line)
     if result.status != "finished":
         say(
-            f"Status: {result.status}. Take a smaller step, a smaller clip or fewer rounds; what is "
-            "written is the last finite state."
+            f"Status: {result.status}. Take a smaller step, a smaller clip or fewer rounds; what "
+            "is written is the last finite state."
         )
     say()
     for line in protection(outcome):
@@ -128,5 +128,3 @@ def _scores(outcome: Outcome) -> None:
             for fit, scores in outcome.scores.items()
         ],
     )
-
-

@@ -97,9 +97,10 @@ def _print(found: dict[str, Any]) -> None:
     if "cost_example" in found:
         cost = found["cost_example"]
         say(
-            "What privacy costs, for example: 2,000 records a site, 100 rounds, clip 1, epsilon = 1, "
-            f"delta = 1e-6: one record moves an answer by at most {cost['sensitivity']:g}, and noise "
-            f"of standard deviation {cost['noise_scale']:.3g} is added to every coordinate."
+            "What privacy costs, for example: with 2,000 records a site, 100 rounds, clip 1, "
+            "epsilon = 1 and delta = 1e-6, one record moves an answer by at most "
+            f"{cost['sensitivity']:g}, and noise of standard deviation "
+            f"{cost['noise_scale']:.3g} is added to every coordinate."
         )
     table(
         ["Key", "Default", "Meaning"],

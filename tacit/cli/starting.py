@@ -1,7 +1,7 @@
 """`tacit init`: a commented study file for a table of the user's own.
 
-Only names and kinds of columns are read. Bounds and levels are left open, because numbers taken from
-private data leak; the file is valid TOML and says on its first run what is still to be declared.
+Only names and kinds of columns are read. Bounds and levels are left open, because numbers taken
+from private data leak; the file is valid TOML and says on its first run what is still to declare.
 """
 
 from __future__ import annotations
@@ -213,8 +213,8 @@ def _relative(data: Path, output: Path) -> str:
 
 
 _HEAD = """\
-# A study for `tacit run`. Lines that begin with "# declare:" are for you: remove the mark, put a
-# public number there, one that is known without looking at the data (a scale's ends, a legal limit).
+# A study for `tacit run`. Lines that begin with "# declare:" are for you: remove the mark and put a
+# public number there, known without looking at the data (the ends of a scale, a legal limit).
 title = "A study"
 
 [data]
@@ -239,7 +239,8 @@ sites = 4
 
 _TAIL = """\
 [problem]
-loss = "{loss}"         # logistic, hinge (yes/no), softmax (classes), squared, huber, quantile, poisson
+# logistic or hinge (yes/no), softmax (classes), squared, huber, quantile, poisson (numbers)
+loss = "{loss}"
 regulariser = {{ kind = "l2", strength = 1e-3 }}
 
 [network]

@@ -1,10 +1,10 @@
-"""Study files: one typed TOML file that says everything about a run.
+r"""Study files: one typed TOML file that says everything about a run.
 
 `read_study` reads a file and points at the line and key of every mistake.
 
 Example:
     >>> from tacit.config import parse_study
-    >>> parse_study("[run]\\nrounds = 0.5")  # doctest: +ELLIPSIS
+    >>> parse_study("[run]\nrounds = 0.5")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     tacit.errors.ConfigError: study.toml: [data] is missing; add data = ...
@@ -31,3 +31,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

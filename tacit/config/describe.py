@@ -25,7 +25,9 @@ def asked(query: Any) -> str:
     if clip is None:
         return text
     sizes = np.atleast_1d(clip)
-    shown = f"{sizes[0]:g}" if len(set(sizes.tolist())) == 1 else f"{sizes.min():g} to {sizes.max():g}"
+    shown = (
+        f"{sizes[0]:g}" if len(set(sizes.tolist())) == 1 else f"{sizes.min():g} to {sizes.max():g}"
+    )
     return f"{text} Clip: {shown} in the l{query.order} norm."
 
 
@@ -66,7 +68,9 @@ def phase_row(phase: Phase) -> dict[str, Any]:
         "evaluations_in_10_dimensions": (
             phase.repeat * phase.query.evaluations(10) if phase.query is not None else 0
         ),
-        "leaves": phase.release.name if private and phase.release is not None else "nothing private",
+        "leaves": phase.release.name
+        if private and phase.release is not None
+        else "nothing private",
         "protected_by": _mechanism(phase),
         "receiver": "nobody" if phase.receiver is None else TO_WHOM[phase.receiver.value],
     }

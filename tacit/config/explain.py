@@ -83,6 +83,8 @@ def _text(
 
 def _chooser(path: Path, key: str, document: Any) -> Path:
     """The key that chooses between kinds, where it is written out."""
+    if key.endswith("()"):  # a function chose, because the key may be left out
+        key = "kind"
     for part in path:
         document = document[part]
     return (*path, key) if isinstance(document, Mapping) and key in document else path
@@ -121,7 +123,7 @@ def _models(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
 
 
 def _path(loc: Sequence[str | int], document: Any, missing: bool) -> Path:
-    """The keys of the file among the parts of pydantic's location, which also names union members."""
+    """The keys of the file among the parts of a location, which also names kinds of sections."""
     best = _walk(tuple(loc), document, missing)
     return best[1] if best else ()
 

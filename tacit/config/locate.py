@@ -21,10 +21,10 @@ _SCALAR = re.compile(r"[^,\]}\n#]*")
 
 
 def lines(text: str) -> dict[Path, int]:
-    """The line, counted from 1, of every key and table of a TOML document.
+    r"""The line, counted from 1, of every key and table of a TOML document.
 
     Example:
-        >>> lines("title = 'x'\\n[run]\\nrounds = 3")[("run", "rounds")]
+        >>> lines("title = 'x'\n[run]\nrounds = 3")[("run", "rounds")]
         3
     """
     return _Scanner(text).document()

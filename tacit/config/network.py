@@ -1,4 +1,4 @@
-"""The section [network]: a known topology, your own edges, a sequence of graphs, or a coordinator."""
+"""The section [network]: a topology, edges, a sequence of graphs, or a coordinator."""
 
 from __future__ import annotations
 

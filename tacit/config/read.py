@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from tacit.config import locate
 from tacit.config.explain import explain
 from tacit.config.study import Study
-from tacit.errors import ConfigError, PrivacyError, TacitError
+from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError, TacitError
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Source:
 
     @contextlib.contextmanager
     def section(self, *path: str | int) -> Iterator[None]:
-        """Point errors that are raised inside at a section of this file, and at a key if one is named.
+        """Point errors that are raised inside at a section, and at a key if they name one.
 
         Raises:
             ConfigError: with file, line, section and key before the message.
@@ -49,14 +49,37 @@ class Source:
             if isinstance(error, Located):
                 raise
             message = str(error)
-            named = re.match(r"(?:[\w ]+: )?(\w+)=", message)
-            full: locate.Path = path
-            if named and (*path, named[1]) in self.lines:
-                full = (*path, named[1])
-            raise Located(place(self.name, full, self.lines) + message) from error
+            raise Located(
+                place(self.name, self._named(path, message), self.lines) + message
+            ) from error
+
+    @contextlib.contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Point errors that are raised inside at the section that their kind speaks of.
+
+        Raises:
+            ConfigError: as `section`. What is no mistake of the study passes as it is.
+        """
+        try:
+            yield
+        except (ProblemError, NetworkError, PrivacyError, ConfigError) as error:
+            kinds = {"problem": ProblemError, "network": NetworkError, "privacy": PrivacyError}
+            found = [name for name, kind in kinds.items() if isinstance(error, kind)]
+            with self.section(*(found or ["run"])):
+                raise
+
+    def _named(self, path: locate.Path, message: str) -> locate.Path:
+        """The key or column that a message speaks of, where the section has it."""
+        key = re.match(r"(?:[\w ]+: )?(\w+)=", message)
+        if key and (*path, key[1]) in self.lines:
+            return (*path, key[1])
+        column = re.search(r"column '([^']+)'", message)
+        if column and (*path, "features", column[1]) in self.lines:
+            return (*path, "features", column[1])
+        return path
 
 
-class Located(ConfigError, PrivacyError):
+class Located(ConfigError):
     """An error that already says where in the study file it comes from."""
 
 

@@ -6,26 +6,21 @@ and the public record of who takes part. No function of this file can see data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import equinox as eqx
+import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from tacit.errors import BudgetExceeded, PrivacyError
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy import accounting
 from tacit.privacy.budget import Privacy
 from tacit.privacy.calibration import noise_multiplier
-from tacit.privacy.event import (
-    Event,
-    GaussianRelease,
-    LaplaceRelease,
-    NonPrivate,
-    Repeated,
-)
+from tacit.privacy.event import Event, GaussianRelease, LaplaceRelease, NonPrivate, Repeated
 from tacit.privacy.sensitivity import own_public
 from tacit.types import PublicContext
 
@@ -47,78 +42,90 @@ class Owners:
     @classmethod
     def of(cls, problem: Any, network: Any, rounds: int, participations: Any) -> Owners:
         """Gather them from a problem (counts, normalisers) and a network (degrees, activity)."""
-        degrees = network.degrees
+        columns = (problem.counts, problem.normaliser, network.degrees, participations)
+        agents, unit = problem.agents, problem.unit
         contexts = tuple(
-            PublicContext(
-                agent=agent,
-                agents=problem.agents,
-                round=0,
-                rounds=rounds,
-                count=int(problem.counts[agent]),
-                normaliser=float(problem.normaliser[agent]),
-                unit=problem.unit,
-                degree=int(degrees[agent]),
-                participations=int(participations[agent]),
+            PublicContext(agent, agents, 0, rounds, count, normaliser, unit, degree, taken)
+            for agent, (count, normaliser, degree, taken) in enumerate(
+                zip(*(np.asarray(column).tolist() for column in columns), strict=True)
             )
-            for agent in range(problem.agents)
         )
         return cls(contexts, tuple(problem.names))
 
+    def kinds(
+        self, method: AbstractMethod, *also: Any
+    ) -> tuple[list[PublicContext], Int[np.ndarray, " agents"]]:
+        """Owners that differ in no number, told once: their first contexts, and each one's kind.
 
-def releasing(method: AbstractMethod) -> Iterator[tuple[int, Phase]]:
-    """The phases that release something, with their numbers in the table."""
-    return ((i, phase) for i, phase in enumerate(method.phases()) if phase.release is not None)
-
-
-def events(method: AbstractMethod, public: PublicContext) -> list[Event]:
-    """Everything that one owner releases during the run, as events."""
-    found = released(method, public, once=True)
-    if any(_varies(phase) for _, phase in releasing(method)):
-        for round in range(public.rounds):
-            found += released(method, replace(public, round=round), once=False)
-    elif public.participations:
-        each_round = released(method, public, once=False)
-        found += [Repeated(event, public.participations) for event in each_round]
-    return found
-
-
-def released(method: AbstractMethod, public: PublicContext, *, once: bool) -> list[Event]:
-    """What one owner releases in one round, or before round 0."""
-    records = 1 if method.privacy is None else method.privacy.records_per_person
-    found: list[Event] = []
-    for _, phase in releasing(method):
-        if phase.once is once and phase.query is not None and phase.release is not None:
-            event = phase.release.mechanism.event(phase.query, public, phase.release.relation)
-            event = _grouped(event, records)
-            found.append(event if phase.repeat == 1 else Repeated(event, phase.repeat))
-    return found
+        Args:
+            method: whose numbers may differ per owner.
+            also: further numbers to tell owners apart by, each of shape `(..., agents)`.
+        """
+        agents = len(self.contexts)
+        own = [leaf for leaf in jax.tree.leaves(method) if np.shape(leaf) == (agents,)]
+        numbers = [[c.count, c.normaliser, c.degree, c.participations] for c in self.contexts]
+        columns = [np.array(numbers, dtype=float)]
+        columns += [np.asarray(leaf, dtype=float).reshape(-1, agents).T for leaf in (*own, *also)]
+        _, first, kind = np.unique(
+            np.concatenate(columns, axis=1), axis=0, return_index=True, return_inverse=True
+        )
+        return [self.contexts[index] for index in first], kind.reshape(-1)
 
 
-def _varies(phase: Phase) -> bool:
-    return phase.release is not None and phase.release.mechanism.varying and not phase.once
+class Releases:
+    """The releasing phases of a method, read once."""
+
+    def __init__(self, method: AbstractMethod) -> None:
+        self.phases: tuple[Phase, ...] = method.phases()
+        privacy = method.privacy
+        self.records = 1 if privacy is None else privacy.records_per_person
+        self.sites = 1 if privacy is None else privacy.sites_per_person
+        self.varies = any(_varies(phase) for phase in self.phases)
+
+    def __iter__(self) -> Iterator[Phase]:
+        return (phase for phase in self.phases if phase.release is not None)
+
+    def once(self, public: PublicContext) -> list[Event]:
+        """What one owner releases before round 0."""
+        return self._released(public, once=True)
+
+    def round(self, public: PublicContext, round: int = 0) -> list[Event]:
+        """What one owner releases in one round that it takes part in."""
+        return self._released(replace(public, round=round), once=False)
+
+    def all(self, public: PublicContext) -> list[Event]:
+        """Everything that one owner releases during the run."""
+        if self.varies:
+            rounds = [event for t in range(public.rounds) for event in self.round(public, t)]
+        else:
+            times = public.participations
+            rounds = [Repeated(event, times) for event in self.round(public)] if times else []
+        return self.once(public) + rounds
+
+    def _released(self, public: PublicContext, *, once: bool) -> list[Event]:
+        found: list[Event] = []
+        for phase in self:
+            if phase.once is once and phase.query is not None and phase.release is not None:
+                event = phase.release.mechanism.event(phase.query, public, phase.release.relation)
+                event = _grouped(event, self.records)
+                found.append(event if phase.repeat == 1 else Repeated(event, phase.repeat))
+        return found
 
 
 def scales(method: AbstractMethod, owners: Owners) -> tuple[Float[np.ndarray, "*shape"], ...]:
     """Noise scale of every phase: shape `(agents,)`, or `(rounds, agents)` where it varies."""
+    kinds, kind = owners.kinds(method)
     table: list[Float[np.ndarray, "*shape"]] = []
     for phase in method.phases():
-        contexts = owners.contexts
         if phase.query is None or phase.release is None:
-            table.append(np.zeros(len(contexts)))
+            table.append(np.zeros(len(owners.contexts)))
             continue
         mechanism, query, relation = phase.release.mechanism, phase.query, phase.release.relation
-        if _varies(phase):
-            rounds = range(contexts[0].rounds)
-            table.append(
-                np.array(
-                    [
-                        [mechanism.scale(query, replace(c, round=t), relation) for c in contexts]
-                        for t in rounds
-                    ]
-                )
-            )
-        else:
-            table.append(np.array([mechanism.scale(query, c, relation) for c in contexts]))
+        rounds: Iterable[int] = range(kinds[0].rounds) if _varies(phase) else (0,)
+        values = np.array(
+            [[mechanism.scale(query, replace(c, round=t), relation) for c in kinds] for t in rounds]
+        )
+        table.append(values[:, kind] if _varies(phase) else values[0, kind])
     return tuple(table)
 
 
@@ -139,18 +146,44 @@ def calibrate(method: Method, owners: Owners) -> Method:
                 f"{name} has {np.size(value)} entries for {len(owners.names)} owners; "
                 "give one number for all, or one an owner"
             )
+    if privacy.sites_per_person > 1:
+        _check_persons(privacy, owners)
     if privacy.noise_multiplier is not None:
         return method
+    kinds, kind = owners.kinds(method)
     solved: dict[Any, float] = {}
     multipliers: list[float] = []
-    for public in owners.contexts:
-        epsilon, delta = _budget(privacy, public)
+    for public in kinds:
+        epsilon = own_public(privacy.epsilon, public.agent)
+        delta = own_public(privacy.delta, public.agent)
+        # what a release costs depends on the noise multiplier, not on the size of the data
         case = (epsilon, delta, replace(public, agent=0, count=0, normaliser=1.0))
         if case not in solved:
             solved[case] = _smallest_noise(method, public, epsilon, delta)
-            _confirm(_with_noise(method, solved[case]), public, epsilon, delta)
         multipliers.append(solved[case])
-    return _with_noise(method, np.array(multipliers))
+    return _with_noise(method, np.array(multipliers)[kind])
+
+
+def _check_persons(privacy: Privacy, owners: Owners) -> None:
+    """Releases of several owners are composed for one person, so all must protect alike."""
+    if privacy.sites_per_person > len(owners.names):
+        raise PrivacyError(
+            f"sites_per_person={privacy.sites_per_person}, but there are {len(owners.names)} sites; "
+            "lower it"
+        )
+    for name in ("epsilon", "delta", "noise_multiplier"):
+        value = getattr(privacy, name)
+        if value is not None and np.ptp(np.asarray(value, dtype=float)) > 0:
+            raise PrivacyError(
+                f"{name} differs between owners, and with sites_per_person="
+                f"{privacy.sites_per_person} one person's guarantee rests on several of them; "
+                "give one number for all"
+            )
+
+
+def delta_of(method: AbstractMethod, public: PublicContext) -> float:
+    """The delta at which an owner's epsilon is stated; 1e-6 for a method without a budget."""
+    return 1e-6 if method.privacy is None else own_public(method.privacy.delta, public.agent)
 
 
 def _smallest_noise(
@@ -159,24 +192,21 @@ def _smallest_noise(
     if np.isinf(epsilon):
         return 0.0
     assert method.privacy is not None
-    sites = method.privacy.sites_per_person
 
-    def spending(multiplier: float) -> list[Event]:
-        return events(_with_noise(method, multiplier), public) * sites
+    def spending(multiplier: float) -> Sequence[Event]:
+        releases = Releases(_with_noise(method, multiplier))
+        return releases.all(public) * releases.sites
 
     if not spending(1.0):
         return 1.0
-    return noise_multiplier(epsilon, delta, spending)
-
-
-def _confirm(method: AbstractMethod, public: PublicContext, epsilon: float, delta: float) -> None:
-    assert method.privacy is not None
-    costs = accounting.epsilon(events(method, public) * method.privacy.sites_per_person, delta)
-    if costs > epsilon * (1 + 1e-9):
+    multiplier = noise_multiplier(epsilon, delta, spending)
+    costs = accounting.epsilon(spending(multiplier), delta)
+    if costs > epsilon:
         raise BudgetExceeded(
             f"the run would spend epsilon = {costs:.6g} at delta = {delta:g}, above the budget of "
             f"{epsilon:g}; nothing was released"
         )
+    return multiplier
 
 
 def _with_noise(method: Method, multiplier: Any) -> Method:
@@ -185,13 +215,8 @@ def _with_noise(method: Method, multiplier: Any) -> Method:
     )
 
 
-def _budget(privacy: Privacy, public: PublicContext) -> tuple[float, float]:
-    return own_public(privacy.epsilon, public.agent), own_public(privacy.delta, public.agent)
-
-
-def delta_of(method: AbstractMethod, public: PublicContext) -> float:
-    """The delta at which an owner's epsilon is stated; 1e-6 for a method without a budget."""
-    return 1e-6 if method.privacy is None else own_public(method.privacy.delta, public.agent)
+def _varies(phase: Phase) -> bool:
+    return phase.release is not None and phase.release.mechanism.varying and not phase.once
 
 
 def _grouped(event: Event, records: int) -> Event:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from tacit.errors import PrivacyError
-from tacit.method.claim import Owners, delta_of, events, released, releasing
+from tacit.method.claim import Owners, Releases, delta_of
 from tacit.method.phase import AbstractMethod
 from tacit.privacy import accounting
 from tacit.privacy.event import (
@@ -31,45 +30,21 @@ _COUNTS = "the number of records of every owner is public"
 def guarantees(method: AbstractMethod, owners: Owners) -> Guarantees:
     """The guarantee of the whole run, owner by owner, with simulated noise.
 
-    A person whose records stand at `m` sites is covered by composing the owner's releases with those
-    of the `m - 1` other owners who protect least.
-
-    Raises:
-        PrivacyError: a person at more sites than there are.
+    A person whose records stand at `m` sites is covered by composing the releases of `m` owners, each
+    as active as the most active one.
     """
-    sites = 1 if method.privacy is None else method.privacy.sites_per_person
-    if sites > len(owners.names):
-        raise PrivacyError(
-            f"sites_per_person={sites}, but there are {len(owners.names)} sites; lower it"
+    releases = Releases(method)
+    kinds, kind = owners.kinds(method)
+    made = [
+        _guarantee(method, releases, tuple(releases.all(public)) * releases.sites, public)
+        for public in kinds
+    ]
+    return Guarantees(
+        tuple(
+            replace(made[own], owner=name)
+            for own, name in zip(kind.tolist(), owners.names, strict=True)
         )
-    all_events = [tuple(events(method, public)) for public in owners.contexts]
-    weakest = _weakest(method, owners, all_events, sites)
-    made: dict[Any, Guarantee] = {}
-    stated: list[Guarantee] = []
-    for public, name in zip(owners.contexts, owners.names, strict=True):
-        others = [agent for agent in weakest if agent != public.agent][: sites - 1]
-        composed = all_events[public.agent] + tuple(
-            event for agent in others for event in all_events[agent]
-        )
-        case = (composed, delta_of(method, public), public.unit)
-        if case not in made:
-            made[case] = _guarantee(method, composed, public, name)
-        stated.append(replace(made[case], owner=name))
-    return Guarantees(tuple(stated))
-
-
-def _weakest(
-    method: AbstractMethod, owners: Owners, all_events: Sequence[tuple[Event, ...]], sites: int
-) -> list[int]:
-    """The owners with the largest epsilon, as many as one person may stand with, and one more."""
-    if sites == 1:
-        return []
-    cost: dict[Any, float] = {}
-    for public, own in zip(owners.contexts, all_events, strict=True):
-        if own not in cost:
-            cost[own] = accounting.epsilon(own, delta_of(method, public))
-    order = sorted(range(len(all_events)), key=lambda agent: -cost[all_events[agent]])
-    return order[: sites + 1]
+    )
 
 
 def spent(
@@ -82,34 +57,36 @@ def spent(
         owners: their constants.
         participations: for each recorded round, how often each owner took part so far.
     """
+    releases = Releases(method)
     taken = np.asarray(participations)
-    curves: dict[Any, Float[np.ndarray, " rows"]] = {}
-    columns: list[Float[np.ndarray, " rows"]] = []
-    for public in owners.contexts:
-        delta = delta_of(method, public)
-        once = tuple(released(method, public, once=True))
-        so_far = tuple(int(count) for count in taken[:, public.agent])
-        case = (once, so_far, delta, public.degree, public.count, public.normaliser)
-        if case not in curves:
-            each_round = [
-                event
-                for round in range(so_far[-1])
-                for event in released(method, replace(public, round=round), once=False)
-            ]
-            width = len(each_round) // so_far[-1] if so_far[-1] else 0
-            at = [0 if row == 0 else len(once) + n * width for row, n in enumerate(so_far)]
-            curves[case] = accounting.epsilon_curve([*once, *each_round], at, delta)
-        columns.append(curves[case])
-    return np.stack(columns, axis=1)
+    if releases.sites > 1:
+        taken = np.broadcast_to(taken.max(axis=1, keepdims=True), taken.shape)
+    kinds, kind = owners.kinds(method, taken)
+    curves: list[Float[np.ndarray, " rows"]] = []
+    for public in kinds:
+        so_far = taken[:, public.agent].tolist()
+        once = releases.once(public) * releases.sites
+        if releases.varies:
+            rounds = [releases.round(public, t) * releases.sites for t in range(so_far[-1])]
+        else:
+            rounds = [releases.round(public) * releases.sites] * so_far[-1]
+        width = len(rounds[0]) if rounds else 0
+        steps = once + [event for events in rounds for event in events]
+        at = [0 if row == 0 else len(once) + n * width for row, n in enumerate(so_far)]
+        curves.append(accounting.epsilon_curve(steps, at, delta_of(method, public)))
+    return np.stack(curves, axis=1)[:, kind]
 
 
 def _guarantee(
-    method: AbstractMethod, composed: tuple[Event, ...], public: PublicContext, name: str
+    method: AbstractMethod,
+    releases: Releases,
+    composed: tuple[Event, ...],
+    public: PublicContext,
 ) -> Guarantee:
     privacy, delta = method.privacy, delta_of(method, public)
     plain = [_innermost(event) for event in composed]
     claims = [event for event in plain if isinstance(event, ModelClaim)]
-    relation = next(phase.release.relation for _, phase in releasing(method) if phase.release)
+    relation = next(phase.release.relation for phase in releases if phase.release is not None)
     unit, sites, records = public.unit, 1, 1
     assumptions = [_COUNTS] if unit is Unit.RECORD else []
     if privacy is not None:
@@ -128,7 +105,7 @@ def _guarantee(
         status, noise = Status.PROVED, NoiseSource.SIMULATED
         theorem = "; ".join(dict.fromkeys(_theorem(event) for event in plain))
     return Guarantee(
-        owner=name,
+        owner=str(public.agent),
         epsilon=accounting.epsilon(composed, delta),
         delta=delta,
         unit=unit,

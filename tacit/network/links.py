@@ -91,7 +91,7 @@ def links_from_networkx(graph: networkx.Graph[Any]) -> Links:
         NetworkError: see `links_from_edges`.
     """
     names = sorted_names(graph.nodes)
-    ends = chain.from_iterable((edge[0], edge[1]) for edge in graph.edges())
+    ends = chain.from_iterable(graph.edges())
     if not isinstance(names, range):
         ids = {name: number for number, name in enumerate(names)}
         ends = (ids[name] for name in ends)

@@ -109,4 +109,6 @@ def _is_results(path: Path) -> bool:
         document = json.loads((path / "result.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(document, dict) and str(document.get("format", "")).startswith("tacit-result-")
+    return isinstance(document, dict) and str(document.get("format", "")).startswith(
+        "tacit-result-"
+    )

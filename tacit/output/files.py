@@ -30,8 +30,8 @@ RELEASED = ("coefficients.csv", "guarantee.json", "history.parquet", "model.npz"
 PUBLIC_REPORT = "report_public.html"
 
 _NOTE = (
-    "simulation only: computed from private records without noise, known to nobody in a deployment; "
-    "not covered by the guarantee"
+    "simulation only: computed from private records without noise, known to nobody in a "
+    "deployment; not covered by the guarantee"
 )
 
 
@@ -157,7 +157,7 @@ def _simulated(outcome: Outcome) -> dict[str, Any]:
 
 
 def _guarantee(outcome: Outcome, stage: Path, covered: list[str]) -> dict[str, Any]:
-    """The guarantees, and which files they speak of: those that anybody could make from releases."""
+    """The guarantees, and the files that they cover: functions of releases only."""
     if outcome.result.guarantee.worst.status is Status.NONE:
         covered = []
     written = {

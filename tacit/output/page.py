@@ -70,9 +70,7 @@ def coefficients(outcome: Outcome) -> list[dict[str, Any]]:
     """One row a parameter: its name, the agreed value, and (simulation only) the pooled one."""
     rows = [
         {"feature": name, "private": float(value)}
-        for name, value in zip(
-            outcome.result.parameter_names, outcome.result.solution, strict=True
-        )
+        for name, value in zip(outcome.result.parameter_names, outcome.result.solution, strict=True)
     ]
     if outcome.reference is not None:
         for row, value in zip(rows, outcome.reference.solution, strict=True):
@@ -120,7 +118,7 @@ def _phases(outcome: Outcome) -> list[dict[str, Any]]:
     return rows
 
 
-def _history(outcome: Outcome) -> dict[str, list[float]]:
+def _history(outcome: Outcome) -> dict[str, list[Any]]:
     """The first trial's measurements."""
     history = outcome.result.history
     columns: dict[str, Any] = {"round": history.rounds}

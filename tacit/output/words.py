@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+import numpy as np
+from jaxtyping import ArrayLike, Int
+
 from tacit.privacy.guarantee import Guarantee, NoiseSource, Status
 from tacit.privacy.wording import rounded_up
 from tacit.study.execute import POOLED, PRIVATE, ZERO, Outcome
@@ -30,7 +33,7 @@ def summary(outcome: Outcome) -> list[str]:
     return [
         f"{problem.agents} sites fitted a model of {target!r} ({study.problem.loss.kind} loss, "
         f"{problem.dimension} parameters) {between}, without pooling their records.",
-        f"They hold {int(sum(counts)):,} records, {int(min(counts)):,} to {int(max(counts)):,} each, "
+        f"They hold {int(np.sum(counts)):,} records{_each(counts)}, "
         f"and ran {outcome.result.rounds:,} rounds of {study.method.name}.",
         *_capitals(outcome.assembled.notes),
     ]
@@ -57,9 +60,8 @@ def protection(outcome: Outcome) -> list[str]:
     ]
     if worst.noise is NoiseSource.SIMULATED:
         lines.append(
-            "The noise was simulated from a seed that stands in the study: the numbers are those of "
-            "a protected run, but whoever knows the seed can subtract it. This is a rehearsal, "
-            "without certificate."
+            "Noise: simulated from the seed in the study. The numbers are those of a protected "
+            "run, but whoever knows the seed can subtract the noise: a rehearsal, no certificate."
         )
     return lines
 
@@ -121,6 +123,11 @@ def _others(scores: Mapping[str, Mapping[str, float]], metric: str) -> str:
     if ZERO in scores:
         parts.append(f"answering zero {_number(scores[ZERO][metric])}")
     return f"; {', '.join(parts)}" if parts else ""
+
+
+def _each(counts: Int[ArrayLike, " agents"]) -> str:
+    few, many = int(np.min(counts)), int(np.max(counts))
+    return f", {few:,} each" if few == many else f", {few:,} to {many:,} each"
 
 
 def _number(value: float) -> str:

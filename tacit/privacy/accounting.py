@@ -155,7 +155,7 @@ def _epsilon(tally: Tally, delta: float) -> float:
         return quick
     from tacit.privacy import loss_distribution
 
-    return min(quick, loss_distribution.composed(tally).get_epsilon_for_delta(delta))
+    return min(quick, float(loss_distribution.composed(tally).get_epsilon_for_delta(delta)))
 
 
 @lru_cache(maxsize=4096)
@@ -167,7 +167,8 @@ def _quick_epsilon(tally: Tally, delta: float) -> float:
     from tacit.privacy import loss_distribution
 
     accountant = loss_distribution.renyi(tally)
-    return min(tally.pure, math.inf if accountant is None else accountant.get_epsilon(delta))
+    bound = math.inf if accountant is None else float(accountant.get_epsilon(delta))
+    return min(tally.pure, bound)
 
 
 @lru_cache(maxsize=4096)
@@ -179,5 +180,5 @@ def _delta(tally: Tally, epsilon: float) -> float:
     from tacit.privacy import loss_distribution
 
     accountant = loss_distribution.renyi(tally)
-    bound = 1.0 if accountant is None else accountant.get_delta(epsilon)
+    bound = 1.0 if accountant is None else float(accountant.get_delta(epsilon))
     return min(bound, float(loss_distribution.composed(tally).get_delta_for_epsilon(epsilon)))

@@ -34,7 +34,14 @@ _HOME = {
         "Free",
         "Simplex",
     ),
-    "blackbox": ("BlackBox", "CostBox", "RecordBox", "black_box", "black_box_problem", "record_box"),
+    "blackbox": (
+        "BlackBox",
+        "CostBox",
+        "RecordBox",
+        "black_box",
+        "black_box_problem",
+        "record_box",
+    ),
     "load": ("from_pandas", "load", "load_csv", "load_idx", "load_npz", "load_parquet"),
     "schema": (
         "BinaryTarget",

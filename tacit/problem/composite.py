@@ -1,4 +1,4 @@
-"""The whole problem as one smooth function plus one with a proximal map, for the reference solver."""
+"""The whole problem as a smooth function plus one with a proximal map, for the reference."""
 
 from __future__ import annotations
 
@@ -58,6 +58,12 @@ def gradient_and_hessian(whole: Composite, x: Any) -> tuple[Array, Array]:
     """The gradient of the smooth part and its matrix of second derivatives."""
     gradient = jax.grad(whole.smooth)
     return gradient(x), jax.jacfwd(gradient)(x)
+
+
+@eqx.filter_jit
+def prox(rest: Public, v: Any, step: Any) -> Array:
+    """The proximal map of the rest."""
+    return rest.prox(v, step)
 
 
 @eqx.filter_jit

@@ -71,9 +71,7 @@ def _risk(cp: Any, risk: EmpiricalRisk, x: Any) -> Any:
     return _loss(cp, risk.loss, features, targets, weights, x)
 
 
-def _loss(
-    cp: Any, loss: AbstractLoss, features: Any, targets: Any, weights: Any, x: Any
-) -> Any:
+def _loss(cp: Any, loss: AbstractLoss, features: Any, targets: Any, weights: Any, x: Any) -> Any:
     if isinstance(loss, Softmax):
         matrix = cp.reshape(x, (features.shape[1], loss.classes), order="C")
         one_hot = weights[:, None] * np.equal.outer(targets, np.arange(loss.classes))

@@ -54,6 +54,10 @@ class Free(AbstractConstraint):
         return 0.0
 
 
+FREE = Free()
+"""The default of everything that takes a constraint."""
+
+
 class Box(AbstractConstraint):
     """`lower <= x <= upper`, coordinate by coordinate.
 

@@ -13,9 +13,9 @@ from jaxtyping import Array, ArrayLike, Bool, Float
 
 from tacit.errors import ProblemError
 from tacit.problem.clipping import clipped
-from tacit.problem.constraint import AbstractConstraint, Free
+from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.problem import Problem, starting_point
-from tacit.problem.regularisers import AbstractRegulariser, NoRegulariser
+from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
 from tacit.types import AbstractDifferentiable, Params, Scalar, Unit
 
 
@@ -70,8 +70,8 @@ def costs(
     parameters: Any,
     x0: Any,
     *,
-    regulariser: AbstractRegulariser = NoRegulariser(),
-    constraint: AbstractConstraint = Free(),
+    regulariser: AbstractRegulariser = NO_REGULARISER,
+    constraint: AbstractConstraint = FREE,
     names: Sequence[str] | None = None,
     parameter_names: Sequence[str] | None = None,
     smooth: bool = True,

@@ -26,6 +26,9 @@ class EmpiricalRisk(AbstractDifferentiable):
         targets: shape `(n,)`, as the loss encodes them.
         mask: 1 for a record, 0 for a filled-up row, shape `(n,)`.
         loss: of one record.
+        norms: l1 and l2 norm of every row of `features`, shape `(2, n)`. Clipping rests on them, so
+            they are computed here and other rows need another object: never replace `features` in
+            an existing one.
     """
 
     normaliser: Float[ArrayLike, "*agents"]
@@ -33,7 +36,24 @@ class EmpiricalRisk(AbstractDifferentiable):
     targets: Float[ArrayLike, "*agents n"]
     mask: Float[ArrayLike, "*agents n"]
     loss: AbstractLoss
+    norms: Float[ArrayLike, "*agents 2 n"]
     unit: ClassVar[Unit] = Unit.RECORD
+
+    def __init__(
+        self,
+        *,
+        normaliser: Float[ArrayLike, "*agents"],
+        features: Float[ArrayLike, "*agents n d"],
+        targets: Float[ArrayLike, "*agents n"],
+        mask: Float[ArrayLike, "*agents n"],
+        loss: AbstractLoss,
+    ) -> None:
+        self.normaliser = normaliser
+        self.features = features
+        self.targets = targets
+        self.mask = mask
+        self.loss = loss
+        self.norms = _row_norms(features)
 
     @property
     def units(self) -> int:
@@ -71,9 +91,8 @@ class EmpiricalRisk(AbstractDifferentiable):
         counted = jnp.asarray(self.mask) * (1.0 if keep is None else keep)
         if isinstance(self.loss, AbstractLinearLoss):
             slopes = self.loss.derivative(self._scores(self.loss, x), self.targets)
-            norms = _norms(slopes.reshape(slopes.shape[0], -1), order) * _norms(
-                jnp.asarray(self.features), order
-            )
+            sizes = _norms(slopes.reshape(slopes.shape[0], -1), order)
+            norms = sizes * jnp.asarray(self.norms)[order - 1]
             finite = jnp.isfinite(norms)
             slopes = jnp.where(finite.reshape(-1, *[1] * (slopes.ndim - 1)), slopes, 0.0)
             return self._pull(slopes, counted * clip_factor(norms, clip)) / self.normaliser
@@ -106,6 +125,21 @@ def _function(loss: AbstractLoss) -> Any:
     if not isinstance(loss, JaxLoss):
         raise TypeError(f"{type(loss).__name__} is neither a linear loss nor a JaxLoss")
     return loss.function
+
+
+def _row_norms(features: Any) -> Any:
+    """l1 and l2 norms of rows, stacked before the axis of rows; NumPy stays NumPy.
+
+    Rows are scaled to their largest entry first: squares of tiny entries would vanish, and a norm
+    that comes out too small would let a record through the clip.
+    """
+    xp = jnp if isinstance(features, jax.Array) else np
+    sizes = xp.abs(features)
+    largest = xp.max(sizes, axis=-1, keepdims=True, initial=0.0)
+    with np.errstate(over="ignore"):  # a norm that overflows makes the record count 0
+        ratios = sizes / xp.where(largest > 0.0, largest, 1.0)
+        norms = [xp.sum(ratios, axis=-1), xp.sqrt(xp.sum(ratios**2, axis=-1))]
+        return xp.stack([largest[..., 0] * norm for norm in norms], axis=-2)
 
 
 def _norms(rows: Array, order: int) -> Array:

@@ -351,9 +351,7 @@ def _binary(loss: str, targets: np.ndarray, where: Where) -> np.ndarray:
     return (targets > 0).astype(np.float64)
 
 
-def _refuse(
-    loss: str, targets: np.ndarray, wrong: np.ndarray, where: Where, wanted: str
-) -> None:
+def _refuse(loss: str, targets: np.ndarray, wrong: np.ndarray, where: Where, wanted: str) -> None:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ProblemError(

@@ -1,8 +1,8 @@
 """The last digits of a reference solution, by Newton's method on the proximal fixed point.
 
 A point minimises `smooth + h` if and only if `r(x) = x - prox_h(x - t grad(x), t) = 0`. Soft
-thresholds and projections are piecewise smooth, so Newton steps with any of their derivatives converge
-quadratically from nearby (Qi and Sun 1993, A nonsmooth version of Newton's method).
+thresholds and projections are piecewise smooth, so Newton steps with any of their derivatives
+converge quadratically from nearby (Qi and Sun 1993, A nonsmooth version of Newton's method).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from tacit.problem.composite import (
     Composite,
     gradient_and_hessian,
+    prox,
     prox_and_jacobian,
     value_and_gradient,
 )
@@ -28,53 +29,77 @@ class Polished:
 
     Attributes:
         x: the point.
-        gradient: of the smooth part.
-        move: the step that Newton's method would make next: how far the solution seems to be.
-        decrease: by how much that step should lower the objective.
+        converged: whether the steps shrank and the point is nearly fixed; otherwise there may be
+            no minimiser at all.
+        decrease: by how much one more step should lower the objective.
     """
 
     x: np.ndarray
-    gradient: np.ndarray
-    move: float
+    converged: bool
     decrease: float
 
 
 def polish(whole: Composite, start: np.ndarray, steps: int = 50) -> Polished:
-    """Newton steps from `start`, each halved until the fixed-point residual shrinks."""
-    x = start
-    gradient, hessian = (np.asarray(each) for each in gradient_and_hessian(whole, x))
-    step = 1.0 / max(float(np.linalg.norm(hessian, 2)), 1e-12)
+    """Newton steps from `start`, each shortened until the fixed-point residual shrinks."""
+    x, last = start, 0.0
+    gradient, hessian = _derivatives(whole, x)
+    step = _step(hessian)
     residual, slope = _residual(whole, x, gradient, hessian, step)
     for _ in range(steps):
-        move = np.linalg.lstsq(slope, -residual, rcond=1e-13)[0]
+        move = _newton(slope, residual)
         if np.linalg.norm(move) <= 1e-15 * (1.0 + np.linalg.norm(x)):
             break
-        accepted = None
-        for fraction in (1.0, 0.5, 0.25, 0.1, 0.01):
-            candidate = x + fraction * move
-            trial = np.asarray(value_and_gradient(whole, candidate)[1])
-            fixed = _fixed_point(whole, candidate, trial, step)
-            if np.linalg.norm(candidate - fixed) < np.linalg.norm(residual):
-                accepted = candidate
-                break
-        if accepted is None:
+        candidate = _shorter(whole, x, move, float(np.linalg.norm(residual)), step)
+        if candidate is None:
             break
-        x = accepted
-        gradient, hessian = (np.asarray(each) for each in gradient_and_hessian(whole, x))
+        x, last = candidate, float(np.linalg.norm(candidate - x))
+        gradient, hessian = _derivatives(whole, x)
         residual, slope = _residual(whole, x, gradient, hessian, step)
-    move = np.linalg.lstsq(slope, -residual, rcond=1e-13)[0]
-    decrease = float(abs(residual @ move)) / step
-    return Polished(x - residual, gradient, float(np.linalg.norm(move)), decrease)
+    x = x - residual
+    # Where the objective only flattens out, gradient and curvature fade together: a step measured
+    # by the curvature found here is still long, and so was the last one.
+    gradient, hessian = _derivatives(whole, x)
+    step = _step(hessian)
+    residual, slope = _residual(whole, x, gradient, hessian, step)
+    size = float(np.linalg.norm(x))
+    still = float(np.linalg.norm(residual)) <= 1e-6 * (1.0 + size)
+    shrank = last <= 1e-3 * max(size, 1e-6)
+    decrease = float(abs(residual @ _newton(slope, residual))) / step
+    return Polished(x, still and shrank, decrease)
 
 
-def _fixed_point(whole: Composite, x: np.ndarray, gradient: np.ndarray, step: float) -> np.ndarray:
-    return np.asarray(prox_and_jacobian(whole.rest, x - step * gradient, step)[0])
+def _derivatives(whole: Composite, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    gradient, hessian = gradient_and_hessian(whole, x)
+    return np.asarray(gradient), np.asarray(hessian)
+
+
+def _step(hessian: np.ndarray) -> float:
+    """One over the largest curvature: the proximal step that suits this point."""
+    return 1.0 / max(float(np.linalg.norm(hessian, 2)), 1e-100)
+
+
+def _newton(slope: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """The shortest solution of `slope @ move = -residual`; columns may be collinear."""
+    return np.linalg.lstsq(slope, -residual, rcond=1e-13)[0]
+
+
+def _shorter(
+    whole: Composite, x: np.ndarray, move: np.ndarray, residual: float, step: float
+) -> np.ndarray | None:
+    """The first of some fractions of a move after which the residual is smaller."""
+    for fraction in (1.0, 0.5, 0.25, 0.1, 0.01):
+        candidate = x + fraction * move
+        gradient = np.asarray(value_and_gradient(whole, candidate)[1])
+        fixed = np.asarray(prox(whole.rest, candidate - step * gradient, np.float64(step)))
+        if np.linalg.norm(candidate - fixed) < residual:
+            return candidate
+    return None
 
 
 def _residual(
     whole: Composite, x: np.ndarray, gradient: np.ndarray, hessian: np.ndarray, step: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`r(x)` and its matrix of derivatives, `I - D (I - t H)`."""
-    fixed, inner = prox_and_jacobian(whole.rest, x - step * gradient, step)
-    identity = np.eye(len(x))
-    return x - np.asarray(fixed), identity - np.asarray(inner) @ (identity - step * hessian)
+    """`r(x)` and its matrix of derivatives, `I - D (I - t H) = (I - D) + D t H`."""
+    fixed, inner = prox_and_jacobian(whole.rest, x - step * gradient, np.float64(step))
+    inner = np.asarray(inner)
+    return x - np.asarray(fixed), np.eye(len(x)) - inner + step * inner @ hessian

@@ -12,9 +12,9 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
 from tacit.errors import ProblemError
-from tacit.problem.constraint import AbstractConstraint, Free
+from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.public import Public
-from tacit.problem.regularisers import AbstractRegulariser, NoRegulariser
+from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
 from tacit.types import AbstractObjective, Params, Unit
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ class Problem(eqx.Module):
     counts: Int[ArrayLike, " agents"]
     names: tuple[str, ...] = eqx.field(static=True)
     parameter_names: tuple[str, ...] = eqx.field(static=True)
-    regulariser: AbstractRegulariser = NoRegulariser()
-    constraint: AbstractConstraint = Free()
+    regulariser: AbstractRegulariser = NO_REGULARISER
+    constraint: AbstractConstraint = FREE
 
     def __check_init__(self) -> None:
         agents, dimension = np.shape(self.counts)[0], np.shape(self.x0)[0]

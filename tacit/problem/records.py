@@ -12,11 +12,11 @@ import jax
 import numpy as np
 
 from tacit.errors import ProblemError
-from tacit.problem.constraint import AbstractConstraint, Free
+from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLoss, Softmax
 from tacit.problem.problem import Problem, starting_point
-from tacit.problem.regularisers import AbstractRegulariser, NoRegulariser
+from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
 
 
 class Weighting(StrEnum):
@@ -31,8 +31,8 @@ def empirical_risk(
     features: Sequence[Any],
     targets: Sequence[Any],
     loss: AbstractLoss | Any,
-    regulariser: AbstractRegulariser = NoRegulariser(),
-    constraint: AbstractConstraint = Free(),
+    regulariser: AbstractRegulariser = NO_REGULARISER,
+    constraint: AbstractConstraint = FREE,
     *,
     weighting: Weighting | str = Weighting.AGENT,
     x0: Any = None,
@@ -176,7 +176,7 @@ def _table(table: Any, columns: tuple[str, ...], name: str) -> np.ndarray:
     if array.ndim != 2 or array.shape[1] != len(columns) or not columns:
         raise ProblemError(
             f"{name}: features have shape {array.shape}; they must be a table with one row a "
-            f"record and the {len(columns)} columns that the other agents have or feature_names lists"
+            f"record and {len(columns)} columns, like the first agent's or feature_names"
         )
     if len(array) == 0:
         raise ProblemError(f"{name}: has no records; leave this agent out or give it data")

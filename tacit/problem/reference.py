@@ -82,13 +82,18 @@ def solve(problem: Problem) -> Reference:
         if smooth and _can_polish(problem, whole):
             polished = polish(whole, start)
             start, solver = polished.x, f"{solver}, Newton"
-            _refuse_runaway(polished)
+            if not polished.converged:
+                raise ProblemError(
+                    "no minimiser was found: the objective keeps falling as the parameters grow "
+                    f"(their norm reached {np.linalg.norm(start):.3g}), as for classes that a "
+                    "hyperplane separates. Add a regulariser or a bounded constraint."
+                )
         value = total(whole, start)
         if not np.isfinite(value):
             raise ProblemError("the objective is not finite at the best point that was found")
         gap, kind = _gap(whole, start, value, bound, polished) if convex else (np.inf, GapKind.NONE)
         rounding = np.finfo(np.float64).eps * max(abs(value), np.finfo(np.float64).tiny)
-        return Reference(start, value, max(gap, rounding), kind, solver)
+        return Reference(start, value, float(max(gap, rounding)), kind, solver)
 
 
 def _promises(problem: Problem) -> tuple[bool, bool]:
@@ -104,9 +109,7 @@ def _promises(problem: Problem) -> tuple[bool, bool]:
     )
 
 
-def _first_stage(
-    problem: Problem, whole: Composite, smooth: bool
-) -> tuple[np.ndarray, float, str]:
+def _first_stage(problem: Problem, whole: Composite, smooth: bool) -> tuple[np.ndarray, float, str]:
     """A first solution, a lower bound of the minimum (or -inf), and the solver's name."""
     start, objectives = np.asarray(problem.x0, dtype=np.float64), problem.objectives
     split = isinstance(whole.rest.regulariser, NoRegulariser | L1)
@@ -131,16 +134,6 @@ def _can_polish(problem: Problem, whole: Composite) -> bool:
     size = problem.dimension * problem.objectives.units * problem.agents
     projected = isinstance(problem.constraint, ConvexSet)
     return whole.rest.exact and not projected and size <= LARGEST and problem.dimension <= 1000
-
-
-def _refuse_runaway(polished: Polished) -> None:
-    """Refuse a point from which Newton's method would still walk far."""
-    if not polished.move <= 1e-5 * (1.0 + np.linalg.norm(polished.x)):
-        raise ProblemError(
-            "no minimiser was found: the objective keeps falling as the parameters grow "
-            f"(their norm reached {np.linalg.norm(polished.x):.3g}), as for classes that a "
-            "hyperplane separates. Add a regulariser or a bounded constraint."
-        )
 
 
 def _gap(
@@ -180,8 +173,8 @@ def _quadratic(whole: Composite) -> bool:
 def _lower_bound(whole: Composite, x: np.ndarray) -> float:
     """A number that no feasible point can go below, from convexity of the losses at `x`.
 
-    With `g` the gradient of the losses, `sum_k f_k(y) >= sum_k f_k(x) + g @ (y - x)`; the right side
-    plus the regulariser has a minimum over a box that is known coordinate by coordinate.
+    With `g` the gradient of the losses, `sum_k f_k(y) >= sum_k f_k(x) + g @ (y - x)`; the right
+    side plus the regulariser has a minimum over a box that is known coordinate by coordinate.
     """
     constraint, rest, ridge = whole.rest.constraint, whole.rest.regulariser, whole.ridge
     if not isinstance(constraint, Free | Box) or not isinstance(rest, NoRegulariser | L1):

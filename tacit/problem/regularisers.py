@@ -102,6 +102,10 @@ class NoRegulariser(AbstractRegulariser):
         return self
 
 
+NO_REGULARISER = NoRegulariser()
+"""The default of everything that takes a regulariser."""
+
+
 class L1(AbstractRegulariser):
     """`strength * ||x||_1`: the lasso's penalty.
 
@@ -238,7 +242,8 @@ class ElasticNet(AbstractRegulariser):
 class GroupL1(AbstractRegulariser):
     """`strength * sum_g sqrt(n_g) ||x_g||_2`, `n_g` coordinates: whole groups become 0 together.
 
-    Source: Yuan and Lin (2006), Model selection and estimation in regression with grouped variables.
+    Source: Yuan and Lin (2006), Model selection and estimation in regression with grouped
+    variables.
 
     Args:
         strength: at least 0.

@@ -22,7 +22,7 @@ def curvature(problem: Problem) -> Float[np.ndarray, " agents"]:
         problem: with any objectives.
 
     Returns:
-        Shape `(K,)`; infinite where there is no bound (hinge, quantile, Poisson, a user's function).
+        Shape `(K,)`; infinite where there is no bound (hinge, quantile, Poisson, user functions).
 
     Example:
         >>> from tacit.problem import Squared, empirical_risk

@@ -114,21 +114,22 @@ def execute(
         with source.section("run", "compare"):
             reference = problem.reference()
     require = None if source.study.privacy is None else source.study.privacy.require
-    result = tacit.runner.run(
-        problem,
-        assembled.network,
-        assembled.method,
-        rounds=settings.rounds,
-        seed=settings.seed,
-        runtime=Simulation(
-            trials=settings.trials, exact=settings.exact, precision=settings.precision
-        ),
-        record=settings.record,
-        reference=None if reference is None else reference.solution,
-        require=require,
-        checkpoint=checkpoint,
-        progress=progress,
-    )
+    with source.blamed():
+        result = tacit.runner.run(
+            problem,
+            assembled.network,
+            assembled.method,
+            rounds=settings.rounds,
+            seed=settings.seed,
+            runtime=Simulation(
+                trials=settings.trials, exact=settings.exact, precision=settings.precision
+            ),
+            record=settings.record,
+            reference=None if reference is None else reference.solution,
+            require=require,
+            checkpoint=checkpoint,
+            progress=progress,
+        )
     result = replace(result, guarantee=_assuming(result.guarantee, assembled.assumptions))
     return Outcome(assembled, result, reference, _scores(assembled, result, reference))
 

@@ -118,5 +118,5 @@ def test_a_query_is_the_only_thing_that_sees_the_objective(row: Row) -> None:
     with jax.enable_x64(True):
         owners = Owners.of(task(0), row.network, 3, np.full(4, 3))
         calibrated = claim.calibrate(row.method, owners)
-        assert all(claim.events(calibrated, public) for public in owners.contexts)
+        assert all(claim.Releases(calibrated).all(public) for public in owners.contexts)
         assert jnp.asarray(1.0).dtype == jnp.float64

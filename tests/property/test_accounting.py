@@ -68,7 +68,7 @@ def test_a_gaussian_run_never_exceeds_its_budget_and_wastes_little(
     assert accounting.epsilon(released(noise * (1 - 1e-6)), delta) > budget
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(
     st.floats(0.05, 8.0),
     st.sampled_from([1e-9, 1e-6, 1e-3]),

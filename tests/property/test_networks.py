@@ -7,9 +7,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.network import Graph, LinkFailure, Periodic, RandomActivation, complete, path, star
+from tacit.network import Graph, LinkFailure, Periodic, RandomActivation
 
 KEY = jax.random.key(0)
+BARBELL = Graph.from_networkx(nx.barbell_graph(4, 2))
 
 
 @st.composite
@@ -67,18 +68,17 @@ def drawn(network, rounds, key):
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.sampled_from([path(5), star(6), complete(5)]),
     st.sampled_from([RandomActivation, LinkFailure]),
     st.floats(0.05, 0.95),
     st.integers(0, 2**31 - 1),
 )
-def test_drawn_networks_in_every_round(graph, kind, probability, seed):
+def test_drawn_networks_in_every_round(kind, probability, seed):
     with jax.enable_x64(True):
-        network = kind(graph, probability)
+        network = kind(BARBELL, probability)
         mixing = drawn(network, np.arange(4), jax.random.key(seed))
     for weight, self_weight in zip(mixing.weight, mixing.self_weight, strict=True):
         matrix = np.diag(np.asarray(self_weight))
-        matrix[graph.receivers, graph.senders] = weight
+        matrix[BARBELL.receivers, BARBELL.senders] = weight
         assert_doubly_stochastic(matrix)
         assert np.array_equal(matrix, matrix.T)
 
@@ -90,7 +90,9 @@ def test_parts_of_a_graph_in_turn_are_jointly_connected(turns):
     parts = []
     for turn in range(3):
         part = nx.empty_graph(5)
-        part.add_edges_from(edge for edge, its in zip(whole.edges, turns, strict=True) if its == turn)
+        part.add_edges_from(
+            edge for edge, its in zip(whole.edges, turns, strict=True) if its == turn
+        )
         parts.append(part)
     with jax.enable_x64(True):
         network = Periodic(parts, connected=3)

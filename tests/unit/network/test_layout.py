@@ -28,11 +28,12 @@ from tacit.network import (
         grid(3, 4),
         tree(7),
         random_regular(10, 3, seed=0),
-        small_world(320, 4, 0.1, seed=0),
+        small_world(20, 4, 0.1, seed=0),
+        random_regular(302, 3, seed=0),
         LinkFailure(ring(5), 0.5),
         Coordinator(3),
     ],
-    ids=lambda network: f"{type(network).__name__}-{network.kind}",
+    ids=lambda network: f"{type(network).__name__}-{network.kind}-{network.agents}",
 )
 def test_agents_stand_apart_inside_the_square_and_always_at_the_same_place(network):
     places = layout(network)

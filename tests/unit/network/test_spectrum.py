@@ -3,7 +3,6 @@
 import networkx as nx
 import numpy as np
 import pytest
-
 from scipy.sparse import csr_array
 
 from tacit.errors import NetworkError

@@ -92,13 +92,18 @@ def test_disconnected_draws_are_repeated():
         (lambda: small_world(10, 3, 0.1, 0), "neighbours=3 must be even"),
         (lambda: small_world(10, 10, 0.1, 0), "neighbours=10"),
         (lambda: small_world(10, 2, 1.5, 0), r"rewiring=1\.5"),
-        (lambda: small_world(300, 2, 1.0, 0), "none of 100 draws"),
         (lambda: erdos_renyi(5, 0.5, -1), "seed=-1 must be at least 0"),
     ],
 )
 def test_impossible_arguments(build, message):
     with pytest.raises(NetworkError, match=message):
         build()
+
+
+def test_a_small_world_that_falls_apart(monkeypatch):
+    monkeypatch.setattr("tacit.network.topologies.ATTEMPTS", 1)
+    with pytest.raises(NetworkError, match=r"none of 1 draws .* lower rewiring"):
+        small_world(300, 2, 1.0, seed=0)
 
 
 def test_the_registry_knows_every_argument():

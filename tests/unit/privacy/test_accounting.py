@@ -173,3 +173,7 @@ def test_a_curve_without_points_is_empty() -> None:
 def test_points_of_a_curve_must_ascend_within_the_run(at: list[int]) -> None:
     with pytest.raises(PrivacyError, match="must ascend within"):
         accounting.epsilon_curve([GaussianRelease(1.0)] * 3, at, 1e-6)
+
+
+def test_a_large_delta_buys_a_little_leakage_outright() -> None:
+    assert accounting.epsilon([LaplaceRelease(64.0)], 0.0078125) == 0.0

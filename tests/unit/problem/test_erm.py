@@ -119,6 +119,24 @@ def test_one_record_moves_the_clipped_gradient_by_no_more_than_the_sensitivity(f
         assert np.linalg.norm(moved - base) <= 2.0 * clip / 2.5 * (1 + 1e-12)
 
 
+def test_a_tiny_row_with_a_huge_target_does_not_slip_through_the_clip(float64):
+    objective = EmpiricalRisk(
+        normaliser=np.array(1.0),
+        features=np.array([[1e-200, 1e-200]]),
+        targets=np.array([1e290]),
+        mask=np.ones(1),
+        loss=Squared(),
+    )
+    clipped = np.asarray(objective.clipped_gradient(np.zeros(2), 1.0, 2, None))
+    assert np.linalg.norm(clipped) == pytest.approx(1.0)
+
+
+def test_row_norms_are_the_same_in_numpy_and_in_compiled_code(float64):
+    compiled = jax.jit(lambda rows: risk(Squared(), rows=rows).norms)(jnp.asarray(ROWS))
+    np.testing.assert_allclose(compiled, risk(Squared()).norms, rtol=1e-15)
+    np.testing.assert_allclose(compiled[1, :5], np.linalg.norm(ROWS[:5], axis=1), rtol=1e-15)
+
+
 @pytest.mark.parametrize("loss", [Poisson(), JaxLoss(fragile)])
 def test_gradients_that_are_not_finite_count_for_nothing(loss, float64):
     rows = ROWS.copy()

@@ -23,8 +23,10 @@ def penalty(regulariser, x):
                 regulariser.l2
             ) * cvxpy.sum_squares(x)
         case GroupL1():
-            return float(regulariser.strength) * np.sqrt(2.0) * (
-                cvxpy.norm2(x[:2]) + cvxpy.norm2(x[2:])
+            return (
+                float(regulariser.strength)
+                * np.sqrt(2.0)
+                * (cvxpy.norm2(x[:2]) + cvxpy.norm2(x[2:]))
             )
         case _:
             return 0.0
@@ -56,7 +58,14 @@ def independent(public):
 
 
 GROUPS = (0, 0, 1, 1)
-SETS = [Free(), Box(-0.3, 0.6), Ball(0.7), Ball(0.7, order=1), Simplex(), Affine([[1.0] * 4], [1.0])]
+SETS = [
+    Free(),
+    Box(-0.3, 0.6),
+    Ball(0.7),
+    Ball(0.7, order=1),
+    Simplex(),
+    Affine([[1.0] * 4], [1.0]),
+]
 PENALTIES = [NoRegulariser(), L1(0.6), L2(0.6), ElasticNet(0.4, 0.3), GroupL1(0.4, GROUPS)]
 
 

@@ -38,10 +38,12 @@ def build(features=None, targets=None, loss=None, **options):
 def test_different_sizes_are_filled_up_and_masked():
     problem = build(pad_to=5)
     risk = problem.objectives
-    assert risk.features.shape == (2, 5, 2) and risk.units == 5
+    assert risk.features.shape == (2, 5, 2)
+    assert risk.units == 5
     np.testing.assert_array_equal(risk.mask.sum(axis=1), [2, 3])
     np.testing.assert_array_equal(risk.features[0, :2], tables()[0])
-    assert not risk.features[0, 2:].any() and not risk.targets[0, 2:].any()
+    assert not risk.features[0, 2:].any()
+    assert not risk.targets[0, 2:].any()
     assert problem.counts.tolist() == [2, 3]
     assert risk.features.dtype == np.float64
 

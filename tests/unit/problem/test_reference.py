@@ -47,6 +47,7 @@ TARGETS = {
     Poisson: [np.round(np.exp(np.clip(s, -1.0, 1.0))) for s in SCORES],
 }
 GROUPS = (0, 0, 1, 1)
+NONE, FREE = NoRegulariser(), Free()
 
 
 def wedge(x):
@@ -57,14 +58,13 @@ def smooth_absolute(x, row, target):
     return jnp.log(jnp.cosh(row @ x - target))
 
 
-def build(loss, regulariser=NoRegulariser(), constraint=Free()):
+def build(loss, regulariser=NONE, constraint=FREE):
     targets = TARGETS.get(type(loss), SCORES)
     return empirical_risk(ROWS, targets, loss, regulariser, constraint)
 
 
 SMOOTH = [
     (Squared(), L1(0.4), Free()),
-    (Squared(), L2(0.4), Free()),
     (Squared(), ElasticNet(0.3, 0.2), Box(-0.3, 0.4)),
     (Squared(), GroupL1(0.5, GROUPS), Free()),
     (Squared(), NoRegulariser(), Affine([[1.0, 1.0, 1.0, 1.0]], [0.3])),
@@ -73,7 +73,6 @@ SMOOTH = [
     (Logistic(), L2(0.1), Ball(0.8)),
     (Softmax(3), L2(0.1), Free()),
     (Huber(0.5), L1(0.2), Ball(0.6)),
-    (Poisson(), ElasticNet(0.1, 0.1), Free()),
     (Poisson(), NoRegulariser(), Ball(0.5, order=1)),
     (JaxLoss(smooth_absolute, convex=True), GroupL1(0.2, GROUPS), Free()),
 ]
@@ -147,9 +146,7 @@ def test_quantile_regression_agrees_with_a_linear_program():
     problem = empirical_risk(ROWS, SCORES, Quantile(0.3), weighting="record")
     independent = QuantileRegressor(quantile=0.3, alpha=0.0, fit_intercept=False)
     independent.fit(np.concatenate(ROWS), np.concatenate(SCORES))
-    np.testing.assert_allclose(
-        problem.reference().solution, independent.coef_, atol=1e-7
-    )
+    np.testing.assert_allclose(problem.reference().solution, independent.coef_, atol=1e-7)
 
 
 def test_scipy_is_enough_without_cvxpy(monkeypatch):
@@ -170,7 +167,7 @@ def test_an_unbounded_problem_is_refused():
     def slope(x, own):
         return own * x[0]
 
-    with pytest.raises(ProblemError, match="no minimiser|not finite"):
+    with pytest.raises(ProblemError, match=r"no minimiser|not finite"):
         solve(costs(slope, np.ones(2), np.zeros(1), convex=True))
 
 
@@ -180,15 +177,18 @@ def test_a_problem_that_is_not_convex_has_no_gap():
 
     found = solve(costs(wells, np.ones(2), np.array([0.5])))
     assert found.solution == pytest.approx([1.0])
-    assert found.gap == np.inf and found.gap_kind is GapKind.NONE
+    assert found.gap == np.inf
+    assert found.gap_kind is GapKind.NONE
 
 
 def test_collinear_columns_are_no_obstacle():
     rows = [np.column_stack([part[:, :2], part[:, 0]]) for part in ROWS]
     found = solve(empirical_risk(rows, SCORES, Squared()))
-    least = np.linalg.lstsq(np.concatenate(rows), np.concatenate(SCORES), rcond=None)
+    pooled, targets = np.concatenate(rows), np.concatenate(SCORES)
+    weights = np.sqrt(np.repeat([1 / 20, 1 / 25, 1 / 30], [20, 25, 30]))
+    least = np.linalg.lstsq(weights[:, None] * pooled, weights * targets, rcond=None)[0]
+    np.testing.assert_allclose(pooled @ found.solution, pooled @ least, atol=1e-10)
     assert found.gap <= 1e-12 * found.value
-    assert least is not None and np.isfinite(found.solution).all()
 
 
 def rough(x, row, target):

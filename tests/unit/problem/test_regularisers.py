@@ -5,9 +5,9 @@ import pytest
 
 from tacit.errors import ProblemError
 from tacit.problem.regularisers import (
-    REGULARISERS,
     L1,
     L2,
+    REGULARISERS,
     ElasticNet,
     GroupL1,
     NoRegulariser,
@@ -86,9 +86,10 @@ def test_proximal_maps_by_hand(float64):
     np.testing.assert_allclose(L1(1.0).prox(v, 1.0), [2.0, 0.0, -1.0])
     np.testing.assert_allclose(L2(0.5).prox(v, 1.0), v / 2.0)
     np.testing.assert_allclose(ElasticNet(1.0, 0.5).prox(v, 1.0), [1.0, 0.0, -0.5])
-    np.testing.assert_allclose(GroupL1(1.0, (0, 1, 1)).prox(v, 0.5), [2.5, *(
-        v[1:] * (1.0 - 0.5 * np.sqrt(2.0) / np.hypot(0.5, 2.0))
-    )])
+    np.testing.assert_allclose(
+        GroupL1(1.0, (0, 1, 1)).prox(v, 0.5),
+        [2.5, *(v[1:] * (1.0 - 0.5 * np.sqrt(2.0) / np.hypot(0.5, 2.0)))],
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,181 @@
+"""The other commands: help, methods, describe, init, demo."""
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from tacit.cli import app
+from tacit.config.catalogue import METHODS
+from tests.end_to_end.study import visits
+
+RUN = CliRunner()
+
+
+def invoke(*arguments: str | Path, code: int = 0) -> str:
+    """What a command prints on standard output."""
+    done = RUN.invoke(app, [str(argument) for argument in arguments])
+    assert done.exit_code == code, done.output
+    return done.stdout
+
+
+def test_help_teaches_by_example() -> None:
+    text = invoke("--help")
+    for command in ("demo", "run", "methods", "describe", "init"):
+        assert f"  {command} " in text
+    assert "tacit run study.toml" in text
+    for code in ("0 ", "1 ", "2 ", "3 ", "130 "):
+        assert f"  {code}" in text
+
+
+@pytest.mark.parametrize("command", ["demo", "run", "methods", "describe", "init"])
+def test_every_command_has_help_and_json(command: str) -> None:
+    assert "--json" in invoke(command, "--help")
+
+
+def test_help_needs_no_heavy_import() -> None:
+    code = (
+        "import sys\n"
+        "try:\n"
+        "    sys.argv = ['tacit', '--help']\n"
+        "    from tacit.cli import main\n"
+        "    main()\n"
+        "except SystemExit:\n"
+        "    pass\n"
+        "heavy = {'jax', 'numpy', 'pandas', 'pydantic', 'rich', 'plotly', 'networkx', 'scipy'}\n"
+        "print('imported:', sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "imported: []" in done.stdout
+
+
+@pytest.mark.slow
+def test_help_is_quick() -> None:
+    times = []
+    for _ in range(5):
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "tacit", "--help"], capture_output=True, check=True)
+        times.append(time.perf_counter() - began)
+    assert statistics.median(times) < 0.5
+
+
+def test_the_version() -> None:
+    import tacit
+
+    assert invoke("--version").strip() == f"tacit {tacit.__version__}"
+
+
+def test_methods_are_listed() -> None:
+    text = invoke("methods")
+    for name in METHODS:
+        assert name in text
+    rows = json.loads(invoke("methods", "--json"))["methods"]
+    assert [row["name"] for row in rows] == list(METHODS)
+    private = {row["name"]: row["privacy"] for row in rows}
+    assert private["dpsg"] == "required"
+    assert private["dgd"] == "none"
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_is_described(name: str) -> None:
+    text = invoke("describe", name)
+    found = json.loads(invoke("describe", name, "--json"))
+    assert found["name"] == name
+    for phase in found["phases"]:
+        assert phase["phase"] in text
+        assert phase["leaves"]
+    for parameter in found["parameters"]:
+        assert parameter["name"] in text
+        assert parameter["meaning"]
+    assert ("What privacy costs" in text) == (found["privacy"] != "none")
+
+
+def test_an_unknown_method_is_not_described() -> None:
+    done = RUN.invoke(app, ["describe", "dpgs"])
+    assert done.exit_code == 2
+    assert "did you mean 'dpsg'?" in done.stderr
+
+
+def test_init_writes_a_study_without_bounds(tmp_path: Path) -> None:
+    visits().to_csv(tmp_path / "visits.csv", index=False)
+    study = tmp_path / "study.toml"
+    data = tmp_path / "visits.csv"
+    text = invoke("init", data, "--target", "visits", "--site", "site", "-o", study)
+    assert "Bounds are not taken from the data" in text
+    written = study.read_text()
+    assert written.count("# declare: ") == 4
+    assert "89" not in written, "the largest age must not stand in the study"
+    unfinished = RUN.invoke(app, ["run", str(study)])
+    assert unfinished.exit_code == 2
+    assert "does not say what is predicted" in unfinished.stderr
+
+    declared = written.replace("# declare: ", "").replace('["a", "b"]', '["f", "m"]')
+    study.write_text(declared.replace("rounds = 100", "rounds = 5"))
+    assert "4 sites fitted" in invoke("run", study)
+
+
+def test_init_with_bounds_from_the_data_says_that_they_leak(tmp_path: Path) -> None:
+    frame = visits()
+    frame["note"] = [f"text {i}" for i in range(len(frame))]
+    frame.to_csv(tmp_path / "visits.csv", index=False)
+    study = tmp_path / "study.toml"
+    text = invoke(
+        "init", tmp_path / "visits.csv", "-t", "smoker", "-o", study, "--bounds-from-data"
+    )
+    assert "WARNING" in text
+    assert '"note" is left out' in study.read_text()
+    study.write_text(study.read_text().replace("rounds = 100", "rounds = 5"))
+    found = json.loads(invoke("run", study, "--json"))
+    assumed = " ".join(found["guarantee"]["owners"][0]["assumptions"])
+    assert "the maximum of column age was taken from the data" in assumed
+
+
+def test_init_refuses_what_it_cannot_do(tmp_path: Path) -> None:
+    visits().to_csv(tmp_path / "visits.csv", index=False)
+    data, study = tmp_path / "visits.csv", tmp_path / "study.toml"
+    for arguments, words in (
+        (("init", str(data), "-t", "visit", "-o", str(study)), "did you mean 'visits'?"),
+        (("init", str(tmp_path / "no.csv")), "no such file"),
+        (("init", str(data), "-o", str(data / "study.toml")), "cannot be written"),
+        (("init", str(data), "-o", str(data)), "--force"),
+    ):
+        done = RUN.invoke(app, arguments)
+        assert done.exit_code == 2
+        assert words in done.stderr
+    narrow = tmp_path / "narrow.csv"
+    pd.DataFrame({"a": [1, 2]}).to_csv(narrow, index=False)
+    done = RUN.invoke(app, ["init", str(narrow), "-o", str(study)])
+    assert "two are needed" in done.stderr
+
+
+def test_init_as_json(tmp_path: Path) -> None:
+    visits().to_csv(tmp_path / "visits.csv", index=False)
+    study = tmp_path / "study.toml"
+    found = json.loads(invoke("init", tmp_path / "visits.csv", "-o", study, "--json"))
+    assert found["target"] == "visits"
+    assert found["site"] is None
+    assert found["to_declare"] == study.read_text().count("# declare: ")
+
+
+def test_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("statsmodels", reason="the demo's records come with statsmodels")
+    monkeypatch.chdir(tmp_path)
+    text = invoke("demo")
+    assert "eight sites are drawn at random" in text
+    assert "a record, not a person" in text
+    assert "epsilon = 1 at delta = 1e-06" in text
+    assert "Status: proved" in text
+    assert "tacit-demo/report.html" in text
+    found = json.loads((tmp_path / "tacit-demo" / "result.json").read_text())
+    scores = found["simulation_only"]["scores"]
+    assert scores["agreed by the sites"]["auc"] > scores["pooled, no privacy"]["auc"] - 0.03
+    assert max(owner["epsilon"] for owner in found["guarantee"]["owners"]) <= 1.0 + 1e-9
+    again = json.loads(invoke("demo", "--json"))
+    assert again["output"] == "tacit-demo-2"
+    assert again["solution"] == found["solution"]

@@ -1,0 +1,62 @@
+"""Runs that are interrupted or killed go on from their checkpoint, to the same bits."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.study import changed, write
+
+
+def start(*arguments: str | Path) -> subprocess.Popen[str]:
+    """The command in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "tacit", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    """Until a file is there."""
+    end = time.monotonic() + 120
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end, f"{path} did not appear"
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_stopped_run_goes_on_to_the_same_bits(how: signal.Signals, tmp_path: Path) -> None:
+    text = changed("rounds = 20", "rounds = 400000\nrecord = 100000")
+    study = write(tmp_path, text)
+    whole = start("run", study, "-o", tmp_path / "whole", "--json")
+    expected = json.loads(whole.communicate(timeout=300)[0])
+
+    stopped = start("run", study, "-o", tmp_path / "parts")
+    checkpoint = tmp_path / "parts.checkpoint"
+    wait_for(checkpoint, stopped)
+    stopped.send_signal(how)
+    _, errors = stopped.communicate(timeout=60)
+    assert not (tmp_path / "parts").exists()
+    if how is signal.SIGINT:
+        assert stopped.returncode == 130
+        assert f"tacit run {study} --output {tmp_path / 'parts'} --resume" in errors
+        assert not list(tmp_path.glob(".parts*"))
+
+    refused = start("run", study, "-o", tmp_path / "parts")
+    _, errors = refused.communicate(timeout=60)
+    assert refused.returncode == 2
+    assert "--resume" in errors
+
+    resumed = start("run", study, "-o", tmp_path / "parts", "--resume", "--json")
+    printed, errors = resumed.communicate(timeout=300)
+    assert resumed.returncode == 0, errors
+    assert json.loads(printed)["solutions"] == expected["solutions"]
+    assert not checkpoint.exists()

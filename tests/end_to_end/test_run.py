@@ -1,0 +1,268 @@
+"""`tacit run` from a table to a directory of results."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from tacit.cli import app
+from tacit.privacy.guarantee import Guarantees
+from tests.end_to_end.study import STUDY, changed, write
+
+RUN = CliRunner()
+BY_COLUMN = 'by = "column"\ncolumn = "site"'
+FILES = {
+    "coefficients.csv",
+    "environment.json",
+    "guarantee.json",
+    "history.parquet",
+    "model.npz",
+    "report.html",
+    "report_public.html",
+    "result.json",
+    "simulation_only/coefficients.csv",
+    "simulation_only/history.parquet",
+    "simulation_only/solutions.npz",
+    "study.toml",
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Results of a run with two trials, and what was printed."""
+    folder = tmp_path_factory.mktemp("run")
+    path = write(folder, changed("seed = 0", "seed = 0\ntrials = 2"))
+    done = RUN.invoke(app, ["run", str(path), "--public"])
+    assert done.exit_code == 0, done.output
+    return folder / "results", done.stdout
+
+
+def document(path: Path) -> Any:
+    """Strict JSON: no NaN, no Infinity."""
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is no JSON")
+
+    return json.loads(path.read_text(), parse_constant=refuse)
+
+
+def test_all_files_are_there(finished: tuple[Path, str]) -> None:
+    folder, _ = finished
+    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert found == FILES
+    assert sorted(path.name for path in folder.parent.iterdir()) == [
+        "results",
+        "study.toml",
+        "visits.csv",
+    ]
+
+
+def test_it_says_what_was_protected_and_what_is_simulation_only(
+    finished: tuple[Path, str],
+) -> None:
+    _, printed = finished
+    assert "4 sites fitted a model of 'visits'" in printed
+    assert "epsilon = 1 at delta = 1e-06" in printed
+    assert "a rehearsal, no certificate" in printed
+    before, after = printed.split("Simulation only")
+    assert "held out" in after
+    assert "pooled records" not in before
+    assert "AUC" not in before
+    assert "report.html" in after
+
+
+def test_the_result_marks_what_is_simulation_only(finished: tuple[Path, str]) -> None:
+    found = document(finished[0] / "result.json")
+    assert found["format"] == "tacit-result-1"
+    assert found["status"] == "finished"
+    assert found["parameters"] == ["age", "sex=m", "smoker", "intercept"]
+    assert sorted(found["solutions"]) == ["east", "north", "south", "west"]
+    assert sum(found["sites"].values()) + found["simulation_only"]["held_out_records"] == 580
+    assert found["releases"][0]["times"] == 20
+    simulated = found["simulation_only"]
+    assert "not covered" in simulated["note"]
+    assert set(simulated["scores"]) == {
+        "agreed by the sites",
+        "pooled, no privacy",
+        "answering zero",
+    }
+    assert simulated["scores"]["answering zero"]["auc"] == 0.5
+    assert simulated["objective_gap"] > 0
+    assert not {"scores", "pooled", "objective", "distance"} & set(found)
+
+
+def test_the_model_holds_the_first_trial_only(finished: tuple[Path, str]) -> None:
+    folder, _ = finished
+    found = document(folder / "result.json")
+    with np.load(folder / "model.npz") as model:
+        assert str(model["format"]) == "tacit-model-1"
+        assert model["parameters"].tolist() == found["parameters"]
+        np.testing.assert_array_equal(model["solution"], found["solution"])
+        assert model["solutions"].shape == (4, 4)
+    with np.load(folder / "simulation_only" / "solutions.npz") as trials:
+        assert trials["solutions"].shape == (2, 4, 4)
+        np.testing.assert_array_equal(trials["solutions"][0].mean(axis=0), found["solution"])
+
+
+def test_the_history_outside_the_folder_is_public(finished: tuple[Path, str]) -> None:
+    folder, _ = finished
+    public = pq.read_table(folder / "history.parquet")
+    assert public.schema.metadata[b"format"] == b"tacit-history-1"
+    assert public.column_names == ["round", "consensus", "evaluations", "bytes", "epsilon"]
+    assert public["round"].to_pylist() == list(range(21))
+    assert public["epsilon"].to_pylist()[-1] == pytest.approx(1.0, rel=1e-6)
+    everything = pq.read_table(folder / "simulation_only" / "history.parquet")
+    assert {"objective", "distance", "objective_gap", "trial"} <= set(everything.column_names)
+    assert everything.num_rows == 42
+
+
+def test_coefficients_are_private_ones_and_the_pooled_stand_apart(
+    finished: tuple[Path, str],
+) -> None:
+    folder, _ = finished
+    public = (folder / "coefficients.csv").read_text().splitlines()
+    assert public[0] == "feature,private"
+    assert public[1].startswith("age,")
+    both = (folder / "simulation_only" / "coefficients.csv").read_text().splitlines()
+    assert both[0] == "feature,private,pooled"
+
+
+def test_the_guarantee_lists_the_files_that_it_covers(finished: tuple[Path, str]) -> None:
+    folder, _ = finished
+    found = document(folder / "guarantee.json")
+    assert found["covers"] == [
+        "coefficients.csv",
+        "guarantee.json",
+        "history.parquet",
+        "model.npz",
+        "report_public.html",
+    ]
+    assert set(found["covers"]) | set(found["does_not_cover"]) == FILES
+    assert not set(found["covers"]) & set(found["does_not_cover"])
+    read = Guarantees.from_json((folder / "guarantee.json").read_text())
+    assert len(read) == 4
+    assert "records that remain is assumed public" in " ".join(read[0].assumptions)
+
+
+def test_the_public_report_shows_no_pooled_fit(finished: tuple[Path, str]) -> None:
+    folder, _ = finished
+    private, public = (
+        (folder / name).read_text() for name in ("report.html", "report_public.html")
+    )
+    assert "answering zero" in private
+    assert "answering zero" not in public
+
+
+def test_study_and_environment_are_kept(finished: tuple[Path, str]) -> None:
+    folder, _ = finished
+    assert (folder / "study.toml").read_text() == (folder.parent / "study.toml").read_text()
+    found = document(folder / "environment.json")
+    assert found["format"] == "tacit-environment-1"
+    assert "jax" in found
+
+
+def test_the_same_study_gives_the_same_bits(finished: tuple[Path, str]) -> None:
+    folder, _ = finished
+    again = folder.parent.parent / "again"
+    done = RUN.invoke(app, ["run", str(folder.parent / "study.toml"), "-o", str(again), "--json"])
+    assert done.exit_code == 0
+    printed = json.loads(done.stdout)
+    stored = document(folder / "result.json")
+    assert printed["solutions"] == stored["solutions"]
+    assert printed["output"] == str(again)
+
+
+def test_results_are_never_overwritten_without_force(finished: tuple[Path, str]) -> None:
+    folder, _ = finished
+    study = str(folder.parent / "study.toml")
+    before = (folder / "result.json").stat().st_mtime_ns
+    refused = RUN.invoke(app, ["run", study])
+    assert refused.exit_code == 2
+    assert "--force" in refused.stderr
+    assert (folder / "result.json").stat().st_mtime_ns == before
+
+
+def test_force_replaces_results_but_nothing_else(tmp_path: Path) -> None:
+    path = write(tmp_path, changed("rounds = 20", "rounds = 2"))
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "thesis.txt").write_text("mine")
+    refused = RUN.invoke(app, ["run", str(path), "--force"])
+    assert refused.exit_code == 2
+    assert "does not remove" in refused.stderr
+    (tmp_path / "results" / "thesis.txt").unlink()
+    for _ in range(2):
+        assert RUN.invoke(app, ["run", str(path), "--force"]).exit_code == 0
+    assert (tmp_path / "results" / "report.html").exists()
+    assert not (tmp_path / "results" / "report_public.html").exists()
+
+
+def test_an_error_as_json(tmp_path: Path) -> None:
+    done = RUN.invoke(app, ["run", str(tmp_path / "absent.toml"), "--json"])
+    assert done.exit_code == 2
+    found = json.loads(done.stdout)
+    assert found["exit_code"] == 2
+    assert "no such study file" in found["error"]
+
+
+def test_divergence_is_a_status_with_results(tmp_path: Path) -> None:
+    text = changed('"dpsg"\nstep = 0.5', '"dgd"\nstep = 1e200').replace(
+        "[privacy]\nepsilon = 1.0\ndelta = 1e-6\nclip = 1.0\n", ""
+    )
+    text = text.replace('loss = "logistic"', 'loss = "squared"')
+    done = RUN.invoke(app, ["run", str(write(tmp_path, text))])
+    assert done.exit_code == 3
+    assert "diverged at round" in done.stdout
+    assert document(tmp_path / "results" / "result.json")["status"].startswith("diverged")
+    assert document(tmp_path / "results" / "guarantee.json")["covers"] == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "score"),
+    [
+        (
+            {
+                'positive = "> 0"': "levels = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]\n",
+                '"logistic"': '"softmax"',
+            },
+            "accuracy",
+        ),
+        (
+            {
+                'positive = "> 0"': "lower = 0\nupper = 10",
+                '"logistic"': '{ kind = "huber", threshold = 0.5 }',
+                '"ring"': '"coordinator"',
+                '"dpsg"': '"gradient-descent"',
+            },
+            "rmse",
+        ),
+        (
+            {
+                BY_COLUMN: 'by = "dirichlet"\nsites = 4\nconcentration = 1.0',
+                '"ring"': '"ring"\nvarying = { kind = "link_failure", probability = 0.2 }',
+                "clip = 1.0": "clip = [0.5, 1.0, 1.0, 1.0]\nnoise = 'laplace'",
+            },
+            "auc",
+        ),
+        (
+            {
+                BY_COLUMN: 'by = "label"\nsites = 4',
+                '"dpsg"\nstep = 0.5': '"d-zoa"\nestimator = "scalar"',
+                "epsilon = 1.0": "epsilon = { 'site 1'=1, 'site 0'=2, 'site 3'=3, 'site 2'=1 }",
+            },
+            "auc",
+        ),
+    ],
+    ids=["classes", "coordinator", "laplace", "zeroth order"],
+)
+def test_other_studies(changes: dict[str, str], score: str, tmp_path: Path) -> None:
+    text = STUDY
+    for old, new in changes.items():
+        text = changed(old, new, text)
+    done = RUN.invoke(app, ["run", str(write(tmp_path, text)), "--json"])
+    assert done.exit_code == 0, done.stderr
+    scores = json.loads(done.stdout)["simulation_only"]["scores"]
+    assert np.isfinite(scores["agreed by the sites"][score])

@@ -1,0 +1,74 @@
+"""What a user may ask for, and what is refused with its name."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit.errors import PrivacyError
+from tacit.privacy.budget import NoiseKind, Privacy
+from tacit.privacy.mechanism import Gaussian, Laplace
+from tacit.types import Relation
+
+
+def test_a_budget_has_sane_defaults() -> None:
+    asked = Privacy(clip=1.0, epsilon=1.0)
+    assert asked.relation is Relation.REPLACE_ONE
+    assert asked.noise is NoiseKind.GAUSSIAN
+    assert asked.delta == 1e-6
+    assert asked.order == 2
+
+
+def test_words_become_enums() -> None:
+    asked = Privacy(clip=1.0, epsilon=1.0, noise="laplace", relation="add_remove")  # pyright: ignore[reportArgumentType] - converted
+    assert asked.noise is NoiseKind.LAPLACE
+    assert asked.relation is Relation.ADD_REMOVE
+    assert asked.order == 1
+
+
+def test_the_mechanism_follows_the_noise() -> None:
+    gaussian = Privacy(clip=1.0, noise_multiplier=5.0).mechanism
+    assert isinstance(gaussian, Gaussian)
+    assert gaussian.noise_multiplier == 5.0
+    laplace = Privacy(clip=1.0, epsilon=1.0, noise=NoiseKind.LAPLACE).mechanism
+    assert isinstance(laplace, Laplace)
+    assert math.isnan(laplace.noise_multiplier)  # not yet calibrated
+
+
+def test_numbers_may_differ_per_owner() -> None:
+    asked = Privacy(clip=np.array([1.0, 2.0]), epsilon=np.array([0.5, math.inf]))
+    assert asked.epsilon[1] == math.inf
+
+
+def test_a_pure_budget_is_for_laplace_only() -> None:
+    assert Privacy(clip=1.0, epsilon=1.0, delta=0.0, noise=NoiseKind.LAPLACE).delta == 0.0
+    with pytest.raises(PrivacyError, match="delta=0"):
+        Privacy(clip=1.0, epsilon=1.0, delta=0.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"clip": 0.0}, "clip=0"),
+        ({"clip": -1.0}, "clip=-1"),
+        ({"clip": math.nan}, "clip=nan"),
+        ({"clip": np.ones((2, 2))}, "clip="),
+        ({"epsilon": 0.0}, "epsilon=0"),
+        ({"epsilon": -1.0}, "epsilon=-1"),
+        ({"epsilon": np.array([1.0, math.nan])}, "epsilon="),
+        ({"epsilon": None}, "needs epsilon"),
+        ({"noise_multiplier": 1.0}, "not both"),
+        ({"epsilon": None, "noise_multiplier": -1.0}, "noise_multiplier=-1"),
+        ({"delta": 1.0}, "delta=1"),
+        ({"delta": 1e-13}, "delta=1e-13"),
+        ({"delta": -1e-6}, "delta=-1e-06"),
+        ({"sampling": 0.0}, "sampling=0"),
+        ({"sampling": 1.5}, "sampling=1.5"),
+        ({"sites_per_person": 0}, "sites_per_person=0"),
+        ({"records_per_person": -1}, "records_per_person=-1"),
+    ],
+)
+def test_what_is_out_of_range_is_named(changes: dict[str, Any], named: str) -> None:
+    with pytest.raises(PrivacyError, match=named):
+        Privacy(**{"clip": 1.0, "epsilon": 1.0, **changes})

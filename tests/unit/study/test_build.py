@@ -1,0 +1,188 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit.config import parse_study
+from tacit.errors import ConfigError
+from tacit.method import DPSG, DZOASolver, GradientDescent
+from tacit.network import Coordinator
+from tacit.network.randomised import LinkFailure, RandomActivation
+from tacit.network.sequence import Periodic, Recorded
+from tacit.problem.constraint import Affine, Ball, Box, Simplex
+from tacit.problem.losses import Huber, Quantile
+from tacit.problem.regularisers import ElasticNet, GroupL1
+from tacit.study import assemble
+from tacit.study.build import build_method, build_network, build_privacy
+from tests.end_to_end.study import STUDY, changed, write
+
+NAMES = ("north", "south", "east", "west")
+
+
+def network(text: str) -> Any:
+    return build_network(parse_study(changed('graph = "ring"', text)), NAMES)
+
+
+def method(section: str, private: bool = False) -> Any:
+    text = changed('name = "dpsg"\nstep = 0.5', section)
+    if not private:
+        text = changed("[privacy]\nepsilon = 1.0\ndelta = 1e-6\nclip = 1.0\n", "", text)
+    return build_method(parse_study(text), NAMES)
+
+
+def problem(old: str, new: str, folder: Path) -> Any:
+    from tacit.config import read_study
+
+    return assemble(read_study(write(folder, changed(old, new)))).problem
+
+
+def links(built: Any) -> set[tuple[int, int]]:
+    return set(zip(built.senders.tolist(), built.receivers.tolist(), strict=True))
+
+
+def test_edges_by_name_and_by_number() -> None:
+    path = {(0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2)}
+    assert links(network("edges = [[0, 1], [1, 2], [2, 3]]")) == path
+    by_name = 'edges = [["north", "south"], ["south", "east"], ["east", 3]]'
+    assert links(network(by_name)) == path
+
+
+def test_directed_edges_keep_their_direction() -> None:
+    circle = network("edges = [[0, 1], [1, 2], [2, 3], [3, 0]]\ndirected = true")
+    assert links(circle) == {(0, 1), (1, 2), (2, 3), (3, 0)}
+    assert circle.directed
+
+
+def test_topologies_take_their_own_keys() -> None:
+    assert network('graph = "grid"\nrows = 2\ncolumns = 2').kind == "grid"
+    drawn = network('graph = "erdos_renyi"\nprobability = 0.9\nseed = 3\nweights = "max_degree"')
+    assert drawn.kind == "erdos_renyi"
+    assert network('graph = "tree"\nbranching = 3').degrees.tolist() == [3, 1, 1, 1]
+
+
+def test_weights_may_be_a_matrix() -> None:
+    third = 1 / 3
+    rows = [[third, third, 0, third], [third, third, third, 0]]
+    rows += [[0, third, third, third], [third, 0, third, third]]
+    built = network(f'graph = "ring"\nweights = {rows}')
+    np.testing.assert_allclose(built.self_weight, third)
+
+
+def test_networks_that_vary() -> None:
+    failing = 'graph = "ring"\nvarying = { kind = "link_failure", probability = 0.5 }'
+    assert isinstance(network(failing), LinkFailure)
+    sleeping = 'graph = "ring"\nvarying = { kind = "random_activation", probability = 0.5 }'
+    assert isinstance(network(sleeping), RandomActivation)
+    sequence = 'graph = "sequence"\ngraphs = [[[0, 1], [2, 3]], [[1, 2], [3, 0]]]\nconnected = 2'
+    assert isinstance(network(sequence), Periodic)
+    assert isinstance(network(f"{sequence}\nrepeat = false"), Recorded)
+
+
+def test_a_coordinator() -> None:
+    built = network('graph = "coordinator"\nprobability = 0.5')
+    assert isinstance(built, Coordinator)
+    assert built.probability == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("edges = [[0, 1], [1, 9]]", "names site number 9; there are 4"),
+        ('edges = [["north", "noth"]]', "did you mean 'north'"),
+        ('edges = [["north", "x"]]', "they are north, south, east, west"),
+        ('graph = "grid"\nrows = 2\ncolumns = 4', "8 agents and there are 4 sites"),
+        ('graph = "sequence"\ngraphs = []', "empty"),
+    ],
+)
+def test_networks_that_cannot_be(text: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=rf"study.toml:\d+: \[network\].*{words}"):
+        network(text)
+
+
+def test_methods_with_and_without_a_budget() -> None:
+    private = method('name = "dpsg"\nstep = 0.25\naverage = false', private=True)
+    assert isinstance(private, DPSG)
+    assert (private.step, private.average, private.privacy.clip) == (0.25, False, 1.0)
+    plain = method('name = "gradient-descent"\nstep = 0.5')
+    assert isinstance(plain, GradientDescent)
+    assert plain.privacy is None
+    assert method('name = "gradient-descent"\nstep = 0.5', private=True).privacy is not None
+
+
+def test_the_papers_claim_and_a_step_a_site() -> None:
+    solver = method(
+        'name = "d-zoa-solver"\nstep = [0.1, 0.2, 0.3, 0.4]\n'
+        "claim = { epsilon = 0.15, delta = 1e-3 }"
+    )
+    assert isinstance(solver, DZOASolver)
+    np.testing.assert_array_equal(solver.step, [0.1, 0.2, 0.3, 0.4])
+    assert solver.claim is not None
+    assert solver.claim.epsilon == 0.15
+
+
+def test_a_budget_a_site_follows_the_order_of_the_sites() -> None:
+    clips = "clip = { west = 4, east = 3, south = 2, north = 1 }"
+    privacy = build_privacy(parse_study(changed("clip = 1.0", clips)), NAMES)
+    assert privacy is not None
+    np.testing.assert_array_equal(privacy.clip, [1, 2, 3, 4])
+    with pytest.raises(ConfigError, match="no entry for site 'east'"):
+        build_privacy(
+            parse_study(changed("clip = 1.0", "clip = { west = 4, south = 2, north = 1 }")), NAMES
+        )
+
+
+def test_a_person_at_several_sites() -> None:
+    text = changed("clip = 1.0", "clip = 1.0\nsites_per_person = 2\nrecords_per_person = 3")
+    privacy = build_privacy(parse_study(text), NAMES)
+    assert privacy is not None
+    assert (privacy.sites_per_person, privacy.records_per_person) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("new", "kind"),
+    [
+        ('{ kind = "elastic_net", l1 = 0.1, l2 = 0.2 }', ElasticNet),
+        ('{ kind = "group_l1", strength = 0.1, groups = [0, 0, 1, 2] }', GroupL1),
+    ],
+)
+def test_regularisers_spare_the_intercept(new: str, kind: type, tmp_path: Path) -> None:
+    built = problem('{ kind = "l2", strength = 1e-3 }', new, tmp_path).regulariser
+    assert isinstance(built, kind)
+    assert built.unpenalised == (3,)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{ kind = "box", lower = -1, upper = [1, 1, 1, 2] }', Box),
+        ('{ kind = "ball", radius = 2, order = 1 }', Ball),
+        ('"simplex"', Simplex),
+        ('{ kind = "affine", matrix = [[1, 0, 0, 0]], target = [0.5] }', Affine),
+    ],
+)
+def test_constraints(text: str, kind: type, tmp_path: Path) -> None:
+    built = problem('"logistic"\n', f'"logistic"\nconstraint = {text}\n', tmp_path)
+    assert isinstance(built.constraint, kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{ kind = "huber", threshold = 0.5 }', Huber),
+        ('{ kind = "quantile", level = 0.9 }', Quantile),
+    ],
+)
+def test_losses_with_constants(text: str, kind: type, tmp_path: Path) -> None:
+    assert isinstance(problem('"logistic"', text, tmp_path).objectives.loss, kind)
+
+
+def test_a_study_without_intercept_or_penalty(tmp_path: Path) -> None:
+    text = changed('missing = "drop"', 'missing = "drop"\nintercept = false')
+    assert "intercept" in text
+    path = write(tmp_path, text.replace('regulariser = { kind = "l2", strength = 1e-3 }\n', ""))
+    from tacit.config import read_study
+
+    built = assemble(read_study(path)).problem
+    assert built.parameter_names == ("age", "sex=m", "smoker")
+    assert text != STUDY
