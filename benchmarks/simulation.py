@@ -175,7 +175,9 @@ def d_zoa(repeats: int) -> None:
     """The inner solver against the cost of its random directions."""
     task, net = paper_problem("ridge", seed=0), paper_network()
     inner, directions, rounds, trials = 100, 30, 4, 16
-    method = tacit.DZOASolver(step=0.02, penalty=4.0, inner_steps=inner, directions=directions)
+    method = tacit.DZOASolver(
+        step=0.02, penalty=4.0, inner_steps=inner, directions=directions, printed=True
+    )
     solve = ours(task, net, method, rounds, trials)
     keys = jax.random.split(jax.random.key(0), (trials, 5))
 

@@ -45,24 +45,25 @@ def scores(
         0.75
     """
     targets = loss.encode(np.asarray(targets, dtype=np.float64), "row {} held out".format)
-    with jax.enable_x64(True):
+    # parameters of a run that diverged give infinite scores, which are right
+    with jax.enable_x64(True), np.errstate(over="ignore", invalid="ignore"):
         weights = loss.weights(np.asarray(solution, dtype=np.float64), features.shape[1])
         predicted = np.asarray(features @ np.asarray(weights))
         found = {"loss": float(np.mean(np.asarray(loss.value(predicted, targets))))}
-    if isinstance(loss, Logistic | Hinge):
-        found["auc"] = auc(predicted, targets > 0.0)
-        found["accuracy"] = float(np.mean((predicted > 0) == (targets > 0)))
-    elif isinstance(loss, Softmax):
-        found["accuracy"] = float(np.mean(predicted.argmax(axis=1) == targets))
-        found["error"] = 1.0 - found["accuracy"]
-    else:
-        mean = np.exp(predicted) if isinstance(loss, Poisson) else predicted
-        residual = targets - mean
-        spread = float(np.mean((targets - targets.mean()) ** 2))
-        found["rmse"] = float(np.sqrt(np.mean(residual**2)))
-        found["r2"] = 1.0 - float(np.mean(residual**2)) / spread if spread > 0 else float("nan")
-        if isinstance(loss, Quantile):
-            found["coverage"] = float(np.mean(targets <= predicted))
+        if isinstance(loss, Logistic | Hinge):
+            found["auc"] = auc(predicted, targets > 0.0)
+            found["accuracy"] = float(np.mean((predicted > 0) == (targets > 0)))
+        elif isinstance(loss, Softmax):
+            found["accuracy"] = float(np.mean(predicted.argmax(axis=1) == targets))
+            found["error"] = 1.0 - found["accuracy"]
+        else:
+            mean = np.exp(predicted) if isinstance(loss, Poisson) else predicted
+            residual = targets - mean
+            spread = float(np.mean((targets - targets.mean()) ** 2))
+            found["rmse"] = float(np.sqrt(np.mean(residual**2)))
+            found["r2"] = 1.0 - float(np.mean(residual**2)) / spread if spread > 0 else float("nan")
+            if isinstance(loss, Quantile):
+                found["coverage"] = float(np.mean(targets <= predicted))
     return found
 
 

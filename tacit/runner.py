@@ -105,6 +105,7 @@ def run(
     """
     runtime = Simulation() if runtime is None else runtime
     _check_arguments(problem, network, method, rounds, seed, runtime)
+    method = method.prepare(problem, network)
     seed = secrets.randbits(31) if seed is None else seed
     stops = _stops(rounds, record)
     began = time.monotonic()
@@ -124,14 +125,12 @@ def run(
             engine, rounds=rounds, record=stops, identity=identity, path=path, progress=progress
         )
         answers = np.asarray(_solutions(plan, trace.states))
-        # who takes part is public; the history shows the first trial's draw
-        shared = public_key(roots[0])
-        taken = [network.participations(int(stop), shared) for stop in trace.rounds]
+        taken = [network.participations(int(stop), plan.shared) for stop in trace.rounds]
         history = History(
             rounds=trace.rounds,
             measured=dict(trace.measured),
             evaluations=_evaluations(method, problem, taken),
-            bytes=bytes_sent(plan, rounds, roots[0])[trace.rounds],
+            bytes=bytes_sent(plan, rounds)[trace.rounds],
             epsilon=promise.spent(method, owners, taken),
         )
     return Result(
@@ -164,7 +163,12 @@ def lay_out(
         The plan, one key a trial, and the owners' declared constants.
     """
     roots = jax.vmap(lambda trial: trial_key(seed, trial))(jnp.arange(trials))
-    owners = Owners.of(problem, network, rounds, _most(network, method, rounds, roots))
+    shared = public_key(seed)
+    taken = network.participations(rounds, shared)
+    if claim.Releases(method).sites > 1:
+        # a person's records may stand at the most active sites
+        taken = np.full_like(taken, taken.max())
+    owners = Owners.of(problem, network, rounds, taken)
     calibrated = claim.calibrate(method, owners)
     plan = Plan(
         objectives=as_arrays(problem.objectives),
@@ -176,6 +180,7 @@ def lay_out(
         degrees=jnp.asarray(network.degrees),
         rounds=jnp.asarray(rounds),
         reference=reference,
+        shared=shared,
         watch=isinstance(problem.objectives, AbstractDifferentiable),
     )
     return plan, roots, owners
@@ -257,17 +262,6 @@ def _stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:
         if chosen and not 0 < chosen[0] <= chosen[-1] < rounds:
             raise ConfigError(f"record={list(record)!r} must lie between 1 and rounds={rounds}")
     return [*chosen, rounds]
-
-
-def _most(network: AbstractNetwork, method: AbstractMethod, rounds: int, roots: Any) -> Any:
-    """How often each owner takes part, the most of all trials, so that none exceeds its budget."""
-    if not network.varying:
-        return network.participations(rounds, public_key(roots[0]))
-    taken = np.max([network.participations(rounds, public_key(root)) for root in roots], axis=0)
-    if claim.Releases(method).sites > 1:
-        # a person's records may stand at the most active sites
-        taken = np.full_like(taken, taken.max())
-    return taken
 
 
 def _reference(problem: Problem, reference: Any) -> Any:

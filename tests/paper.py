@@ -7,6 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from tacit import network, problem
+from tacit.method import DZOASolver, PaperClaim
+from tacit.method.d_zoa_claim import inner_directions, printed_step
 
 EDGES = ((0, 1), (0, 3), (1, 2), (2, 3), (3, 4))
 
@@ -36,4 +38,30 @@ def paper_problem(
         problem.Squared(),
         regulariser=problem.L2(1.0) if kind == "ridge" else problem.L1(1.0),
         weighting=weighting,
+    )
+
+
+def paper_method(task: Any, net: Any, kind: str, epsilon: float, delta: float = 1e-3) -> Any:
+    """D-ZOA as printed: rho = 4, T = 100, alpha0 = 0.54, u1 = 1, cold start, J from eq (22)."""
+    optimum = float(np.linalg.norm(task.reference().solution))
+    lipschitz = 1 + 2 * optimum / 5 if kind == "ridge" else 1 + np.sqrt(task.dimension) / 5
+    claim = PaperClaim(epsilon, delta)
+    directions = inner_directions(
+        claim,
+        penalty=4.0,
+        degrees=net.degrees,
+        counts=task.counts,
+        dimension=task.dimension,
+        inner_steps=100,
+        radius=optimum,
+        optimum=optimum,
+    )
+    return DZOASolver(
+        step=printed_step(task.dimension, optimum, float(lipschitz)),
+        penalty=4.0,
+        directions=directions,
+        smoothing=1.0,
+        printed=True,
+        warm_start=False,
+        claim=claim,
     )

@@ -37,7 +37,7 @@ def run_demo(output: Path | None, *, force: bool, public: bool, json: bool) -> i
         return _run(
             source,
             Destination(target, force or output is None),
-            "tacit demo",
+            None,
             public=public,
             json=json,
             before=demo.BEFORE,
@@ -50,7 +50,7 @@ def run_demo(output: Path | None, *, force: bool, public: bool, json: bool) -> i
 def _run(
     source: Source,
     destination: Destination,
-    again: str,
+    again: str | None,
     *,
     public: bool,
     json: bool,
@@ -68,8 +68,13 @@ def _run(
             outcome = execute(assembled, checkpoint=destination.checkpoint, progress=told)
         document = write(outcome, destination, public=public)
     except KeyboardInterrupt:
-        saved = destination.checkpoint.exists()
-        how = f"go on with: {again} --resume" if saved else "it was too short to leave a checkpoint"
+        if again is None:
+            destination.checkpoint.unlink(missing_ok=True)
+            how = "nothing was written"
+        elif destination.checkpoint.exists():
+            how = f"go on with: {again} --resume"
+        else:
+            how = "it was too short to leave a checkpoint"
         print(f"interrupted; {how}", file=sys.stderr)
         return INTERRUPTED
     finally:

@@ -91,8 +91,8 @@ def _print(found: dict[str, Any]) -> None:
     for row in found["phases"]:
         if row["evaluations_in_10_dimensions"]:
             say(
-                f"Phase {row['phase']}: {row['evaluations_in_10_dimensions']:,} "
-                f"{_ORACLES[found['oracle']]} a record and round, in 10 dimensions."
+                f"Phase {row['phase']} costs {row['evaluations_in_10_dimensions']:,} of these "
+                f"{_ORACLES[found['oracle']]} for each record and round, in 10 dimensions."
             )
     if "cost_example" in found:
         cost = found["cost_example"]

@@ -13,7 +13,12 @@ Example:
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.config.catalogue import METHODS
+    from tacit.config.read import Source, parse_study, read_study
+    from tacit.config.study import Study
 
 _HOMES = {
     "METHODS": "catalogue",
@@ -23,7 +28,7 @@ _HOMES = {
     "read_study": "read",
 }
 
-__all__ = sorted(_HOMES)
+__all__ = ["METHODS", "Source", "Study", "parse_study", "read_study"]
 
 
 def __getattr__(name: str) -> Any:

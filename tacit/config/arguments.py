@@ -87,12 +87,18 @@ def described(target: Any) -> dict[str, str]:
     return texts
 
 
-def section(title: str, key: str, value: str, given: Collection[Argument]) -> type[Section]:
-    """A section for one kind of thing: `key = value` and its arguments."""
+def section(
+    title: str,
+    key: str,
+    value: str,
+    given: Collection[Argument],
+    base: type[Section] = Section,
+) -> type[Section]:
+    """A section for one kind of thing: `key = value`, its arguments, and the keys of `base`."""
     fields: dict[str, Any] = {
         argument.name: (argument.kind, Field(argument.default, description=argument.text))
         for argument in given
     }
     fields[key] = (typing.Literal[value], Field(description="which kind"))
     name = "".join(part.capitalize() for part in re.split(r"\W|_", value)) + "Section"
-    return create_model(name, __base__=Section, __doc__=title, **fields)
+    return create_model(name, __base__=base, __doc__=title, **fields)

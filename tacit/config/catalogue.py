@@ -112,7 +112,7 @@ METHODS: Mapping[str, Entry] = _rows(
         protection=Protection.NONE,
         status="none; model with claim",
         when="only values of the loss can be had; with claim, to reproduce the D-ZOA paper",
-        example={"step": 0.05, "claim": PaperClaim(epsilon=0.15, delta=1e-3)},
+        example={"step": 0.05, "printed": True, "claim": PaperClaim(epsilon=0.15, delta=1e-3)},
         per_site=("step", "directions"),
     ),
 )

@@ -41,7 +41,7 @@ def explain(
     for one in error.errors(include_url=False):
         path = _path(one["loc"], document, missing=one["type"] == "missing")
         if one["type"] == "union_tag_invalid":
-            path = _chooser(path, str(one["ctx"]["discriminator"]).strip("'"), document)
+            path = _chooser(path, str(one.get("ctx", {})["discriminator"]).strip("'"), document)
         text = _text(one, path, document, model)
         if text not in found.setdefault(path, []):
             found[path].append(text)
@@ -136,14 +136,20 @@ def _walk(loc: Path, value: Any, missing: bool) -> tuple[tuple[bool, int], Path]
     skipped_rank, skipped = _walk(loc[1:], value, missing)
     # the last part counts only if it is really there
     candidates = [((skipped_rank[0] and len(loc) > 1, skipped_rank[1]), skipped)]
-    head = loc[0]
-    inside = (isinstance(value, Mapping) and head in value) or (
-        isinstance(value, list) and isinstance(head, int) and head < len(value)
-    )
-    if inside:
-        rank, rest = _walk(loc[1:], value[head], missing)
-        candidates.append(((rank[0], rank[1] + 1), (head, *rest)))
+    head, found = loc[:1], _inside(value, *loc[:1])
+    if found is not None:
+        rank, rest = _walk(loc[1:], found, missing)
+        candidates.append(((rank[0], rank[1] + 1), (*head, *rest)))
     return max(candidates, key=lambda candidate: candidate[0])
+
+
+def _inside(value: Any, part: str | int) -> Any:
+    """An entry of a table or list, `None` where there is no such entry (TOML has no null)."""
+    if isinstance(value, Mapping):
+        return value.get(part)
+    if isinstance(value, list) and isinstance(part, int) and part < len(value):
+        return value[part]
+    return None
 
 
 def _quoted(text: str) -> list[str]:

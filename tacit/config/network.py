@@ -58,8 +58,7 @@ class CoordinatorSection(Section):
 
 def _topology(name: str) -> type[Section]:
     given = arguments(TOPOLOGIES[name].build, leave_out=("agents", "weights"))
-    own = section(f"The graph {name}.", "graph", name, given)
-    return type(own.__name__, (own, PeerSection), {"__module__": __name__, "__doc__": own.__doc__})
+    return section(f"The graph {name}.", "graph", name, given, base=PeerSection)
 
 
 def _implied(value: Any) -> Any:

@@ -181,11 +181,6 @@ def _check_persons(privacy: Privacy, owners: Owners) -> None:
             )
 
 
-def delta_of(method: AbstractMethod, public: PublicContext) -> float:
-    """The delta at which an owner's epsilon is stated; 1e-6 for a method without a budget."""
-    return 1e-6 if method.privacy is None else own_public(method.privacy.delta, public.agent)
-
-
 def _smallest_noise(
     method: AbstractMethod, public: PublicContext, epsilon: float, delta: float
 ) -> float:

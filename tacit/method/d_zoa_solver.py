@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from tacit.errors import ProblemError
+from tacit.errors import ConfigError, ProblemError
 from tacit.method import consensus_admm as admm
 from tacit.method.consensus_admm import Consensus
 from tacit.method.d_zoa_claim import PaperClaim
@@ -35,6 +35,11 @@ class DZOASolver(AbstractMethod):
 
     with `u1_t = u1/t` and `u2_t = u1/(P t)^2`; then agents share `b_k` and update their duals.
 
+    With `printed=False`, the default, only the private `f_k` is estimated, and around its running
+    estimate `c`: `g = c + (1/J) sum_j (slope_j - c'n2) n2` has the same mean, and a variance that
+    vanishes as `c` reaches the gradient. The public rest of `F_k` enters exactly, the regulariser by
+    a proximal step.
+
     Source: Gratton et al. (2021), algorithm 1, eqs (10)-(12); deviations: dual steps use the fresh
     iterates, `u2_t` is at most `u1_t / 2` (the paper's own condition fails at P = 1, t = 1) and never
     below the square root of the machine precision.
@@ -47,42 +52,55 @@ class DZOASolver(AbstractMethod):
         penalty: `rho`, positive.
         inner_steps: `T`, at least 1.
         directions: `J`, at least 1; one number or one an agent. For a solver, `2 (P + 1)` or more.
-        step: step size at t = 1, positive; one number or one an agent. `suggest_step` computes it.
-        smoothing: `u1`, positive.
+        step: step size at t = 1, positive; one number or one an agent. `None` takes
+            `0.5 / (2 rho |V_k| + curvature_k)`, which is stable; it looks at the data.
+        smoothing: `u1`, positive; 1 in the paper, smaller follows kinks and curvature more closely.
+        printed: estimate the gradient of all of `F_k`, without a centre, as the paper prints.
         warm_start: begin at the last `b_k` instead of the public start.
-        claim: the paper's claim, from `d_zoa_claim.paper`.
+        claim: the paper's claim for one iteration; about the printed algorithm only.
+
+    Raises:
+        ConfigError: a number out of range, or a claim about what is not the printed algorithm.
     """
 
     oracle: ClassVar[Oracle] = Oracle.VALUE
-    step: Any
+    step: Any = None
     penalty: Any = 0.2
     inner_steps: int = eqx.field(static=True, default=100)
     directions: Any = 30
     draws: int = eqx.field(static=True, default=0)
-    smoothing: Any = 1.0
+    smoothing: Any = 0.01
+    printed: bool = eqx.field(static=True, default=False)
     warm_start: bool = eqx.field(static=True, default=True)
     claim: PaperClaim | None = eqx.field(static=True, default=None)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __init__(
         self,
-        step: Any,
+        step: Any = None,
         penalty: Any = 0.2,
         inner_steps: int = 100,
         directions: Any = 30,
-        smoothing: Any = 1.0,
+        smoothing: Any = 0.01,
+        printed: bool = False,
         warm_start: bool = True,
         claim: PaperClaim | None = None,
     ) -> None:
         positive("penalty", penalty)
         positive("smoothing", smoothing)
         positive("inner_steps", inner_steps)
-        for value in np.atleast_1d(step):
+        for value in () if step is None else np.atleast_1d(step):
             positive("step", float(value))
         for value in np.atleast_1d(directions):
             positive("directions", int(value))
         self.step, self.penalty, self.smoothing = step, penalty, smoothing
         self.inner_steps, self.warm_start, self.claim = inner_steps, warm_start, claim
+        if claim is not None and not (printed and step is not None):
+            raise ConfigError(
+                "the paper's claim is about its printed algorithm with a step chosen in advance: "
+                "give printed=True and step (d_zoa_claim.printed_step computes the paper's)"
+            )
+        self.printed = printed
         self.directions, self.draws = directions, int(np.max(directions))
         self.privacy = None
 
@@ -118,22 +136,30 @@ class DZOASolver(AbstractMethod):
         def augmented(b: Params) -> Float[Array, ""]:
             return objective.value(b) + admm.known_part(b, linear, self.penalty, context)
 
-        def descend(i: Any, b: Any) -> Any:
+        def descend(i: Any, carry: Any) -> Any:
+            b, centre = carry
             t = i + 1.0
+            step = own(self.step, context.agent) / jnp.sqrt(t)
             # directions in single precision cost half as much and change no law that matters
             n1, n2 = jax.random.normal(jax.random.fold_in(context.key, i), shape, jnp.float32)
             u1 = self.smoothing / t
             u2 = jnp.maximum(jnp.minimum(self.smoothing / (shape[2] * t) ** 2, u1 / 2), _FLOOR)
             base = b + u1 * n1
-            values = jax.vmap(augmented)(jnp.concatenate([base, base + u2 * n2]))
+            points = jnp.concatenate([base, base + u2 * n2])
+            values = jax.vmap(augmented if self.printed else objective.value)(points)
             slopes = (values[self.draws :] - values[: self.draws]) / u2
-            g = (share * slopes) @ n2.astype(b.dtype)
-            step = own(self.step, context.agent) / jnp.sqrt(t)
-            return context.public.project(b - step * g)
+            if self.printed:
+                g = (share * slopes) @ n2.astype(b.dtype)
+                return context.public.project(b - step * g), centre
+            g = centre + (share * (slopes - n2 @ centre)) @ n2.astype(b.dtype)
+            known = linear + 2.0 * self.penalty * context.degree * b
+            b = context.public.descend(b, g + known, step)
+            return b, centre + (g - centre) / (1.0 + (shape[2] + 2.0) / count)
 
         if not self.warm_start:
             start = jnp.zeros_like(start)
-        return jax.lax.fori_loop(0, self.inner_steps, descend, start)
+        carry = start, jnp.zeros_like(start)
+        return jax.lax.fori_loop(0, self.inner_steps, descend, carry)[0]
 
     def dual_step(self, state: Consensus, inbox: Inbox, context: Context) -> Consensus:
         return admm.dual_step(self.penalty, state, inbox, context)
@@ -150,16 +176,23 @@ class DZOASolver(AbstractMethod):
                     f"{problem.agents} agents"
                 )
 
+    def delta(self, agent: int) -> float:
+        return 1e-6 if self.claim is None else self.claim.delta
 
-def suggest_step(network: Any, penalty: float, curvature: Any) -> Float[np.ndarray, " agents"]:
-    """A first step that is stable: `0.5 / (2 rho |V_k| + curvature_k)`.
+    def prepare(self, problem: Any, network: Any) -> DZOASolver:
+        """Choose the step from the degrees and the largest local curvatures, if none is given."""
+        if self.step is not None:
+            return self
+        from tacit.problem.smoothness import curvature
 
-    Args:
-        network: gives the degrees.
-        penalty: `rho`.
-        curvature: largest eigenvalue of each local Hessian, one number or shape `(agents,)`.
-    """
-    return 0.5 / (2.0 * penalty * network.degrees + np.asarray(curvature, dtype=float))
+        bound = curvature(problem)
+        if not np.all(np.isfinite(bound)):
+            raise ProblemError(
+                "the second derivative of this problem has no known bound, so DZOASolver cannot choose "
+                "its step; give step, about 0.5 / (2 penalty * degree + curvature)"
+            )
+        step = 0.5 / (2.0 * self.penalty * network.degrees + bound)
+        return eqx.tree_at(lambda m: m.step, self, step, is_leaf=lambda leaf: leaf is None)
 
 
 def _share(state: Consensus, released: Params, context: Context) -> tuple[Consensus, Params]:

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float
 
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Release
-from tacit.privacy.sensitivity import AbstractQuery
+from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.types import Combine, Context, Inbox, Oracle, Params, Role
 
 
@@ -87,3 +87,11 @@ class AbstractMethod(eqx.Module):
     def check(self, problem: Any, network: Any) -> None:
         """Refuse a problem or network that breaks an assumption, in plain words."""
         return None
+
+    def delta(self, agent: int) -> float:
+        """The delta at which an owner's epsilon is stated; 1e-6 for a method without a budget."""
+        return 1e-6 if self.privacy is None else own_public(self.privacy.delta, agent)
+
+    def prepare(self, problem: Any, network: Any) -> AbstractMethod:
+        """The method with whatever it chooses itself filled in; by default as it is."""
+        return self

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from tacit.method.claim import Owners, Releases, delta_of
+from tacit.method.claim import Owners, Releases
 from tacit.method.phase import AbstractMethod
 from tacit.privacy import accounting
 from tacit.privacy.event import (
@@ -73,7 +73,7 @@ def spent(
         width = len(rounds[0]) if rounds else 0
         steps = once + [event for events in rounds for event in events]
         at = [0 if row == 0 else len(once) + n * width for row, n in enumerate(so_far)]
-        curves.append(accounting.epsilon_curve(steps, at, delta_of(method, public)))
+        curves.append(accounting.epsilon_curve(steps, at, method.delta(public.agent)))
     return np.stack(curves, axis=1)[:, kind]
 
 
@@ -83,7 +83,7 @@ def _guarantee(
     composed: tuple[Event, ...],
     public: PublicContext,
 ) -> Guarantee:
-    privacy, delta = method.privacy, delta_of(method, public)
+    privacy, delta = method.privacy, method.delta(public.agent)
     plain = [_innermost(event) for event in composed]
     claims = [event for event in plain if isinstance(event, ModelClaim)]
     relation = next(phase.release.relation for phase in releases if phase.release is not None)

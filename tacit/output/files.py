@@ -52,7 +52,7 @@ def write(outcome: Outcome, destination: Destination, public: bool = False) -> d
     from tacit.report.html import write_report
 
     document = result_document(outcome)
-    covered = [*RELEASED, PUBLIC_REPORT] if public else list(RELEASED)
+    covered: list[str] = [*RELEASED, *([PUBLIC_REPORT] if public else [])]
     stage = destination.stage
     try:
         (stage / SIMULATION_ONLY).mkdir(exist_ok=True)
@@ -102,7 +102,7 @@ def result_document(outcome: Outcome) -> dict[str, Any]:
                 "agents": network.agents,
                 "connectivity": network.connectivity,
             },
-            "sites": dict(zip(problem.names, map(int, problem.counts), strict=True)),
+            "sites": dict(zip(problem.names, np.asarray(problem.counts).tolist(), strict=True)),
             "parameters": list(result.parameter_names),
             "solution": result.solution,
             "solutions": dict(zip(problem.names, result.solutions[0], strict=True)),

@@ -51,7 +51,7 @@ def report_data(outcome: Outcome, files: Sequence[str], public: bool = False) ->
                 "releases": each.releases,
             }
             for name, each, count in zip(
-                problem.names, result.guarantee, problem.counts, strict=True
+                problem.names, result.guarantee, np.asarray(problem.counts), strict=True
             )
         ],
         epsilon_budget=_largest(budget),
@@ -90,7 +90,7 @@ def picture(network: AbstractNetwork, names: Sequence[str]) -> NetworkPicture:
         facts["Spectral gap"] = spectral_gap(network)
     return NetworkPicture(
         names=[str(name) for name in names],
-        edges=[(int(sender), int(receiver)) for sender, receiver in pairs],
+        edges=sorted((int(sender), int(receiver)) for sender, receiver in pairs),
         kind=network.kind,
         coordinated=network.coordinated,
         directed=network.directed,

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from tacit.clipping import clipped
 from tacit.errors import PrivacyError
 from tacit.types import (
     AbstractDifferentiable,
@@ -160,29 +161,17 @@ class ClippedDifferences(AbstractQuery):
         points = x + jnp.concatenate([jnp.zeros_like(moves[:1]), moves])
         losses = jax.vmap(objective.losses)(points)
         slopes = (losses[1:] - losses[0]) / self.smoothing
-        clipped = clip_norm(slopes.T, own(self.clip, context.agent), self.order)
+        inside = clipped(slopes.T, own(self.clip, context.agent), self.order)
         keep = sample(key, objective.units, self.rate)
         if keep is not None:
-            clipped = clipped * keep[:, None]
-        return jnp.sum(clipped, axis=0) / (objective.normaliser * self.rate)
+            inside = inside * keep[:, None]
+        return jnp.sum(inside, axis=0) / (objective.normaliser * self.rate)
 
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:
         return _clipped_sensitivity(self.clip, self.rate, public, relation)
 
     def evaluations(self, dimension: int) -> int:
         return 1 + (dimension if self.count is None else self.count)
-
-
-def clip_norm(rows: Float[Array, "n m"], clip: Any, order: int) -> Float[Array, "n m"]:
-    """Each row, scaled down to norm `clip` where longer; rows that are not finite become 0."""
-    rows = jnp.where(jnp.all(jnp.isfinite(rows), axis=1, keepdims=True), rows, 0.0)
-    norms = jnp.linalg.norm(rows, ord=order, axis=1, keepdims=True)
-    return rows * clip_factor(norms, clip)
-
-
-def clip_factor(norm: Any, clip: Any) -> Any:
-    """`min(1, clip / norm)`, safe at 0 and for an infinite clip."""
-    return jnp.where(norm > clip, clip / jnp.where(norm > clip, norm, 1.0), 1.0)
 
 
 def sample(key: PRNGKeyArray, units: int, rate: float) -> Bool[Array, " n"] | None:

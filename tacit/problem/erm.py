@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float
 
-from tacit.problem.clipping import clip_factor, clipped
+from tacit.clipping import clip_factor, clipped
 from tacit.problem.losses import AbstractLinearLoss, AbstractLoss, JaxLoss
 from tacit.types import AbstractDifferentiable, Params, Scalar, Unit
 
@@ -91,7 +91,7 @@ class EmpiricalRisk(AbstractDifferentiable):
         counted = jnp.asarray(self.mask) * (1.0 if keep is None else keep)
         if isinstance(self.loss, AbstractLinearLoss):
             slopes = self.loss.derivative(self._scores(self.loss, x), self.targets)
-            sizes = _norms(slopes.reshape(slopes.shape[0], -1), order)
+            sizes = jnp.abs(slopes) if slopes.ndim == 1 else _norms(slopes, order)
             norms = sizes * jnp.asarray(self.norms)[order - 1]
             finite = jnp.isfinite(norms)
             slopes = jnp.where(finite.reshape(-1, *[1] * (slopes.ndim - 1)), slopes, 0.0)

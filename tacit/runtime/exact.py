@@ -17,7 +17,8 @@ from jaxtyping import Array, Int, Key, PRNGKeyArray
 from tacit.metrics import measure
 from tacit.method.phase import Phase
 from tacit.runtime.agent import context_of, receive, send
-from tacit.runtime.keys import agent_secret, public_key
+from tacit.runtime.keys import agent_secret
+from tacit.runtime.mixing import client_inbox, server_inbox
 from tacit.runtime.plan import Plan, phases_of
 from tacit.types import Combine, Inbox, Role
 
@@ -93,10 +94,8 @@ class ExactEngine:
         self.objectives = [
             jax.tree.map(lambda leaf, i=i: leaf[i], plan.objectives) for i in range(plan.agents)
         ]
-        self.senders = np.asarray(plan.network.receivers), np.asarray(plan.network.senders)
-        table = np.asarray(plan.network.neighbours())
-        self.slots = [row[row < plan.agents] for row in table]
-        self.width = table.shape[1]
+        self.links = np.asarray(plan.network.receivers), np.asarray(plan.network.senders)
+        self.width = plan.network.neighbours().shape[1]
 
     def start(self) -> Any:
         """States of all trials before round 0."""
@@ -148,8 +147,10 @@ class ExactEngine:
         if not phases:
             return current
         mixing = jax.tree.map(
-            np.asarray, _mixing(self.whole, jnp.asarray(max(round, 0)), self.roots[trial])
+            np.asarray, _mixing(self.whole, jnp.asarray(max(round, 0)))
         )
+        if not np.any(mixing.participates):
+            return current
         current = dict(current)
         for index, phase in phases:
             for step in range(phase.repeat):
@@ -185,23 +186,22 @@ class ExactEngine:
     def _inbox(self, phase: Phase, agent: Any, wire: dict[Any, Any], mixing: Any) -> Inbox:
         dtype = self.whole.x0.dtype
         if phase.sender is Role.SERVER:
-            slots, senders = [(wire[Role.SERVER], 1.0)], 1
-            self_weight = 0.0
-        elif agent is Role.SERVER:
-            weights = np.asarray(self.whole.network.client_weight) * mixing.participates
-            weights = weights / weights.sum()
-            slots = [(wire.get(i), weights[i]) for i in range(self.whole.agents)]
-            self_weight, senders = 0.0, self.whole.agents
-        else:
-            mine = self.senders[0] == agent
-            slots = [
-                (wire.get(sender) if active else None, weight)
-                for sender, active, weight in zip(
-                    self.senders[1][mine], mixing.active[mine], mixing.weight[mine], strict=True
-                )
-            ]
-            self_weight, senders = float(mixing.self_weight[agent]), self.width
-        return _collect(slots, senders, self_weight, phase.combine, dtype, next(iter(wire.values())))
+            return client_inbox(_arrays(_from_bytes(wire[Role.SERVER])), dtype)
+        like = next(iter(wire.values()))
+        if agent is Role.SERVER:
+            payload, present = _stack([wire.get(i) for i in range(self.whole.agents)], like)
+            weight = jnp.asarray(self.whole.network.client_weight, dtype)
+            return server_inbox(weight, present, payload, phase.combine)
+        mine = self.links[0] == agent
+        senders, active, weights = self.links[1][mine], mixing.active[mine], mixing.weight[mine]
+        received = [
+            wire.get(sender) if here else None for sender, here in zip(senders, active, strict=True)
+        ]
+        absent = self.width - len(received)
+        payload, present = _stack(received + [None] * absent, like)
+        weight = jnp.asarray(np.append(weights, np.zeros(absent)), dtype)
+        own = jnp.asarray(mixing.self_weight[agent], dtype)
+        return _peer_inbox(payload, present, weight, own, phase.combine)
 
     def _scale(self, index: int, round: int, agent: int) -> Any:
         return self.whole.scale(index, max(round, 0))[agent]
@@ -222,40 +222,36 @@ class ExactEngine:
         )
 
 
-def _collect(
-    slots: list[Any], width: int, self_weight: float, combine: Combine, dtype: Any, like: Any
-) -> Inbox:
-    """An inbox from received bytes, summed in slot order as every real agent does."""
-    absent = jax.tree.map(np.zeros_like, _from_bytes(like))
-    payloads = [absent if received is None else _from_bytes(received) for received, _ in slots]
-    present = [received is not None for received, _ in slots]
-    weights = [weight if here else 0.0 for (_, weight), here in zip(slots, present, strict=True)]
-    filled = width - len(slots)
-    payloads += [absent] * filled
-    present += [False] * filled
-    weights += [0.0] * filled
-    stacked = jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *payloads)
-    weight = jnp.asarray(weights, dtype)
-    mask = jnp.asarray(present)
-    mixed, total = _sums(stacked, weight, mask.astype(dtype))
+@eqx.filter_jit
+def _peer_inbox(payload: Any, present: Any, weight: Any, own: Any, combine: Combine) -> Inbox:
+    """One peer's inbox, summed in slot order as every real agent does."""
+    weight = jnp.where(present, weight, 0.0)
+
+    def total(values: Any) -> Any:
+        return jax.tree.map(lambda leaf: jnp.tensordot(values, leaf, 1), payload)
+
     each = combine is Combine.EACH
     return Inbox(
-        payload=stacked if each else None,
-        mask=mask if each else None,
+        payload=payload if each else None,
+        mask=present if each else None,
         weight=weight if each else None,
-        self_weight=jnp.asarray(self_weight, dtype),
-        degree=jnp.asarray(sum(present)),
-        mixed=mixed,
-        total=total,
+        self_weight=own,
+        degree=jnp.sum(present.astype(int)),
+        mixed=total(weight),
+        total=total(present.astype(weight.dtype)),
     )
 
 
-@eqx.filter_jit
-def _sums(stacked: Any, weight: Any, present: Any) -> tuple[Any, Any]:
-    def total(values: Any) -> Any:
-        return jax.tree.map(lambda leaf: jnp.tensordot(values, leaf, 1), stacked)
+def _stack(messages: list[Any], like: Any) -> tuple[Any, Any]:
+    """Received messages in slots, absent ones 0, and which are present."""
+    absent = jax.tree.map(np.zeros_like, _from_bytes(like))
+    payloads = [absent if message is None else _from_bytes(message) for message in messages]
+    stacked = jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *payloads)
+    return stacked, jnp.asarray([message is not None for message in messages])
 
-    return total(weight), total(present)
+
+def _arrays(payload: Any) -> Any:
+    return jax.tree.map(jnp.asarray, payload)
 
 
 @eqx.filter_jit
@@ -269,8 +265,8 @@ def _initial(plan: Plan) -> Any:
 
 
 @eqx.filter_jit
-def _mixing(plan: Plan, round: Any, root: PRNGKeyArray) -> Any:
-    return plan.mixing(round, public_key(root))
+def _mixing(plan: Plan, round: Any) -> Any:
+    return plan.mixing(round)
 
 
 def _to_bytes(payload: Any) -> Any:

@@ -31,9 +31,9 @@ def trial_key(seed: int, trial: Any) -> PRNGKeyArray:
     return jax.random.fold_in(jax.random.key(seed), trial)
 
 
-def public_key(root: PRNGKeyArray) -> PRNGKeyArray:
-    """Randomness that everybody shares: who is awake, which links fail."""
-    return jax.random.fold_in(root, _PUBLIC)
+def public_key(seed: int) -> PRNGKeyArray:
+    """Randomness that everybody shares, in all trials: who is awake, which links fail."""
+    return jax.random.fold_in(jax.random.key(seed), _PUBLIC)
 
 
 def agent_secret(root: PRNGKeyArray, agent: Any) -> PRNGKeyArray:

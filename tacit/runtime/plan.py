@@ -28,6 +28,7 @@ class Plan(eqx.Module):
         degrees: number of neighbours, shape `(agents,)`.
         rounds: total number of rounds.
         reference: the centralised solution, shape `(p,)`, if distances are to be recorded.
+        shared: public randomness: who is awake, which links fail; the same in all trials.
         watch: whether the objective's value is recorded (it asks the private objectives).
     """
 
@@ -40,6 +41,7 @@ class Plan(eqx.Module):
     degrees: Int[Array, " agents"]
     rounds: Int[Array, ""]
     reference: Float[Array, " p"] | None
+    shared: PRNGKeyArray
     watch: bool = eqx.field(static=True)
 
     @property
@@ -66,9 +68,9 @@ class Plan(eqx.Module):
             states[Role.SERVER] = init(Role.SERVER, self.x0, jnp.asarray(self.agents))
         return states
 
-    def mixing(self, round: Any, public_key: PRNGKeyArray) -> Mixing:
+    def mixing(self, round: Any) -> Mixing:
         """Active links and weights of a round."""
-        return self.network.mixing(round, public_key)
+        return self.network.mixing(round, self.shared)
 
 
 def phases_of(method: AbstractMethod, *, once: bool) -> list[tuple[int, Phase]]:

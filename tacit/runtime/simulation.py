@@ -13,7 +13,7 @@ from jaxtyping import Array, Int, Key, PRNGKeyArray
 from tacit.metrics import measure
 from tacit.method.phase import Phase
 from tacit.runtime.agent import context_of, receive, send
-from tacit.runtime.keys import agent_secret, public_key
+from tacit.runtime.keys import agent_secret
 from tacit.runtime.mixing import (
     Delivery,
     Links,
@@ -85,7 +85,6 @@ class Simulator:
     ) -> None:
         self.plan = plan
         self.note = note
-        self.public_key = public_key(root)
         self.agents = jnp.arange(plan.agents)
         self.secrets = jax.vmap(lambda agent: agent_secret(root, agent))(self.agents)
         self.server_secret = agent_secret(root, plan.agents)
@@ -94,7 +93,7 @@ class Simulator:
         self.fixed = None if plan.network.varying else self.links(jnp.asarray(0))
 
     def links(self, round: Any) -> Links:
-        return arrange(self.delivery, self.plan.mixing(round, self.public_key))
+        return arrange(self.delivery, self.plan.mixing(round))
 
     def round(self, states: dict[Role, Any], round: Any, *, once: bool) -> dict[Role, Any]:
         phases = phases_of(self.plan.method, once=once)
@@ -113,14 +112,12 @@ class Simulator:
                     states,
                 )
         if self.fixed is None:
-            # an agent that sleeps through a round keeps everything it had
-            role, awake = self.plan.sender_role, jnp.asarray(links.mixing.participates)
-            kept = jax.tree.map(
-                lambda new, old: jnp.where(awake.reshape((-1,) + (1,) * (new.ndim - 1)), new, old),
-                states[role],
-                before[role],
-            )
-            states = {**states, role: kept}
+            # who sleeps through a round keeps everything; so does a server that nobody wrote to
+            awake = jnp.asarray(links.mixing.participates)
+            states = {
+                role: _where(jnp.any(awake) if role is Role.SERVER else awake, state, before[role])
+                for role, state in states.items()
+            }
         return states
 
     def phase(
@@ -175,3 +172,9 @@ class Simulator:
             inbox = peer_inboxes(self.delivery, links, payload, phase.combine)
             states[Role.PEER] = jax.vmap(receive_one)(states[Role.PEER], inbox, *owners)
         return states
+
+
+def _where(mask: Any, new: Any, old: Any) -> Any:
+    return jax.tree.map(
+        lambda n, o: jnp.where(mask.reshape(mask.shape + (1,) * (n.ndim - mask.ndim)), n, o), new, old
+    )

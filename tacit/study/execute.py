@@ -151,11 +151,11 @@ def _scores(
 ) -> dict[str, dict[str, float]]:
     if assembled.held_out is None:
         return {}
-    loss: Any = assembled.problem.objectives
+    objective: Any = assembled.problem.agent(0)
     held = assembled.held_out
 
     def of(solution: Any) -> dict[str, float]:
-        return scores(loss.loss, held.features, held.targets, solution)
+        return scores(objective.loss, held.features, held.targets, solution)
 
     trials = [of(answers.mean(axis=0)) for answers in result.solutions]
     found = {PRIVATE: {name: sum(t[name] for t in trials) / len(trials) for name in trials[0]}}

@@ -17,6 +17,7 @@ from tacit.config.data import (
     ByColumn,
     ByDirichlet,
     ByLabel,
+    CategoricalFeature,
     ClassTargetSection,
     NumericFeature,
 )
@@ -173,7 +174,7 @@ def _features(source: Source, columns: list[str]) -> dict[str, Feature]:
     return found
 
 
-def _feature(declared: NumericFeature | BooleanFeature | object) -> Feature:
+def _feature(declared: NumericFeature | BooleanFeature | CategoricalFeature) -> Feature:
     if isinstance(declared, NumericFeature):
         return Numeric(**plain(declared))
     if isinstance(declared, BooleanFeature):

@@ -56,10 +56,12 @@ ROWS = (
     Row("dpsg, random activation", DPSG(step=0.1, privacy=_GAUSS), _SLEEPY),
     Row("d-zoa, vector", DZOA(privacy=_GAUSS), _RING),
     Row("d-zoa, scalar", DZOA(privacy=_GAUSS, estimator="scalar"), _RING),
-    Row("d-zoa solver", DZOASolver(step=0.2, inner_steps=5, directions=4), _RING, status="none"),
+    Row("d-zoa solver", DZOASolver(inner_steps=5, directions=4), _RING, status="none"),
     Row(
         "d-zoa paper",
-        DZOASolver(step=0.2, inner_steps=5, directions=4, claim=PaperClaim(0.5, 1e-3)),
+        DZOASolver(
+            step=0.2, inner_steps=5, directions=4, printed=True, claim=PaperClaim(0.5, 1e-3)
+        ),
         _RING,
         status="model",
     ),

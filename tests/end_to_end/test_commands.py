@@ -179,3 +179,21 @@ def test_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     again = json.loads(invoke("demo", "--json"))
     assert again["output"] == "tacit-demo-2"
     assert again["solution"] == found["solution"]
+
+
+@pytest.mark.parametrize("command", ["demo", "run"])
+def test_an_interrupted_command_says_what_to_do(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.end_to_end.study import write
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tacit.cli.running.assemble", interrupt)
+    monkeypatch.chdir(tmp_path)
+    arguments = ["demo"] if command == "demo" else ["run", str(write(tmp_path))]
+    done = RUN.invoke(app, arguments)
+    assert done.exit_code == 130
+    assert "interrupted; " in done.stderr
+    assert not list(tmp_path.glob("*results*")) + list(tmp_path.glob("*demo*"))

@@ -11,7 +11,6 @@ import pytest
 
 import tacit
 from tacit import DGD, DZOASolver, GradientDescent, network, problem
-from tacit.method.d_zoa_solver import suggest_step
 from tests.paper import paper_network, paper_problem
 
 
@@ -111,12 +110,7 @@ def test_the_bias_of_dgd_vanishes_with_a_diminishing_step() -> None:
 def test_the_d_zoa_solver_on_the_five_agents_of_the_paper(kind: str) -> None:
     task = paper_problem(kind, seed=0, weighting="agent")
     net = paper_network()
-    method = DZOASolver(
-        step=suggest_step(net, 0.2, problem.curvature(task)), penalty=0.2, directions=30
-    )
-    result = tacit.run(
-        task, net, method, rounds=60, seed=0, reference="solve", record=10
-    )
+    result = tacit.run(task, net, DZOASolver(), rounds=60, seed=0, reference="solve", record=10)
     relative = np.sqrt(result.history.measured["distance"][-1, 0] / task.agents)
     assert relative < 1e-3
 
@@ -136,9 +130,7 @@ def test_the_d_zoa_solver_on_other_losses(case: str) -> None:
         x, _labels(y) if binary else y, loss, regulariser=problem.L2(0.1)
     )
     net = paper_network()
-    method = DZOASolver(
-        step=suggest_step(net, 0.2, 1.0), penalty=0.2, directions=20, inner_steps=100
-    )
+    method = DZOASolver(step=0.3, directions=20)
     result = tacit.run(task, net, method, rounds=rounds, seed=0)
     optimum = task.reference().value
     gap = (task.value(result.solution) - optimum) / abs(optimum)
@@ -154,9 +146,7 @@ def test_the_d_zoa_solver_on_a_black_box() -> None:
 
     task = problem.black_box_problem(cost, agents=3, x0=np.zeros(2))
     net = network.complete(3)
-    method = DZOASolver(
-        step=suggest_step(net, 0.2, 3.0), penalty=0.2, directions=6, inner_steps=20
-    )
+    method = DZOASolver(step=0.12, directions=6, inner_steps=20)
     result = tacit.run(task, net, method, rounds=40, seed=0)
 
     def total(x: Any) -> Any:

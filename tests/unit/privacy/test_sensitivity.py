@@ -12,13 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from tacit.clipping import clip_factor, clipped
 from tacit.errors import PrivacyError
 from tacit.privacy.sensitivity import (
     ClippedDifferences,
     ClippedGradient,
     Exact,
-    clip_factor,
-    clip_norm,
     own,
     own_public,
     sample,
@@ -59,8 +58,8 @@ class Linear(AbstractDifferentiable):
         return jnp.sum(self.rows, axis=0) / self.normaliser
 
     def clipped_gradient(self, x, clip, order, keep):
-        clipped = clip_norm(self.rows, clip, order)
-        kept = clipped if keep is None else clipped * keep[:, None]
+        inside = clipped(self.rows, clip, order)
+        kept = inside if keep is None else inside * keep[:, None]
         return jnp.sum(kept, axis=0) / self.normaliser
 
 
@@ -137,17 +136,17 @@ def test_no_row_is_longer_than_the_clip_and_short_ones_stay(
     order: int, data: np.ndarray, clip: float
 ) -> None:
     with jax.enable_x64(True):
-        clipped = np.asarray(clip_norm(jnp.asarray(data), clip, order))
-    lengths = np.linalg.norm(clipped, ord=order, axis=1)
+        inside = np.asarray(clipped(jnp.asarray(data), clip, order))
+    lengths = np.linalg.norm(inside, ord=order, axis=1)
     assert np.all(lengths <= clip * (1 + 1e-12))
     short = np.linalg.norm(data, ord=order, axis=1) <= clip
-    np.testing.assert_array_equal(clipped[short], data[short])
+    np.testing.assert_array_equal(inside[short], data[short])
 
 
 @pytest.mark.usefixtures("float64")
 def test_rows_that_are_not_finite_contribute_nothing() -> None:
     data = jnp.array([[math.inf, 1.0], [math.nan, 0.0], [3.0, 4.0]])
-    np.testing.assert_allclose(clip_norm(data, 1.0, 2), [[0, 0], [0, 0], [0.6, 0.8]])
+    np.testing.assert_allclose(clipped(data, 1.0, 2), [[0, 0], [0, 0], [0.6, 0.8]])
 
 
 @pytest.mark.usefixtures("float64")
