@@ -20,7 +20,7 @@ import numpy as np
 import tacit
 from tacit.runner import Simulation
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for tests.paper
 from tests.paper import paper_method, paper_network, paper_problem
 
 PROTOTYPE = {"ridge": 1.3e-4, "lasso": 2.0e-4}

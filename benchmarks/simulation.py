@@ -32,7 +32,7 @@ from tacit.runner import Simulation, lay_out
 from tacit.runtime import simulation
 from tacit.runtime.keys import agent_secret, phase_keys
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for tests.paper
 from tests.paper import paper_network, paper_problem
 
 RECORDS, FEATURES, STEP = 50, 20, 0.1
@@ -112,7 +112,9 @@ def ours(task: Any, net: Any, method: Any, rounds: int, trials: int = 1) -> Call
 def dgd(repeats: int) -> None:
     """Agent-rounds a second at four sizes."""
     print("DGD, agent-rounds a second (median of", repeats, "runs)")
-    print(f"{'agents':>7} {'tacit':>9} {'by hand':>9} {'ratio':>6} {'x decent-bench':>15} {'compile s':>9} {'error':>8}")
+    print(
+        f"{'agents':>7} {'tacit':>9} {'by hand':>9} {'ratio':>6} {'x decent-bench':>15} {'compile s':>9} {'error':>8}"
+    )
     for agents, rounds in ROUNDS.items():
         task, net = make(agents)
         loop = ours(task, net, tacit.DGD(step=STEP), rounds)
@@ -128,7 +130,11 @@ def dgd(repeats: int) -> None:
         small = ours(task, net, tacit.DGD(step=STEP), short)()[0]["peer"].x[0]
         error = float(np.max(np.abs(np.asarray(small) - by_numpy(agents, net, short))))
         assert error < 1e-8, error
-        peer = f"{agents * rounds / mine / DECENT_BENCH[agents]:.0f}" if agents in DECENT_BENCH else "-"
+        peer = (
+            f"{agents * rounds / mine / DECENT_BENCH[agents]:.0f}"
+            if agents in DECENT_BENCH
+            else "-"
+        )
         print(
             f"{agents:>7} {agents * rounds / mine / 1e6:>7.2f} M {agents * rounds / plain / 1e6:>7.2f} M "
             f"{plain / mine:>6.2f} {peer:>15} {first - mine:>9.2f} {error:>8.0e}"
@@ -161,7 +167,11 @@ def dpsg(repeats: int) -> None:
 
         jax.block_until_ready((private(), plain(), draw(secrets)))
         rows = [
-            (median_seconds(private, 1), median_seconds(plain, 1), median_seconds(lambda: draw(secrets), 1))
+            (
+                median_seconds(private, 1),
+                median_seconds(plain, 1),
+                median_seconds(lambda: draw(secrets), 1),
+            )
             for _ in range(repeats)
         ]
         mine, base, noise = (statistics.median(times) for times in zip(*rows, strict=True))
@@ -195,7 +205,9 @@ def d_zoa(repeats: int) -> None:
         return jax.lax.fori_loop(0, rounds * inner, body, zero)
 
     jax.block_until_ready((solve(), draw(keys)))
-    pairs = [(median_seconds(solve, 1), median_seconds(lambda: draw(keys), 1)) for _ in range(repeats)]
+    pairs = [
+        (median_seconds(solve, 1), median_seconds(lambda: draw(keys), 1)) for _ in range(repeats)
+    ]
     mine, noise = (statistics.median(times) for times in zip(*pairs, strict=True))
     entries = trials * 5 * rounds * inner * 2 * directions * 10
     print(
@@ -204,7 +216,9 @@ def d_zoa(repeats: int) -> None:
     )
     began = time.perf_counter()
     tacit.run(task, net, method, rounds=200, seed=0, runtime=Simulation(trials=100))
-    print(f"D-ZOA, 100 trials of 200 rounds at J = {directions}: {time.perf_counter() - began:.0f} s")
+    print(
+        f"D-ZOA, 100 trials of 200 rounds at J = {directions}: {time.perf_counter() - began:.0f} s"
+    )
 
 
 def large() -> None:

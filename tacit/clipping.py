@@ -4,19 +4,47 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 
+def row_norms(rows: Any, order: int) -> Any:
+    """Norms of the last axis; NumPy stays NumPy.
+
+    For the l2 norm a row is scaled to its largest entry first: squares of tiny entries would vanish
+    and those of huge ones overflow, and a norm that comes out too small lets a row through a clip.
+
+    Args:
+        rows: shape `(..., p)`.
+        order: 1 or 2.
+    """
+    xp = jnp if isinstance(rows, jax.Array) else np
+    sizes = xp.abs(rows)
+    # a norm that overflows is infinite, and so is that of an infinite entry (or it is NaN)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if order == 1:
+            return xp.sum(sizes, axis=-1)
+        largest = xp.max(sizes, axis=-1, keepdims=True, initial=0.0)
+        ratios = sizes / xp.where(largest > 0.0, largest, 1.0)
+        return largest[..., 0] * xp.sqrt(xp.sum(xp.square(ratios), axis=-1))
+
+
 def clip_factor(norm: Any, clip: Any) -> Array:
-    """`min(1, clip / norm)`, safe at 0 and for an infinite clip; 0 where the norm is not finite."""
+    """`min(1, clip / norm)`, safe at 0 and for an infinite clip.
+
+    0 where the norm is not finite, and where the factor is below the smallest normal number: it
+    would be too coarsely rounded to keep the product within the clip.
+    """
     longer = norm > clip
     factor = jnp.where(longer, clip / jnp.where(longer, norm, 1.0), 1.0)
-    return jnp.where(jnp.isfinite(norm), factor, 0.0)
+    usable = jnp.isfinite(norm) & (factor >= jnp.finfo(factor.dtype).tiny)
+    return jnp.where(usable, factor, 0.0)
 
 
 def clipped(rows: Float[Array, "n p"], clip: Any, order: int) -> Float[Array, "n p"]:
     """Each row scaled down to norm `clip` where it is longer, or to 0 where it is not finite."""
-    rows = jnp.where(jnp.all(jnp.isfinite(rows), axis=1, keepdims=True), rows, 0.0)
-    norms = jnp.linalg.norm(rows, ord=order, axis=1, keepdims=True)
+    norms = row_norms(rows, order)[:, None]
+    # selected, not multiplied by 0: that would keep what is not a number
     return jnp.where(jnp.isfinite(norms), rows, 0.0) * clip_factor(norms, clip)

@@ -105,7 +105,9 @@ def run(
     """
     runtime = Simulation() if runtime is None else runtime
     _check_arguments(problem, network, method, rounds, seed, runtime)
-    method = method.prepare(problem, network)
+    if method.privacy is None:
+        # what a method chooses for itself may look at the data, so a private one chooses nothing
+        method = method.prepare(problem, network)
     seed = secrets.randbits(31) if seed is None else seed
     stops = _stops(rounds, record)
     began = time.monotonic()
@@ -284,7 +286,9 @@ def _solutions(plan: Plan, states: Any) -> Any:
 
 def _evaluations(method: AbstractMethod, problem: Problem, taken: Any) -> Any:
     """Oracle calls of all agents: points asked times units, in every round taken part in."""
-    counts = np.asarray(problem.counts)
+    # under add/remove the actual numbers are private
+    declared = problem.declared
+    counts = np.rint(problem.normaliser).astype(int) if declared else np.asarray(problem.counts)
     each, before = 0, 0
     for phase in claim.Releases(method):
         assert phase.query is not None

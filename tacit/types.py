@@ -75,6 +75,11 @@ class AbstractObjective(eqx.Module):
     def units(self) -> int:
         """Length of `losses`: number of units of this agent, padding included."""
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What a guarantee takes for granted about it, in words; nothing by default."""
+        return ()
+
     @abc.abstractmethod
     def losses(self, x: Params) -> Float[Array, " n"]:
         """Loss of every unit at `x`, shape `(n,)`; padded units give exactly 0."""

@@ -65,6 +65,12 @@ def show_method(name: str, *, json: bool) -> int:
     return guarded(command, as_json=json)
 
 
+def _default(parameter: dict[str, Any]) -> Any:
+    if parameter["required"]:
+        return "(required)"
+    return "(left out)" if parameter["default"] is None else parameter["default"]
+
+
 def _print(found: dict[str, Any]) -> None:
     say(f"{found['name']}")
     for paragraph in found["about"].split("\n\n"):
@@ -104,8 +110,5 @@ def _print(found: dict[str, Any]) -> None:
         )
     table(
         ["Key", "Default", "Meaning"],
-        [
-            [p["name"], "(required)" if p["required"] else p["default"], p["meaning"]]
-            for p in found["parameters"]
-        ],
+        [[p["name"], _default(p), p["meaning"]] for p in found["parameters"]],
     )

@@ -32,7 +32,7 @@ def write_study(
     """Write the file; see `tacit init --help`."""
 
     def command() -> int:
-        from tacit.problem.load import load
+        from tacit.problem.loaders import load
 
         if output.exists() and not force:
             raise ConfigError(
@@ -244,10 +244,12 @@ loss = "{loss}"
 regulariser = {{ kind = "l2", strength = 1e-3 }}
 
 [network]
-graph = "complete"        # ring, path, star, grid, tree, ...; coordinator for gradient-descent
+graph = "complete"        # or ring, path, star, grid, tree, ...; coordinator for gradient-descent
 
 [method]
-name = "dpsg"             # see `tacit methods`
+# Another: its name from `tacit methods`, its keys from `tacit describe NAME`. dgd and d-zoa-solver
+# take no section [privacy]; gradient-descent needs graph = "coordinator" above.
+name = "dpsg"
 step = 1.0
 
 [privacy]                 # leave the section out, and nothing is protected

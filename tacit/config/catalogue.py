@@ -1,4 +1,4 @@
-"""The methods that a study file can name: one row a method."""
+"""The methods that a study file can name: those of `tacit.method` that have a name."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
 
+import tacit.method
 from tacit.config.arguments import Argument, arguments
-from tacit.method import DGD, DPSG, DZOA, DZOASolver, GradientDescent, PaperClaim
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.budget import Privacy
 from tacit.types import Role
@@ -24,27 +23,52 @@ class Protection(StrEnum):
     NONE = "none"
 
 
+_STATUS = {
+    Protection.REQUIRED: "proved",
+    Protection.OPTIONAL: "proved with [privacy], none without",
+    Protection.NONE: "none",
+}
+
+
 @dataclass(frozen=True)
 class Entry:
-    """One method by name.
+    """What study files and `tacit describe` need to know of a method; it follows from the class.
 
     Attributes:
-        name: in study files.
-        build: its class.
-        protection: whether it takes a budget.
-        status: how sure its guarantee is, in words.
-        when: when to choose it.
-        example: values of the arguments without default, for describing it.
-        per_site: arguments that may differ from site to site.
+        build: the class.
     """
 
-    name: str
     build: type[AbstractMethod]
-    protection: Protection
-    status: str
-    when: str
-    example: Mapping[str, Any]
-    per_site: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """In study files."""
+        return self.build.name
+
+    @property
+    def when(self) -> str:
+        """When to choose it."""
+        return self.build.when
+
+    @property
+    def per_site(self) -> tuple[str, ...]:
+        """Arguments that may differ from site to site."""
+        return self.build.per_agent
+
+    @property
+    def protection(self) -> Protection:
+        """Whether it takes a budget."""
+        budget = inspect.signature(self.build).parameters.get("privacy")
+        if budget is None:
+            return Protection.NONE
+        required = budget.default is inspect.Parameter.empty
+        return Protection.REQUIRED if required else Protection.OPTIONAL
+
+    @property
+    def status(self) -> str:
+        """How sure its guarantee is, in words."""
+        claims = any(argument.name == "claim" for argument in self.parameters)
+        return _STATUS[self.protection] + ("; model with claim" if claims else "")
 
     @property
     def parameters(self) -> tuple[Argument, ...]:
@@ -58,7 +82,7 @@ class Entry:
 
     def default(self) -> AbstractMethod:
         """An instance to describe, with an example budget where it takes one."""
-        values = dict(self.example)
+        values = dict(self.build.example)
         if self.protection is not Protection.NONE:
             values["privacy"] = Privacy(clip=1.0, epsilon=1.0, delta=1e-6)
         return self.build(**values)
@@ -69,51 +93,15 @@ class Entry:
         return any(phase.sender is Role.SERVER for phase in self.default().phases())
 
 
-def _rows(*entries: Entry) -> Mapping[str, Entry]:
-    return MappingProxyType({entry.name: entry for entry in entries})
+def _found() -> Mapping[str, Entry]:
+    exported = (getattr(tacit.method, name) for name in tacit.method.__all__)
+    named = [
+        Entry(each)
+        for each in exported
+        if isinstance(each, type) and issubclass(each, AbstractMethod) and each.name
+    ]
+    return MappingProxyType({entry.name: entry for entry in sorted(named, key=lambda e: e.name)})
 
 
-METHODS: Mapping[str, Entry] = _rows(
-    Entry(
-        name="gradient-descent",
-        build=GradientDescent,
-        protection=Protection.OPTIONAL,
-        status="proved with [privacy], none without",
-        when="a coordinator can be reached by every site; it need not be trusted with [privacy]",
-        example={"step": 0.5},
-    ),
-    Entry(
-        name="dgd",
-        build=DGD,
-        protection=Protection.NONE,
-        status="none",
-        when="sites talk to neighbours only and nothing has to be protected: the baseline",
-        example={"step": 0.5},
-    ),
-    Entry(
-        name="dpsg",
-        build=DPSG,
-        protection=Protection.REQUIRED,
-        status="proved",
-        when="sites talk to neighbours only and records must be protected: begin with this one",
-        example={"step": 0.5},
-    ),
-    Entry(
-        name="d-zoa",
-        build=DZOA,
-        protection=Protection.REQUIRED,
-        status="proved",
-        when="only values of the loss can be had, no gradients, and records must be protected",
-        example={},
-    ),
-    Entry(
-        name="d-zoa-solver",
-        build=DZOASolver,
-        protection=Protection.NONE,
-        status="none; model with claim",
-        when="only values of the loss can be had; with claim, to reproduce the D-ZOA paper",
-        example={"step": 0.05, "printed": True, "claim": PaperClaim(epsilon=0.15, delta=1e-3)},
-        per_site=("step", "directions"),
-    ),
-)
+METHODS: Mapping[str, Entry] = _found()
 """Every method, by the name that a study file gives it."""

@@ -22,7 +22,7 @@ from tacit.privacy.budget import Privacy
 from tacit.privacy.calibration import noise_multiplier
 from tacit.privacy.event import Event, GaussianRelease, LaplaceRelease, NonPrivate, Repeated
 from tacit.privacy.sensitivity import own_public
-from tacit.types import PublicContext
+from tacit.types import PublicContext, Relation, Unit
 
 Method = TypeVar("Method", bound=AbstractMethod)
 
@@ -34,10 +34,14 @@ class Owners:
     Attributes:
         contexts: one an owner.
         names: the owners' names.
+        assumptions: what their objectives take for granted.
+        declared: whether sums are divided by declared numbers rather than by record counts.
     """
 
     contexts: tuple[PublicContext, ...]
     names: tuple[str, ...]
+    assumptions: tuple[str, ...] = ()
+    declared: bool = True
 
     @classmethod
     def of(cls, problem: Any, network: Any, rounds: int, participations: Any) -> Owners:
@@ -50,7 +54,10 @@ class Owners:
                 zip(*(np.asarray(column).tolist() for column in columns), strict=True)
             )
         )
-        return cls(contexts, tuple(problem.names))
+        assumptions = tuple(problem.objectives.assumptions)
+        if unit is Unit.RECORD and not problem.declared:
+            assumptions = ("the number of records of every owner is public", *assumptions)
+        return cls(contexts, tuple(problem.names), assumptions, problem.declared)
 
     def kinds(
         self, method: AbstractMethod, *also: Any
@@ -80,6 +87,10 @@ class Releases:
         privacy = method.privacy
         self.records = 1 if privacy is None else privacy.records_per_person
         self.sites = 1 if privacy is None else privacy.sites_per_person
+        relations = {phase.release.relation for phase in self if phase.release is not None}
+        if len(relations) > 1:
+            raise PrivacyError("one run has one neighbouring relation, and its releases have two")
+        self.relation = relations.pop() if relations else Relation.REPLACE_ONE
         self.varies = any(_varies(phase) for phase in self.phases)
 
     def __iter__(self) -> Iterator[Phase]:
@@ -146,8 +157,7 @@ def calibrate(method: Method, owners: Owners) -> Method:
                 f"{name} has {np.size(value)} entries for {len(owners.names)} owners; "
                 "give one number for all, or one an owner"
             )
-    if privacy.sites_per_person > 1:
-        _check_persons(privacy, owners)
+    _check_relation(privacy, owners)
     if privacy.noise_multiplier is not None:
         return method
     kinds, kind = owners.kinds(method)
@@ -164,8 +174,22 @@ def calibrate(method: Method, owners: Owners) -> Method:
     return _with_noise(method, np.array(multipliers)[kind])
 
 
-def _check_persons(privacy: Privacy, owners: Owners) -> None:
-    """Releases of several owners are composed for one person, so all must protect alike."""
+def _check_relation(privacy: Privacy, owners: Owners) -> None:
+    unit = owners.contexts[0].unit
+    if privacy.relation is Relation.ADD_REMOVE and not owners.declared:
+        raise PrivacyError(
+            "under add_remove the number of records is private, so sums must be divided by a declared "
+            "number instead: give the problem normaliser=..., or use relation='replace_one'"
+        )
+    if max(privacy.sites_per_person, privacy.records_per_person) == 1:
+        return
+    if unit is not Unit.RECORD:
+        raise PrivacyError(
+            f"sites_per_person={privacy.sites_per_person} and records_per_person="
+            f"{privacy.records_per_person} are about records, and this problem protects a whole "
+            f"{unit.value}; leave both at 1"
+        )
+    # releases of several owners are composed for one person, so all must protect alike
     if privacy.sites_per_person > len(owners.names):
         raise PrivacyError(
             f"sites_per_person={privacy.sites_per_person}, but there are {len(owners.names)} sites; "

@@ -41,9 +41,7 @@ def linear_part(state: Consensus, penalty: Any, context: Context) -> Float[Array
     return state.dual - penalty * (context.degree * state.x + state.neighbours)
 
 
-def known_part(
-    b: Params, linear: Params, penalty: Any, context: Context
-) -> Float[Array, ""]:
+def known_part(b: Params, linear: Params, penalty: Any, context: Context) -> Float[Array, ""]:
     """`F_k(b) - f_k(b)` up to a constant, given `linear_part`."""
     quadratic = penalty * context.degree * (b @ b)
     return quadratic + b @ linear + context.public.value(b)

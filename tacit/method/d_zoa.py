@@ -52,6 +52,10 @@ class DZOA(AbstractMethod):
         11
     """
 
+    name: ClassVar[str] = "d-zoa"
+    when: ClassVar[str] = (
+        "only values of the loss can be had, no gradients, and records must be protected"
+    )
     oracle: ClassVar[Oracle] = Oracle.VALUE
     privacy: Privacy = eqx.field(kw_only=True)
     penalty: Any = 0.2

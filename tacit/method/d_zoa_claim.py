@@ -18,12 +18,16 @@ from tacit.privacy.event import GaussianRelease, ModelClaim
 
 _ASSUMPTION = (
     "every iterate that leaves an agent is Gaussian with exactly the variance that eq (17) bounds "
-    "from above, and no record's gradient is longer than c1"
+    "from above, no record's gradient is longer than c1, and directions, inner steps and step size "
+    "are those of eqs (22), (23) and the printed schedule"
 )
 _REASON = (
     "an upper bound on the variance of the iterates is used as if it were the variance; measured, "
     "they vary about a thousand times less"
 )
+
+
+_MOST_STEPS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -95,13 +99,17 @@ def inner_directions(
     Raises:
         PrivacyError: eq (22) gives less than one direction, or `inner_steps` is too small.
     """
-    spread = _spread(dimension, inner_steps, radius, initial_step) - 4 * optimum**2 / inner_steps
-    if spread <= 0:
-        needed = minimum_inner_steps(dimension, radius, optimum, initial_step)
+    needed = minimum_inner_steps(dimension, radius, optimum, initial_step)
+    if inner_steps < needed:
         raise PrivacyError(
             f"inner_steps={inner_steps} is below the {needed} that eq (23) of Gratton et al. (2021) "
             "needs; raise inner_steps or initial_step"
         )
+    # D = c R^2 alpha0^2 / log(2P) (s1 (1 + log P) + s2) - 4 ||b*||^2 / T, with c = 1/2
+    t = np.arange(1, inner_steps + 1)
+    sums = float(np.sum(1 / t)) * (1 + math.log(dimension)) + float(np.sum(t**-1.5))
+    spread = 0.5 * radius**2 * initial_step**2 / math.log(2 * dimension) * sums
+    spread -= 4 * optimum**2 / inner_steps
     reach = claim.epsilon * penalty * np.asarray(degrees) * np.asarray(counts) / gradient_bound
     exact = reach**2 * spread / (2.1 * dimension * math.log(1.25 / claim.delta))
     if np.min(exact) < 1:
@@ -116,15 +124,16 @@ def minimum_inner_steps(
     dimension: int, radius: float, optimum: float, initial_step: float = 0.54
 ) -> int:
     """Smallest `T` for which the claimed variance of eq (22) is positive (eq (23))."""
-    steps = 1
-    while _spread(dimension, steps, radius, initial_step) <= 4 * optimum**2 / steps:
-        steps += 1
-        if steps > 1_000_000:
-            raise PrivacyError(
-                f"no inner_steps up to 1e6 satisfies eq (23) with radius={radius:g}, "
-                f"||b*||={optimum:g}, initial_step={initial_step:g}"
-            )
-    return steps
+    t = np.arange(1, _MOST_STEPS + 1)
+    scale = 0.5 * radius**2 * initial_step**2 / math.log(2 * dimension)
+    spread = scale * (np.cumsum(1 / t) * (1 + math.log(dimension)) + np.cumsum(t**-1.5))
+    enough = np.flatnonzero(spread > 4 * optimum**2 / t)
+    if not len(enough):
+        raise PrivacyError(
+            f"no inner_steps up to {_MOST_STEPS} satisfies eq (23) with radius={radius:g}, "
+            f"||b*||={optimum:g}, initial_step={initial_step:g}"
+        )
+    return int(t[enough[0]])
 
 
 def printed_step(
@@ -132,11 +141,3 @@ def printed_step(
 ) -> float:
     """Step size at t = 1 as printed: `alpha0 R / (L sqrt(P log 2P))`."""
     return initial_step * radius / (lipschitz * math.sqrt(dimension * math.log(2 * dimension)))
-
-
-def _spread(dimension: int, inner_steps: int, radius: float, initial_step: float) -> float:
-    """First term of `D`: `c R^2 alpha0^2 / log(2P) (s1 (1 + log P) + s2)`, `c = 1/2`."""
-    t = np.arange(1, inner_steps + 1)
-    s1, s2 = float(np.sum(1 / t)), float(np.sum(t**-1.5))
-    scale = 0.5 * radius**2 * initial_step**2 / math.log(2 * dimension)
-    return scale * (s1 * (1 + math.log(dimension)) + s2)

@@ -63,6 +63,11 @@ class DZOASolver(AbstractMethod):
         ConfigError: a number out of range, or a claim about what is not the printed algorithm.
     """
 
+    name: ClassVar[str] = "d-zoa-solver"
+    when: ClassVar[str] = (
+        "only values of the loss can be had; with claim, to reproduce the D-ZOA paper"
+    )
+    per_agent: ClassVar[tuple[str, ...]] = ("step", "directions")
     oracle: ClassVar[Oracle] = Oracle.VALUE
     step: Any = None
     penalty: Any = 0.2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -42,10 +44,15 @@ class DGD(AbstractMethod):
         ['iterate']
     """
 
+    name: ClassVar[str] = "dgd"
+    when: ClassVar[str] = (
+        "sites talk to neighbours only and nothing has to be protected: the baseline"
+    )
+    example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     step: Any
     decay: Any = 0.0
-    privacy: Privacy | None = eqx.field(kw_only=True, default=None)
+    privacy: Privacy | None = eqx.field(init=False, default=None)
 
     def __check_init__(self) -> None:
         positive("step", self.step)

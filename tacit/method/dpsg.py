@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -48,6 +50,11 @@ class DPSG(AbstractMethod):
         'noised clipped gradient'
     """
 
+    name: ClassVar[str] = "dpsg"
+    when: ClassVar[str] = (
+        "sites talk to neighbours only and records must be protected: begin with this one"
+    )
+    example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     step: Any
     privacy: Privacy = eqx.field(kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -43,6 +45,11 @@ class GradientDescent(AbstractMethod):
         [('iterate', 'server'), ('gradient', 'client')]
     """
 
+    name: ClassVar[str] = "gradient-descent"
+    when: ClassVar[str] = (
+        "a coordinator can be reached by every site; it need not be trusted with [privacy]"
+    )
+    example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     step: Any
     decay: Any = 0.0

@@ -8,8 +8,9 @@ mechanism to the answer. `message` and `update` are therefore post-processing by
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -65,10 +66,18 @@ class AbstractMethod(eqx.Module):
     """A distributed optimisation method.
 
     Attributes:
+        name: in study files; a method without one can be run from Python only.
+        when: to choose it, as the end of the sentence "choose it when ...".
+        example: arguments without a default, for describing it.
+        per_agent: arguments that may differ from agent to agent.
         oracle: what it asks of each private objective.
         privacy: the protection asked for, or `None` for a method that releases private values.
     """
 
+    name: ClassVar[str] = ""
+    when: ClassVar[str] = ""
+    example: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    per_agent: ClassVar[tuple[str, ...]] = ()
     oracle: ClassVar[Oracle]
     privacy: eqx.AbstractVar[Privacy | None]
 

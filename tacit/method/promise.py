@@ -24,7 +24,7 @@ from tacit.privacy.event import (
 from tacit.privacy.guarantee import Guarantee, Guarantees, NoiseSource, Status
 from tacit.types import PublicContext, Unit
 
-_COUNTS = "the number of records of every owner is public"
+_ARITHMETIC = "arithmetic is exact: the rounding of floating-point numbers is not covered"
 
 
 def guarantees(method: AbstractMethod, owners: Owners) -> Guarantees:
@@ -36,7 +36,13 @@ def guarantees(method: AbstractMethod, owners: Owners) -> Guarantees:
     releases = Releases(method)
     kinds, kind = owners.kinds(method)
     made = [
-        _guarantee(method, releases, tuple(releases.all(public)) * releases.sites, public)
+        _guarantee(
+            method,
+            releases,
+            tuple(releases.all(public)) * releases.sites,
+            public,
+            owners.assumptions,
+        )
         for public in kinds
     ]
     return Guarantees(
@@ -82,41 +88,44 @@ def _guarantee(
     releases: Releases,
     composed: tuple[Event, ...],
     public: PublicContext,
+    assumed: tuple[str, ...],
 ) -> Guarantee:
-    privacy, delta = method.privacy, method.delta(public.agent)
+    delta = method.delta(public.agent)
     plain = [_innermost(event) for event in composed]
     claims = [event for event in plain if isinstance(event, ModelClaim)]
-    relation = next(phase.release.relation for phase in releases if phase.release is not None)
-    unit, sites, records = public.unit, 1, 1
-    assumptions = [_COUNTS] if unit is Unit.RECORD else []
-    if privacy is not None:
-        sites, records = privacy.sites_per_person, privacy.records_per_person
-        if sites > 1 or records > 1:
-            unit = Unit.PERSON
-            assumptions.append(
-                f"nobody has records at more than {sites} sites or more than {records} at one site"
-            )
+    unit = public.unit
+    assumptions = list(assumed)
+    if releases.sites > 1 or releases.records > 1:
+        unit = Unit.PERSON
+        assumptions.append(
+            f"nobody has records at more than {releases.sites} sites or more than "
+            f"{releases.records} at one site"
+        )
     if any(isinstance(event, NonPrivate) for event in plain):
-        status, theorem, noise = Status.NONE, "none: private values leave as they are", NoiseSource.NONE
+        status, theorem, noise = (
+            Status.NONE,
+            "none: private values leave as they are",
+            NoiseSource.NONE,
+        )
     elif claims:
         status, theorem, noise = Status.MODEL, claims[0].theorem, NoiseSource.SIMULATED
         assumptions += [claim.assumption for claim in dict.fromkeys(claims)]
     else:
-        status, noise = Status.PROVED, NoiseSource.SIMULATED
-        theorem = "; ".join(dict.fromkeys(_theorem(event) for event in plain))
+        status, theorem, noise = Status.PROVED, _theorem(plain, delta), NoiseSource.SIMULATED
+        assumptions.append(_ARITHMETIC)
     return Guarantee(
         owner=str(public.agent),
         epsilon=accounting.epsilon(composed, delta),
         delta=delta,
         unit=unit,
-        relation=relation,
+        relation=releases.relation,
         theorem=theorem,
         assumptions=tuple(assumptions),
         status=status,
         noise=noise,
-        releases=sum(event.count if isinstance(event, Repeated) else 1 for event in composed),
-        sites_per_person=sites,
-        records_per_person=records,
+        releases=sum(_count(event) for event in composed) // releases.sites,
+        sites_per_person=releases.sites,
+        records_per_person=releases.records,
         reason=claims[0].reason if claims else "",
     )
 
@@ -127,13 +136,28 @@ def _innermost(event: Event) -> Event:
     return event
 
 
-def _theorem(event: Event) -> str:
-    match event:
-        case GaussianRelease():
-            return "Gaussian mechanism on clipped contributions, composed exactly as Gaussian-DP"
-        case LaplaceRelease():
-            return "Laplace mechanism on clipped contributions, composed by privacy loss distributions"
-        case PoissonSampled(rate, inner):
-            return f"{_theorem(inner)}, amplified by Poisson sampling at rate {rate:g}"
-        case _:
-            return type(event).__name__
+def _count(event: Event) -> int:
+    return event.count * _count(event.event) if isinstance(event, Repeated) else 1
+
+
+def _theorem(plain: Sequence[Event], delta: float) -> str:
+    """The mechanisms and the rule that composes them, as the accountant applies it."""
+    if not plain:
+        return "nothing is released"
+    sampled = any(isinstance(event, PoissonSampled) for event in plain)
+    bare = [event.event if isinstance(event, PoissonSampled) else event for event in plain]
+    gaussian = any(isinstance(event, GaussianRelease) for event in bare)
+    laplace = any(isinstance(event, LaplaceRelease) for event in bare)
+    mechanisms = " and ".join(
+        name for name, used in (("Gaussian", gaussian), ("Laplace", laplace)) if used
+    )
+    if gaussian and not laplace and not sampled:
+        rule = "composed exactly as Gaussian-DP"
+    elif delta == 0.0:
+        rule = "composed by adding pure epsilons"
+    else:
+        rule = (
+            "composed numerically to an upper bound (privacy loss distributions, Renyi or the sum)"
+        )
+    poisson = ", on Poisson samples of the records" if sampled else ""
+    return f"{mechanisms} mechanism on clipped contributions{poisson}, {rule}"

@@ -25,7 +25,10 @@ SIMULATION_ONLY = "simulation_only"
 """Folder, and key of `result.json`, of what was computed from private data without noise."""
 
 RELEASED = ("coefficients.csv", "guarantee.json", "history.parquet", "model.npz")
-"""Files that are functions of releases and public constants only."""
+"""Files of one trial that are functions of releases and public constants only."""
+
+_COVERING = (Status.PROVED, Status.MODEL)
+"""A guarantee for single releases, a refuted one and none say nothing about whole files."""
 
 PUBLIC_REPORT = "report_public.html"
 
@@ -52,7 +55,7 @@ def write(outcome: Outcome, destination: Destination, public: bool = False) -> d
     from tacit.report.html import write_report
 
     document = result_document(outcome)
-    covered: list[str] = [*RELEASED, *([PUBLIC_REPORT] if public else [])]
+    covered = _covered(outcome, public)
     stage = destination.stage
     try:
         (stage / SIMULATION_ONLY).mkdir(exist_ok=True)
@@ -156,10 +159,15 @@ def _simulated(outcome: Outcome) -> dict[str, Any]:
     return found
 
 
+def _covered(outcome: Outcome, public: bool) -> list[str]:
+    """Names of the files that the guarantee of the run covers."""
+    if outcome.result.guarantee.worst.status not in _COVERING:
+        return []
+    return [*RELEASED, *([PUBLIC_REPORT] if public else [])]
+
+
 def _guarantee(outcome: Outcome, stage: Path, covered: list[str]) -> dict[str, Any]:
     """The guarantees, and the files that they cover: functions of releases only."""
-    if outcome.result.guarantee.worst.status is Status.NONE:
-        covered = []
     written = {
         path.relative_to(stage).as_posix() for path in stage.rglob("*") if path.is_file()
     } | {"guarantee.json"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from tacit.network.base import AbstractNetwork
 from tacit.network.graph import Graph
 from tacit.output.words import findings, summary
 from tacit.report.data import NetworkPicture, ReportData
+from tacit.result import Result
 from tacit.study.execute import Outcome
 
 _DENSE = 500
@@ -25,7 +27,8 @@ def report_data(outcome: Outcome, files: Sequence[str], public: bool = False) ->
     Args:
         outcome: a run.
         files: names of the files that the guarantee covers.
-        public: leave out what is for simulations only.
+        public: leave out what is for simulations only, and all trials but the first: each would
+            be a further release.
     """
     result, problem = outcome.result, outcome.assembled.problem
     worst = result.guarantee.worst
@@ -37,7 +40,7 @@ def report_data(outcome: Outcome, files: Sequence[str], public: bool = False) ->
         guarantee_sentence=result.guarantee.sentence(),
         guarantee_status=worst.status.value,
         noise=worst.noise.value,
-        status=result.status,
+        status=first_trial(result) if public else result.status,
         seconds=result.seconds,
         assumptions=worst.assumptions,
         guarantee_table=[
@@ -64,6 +67,11 @@ def report_data(outcome: Outcome, files: Sequence[str], public: bool = False) ->
         environment={**result.environment, "seed": str(result.seed)},
         public=public,
     )
+
+
+def first_trial(result: Result) -> str:
+    """How the trial ended that is published."""
+    return replace(result, solutions=result.solutions[:1], diverged=result.diverged[:1]).status
 
 
 def coefficients(outcome: Outcome) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from jaxtyping import ArrayLike, Int
 from tacit.privacy.guarantee import Guarantee, NoiseSource, Status
 from tacit.privacy.wording import rounded_up
 from tacit.study.execute import POOLED, PRIVATE, ZERO, Outcome
+from tacit.types import Relation, Unit
 
 METRICS = {
     "auc": "AUC",
@@ -47,16 +48,13 @@ def protection(outcome: Outcome) -> list[str]:
             "Nothing is protected: what the sites send determines values of their private data.",
         ]
     equal = "each site's" if outcome.result.guarantee.equal else "the least protected site's"
+    protected = "Protected is" if worst.status is Status.PROVED else "Said to be protected is"
     lines = [
-        f"Protected is {UNITS[worst.unit.value]} among {equal} data, against anybody who reads "
+        f"{protected} {UNITS[worst.unit.value]} among {equal} data, against anybody who reads "
         "every message.",
-        f"The whole run costs epsilon = {rounded_up(worst.epsilon)} at delta = "
-        f"{rounded_up(worst.delta)}: replacing the record changes the odds of anything that can be "
-        f"seen by a factor of at most {rounded_up(_factor(worst.epsilon), 3)}, up to delta."
-        if worst.unit.value == "record" and worst.relation.value == "replace_one"
-        else f"The whole run costs epsilon = {rounded_up(worst.epsilon)} at delta = "
-        f"{rounded_up(worst.delta)}.",
+        _cost(worst),
         f"Status: {STATUS[worst.status]}",
+        f"Assumed: {'; '.join(worst.assumptions)}.",
     ]
     if worst.noise is NoiseSource.SIMULATED:
         lines.append(
@@ -66,6 +64,30 @@ def protection(outcome: Outcome) -> list[str]:
     return lines
 
 
+def _cost(g: Guarantee) -> str:
+    """Epsilon in a sentence that says whether it holds."""
+    pair = f"epsilon = {rounded_up(g.epsilon)} at delta = {rounded_up(g.delta)}"
+    match g.status:
+        case Status.MODEL:
+            return f"If the model were true, the whole run would cost {pair}."
+        case Status.REFUTED:
+            return f"Claimed and refuted: that the whole run costs {pair}."
+        case Status.PER_RELEASE:
+            total = math.inf if g.total_epsilon is None else g.total_epsilon
+            return (
+                f"One release taken alone costs {pair}; the whole run comes to epsilon = "
+                f"{rounded_up(total)}."
+            )
+        case _:
+            pass
+    if g.unit is not Unit.RECORD or g.relation is not Relation.REPLACE_ONE:
+        return f"The whole run costs {pair}."
+    return (
+        f"The whole run costs {pair}: replacing the record changes the odds of anything that can "
+        f"be seen by a factor of at most {rounded_up(_factor(g.epsilon), 3)}, up to delta."
+    )
+
+
 UNITS = {
     "record": "one record",
     "person": "all records of one person, as many as were declared",
@@ -73,8 +95,9 @@ UNITS = {
 }
 
 STATUS = {
-    Status.PROVED: "proved. It follows from clipping and noise that the software enforces.",
-    Status.MODEL: "a model claim, not a proof. It holds only if its assumptions are true.",
+    Status.PROVED: "proved. It follows from clipping and noise that the software enforces, "
+    "apart from the assumptions.",
+    Status.MODEL: "a model claim, not a proof. It would hold only if its assumptions were true.",
     Status.PER_RELEASE: "for a single release only, not for the run.",
     Status.REFUTED: "refuted. Do not rely on it.",
 }

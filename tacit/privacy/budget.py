@@ -13,6 +13,7 @@ from jax.core import Tracer
 
 from tacit.errors import PrivacyError
 from tacit.privacy.mechanism import AbstractMechanism, Gaussian, Laplace
+from tacit.privacy.sensitivity import per_agent
 from tacit.types import Relation
 
 
@@ -50,10 +51,10 @@ class Privacy(eqx.Module):
         2
     """
 
-    clip: Any
-    epsilon: Any = None
-    delta: Any = 1e-6
-    noise_multiplier: Any = None
+    clip: Any = eqx.field(converter=per_agent)
+    epsilon: Any = eqx.field(default=None, converter=per_agent)
+    delta: Any = eqx.field(default=1e-6, converter=per_agent)
+    noise_multiplier: Any = eqx.field(default=None, converter=per_agent)
     relation: Relation = eqx.field(static=True, default=Relation.REPLACE_ONE, converter=Relation)
     noise: NoiseKind = eqx.field(static=True, default=NoiseKind.GAUSSIAN, converter=NoiseKind)
     sampling: float = eqx.field(static=True, default=1.0)

@@ -26,7 +26,7 @@ from tacit.privacy.event import (
     NonPrivate,
     PoissonSampled,
 )
-from tacit.privacy.sensitivity import AbstractQuery, PerAgent, own_public
+from tacit.privacy.sensitivity import AbstractQuery, PerAgent, own_public, per_agent
 from tacit.types import AbstractObjective, Context, PublicContext, Relation, Unit
 
 
@@ -81,7 +81,7 @@ class Gaussian(AbstractMechanism):
         noise_multiplier: at least 0 (0 is not private); may differ per agent.
     """
 
-    noise_multiplier: PerAgent
+    noise_multiplier: PerAgent = eqx.field(converter=per_agent)
 
     def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
         value = jnp.asarray(value)
@@ -104,7 +104,7 @@ class Laplace(AbstractMechanism):
         noise_multiplier: at least 0 (0 is not private); may differ per agent.
     """
 
-    noise_multiplier: PerAgent
+    noise_multiplier: PerAgent = eqx.field(converter=per_agent)
 
     def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
         value = jnp.asarray(value)

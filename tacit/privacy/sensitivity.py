@@ -36,6 +36,11 @@ PerAgent = Any
 """A number for all agents, or one a agent as an array of shape `(agents,)`."""
 
 
+def per_agent(value: PerAgent) -> PerAgent:
+    """A list or tuple of one number an agent as an array; anything else as it is."""
+    return np.asarray(value, dtype=float) if isinstance(value, list | tuple) else value
+
+
 def own(value: PerAgent, agent: Any) -> Any:
     """The agent's own entry of a number that may differ per agent."""
     return value if jnp.ndim(value) == 0 else jnp.asarray(value)[agent]
@@ -105,7 +110,7 @@ class ClippedGradient(AbstractQuery):
     """
 
     point: Callable[[Any], Params] = eqx.field(static=True)
-    clip: PerAgent
+    clip: PerAgent = eqx.field(converter=per_agent)
     order: int = eqx.field(static=True, kw_only=True, default=2)
     rate: float = eqx.field(static=True, kw_only=True, default=1.0)
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.GRADIENT)
@@ -147,7 +152,7 @@ class ClippedDifferences(AbstractQuery):
     point: Callable[[Any], Params] = eqx.field(static=True)
     directions: Callable[[Any, Context], Float[Array, "m p"]] = eqx.field(static=True)
     smoothing: Any
-    clip: PerAgent
+    clip: PerAgent = eqx.field(converter=per_agent)
     count: int | None = eqx.field(static=True, default=None)
     order: int = eqx.field(static=True, kw_only=True, default=2)
     rate: float = eqx.field(static=True, kw_only=True, default=1.0)

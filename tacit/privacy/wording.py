@@ -75,7 +75,10 @@ def sentence(g: Guarantee, subject: str) -> str:
         )
     elif g.certificate:
         parts.append("Status: proved, with secure noise: this is a certificate.")
-    parts.append(f"Assumed: {'; '.join(g.assumptions)}.")
+    if g.status == "model":  # the claim itself has named the others
+        parts.append(f"Assumed besides: {UNTUNED}.")
+    else:
+        parts.append(f"Assumed: {'; '.join(g.assumptions)}.")
     return " ".join(parts)
 
 

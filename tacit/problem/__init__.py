@@ -42,7 +42,7 @@ _HOME = {
         "black_box_problem",
         "record_box",
     ),
-    "load": ("from_pandas", "load", "load_csv", "load_idx", "load_npz", "load_parquet"),
+    "loaders": ("from_pandas", "load", "load_csv", "load_idx", "load_npz", "load_parquet"),
     "schema": (
         "BinaryTarget",
         "Boolean",

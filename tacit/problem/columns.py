@@ -39,20 +39,35 @@ def column_of(frame: Frame, name: str) -> pd.Series:
     return column
 
 
-def numbers(column: pd.Series, remedy: str) -> Float[np.ndarray, " n"]:
-    """The values as float64, NaN where one is missing; `remedy` ends the message."""
+def numbers(column: pd.Series, remedy: str, flags: bool = False) -> Float[np.ndarray, " n"]:
+    """The values as float64, NaN where one is missing.
+
+    What a value becomes depends on this value only, never on the others of its column.
+
+    Args:
+        column: numbers, or texts that say numbers.
+        remedy: ends the message.
+        flags: whether the texts "true" and "false" are the numbers 1 and 0.
+
+    Raises:
+        ProblemError: values that are not real numbers.
+    """
     kind = column.dtype
-    text = pd.api.types.is_object_dtype(kind) or pd.api.types.is_string_dtype(kind)
     if isinstance(kind, pd.CategoricalDtype):
-        column, text = column.astype(object), True
+        column, kind = column.astype(object), np.dtype(object)
     plain = pd.api.types.is_bool_dtype(kind) or pd.api.types.is_numeric_dtype(kind)
-    if not text and (not plain or pd.api.types.is_complex_dtype(kind)):
+    if isinstance(kind, pd.StringDtype):
+        positions, distinct = pd.factorize(column)
+        values = np.array([*(_number(text, flags) for text in distinct), np.nan])[positions]
+    elif kind == object:
+        values = np.array([_number(value, flags) for value in column], dtype=np.float64)
+    elif plain and not pd.api.types.is_complex_dtype(kind):
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
         raise ProblemError(
             f"column {column.name!r} holds values of type {kind}, which are not real numbers: "
             f"convert it before, or {remedy}"
         )
-    parsed = pd.Series(pd.to_numeric(column, errors="coerce") if text else column)
-    values = parsed.to_numpy(dtype=np.float64, na_value=np.nan)
     bad = np.flatnonzero(np.isnan(values) & column.notna().to_numpy())
     if len(bad):
         value = column.iloc[bad[0]]
@@ -61,6 +76,19 @@ def numbers(column: pd.Series, remedy: str) -> Float[np.ndarray, " n"]:
             f"correct the value, or {remedy}"
         )
     return values
+
+
+def _number(value: Any, flags: bool) -> float:
+    """One value as a number, NaN if it is none."""
+    if isinstance(value, str):
+        if flags and value.strip().lower() in ("true", "false"):
+            return float(value.strip().lower() == "true")
+        if "_" in value:  # Python reads "1_000" as a number, tables do not
+            return np.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
 
 
 def codes_of(

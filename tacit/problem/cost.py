@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float
 
-from tacit.errors import ProblemError
 from tacit.clipping import clipped
+from tacit.errors import ProblemError
 from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.problem import Problem, starting_point
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser

@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, ArrayLike, Bool, Float
 
-from tacit.clipping import clip_factor, clipped
-from tacit.problem.losses import AbstractLinearLoss, AbstractLoss, JaxLoss
+from tacit.clipping import clip_factor, clipped, row_norms
+from tacit.errors import ProblemError
+from tacit.problem.losses import LOSSES, AbstractLinearLoss, AbstractLoss, JaxLoss
 from tacit.types import AbstractDifferentiable, Params, Scalar, Unit
 
 
@@ -29,6 +31,9 @@ class EmpiricalRisk(AbstractDifferentiable):
         norms: l1 and l2 norm of every row of `features`, shape `(2, n)`. Clipping rests on them, so
             they are computed here and other rows need another object: never replace `features` in
             an existing one.
+
+    Raises:
+        ProblemError: a feature that is not a finite number.
     """
 
     normaliser: Float[ArrayLike, "*agents"]
@@ -53,12 +58,26 @@ class EmpiricalRisk(AbstractDifferentiable):
         self.targets = targets
         self.mask = mask
         self.loss = loss
-        self.norms = _row_norms(features)
+        self.norms = _both_norms(features)
 
     @property
     def units(self) -> int:
         """Number of rows, filled-up ones included."""
         return np.shape(self.features)[-2]
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """That a user's own linear loss, which is given all records at once, keeps them apart.
+
+        The losses of this package do, and a `JaxLoss` is given one record at a time.
+        """
+        kind = type(self.loss)
+        if kind is JaxLoss or kind in LOSSES.values():
+            return ()
+        return (
+            f"the loss {kind.__name__} computes value and derivative of each record from that "
+            "record only",
+        )
 
     def losses(self, x: Params) -> Float[Array, " n"]:
         """Loss of every record at `x`; exactly 0 for filled-up rows."""
@@ -87,12 +106,16 @@ class EmpiricalRisk(AbstractDifferentiable):
 
         With a linear loss the gradient of a record is an outer product, so that its norm is the
         product of two norms and no gradient is ever stored. A gradient that is not finite counts 0.
+        So does, with a linear loss, the gradient of a record whose own norm is not finite (in
+        float32, features above 3e38).
         """
         counted = jnp.asarray(self.mask) * (1.0 if keep is None else keep)
         if isinstance(self.loss, AbstractLinearLoss):
             slopes = self.loss.derivative(self._scores(self.loss, x), self.targets)
-            sizes = jnp.abs(slopes) if slopes.ndim == 1 else _norms(slopes, order)
-            norms = sizes * jnp.asarray(self.norms)[order - 1]
+            sizes = jnp.abs(slopes) if slopes.ndim == 1 else row_norms(slopes, order)
+            # Numbers below the smallest normal one may be taken for 0 here and not in the product.
+            tiny = jnp.finfo(sizes.dtype).tiny
+            norms = jnp.maximum(sizes, tiny) * jnp.maximum(jnp.asarray(self.norms)[order - 1], tiny)
             finite = jnp.isfinite(norms)
             slopes = jnp.where(finite.reshape(-1, *[1] * (slopes.ndim - 1)), slopes, 0.0)
             return self._pull(slopes, counted * clip_factor(norms, clip)) / self.normaliser
@@ -106,7 +129,17 @@ class EmpiricalRisk(AbstractDifferentiable):
     def _pull(self, slopes: Array, weights: Array) -> Float[Array, " p"]:
         """`sum_j weight_j slope_j row_j`, laid out as a parameter vector."""
         weighted = slopes * weights.reshape(-1, *[1] * (slopes.ndim - 1))
-        return (jnp.asarray(self.features).T @ weighted).reshape(-1)
+        return (self._finite_rows().T @ weighted).reshape(-1)
+
+    def _finite_rows(self) -> Array:
+        """The features, with 0 for rows that overflowed: their weight of 0 would make them NaN.
+
+        In float64 none does, for `__init__` refuses them, and the copy is spared.
+        """
+        features = jnp.asarray(self.features)
+        if features.dtype == jnp.float64:
+            return features
+        return jnp.where(jnp.isfinite(jnp.asarray(self.norms)[1])[:, None], features, 0.0)
 
     def _each(self, function: Any, x: Params) -> Array:
         """`function(x, row, target)` for every record; filled-up rows repeat the first record.
@@ -127,22 +160,11 @@ def _function(loss: AbstractLoss) -> Any:
     return loss.function
 
 
-def _row_norms(features: Any) -> Any:
-    """l1 and l2 norms of rows, stacked before the axis of rows; NumPy stays NumPy.
-
-    Rows are scaled to their largest entry first: squares of tiny entries would vanish, and a norm
-    that comes out too small would let a record through the clip.
-    """
+def _both_norms(features: Any) -> Any:
+    """l1 and l2 norms of rows, stacked before the axis of rows; NumPy stays NumPy."""
     xp = jnp if isinstance(features, jax.Array) else np
-    sizes = xp.abs(features)
-    largest = xp.max(sizes, axis=-1, keepdims=True, initial=0.0)
-    with np.errstate(over="ignore"):  # a norm that overflows makes the record count 0
-        ratios = sizes / xp.where(largest > 0.0, largest, 1.0)
-        norms = [xp.sum(ratios, axis=-1), xp.sqrt(xp.sum(ratios**2, axis=-1))]
-        return xp.stack([largest[..., 0] * norm for norm in norms], axis=-2)
-
-
-def _norms(rows: Array, order: int) -> Array:
-    if order == 1:
-        return jnp.sum(jnp.abs(rows), axis=-1)
-    return jnp.sqrt(jnp.sum(jnp.square(rows), axis=-1))
+    if not isinstance(features, Tracer) and not xp.all(xp.isfinite(features)):
+        raise ProblemError(
+            "features hold a number that is missing or infinite; fill it in or drop the record"
+        )
+    return xp.stack([row_norms(features, order) for order in (1, 2)], axis=-2)

@@ -32,6 +32,7 @@ class Problem(eqx.Module):
         parameter_names: what each coordinate of `x` means.
         regulariser: the public `R`, strength included.
         constraint: the public set.
+        declared: whether the normalisers are declared numbers rather than record counts.
 
     Raises:
         ProblemError: fewer than two agents, or parts that do not fit each other.
@@ -44,6 +45,7 @@ class Problem(eqx.Module):
     parameter_names: tuple[str, ...] = eqx.field(static=True)
     regulariser: AbstractRegulariser = NO_REGULARISER
     constraint: AbstractConstraint = FREE
+    declared: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:
         agents, dimension = np.shape(self.counts)[0], np.shape(self.x0)[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
@@ -24,11 +25,24 @@ Statistics: TypeAlias = Literal["declared", "public"]
 """Where constants come from: declarations only, or the data's own statistics, said to be public."""
 
 
+_DECIMAL = re.compile(r"\s*([-+]?)(\d+)(?:\.(\d*))?\s*", re.ASCII)
+
+
 def level_key(value: Any) -> str:
-    """Text by which values are compared: 1, 1.0 and "1" are one level, True and "True" another."""
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
+    """Text by which values are compared, the same however their column was read.
+
+    Numbers compare by value, also those written as text: 1, 1.0, "1" and "01.0" are one level. So
+    are True, "True" and "TRUE"; all other texts are as they stand.
+    """
+    if isinstance(value, float | np.floating) and np.isfinite(value):
+        value = np.format_float_positional(value, trim="-")
+    text = str(value)
+    number = _DECIMAL.fullmatch(text)
+    if number is None:
+        return {"true": "True", "false": "False"}.get(text.strip().lower(), text)
+    sign, whole, fraction = number[1], number[2].lstrip("0") or "0", (number[3] or "").rstrip("0")
+    plain = f"{whole}.{fraction}" if fraction else whole
+    return f"-{plain}" if sign == "-" and plain != "0" else plain
 
 
 def as_levels(value: Any) -> tuple[Any, ...]:

@@ -105,11 +105,20 @@ def _rule(feature: Feature, schema: Schema) -> Missing:
 
 
 def _complete(frame: Frame, schema: Schema, assumptions: list[str]) -> Frame:
-    """Refuse or drop records with missing values where the rules say so."""
+    """Refuse or drop records with missing values where the rules say so.
+
+    What is assumed follows from the rules alone: it must not tell whether a record lacked a value.
+    """
     rules: dict[str, Missing] = {name: _rule(f, schema) for name, f in schema.features.items()}
     rules[schema.target.name] = schema.target.missing
     if schema.site is not None and rules.get(schema.site) != "drop":
         rules[schema.site] = "error"
+    assumptions += [
+        f"records without a value in column {name} were left out, so the number of records that "
+        "remain is assumed public"
+        for name, rule in rules.items()
+        if rule == "drop"
+    ]
     absent = frame[list(rules)].isna().to_numpy()
     drop = np.zeros(len(frame), dtype=bool)
     for column in np.flatnonzero(absent.any(axis=0)):
@@ -122,10 +131,6 @@ def _complete(frame: Frame, schema: Schema, assumptions: list[str]) -> Frame:
             )
         if rules[name] == "drop":
             drop |= absent[:, column]
-            assumptions.append(
-                f"records without a value in column {name} were left out, so the number of "
-                "records that remain is assumed public"
-            )
     if drop.all():
         raise ProblemError(
             "every record has a missing value in a column declared missing='drop': "
@@ -185,7 +190,9 @@ def _block(frame: Frame, schema: Schema, names: list[str]) -> Float[np.ndarray, 
     else:
         block = np.empty((len(frame), len(names)))
         for j, name in enumerate(names):
-            block[:, j] = numbers(column_of(frame, name), "declare it as Categorical(levels=...)")
+            flags = isinstance(schema.features[name], Boolean)
+            remedy = "declare it as Categorical(levels=...)"
+            block[:, j] = numbers(column_of(frame, name), remedy, flags)
     bad = np.argwhere(np.isinf(block))
     if len(bad):
         row, j = (int(i) for i in bad[0])
@@ -276,7 +283,7 @@ def _one_hot(
     column = column_of(frame, name)
     levels = feature.levels
     if levels is None:
-        levels = tuple(sorted(column.dropna().unique().tolist(), key=level_key))
+        levels = tuple(sorted({level_key(value) for value in column.dropna().unique().tolist()}))
         assumptions.append(f"the levels of column {name} were taken from the data: assumed public")
     codes = codes_of(column, levels, strict=feature.other == "error", remedy="set other='zero'")
     columns = (codes[:, None] == np.arange(len(levels))).astype(float)

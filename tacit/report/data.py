@@ -85,7 +85,7 @@ class ReportData:
         guarantee_status: one of `STATUSES`.
         noise: one of `NOISES`.
         status: how the run ended, such as "finished" or "diverged at round 17".
-        seconds: how long it took, at least 0.
+        seconds: how long it took, at least 0; `None` leaves it out.
         findings: sentences about held-out records or pooled fits (simulation only).
         assumptions: what the guarantee rests on.
         guarantee_table: one row an owner: owner, epsilon, delta, unit and others.
@@ -119,7 +119,7 @@ class ReportData:
     guarantee_status: str
     noise: str
     status: str
-    seconds: float | int
+    seconds: float | int | None
     findings: Sequence[str] = ()
     assumptions: Sequence[str] = ()
     guarantee_table: Sequence[Row] = ()
@@ -148,7 +148,8 @@ class ReportData:
 def released_only(data: ReportData) -> ReportData:
     """`data` without anything that was computed from private values and not released.
 
-    A seed is left out as well: whoever knows it can subtract simulated noise.
+    A seed is left out as well: whoever knows it can subtract simulated noise. So is the time that
+    the run took, which nobody released.
 
     Args:
         data: everything known about a run.
@@ -159,6 +160,7 @@ def released_only(data: ReportData) -> ReportData:
     return replace(
         data,
         public=True,
+        seconds=None,
         findings=(),
         accuracy=None,
         history={name: data.history[name] for name in PUBLIC_HISTORY if name in data.history},

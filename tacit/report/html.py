@@ -22,7 +22,7 @@ from tacit.errors import RuntimeFailure
 from tacit.report import words
 from tacit.report.data import ReportData, released_only
 from tacit.report.sections import owners, sections
-from tacit.report.tables import duration, number
+from tacit.report.tables import number
 
 if TYPE_CHECKING:
     import jinja2
@@ -79,7 +79,9 @@ def render(data: ReportData) -> str:
         data=data,
         banner=words.banner(data),
         status=words.STATUSES[data.guarantee_status],
-        facts=[*words.facts(data), ("Time", duration(data.seconds))],
+        facts=words.facts(data),
+        ending=words.ending(data.status),
+        condition=words.CONDITIONS.get(data.guarantee_status, ""),
         explanation=words.explanation(data),
         owners=owners(data),
         sections=parts,

@@ -81,7 +81,8 @@ def owners(data: ReportData) -> Block | None:
     if len(rows) > OWNERS:
         rows.sort(key=lambda row: -float(row.get("epsilon") or 0.0))
     shown = table(rows, OWNERS)
-    caption = "The guarantee for each owner of data."
+    condition = words.CONDITIONS.get(data.guarantee_status)
+    caption = "The guarantee for each owner of data" + (f", {condition}." if condition else ".")
     if shown.omitted:
         caption += (
             f" Shown: the {OWNERS} with the largest epsilon; {shown.omitted:,} more are in "
@@ -166,8 +167,9 @@ def _convergence(data: ReportData) -> Section | None:
             folded=True,
         )
     )
-    intro = f"The run {data.status}." if data.status.startswith("diverged") else ""
-    return Section("convergence", "Convergence and consensus", intro, tuple(blocks))
+    return Section(
+        "convergence", "Convergence and consensus", words.ending(data.status), tuple(blocks)
+    )
 
 
 def _accuracy(data: ReportData) -> Section | None:
@@ -236,6 +238,9 @@ def _spending(data: ReportData) -> Section | None:
     caption = f"Epsilon after each round, the most of any owner. At the end: {words.last(epsilon)}"
     if data.epsilon_budget is not None:
         caption += f" of a budget of {number(data.epsilon_budget)}"
+    condition = words.CONDITIONS.get(data.guarantee_status)
+    if condition:
+        caption += f" ({condition})"
     figure = figures.spending(data.history["round"], epsilon, data.epsilon_budget)
     return Section(
         "spending",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.report.data import Column, ReportData
-from tacit.report.tables import number
+from tacit.report.tables import duration, number
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,16 @@ STATUSES: Mapping[str, Status] = {
     "proved": Status(
         "✓",
         "proved",
-        "Proved: the guarantee follows from a theorem whose conditions the software enforces. "
-        "It holds for all data, also against an adversary who reads every message.",
+        "Proved: the guarantee follows from a theorem whose conditions the software enforces, "
+        "apart from the assumptions listed here. It holds for all data, also against an adversary "
+        "who reads every message.",
     ),
     "model": Status(
         "△",
         "rests on a model",
-        "Rests on a model: the guarantee holds only if the assumptions listed here are true of "
-        "the data. They are not enforced and cannot be checked without seeing the data.",
+        "Rests on a model: the guarantee would hold only if all the assumptions listed here were "
+        "true. The software does not enforce them, and some may be known to fail: the guarantee's "
+        "own sentence says why it is no proof.",
     ),
     "per_release": Status(
         "△",
@@ -51,6 +53,13 @@ STATUSES: Mapping[str, Status] = {
         "No guarantee: private values leave their owners without protection.",
     ),
 }
+
+CONDITIONS: Mapping[str, str] = {
+    "model": "if the model were true",
+    "per_release": "for one release only",
+    "refuted": "claimed and refuted",
+}
+"""What is said wherever the epsilon of a status that is no proof is printed."""
 
 UNITS = {
     "record": "one record. A person with several records is protected less, unless their number "
@@ -89,6 +98,8 @@ _NO_NOISE = "No noise was added: nothing on this page is private. Do not publish
 def explanation(data: ReportData) -> list[tuple[str, str]]:
     """What the terms of the guarantee mean for this run: pairs of a term and its meaning."""
     epsilon, delta = worst(data, "epsilon"), worst(data, "delta")
+    condition = CONDITIONS.get(data.guarantee_status, "")
+    qualified = f", {condition}" if condition else ""
     terms = []
     if epsilon is None or not math.isfinite(epsilon):
         terms.append(
@@ -101,17 +112,15 @@ def explanation(data: ReportData) -> list[tuple[str, str]]:
     else:
         terms.append(
             (
-                f"Epsilon = {number(epsilon)}",
-                "It bounds how much the messages can tell about one protected unit. Whatever an "
-                "adversary already knows, everything seen changes the odds of one version of the "
-                f"unit against another by at most a factor e^{number(epsilon)} = "
-                f"{number(_exp(epsilon))}, up to delta. Smaller is more private; 0 tells nothing.",
+                f"Epsilon = {number(epsilon)}{qualified}",
+                _bound(data.guarantee_status, epsilon)
+                + " Smaller is more private; 0 tells nothing.",
             )
         )
     if delta is not None:
         terms.append(
             (
-                f"Delta = {number(delta)}",
+                f"Delta = {number(delta)}{qualified}",
                 "The slack of that bound: no event becomes more probable than the factor allows "
                 f"by more than {number(delta)}. It should be far below one over the number of "
                 "records.",
@@ -131,6 +140,28 @@ def explanation(data: ReportData) -> list[tuple[str, str]]:
     return terms
 
 
+def _bound(status: str, epsilon: float) -> str:
+    """What a finite epsilon says, and whether it is so."""
+    told = "how much the messages can tell about one protected unit"
+    odds = (
+        "the odds of one version of the unit against another by at most a factor "
+        f"e^{number(epsilon)} = {number(_exp(epsilon))}, up to delta."
+    )
+    if status == "refuted":
+        return f"It was claimed to bound {told}. The claim is refuted: they tell more."
+    if status == "model":
+        return (
+            f"If the model were true, it would bound {told}: whatever an adversary already knew, "
+            f"everything seen would change {odds}"
+        )
+    if status == "per_release":
+        return (
+            "It bounds how much one message can tell about one protected unit, taken alone: "
+            f"whatever an adversary already knows, it changes {odds}"
+        )
+    return f"It bounds {told}. Whatever an adversary already knows, everything seen changes {odds}"
+
+
 def worst(data: ReportData, column: str) -> float | None:
     """Largest value of a column of the guarantee table, or `None` where there is none."""
     values = [row[column] for row in data.guarantee_table if row.get(column) is not None]
@@ -140,13 +171,27 @@ def worst(data: ReportData, column: str) -> float | None:
 def facts(data: ReportData) -> list[tuple[str, str]]:
     """The few numbers a reader looks for first."""
     epsilon, delta = worst(data, "epsilon"), worst(data, "delta")
-    found: list[tuple[str, Any]] = [("Epsilon", epsilon), ("Delta", delta)]
+    condition = CONDITIONS.get(data.guarantee_status)
+    found: list[tuple[str, Any]] = [
+        (f"Epsilon, {condition}" if condition else "Epsilon", epsilon),
+        ("Delta", delta),
+    ]
     units = dict.fromkeys(str(row["unit"]) for row in data.guarantee_table if "unit" in row)
     found.append(("Protects one", " or ".join(units) or None))
     found.append(("Sites", len(data.network.names) if data.network else None))
     rounds = data.history.get("round", ())
     found.append(("Rounds", rounds[-1] if len(rounds) else None))
-    return [(name, number(value)) for name, value in found if value is not None]
+    printed = [(name, number(value)) for name, value in found if value is not None]
+    if data.seconds is not None:
+        printed.append(("Time", duration(data.seconds)))
+    return printed
+
+
+def ending(status: str) -> str:
+    """How a run ended, as a sentence; empty where nothing went wrong."""
+    if status == "finished":
+        return ""
+    return f"The run {status}." if status.startswith("diverged") else f"{status}."
 
 
 def last(values: Column) -> str:

@@ -74,7 +74,7 @@ def send(
         if objective is None:
             raise TypeError(f"phase {phase.name!r} asks a private objective, but a server has none")
         mechanism = phase.release.mechanism
-        shown = mechanism.before(objective, context, keys.noise)
+        shown = mechanism.before(objective, context, keys.objective)
         answer = phase.query(state, shown, context, keys.sample)
         released = mechanism.after(answer, scale, keys.noise)
     state, payload = phase.message(state, released, context)

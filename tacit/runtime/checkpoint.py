@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def fingerprint(*trees: Any) -> str:
     for tree in trees:
         arrays, static = eqx.partition(tree, eqx.is_array_like)
         digest.update(repr(jax.tree.structure(arrays)).encode())
-        digest.update(repr(static).encode())
+        digest.update(re.sub(r" at 0x[0-9a-f]+", "", repr(static)).encode())
         for leaf in jax.tree.leaves(arrays):
             if isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
                 leaf = jax.random.key_data(leaf)

@@ -118,9 +118,7 @@ def drive(
     return Trace(states, np.array(kept), measured, diverged)
 
 
-def _next_stops(
-    done: int, record: Sequence[int], pace: float | None, *, eager: bool
-) -> list[int]:
+def _next_stops(done: int, record: Sequence[int], pace: float | None, *, eager: bool) -> list[int]:
     """The next recorded rounds that one call should cover, and where to stop in between.
 
     Without anybody watching, as many as a call holds. Otherwise about a second's worth, beginning

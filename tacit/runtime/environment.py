@@ -6,7 +6,17 @@ import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
-_PACKAGES = ("tacit", "jax", "jaxlib", "equinox", "numpy", "scipy", "pandas", "networkx", "dp-accounting")
+_PACKAGES = (
+    "tacit",
+    "jax",
+    "jaxlib",
+    "equinox",
+    "numpy",
+    "scipy",
+    "pandas",
+    "networkx",
+    "dp-accounting",
+)
 
 
 def environment() -> dict[str, str]:

@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Key, PRNGKeyArray
 
-from tacit.metrics import measure
 from tacit.method.phase import Phase
+from tacit.metrics import measure
 from tacit.runtime.agent import context_of, receive, send
 from tacit.runtime.keys import agent_secret
 from tacit.runtime.mixing import client_inbox, server_inbox
@@ -132,7 +132,8 @@ class ExactEngine:
     def _split(self, states: dict[Role, Any]) -> dict[Any, Any]:
         role = self.whole.sender_role
         apart = {
-            i: jax.tree.map(lambda leaf, i=i: leaf[i], states[role]) for i in range(self.whole.agents)
+            i: jax.tree.map(lambda leaf, i=i: leaf[i], states[role])
+            for i in range(self.whole.agents)
         }
         return apart | ({Role.SERVER: states[Role.SERVER]} if Role.SERVER in states else {})
 
@@ -142,13 +143,13 @@ class ExactEngine:
         joined = {self.whole.sender_role: stacked}
         return joined | ({Role.SERVER: current[Role.SERVER]} if Role.SERVER in current else {})
 
-    def _round(self, current: dict[Any, Any], trial: int, round: int, *, once: bool) -> dict[Any, Any]:
+    def _round(
+        self, current: dict[Any, Any], trial: int, round: int, *, once: bool
+    ) -> dict[Any, Any]:
         phases = phases_of(self.whole.method, once=once)
         if not phases:
             return current
-        mixing = jax.tree.map(
-            np.asarray, _mixing(self.whole, jnp.asarray(max(round, 0)))
-        )
+        mixing = jax.tree.map(np.asarray, _mixing(self.whole, jnp.asarray(max(round, 0))))
         if not np.any(mixing.participates):
             return current
         current = dict(current)
@@ -158,7 +159,12 @@ class ExactEngine:
         return current
 
     def _phase(
-        self, current: dict[Any, Any], index: int, phase: Phase, at: tuple[int, int, int], mixing: Any
+        self,
+        current: dict[Any, Any],
+        index: int,
+        phase: Phase,
+        at: tuple[int, int, int],
+        mixing: Any,
     ) -> None:
         trial, round, step = at
         awake = [agent for agent in self.order if mixing.participates[agent]]
@@ -169,7 +175,11 @@ class ExactEngine:
             objective = None if agent is Role.SERVER else self.objectives[agent]
             scale = jnp.zeros(()) if agent is Role.SERVER else self._scale(index, round, agent)
             number = self.whole.agents if agent is Role.SERVER else agent
-            replay = None if self.replay is None else self.replay.get((trial, round, index, step, number))
+            replay = (
+                None
+                if self.replay is None
+                else self.replay.get((trial, round, index, step, number))
+            )
             current[agent], payload, released = _send(
                 common, current[agent], objective, scale, replay
             )

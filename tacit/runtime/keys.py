@@ -1,7 +1,8 @@
 """Where the randomness of a run comes from: one secret an agent, folded with round, phase and step.
 
-Three independent keys follow from it: the method's own (known to query and message, such as random
-directions), the record sample's and the noise's, which no method ever receives.
+Four independent keys follow from it: the method's own (known to query and message, such as random
+directions), and those of the record sample, the noise and a perturbed objective, which no method
+ever receives.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from typing import Any, NamedTuple
 import jax
 from jaxtyping import PRNGKeyArray
 
-_METHOD, _SAMPLE, _NOISE, _PURPOSES = 0, 1, 2, 4
+_PURPOSES = 4
+"""Keys of one phase, in the order of `PhaseKeys`."""
+
 _PHASES = 64
 """More phases than any method has."""
 
@@ -24,6 +27,7 @@ class PhaseKeys(NamedTuple):
     method: PRNGKeyArray
     sample: PRNGKeyArray
     noise: PRNGKeyArray
+    objective: PRNGKeyArray
 
 
 def trial_key(seed: int, trial: Any) -> PRNGKeyArray:
@@ -45,4 +49,4 @@ def phase_keys(secret: PRNGKeyArray, round: Any, phase: int, step: Any) -> Phase
     """Keys of (round, phase, step); a `once` phase has round -1."""
     base = jax.random.fold_in(secret, round + 1)
     number = _PURPOSES * (phase + _PHASES * step)
-    return PhaseKeys(*(jax.random.fold_in(base, number + i) for i in (_METHOD, _SAMPLE, _NOISE)))
+    return PhaseKeys(*(jax.random.fold_in(base, number + i) for i in range(_PURPOSES)))

@@ -53,7 +53,9 @@ class Delivery(eqx.Module):
         else:
             self.kind = "segment"
 
-    def arrange(self, value: Float[Array, " links"]) -> Float[Array, "a b"] | Float[Array, " links"]:
+    def arrange(
+        self, value: Float[Array, " links"]
+    ) -> Float[Array, "a b"] | Float[Array, " links"]:
         """Link values in the form that `weighted` multiplies with."""
         if self.kind == "gather":
             return self.slots(value)
@@ -125,7 +127,10 @@ def peer_inboxes(delivery: Delivery, links: Links, payload: Any, combine: Combin
 
 
 def server_inbox(
-    weight: Float[Array, " agents"], participates: Bool[Array, " agents"], payload: Any, combine: Combine
+    weight: Float[Array, " agents"],
+    participates: Bool[Array, " agents"],
+    payload: Any,
+    combine: Combine,
 ) -> Inbox:
     """What the coordinator holds: one slot a client, weights renormalised over who took part."""
     weight = jnp.where(participates, weight, 0.0)

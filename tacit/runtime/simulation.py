@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key, PRNGKeyArray
 
-from tacit.metrics import measure
 from tacit.method.phase import Phase
+from tacit.metrics import measure
 from tacit.runtime.agent import context_of, receive, send
 from tacit.runtime.keys import agent_secret
 from tacit.runtime.mixing import (
@@ -93,7 +93,7 @@ class Simulator:
         self.fixed = None if plan.network.varying else self.links(jnp.asarray(0))
 
     def links(self, round: Any) -> Links:
-        return arrange(self.delivery, self.plan.mixing(round))
+        return arrange(self.delivery, self.plan.mixing(jnp.maximum(round, 0)))
 
     def round(self, states: dict[Role, Any], round: Any, *, once: bool) -> dict[Role, Any]:
         phases = phases_of(self.plan.method, once=once)
@@ -176,5 +176,7 @@ class Simulator:
 
 def _where(mask: Any, new: Any, old: Any) -> Any:
     return jax.tree.map(
-        lambda n, o: jnp.where(mask.reshape(mask.shape + (1,) * (n.ndim - mask.ndim)), n, o), new, old
+        lambda n, o: jnp.where(mask.reshape(mask.shape + (1,) * (n.ndim - mask.ndim)), n, o),
+        new,
+        old,
     )

@@ -112,7 +112,7 @@ def randhie() -> Path:
 
 
 def _load(source: Source) -> pd.DataFrame:
-    from tacit.problem.load import load
+    from tacit.problem.loaders import load
 
     data = source.study.data
     if data.source is not None or data.path is None:

@@ -30,9 +30,7 @@ def _transcript(
 
 
 def _same(one: Transcript, other: Transcript) -> bool:
-    return one.keys() == other.keys() and all(
-        np.array_equal(one[key], other[key]) for key in one
-    )
+    return one.keys() == other.keys() and all(np.array_equal(one[key], other[key]) for key in one)
 
 
 @rows

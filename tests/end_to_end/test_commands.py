@@ -169,6 +169,8 @@ def test_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = invoke("demo")
     assert "eight sites are drawn at random" in text
     assert "a record, not a person" in text
+    assert "One assumption of the guarantee below is false here" in text
+    assert "the hyper-parameters were not chosen on these data" in text
     assert "epsilon = 1 at delta = 1e-06" in text
     assert "Status: proved" in text
     assert "tacit-demo/report.html" in text

@@ -31,6 +31,21 @@ def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
         time.sleep(0.05)
 
 
+def test_ctrl_c_ends_with_a_sentence_and_no_traceback(tmp_path: Path) -> None:
+    study = write(tmp_path, changed("rounds = 20", "rounds = 1000000000"))
+    running = start("run", study, "-o", tmp_path / "results")
+    wait_for(tmp_path / ".results.partial", running)
+    time.sleep(0.5)
+    running.send_signal(signal.SIGINT)
+    printed, errors = running.communicate(timeout=60)
+    assert running.returncode == 130, errors
+    assert "interrupted; " in errors
+    assert "Traceback" not in errors
+    assert "Report:" not in printed
+    left = {path.name for path in tmp_path.iterdir()} - {"results.checkpoint"}
+    assert left == {"visits.csv", "study.toml"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_stopped_run_goes_on_to_the_same_bits(how: signal.Signals, tmp_path: Path) -> None:

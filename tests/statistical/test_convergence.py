@@ -126,9 +126,7 @@ CASES = {
 def test_the_d_zoa_solver_on_other_losses(case: str) -> None:
     loss, binary, rounds = CASES[case]
     x, y = _data(3, agents=5, records=20)
-    task = problem.empirical_risk(
-        x, _labels(y) if binary else y, loss, regulariser=problem.L2(0.1)
-    )
+    task = problem.empirical_risk(x, _labels(y) if binary else y, loss, regulariser=problem.L2(0.1))
     net = paper_network()
     method = DZOASolver(step=0.3, directions=20)
     result = tacit.run(task, net, method, rounds=rounds, seed=0)

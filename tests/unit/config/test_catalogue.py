@@ -1,3 +1,5 @@
+import pytest
+
 import tacit.method
 from tacit.config.arguments import REQUIRED
 from tacit.config.catalogue import METHODS, Protection
@@ -33,8 +35,27 @@ def test_protection_is_what_the_phases_say() -> None:
 def test_every_required_parameter_has_an_example() -> None:
     for entry in METHODS.values():
         required = {one.name for one in entry.parameters if one.default is REQUIRED}
-        assert required <= set(entry.example), entry.name
+        assert required == set(entry.build.example), entry.name
+        assert entry.when
         assert "privacy" not in {one.name for one in entry.parameters}
+
+
+def test_the_status_follows_from_the_arguments() -> None:
+    assert {name: entry.status for name, entry in METHODS.items()} == {
+        "d-zoa": "proved",
+        "d-zoa-solver": "none; model with claim",
+        "dgd": "none",
+        "dpsg": "proved",
+        "gradient-descent": "proved with [privacy], none without",
+    }
+
+
+def test_a_method_without_protection_takes_no_budget() -> None:
+    from tacit.method import DGD
+    from tacit.privacy import Privacy
+
+    with pytest.raises(TypeError, match="privacy"):
+        DGD(step=0.1, privacy=Privacy(clip=1.0, epsilon=1.0))  # pyright: ignore[reportCallIssue]
 
 
 def test_a_description_says_who_sends_what_to_whom() -> None:

@@ -17,7 +17,7 @@ from tacit.method import DPSG, GradientDescent
 from tacit.privacy import Privacy
 from tacit.problem import empirical_risk
 from tacit.problem.erm import EmpiricalRisk
-from tacit.problem.load import load_csv
+from tacit.problem.loaders import load_csv
 from tacit.problem.losses import Hinge, Huber, Logistic, Poisson, Quantile, Softmax, Squared
 from tacit.problem.schema import BinaryTarget, Categorical, Numeric, Schema
 from tacit.problem.table import prepare

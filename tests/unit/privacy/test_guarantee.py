@@ -82,6 +82,14 @@ def test_a_model_claim_names_assumption_and_reason_in_the_sentence_of_its_epsilo
     assert "is a certificate" not in said
 
 
+def test_a_model_claim_says_each_assumption_once() -> None:
+    made = model()
+    said = made.sentence()
+    for assumption in made.assumptions:
+        assert said.count(assumption) == 1, assumption
+    assert said.endswith(f"Assumed besides: {UNTUNED}.")
+
+
 def test_a_claim_for_one_release_gives_the_total_in_the_same_sentence() -> None:
     said = per_release().sentence()
     [stating] = [part for part in said.split(". ") if "differentially private" in part]

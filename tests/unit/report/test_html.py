@@ -7,7 +7,7 @@ import pytest
 
 from tacit.errors import RuntimeFailure
 from tacit.report import NetworkPicture, render, write_report
-from tacit.report.words import banner, explanation
+from tacit.report.words import banner, ending, explanation
 from tests.unit.report.sample import sample
 
 
@@ -109,7 +109,8 @@ def test_a_public_page_of_a_deployment_needs_no_banner():
     ("status", "words"),
     [
         ("proved", "follows from a theorem"),
-        ("model", "holds only if the assumptions"),
+        ("proved", "apart from the assumptions listed here"),
+        ("model", "would hold only if all the assumptions"),
         ("per_release", "bound one release"),
         ("refuted", "claimed guarantee is false"),
         ("none", "without protection"),
@@ -117,6 +118,56 @@ def test_a_public_page_of_a_deployment_needs_no_banner():
 )
 def test_every_status_is_explained(status, words):
     assert words in dict(explanation(sample(guarantee_status=status)))["Status"]
+
+
+@pytest.mark.parametrize(
+    ("status", "condition", "bound"),
+    [
+        ("model", "if the model were true", "If the model were true, it would bound"),
+        ("refuted", "claimed and refuted", "It was claimed to bound"),
+        ("per_release", "for one release only", "how much one message can tell"),
+    ],
+)
+def test_what_is_no_proof_is_qualified_wherever_its_epsilon_stands(status, condition, bound):
+    data = sample(guarantee_status=status)
+    terms = dict(explanation(data))
+    assert (
+        terms[f"Epsilon = 1, {condition}"].startswith(bound)
+        or bound in terms[f"Epsilon = 1, {condition}"]
+    )
+    assert f"Delta = 1e-6, {condition}" in terms
+    page = text(render(data))
+    assert f"<dt>Epsilon, {condition}</dt>" in page
+    assert f"The guarantee for each owner of data, {condition}." in page
+    assert f"Files that it covers, {condition}" in page
+    assert f"({condition})" in page[page.index("Epsilon after each round") :]
+
+
+def test_a_proof_is_not_qualified():
+    terms = dict(explanation(sample()))
+    assert terms["Epsilon = 1"].startswith("It bounds how much the messages can tell")
+    assert "<dt>Epsilon</dt>" in text(render(sample()))
+
+
+def test_a_public_page_does_not_say_how_long_the_run_took():
+    assert "<dt>Time</dt>" in render(sample())
+    assert "<dt>Time</dt>" not in render(sample(public=True))
+
+
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [
+        ("finished", ""),
+        ("diverged at round 17", "The run diverged at round 17."),
+        (
+            "2 of 3 trials diverged, the first at round 4",
+            "2 of 3 trials diverged, the first at round 4.",
+        ),
+    ],
+)
+def test_how_a_run_ended(status, sentence):
+    assert ending(status) == sentence
+    assert ('class="alert"' in render(sample(status=status))) == bool(sentence)
 
 
 def test_epsilon_is_explained_with_its_own_factor():

@@ -31,7 +31,10 @@ def test_sums_over_neighbours(kind: str) -> None:
     delivery = Delivery(net)
     assert delivery.kind == kind
     mixing = net.mixing(jnp.asarray(0), jax.random.key(0))
-    payload = {"a": jax.random.normal(jax.random.key(1), (net.agents, 3)), "b": jnp.ones(net.agents)}
+    payload = {
+        "a": jax.random.normal(jax.random.key(1), (net.agents, 3)),
+        "b": jnp.ones(net.agents),
+    }
     inbox = peer_inboxes(delivery, arrange(delivery, mixing), payload, Combine.EACH)
     weights = _matrix(net, np.asarray(mixing.weight))
     ones = _matrix(net, np.asarray(mixing.active, dtype=float))

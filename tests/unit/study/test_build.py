@@ -112,13 +112,19 @@ def test_methods_with_and_without_a_budget() -> None:
 
 def test_the_papers_claim_and_a_step_a_site() -> None:
     solver = method(
-        'name = "d-zoa-solver"\nstep = [0.1, 0.2, 0.3, 0.4]\n'
+        'name = "d-zoa-solver"\nstep = [0.1, 0.2, 0.3, 0.4]\nprinted = true\n'
         "claim = { epsilon = 0.15, delta = 1e-3 }"
     )
     assert isinstance(solver, DZOASolver)
     np.testing.assert_array_equal(solver.step, [0.1, 0.2, 0.3, 0.4])
     assert solver.claim is not None
     assert solver.claim.epsilon == 0.15
+
+
+def test_the_solver_chooses_its_step_if_none_is_given() -> None:
+    solver = method('name = "d-zoa-solver"')
+    assert isinstance(solver, DZOASolver)
+    assert solver.step is None
 
 
 def test_a_budget_a_site_follows_the_order_of_the_sites() -> None:

@@ -63,7 +63,10 @@ def load_csv(
     encoding: str = "utf-8-sig",
     missing: Sequence[str] = MISSING_TEXTS,
 ) -> pd.DataFrame:
-    """Read a CSV file with a header line.
+    """Read a CSV file with a header line; every value as text, or as missing.
+
+    Kinds are not guessed, for a guess about a column lets one record change how all others are
+    read. `prepare` makes of each value what the schema declares, value by value.
 
     Args:
         path: the file; decompressed first when it ends in `.gz`.
@@ -88,10 +91,10 @@ def load_csv(
         frame = pd.read_csv(
             io.StringIO(text),
             sep=separator,
+            dtype=str,
             na_values=list(missing),
             keep_default_na=False,
             index_col=False,
-            low_memory=False,
         )
     except (ValueError, pd.errors.ParserError) as error:
         raise ProblemError(f"{path}: not a readable CSV file ({error}); correct it") from error

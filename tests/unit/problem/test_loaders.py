@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from tacit.errors import ProblemError
-from tacit.problem.load import from_pandas, load, load_csv, load_idx, load_npz, load_parquet
+from tacit.problem.loaders import from_pandas, load, load_csv, load_idx, load_npz, load_parquet
 
 CSV = "age,smoker,town\n30,yes,Bonn\n\n41,,Köln\n"
 

@@ -1,0 +1,120 @@
+"""The certified methods at equal proved epsilon, on the five-agent ridge regression.
+
+    python benchmarks/certified.py [--trials 20] [--data 5]
+
+Gratton et al.'s (2021) network and data law with N_k = 200 and 2000 records an agent, 10 features, mean
+loss, eta = 1, replace-one, delta = 1e-6; total epsilon 1.72 and 14.27. The error is
+`sum_k ||b_k - b*||^2 / ||b*||^2` (answering 0 scores 5), mean over trials and data sets. Every cell's
+hyper-parameters are chosen on data sets of the same law with other seeds (1000 and 1001), by the same
+grid for each method: that choice is not accounted for, as it looks at none of the data reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tacit
+from tacit.runner import Simulation
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for tests.paper
+from tests.paper import paper_network, paper_problem
+
+DELTA = 1e-6
+PROTOTYPE = {
+    ("vector-ZO", 1.72, 200): 0.092,
+    ("vector-ZO", 1.72, 2000): 0.0064,
+    ("vector-ZO", 14.27, 200): 0.0053,
+    ("vector-ZO", 14.27, 2000): 5.3e-4,
+    ("scalar-ZO", 1.72, 200): 0.44,
+    ("scalar-ZO", 1.72, 2000): 0.10,
+    ("scalar-ZO", 14.27, 200): 0.0080,
+    ("scalar-ZO", 14.27, 2000): 0.087,
+    ("DPSG", 1.72, 200): 0.11,
+    ("DPSG", 1.72, 2000): 0.0031,
+    ("DPSG", 14.27, 200): 0.0042,
+    ("DPSG", 14.27, 2000): 2.4e-4,
+}
+CLIPS = (0.5, 1.0, 2.0, 4.0)
+ROUNDS = (100, 400)
+STEPS = (0.1, 0.3, 1.0, 3.0)
+
+
+def candidates(name: str, epsilon: float) -> list[tuple[Any, int]]:
+    """The methods of a grid, with their numbers of rounds."""
+    found = []
+    for clip, rounds, step in itertools.product(CLIPS, ROUNDS, STEPS):
+        # one random direction sees a share 1/sqrt(p) of a gradient, and takes more rounds
+        privacy = tacit.Privacy(
+            clip=clip / 3 if name == "scalar-ZO" else clip, epsilon=epsilon, delta=DELTA
+        )
+        if name == "DPSG":
+            found.append((tacit.DPSG(step=step, decay=0.5, privacy=privacy), rounds))
+        else:
+            estimator = name.split("-")[0]
+            for penalty in (0.2, 1.0):
+                method = tacit.DZOA(
+                    privacy=privacy, penalty=penalty, proximity=step, estimator=estimator
+                )
+                found.append((method, rounds))
+    return found
+
+
+def error(method: Any, rounds: int, records: int, seeds: range, trials: int) -> float:
+    """Mean error over data sets and trials."""
+    errors = []
+    for seed in seeds:
+        task = paper_problem("ridge", seed, weighting="agent", records=records)
+        result = tacit.run(
+            task,
+            paper_network(),
+            method,
+            rounds=rounds,
+            seed=seed,
+            record=[],
+            runtime=Simulation(trials=trials),
+            reference=task.reference().solution,
+            require="proved",
+        )
+        errors.append(result.history.measured["distance"][-1].mean())
+    return float(np.mean(errors))
+
+
+def main() -> None:
+    """Tune and report every cell."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--data", type=int, default=5, help="data sets reported on")
+    options = parser.parse_args()
+    print(
+        f"{'method':<10} {'epsilon':>7} {'N_k':>5} {'error':>9} {'prototype':>9} {'ratio':>6}  chosen"
+    )
+    for (name, epsilon, records), known in PROTOTYPE.items():
+        began = time.perf_counter()
+        scored = [
+            (error(method, rounds, records, range(1000, 1002), 4), i, method, rounds)
+            for i, (method, rounds) in enumerate(candidates(name, epsilon))
+        ]
+        _, _, method, rounds = min(scored)
+        found = error(method, rounds, records, range(options.data), options.trials)
+        sizes = {
+            k: float(getattr(method, k))
+            for k in ("step", "penalty", "proximity")
+            if hasattr(method, k)
+        }
+        print(
+            f"{name:<10} {epsilon:>7} {records:>5} {found:>9.2g} {known:>9.2g} {found / known:>6.2f}  "
+            f"clip {float(method.privacy.clip):.2g}, {rounds} rounds, {sizes}; "
+            f"{time.perf_counter() - began:.0f} s",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

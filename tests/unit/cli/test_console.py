@@ -1,0 +1,97 @@
+"""Progress and messages as a terminal and a pipe get them."""
+
+import io
+import json
+import sys
+
+import pytest
+
+from tacit.cli.console import guarded, progress, say
+from tacit.errors import ConfigError, OracleError
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Standard error as a terminal of 100 columns, whatever the tests run in.
+
+    No fixture: pytest puts its own stream in place between a fixture and its test.
+    """
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "100")
+    for name in ("NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    return stream
+
+
+def test_the_bar_shows_rounds_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = terminal(monkeypatch)
+    with progress("rounds") as told:
+        assert told is not None
+        for done in (1, 30, 60):
+            told(done, 120)
+    shown = stream.getvalue()
+    assert "rounds" in shown
+    assert "60/120" in shown
+    assert "-:--:--" in shown or "0:00:" in shown, "the time left"
+    assert shown.rstrip().endswith("\x1b[2K"), "the bar is wiped when the run is over"
+
+
+def test_the_bar_goes_away_when_the_run_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = terminal(monkeypatch)
+
+    def fail() -> None:
+        with progress("rounds") as told:
+            assert told is not None
+            told(1, 10)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert "\x1b[?25h" in stream.getvalue(), "the cursor is shown again"
+
+
+def test_no_bar_in_a_pipe_or_beside_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = terminal(monkeypatch)
+    with progress("rounds", quiet=True) as told:
+        assert told is None
+    assert stream.getvalue() == ""
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with progress("rounds") as told:
+        assert told is None
+
+
+def test_paragraphs_are_wrapped_for_a_reader_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = "word " * 60
+    pipe, reader = io.StringIO(), Terminal()
+    for stream in (pipe, reader):
+        monkeypatch.setattr(sys, "stdout", stream)
+        say(long.strip(), indent="  ")
+    assert pipe.getvalue().count("\n") == 1
+    assert max(map(len, reader.getvalue().splitlines())) <= 96
+    assert reader.getvalue().split() == pipe.getvalue().split()
+
+
+@pytest.mark.parametrize(("error", "code"), [(ConfigError("wrong"), 2), (OracleError("gone"), 1)])
+def test_an_error_is_one_message(
+    error: Exception, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> int:
+        raise error
+
+    assert guarded(fail, as_json=True) == code
+    printed = capsys.readouterr()
+    assert printed.err == f"error: {error}\n"
+    assert json.loads(printed.out)["exit_code"] == code
+
+
+def test_a_bug_keeps_its_traceback() -> None:
+    with pytest.raises(ZeroDivisionError):
+        guarded(lambda: 1 // 0, as_json=False)

@@ -1,0 +1,171 @@
+"""Arguments of `tacit.run` that cannot work are refused before anything runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tacit
+from tacit import (
+    DGD,
+    DPSG,
+    DZOA,
+    DZOASolver,
+    GradientDescent,
+    Privacy,
+    Simulation,
+    network,
+    problem,
+)
+from tacit.errors import ConfigError, NetworkError, ProblemError
+from tests.conformance.table import task
+
+PRIVATE = Privacy(clip=1.0, epsilon=1.0)
+
+
+def refuse(error: type[Exception], match: str, **changes: Any) -> None:
+    """Run with something changed and expect a refusal."""
+    settings: dict[str, Any] = {
+        "problem": task(0),
+        "network": network.ring(4),
+        "method": DGD(step=0.1),
+        "rounds": 3,
+        "seed": 0,
+    }
+    settings |= changes
+    with pytest.raises(error, match=match):
+        tacit.run(
+            settings.pop("problem"), settings.pop("network"), settings.pop("method"), **settings
+        )
+
+
+@pytest.mark.parametrize(
+    ("match", "changes"),
+    [
+        ("rounds=0 must be at least 1", {"rounds": 0}),
+        ("trials=0 must be at least 1", {"runtime": Simulation(trials=0)}),
+        ("seed=-1 must be", {"seed": -1}),
+        ("record=0 must be", {"record": 0}),
+        (r"record=\[9\] must lie between", {"record": [9]}),
+        ("reference has shape", {"reference": np.zeros(7)}),
+        (
+            "use precision='float64'",
+            {"method": DZOA(privacy=PRIVATE), "runtime": Simulation(precision="float32")},
+        ),
+    ],
+)
+def test_arguments(match: str, changes: dict[str, Any]) -> None:
+    refuse(ConfigError, match, **changes)
+
+
+@pytest.mark.parametrize(
+    ("match", "changes"),
+    [
+        ("the network has 5 agents and the problem 4", {"network": network.ring(5)}),
+        ("runs between peers", {"network": network.Coordinator(4)}),
+        ("Coordinator", {"method": GradientDescent(step=0.1)}),
+        (
+            "needs undirected links",
+            {
+                "method": DZOA(privacy=PRIVATE),
+                "network": network.Graph.from_edges(
+                    4, [(0, 1), (1, 2), (2, 3), (3, 0)], directed=True
+                ),
+            },
+        ),
+        (
+            "this network varies",
+            {
+                "method": DZOASolver(step=0.1),
+                "network": network.LinkFailure(network.ring(4), 0.1),
+            },
+        ),
+    ],
+)
+def test_networks(match: str, changes: dict[str, Any]) -> None:
+    refuse(NetworkError, match, **changes)
+
+
+def test_problems_that_a_method_excludes() -> None:
+    features = [np.eye(3)] * 4
+    awkward = problem.empirical_risk(
+        features,
+        [np.ones(3)] * 4,
+        problem.Squared(),
+        regulariser=problem.L1(0.1),
+        constraint=problem.Simplex(1.0),
+    )
+    refuse(ProblemError, "no closed|closed form", problem=awkward, method=DZOA(privacy=PRIVATE))
+    refuse(ProblemError, "directions has shape", method=DZOASolver(directions=np.array([3, 4])))
+    hinge = problem.empirical_risk(features, [np.array([0.0, 1.0, 1.0])] * 4, problem.Hinge())
+    refuse(ProblemError, "give step", problem=hinge, method=DZOASolver())
+
+
+@pytest.mark.parametrize("step", [0.0, -1.0, float("inf")])
+def test_steps_out_of_range(step: float) -> None:
+    with pytest.raises(ConfigError, match="step="):
+        DGD(step=step)
+
+
+def test_no_seed_draws_and_records_one() -> None:
+    runs = [
+        tacit.run(task(0), network.ring(4), DPSG(step=0.1, privacy=PRIVATE), rounds=2)
+        for _ in range(2)
+    ]
+    assert runs[0].seed != runs[1].seed
+    again = tacit.run(
+        task(0), network.ring(4), DPSG(step=0.1, privacy=PRIVATE), rounds=2, seed=runs[0].seed
+    )
+    assert np.array_equal(again.solutions, runs[0].solutions)
+
+
+def test_single_precision_runs_in_single_precision() -> None:
+    result = tacit.run(
+        task(0),
+        network.ring(4),
+        DGD(step=0.1),
+        rounds=5,
+        seed=0,
+        runtime=Simulation(precision="float32"),
+    )
+    double = tacit.run(task(0), network.ring(4), DGD(step=0.1), rounds=5, seed=0)
+    assert result.solutions.dtype == np.float32 and double.solutions.dtype == np.float64
+    np.testing.assert_allclose(result.solutions, double.solutions, atol=1e-6)
+    assert not np.array_equal(result.solutions, double.solutions)
+
+
+def test_bytes_and_evaluations_are_counted() -> None:
+    result = tacit.run(task(0), network.ring(4), DGD(step=0.1), rounds=4, seed=0, record=[1])
+    # eight links, three float64 numbers; 30 records
+    assert list(result.history.bytes) == [0, 8 * 3 * 8, 4 * 8 * 3 * 8]
+    assert list(result.history.evaluations) == [0, 30, 120]
+    star = tacit.run(task(0), network.Coordinator(4), GradientDescent(step=0.1), rounds=1, seed=0)
+    assert star.history.bytes[-1] == 2 * 4 * 3 * 8
+
+
+def test_the_history_as_a_frame() -> None:
+    runtime = Simulation(trials=3)
+    frame = tacit.run(
+        task(0), network.ring(4), DGD(step=0.1), rounds=4, seed=0, record=2, runtime=runtime
+    ).history.frame()
+    assert len(frame) == 3 * 3
+    assert set(frame["trial"]) == {0, 1, 2}
+    assert np.isinf(frame["epsilon"].iloc[-1])
+
+
+def test_the_table_of_releases() -> None:
+    result = tacit.run(
+        task(0),
+        network.Coordinator(4),
+        GradientDescent(step=0.1, privacy=PRIVATE),
+        rounds=4,
+        seed=0,
+    )
+    iterate, gradient = result.releases
+    assert (iterate.released, iterate.noise_scale, iterate.times) == ("", 0.0, 0)
+    assert gradient.mechanism == "Gaussian" and gradient.times == 4
+    # the site with five records has the largest sensitivity
+    assert gradient.sensitivity == pytest.approx(2 * 1.0 / 5)
+    assert gradient.noise_scale > gradient.sensitivity
