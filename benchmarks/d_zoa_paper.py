@@ -2,10 +2,10 @@
 
     python benchmarks/d_zoa_paper.py [--trials 10] [--data 10] [--epsilon 0.15]
 
-Five agents with 20 records each, 10 features, columns then rows normalised, noise variance 0.1, eta = 1,
-rho = 4, 200 rounds of 100 inner steps, alpha0 = 0.54, J from eq (22), delta = 1e-3. The error is
-`sum_k ||b_k - b*||^2 / ||b*||^2`, mean of the last 20 rounds; answering 0 scores 5. The design's prototype
-measured 1.3e-4 (ridge) and 2.0e-4 (lasso) at epsilon = 0.15.
+Five agents with 20 records each, 10 features, columns then rows normalised, noise variance 0.1,
+eta = 1, rho = 4, 200 rounds of 100 inner steps, alpha0 = 0.54, J from eq (22), delta = 1e-3. The
+error is `sum_k ||b_k - b*||^2 / ||b*||^2`, mean of the last 20 rounds; answering 0 scores 5. The
+design's prototype measured 1.3e-4 (ridge) and 2.0e-4 (lasso) at epsilon = 0.15.
 """
 
 from __future__ import annotations

@@ -3,12 +3,12 @@
     python benchmarks/simulation.py [--repeats 5] [--only dgd dpsg d-zoa large]
 
 * dgd: decentralised gradient descent on logistic regression (50 records x 20 features an agent,
-  random 4-regular graph, float64), against a plain `vmap` + `scan` in the same process, both checked
-  against a NumPy recursion; and against decent-bench 0.3.0's agent-rounds a second as measured on a
-  quiet 2-core machine (27 k, 19 k and 4.4 k at 10, 100 and 1000 agents).
+  random 4-regular graph, float64), against a plain `vmap` + `scan` in the same process, both
+  checked against a NumPy recursion; and against decent-bench 0.3.0's agent-rounds a second as
+  measured on a quiet 2-core machine (27 k, 19 k and 4.4 k at 10, 100 and 1000 agents).
 * dpsg: the same with noise, accounting and history, against DGD plus drawing the same normals.
-* d-zoa: the paper's 5 agents, 16 trials at J = 30, against drawing the directions alone; and the time
-  of 100 trials of 200 rounds.
+* d-zoa: the paper's 5 agents, 16 trials at J = 30, against drawing the directions alone; and the
+  time of 100 trials of 200 rounds.
 * large: 100,000 agents.
 """
 
@@ -113,7 +113,8 @@ def dgd(repeats: int) -> None:
     """Agent-rounds a second at four sizes."""
     print("DGD, agent-rounds a second (median of", repeats, "runs)")
     print(
-        f"{'agents':>7} {'tacit':>9} {'by hand':>9} {'ratio':>6} {'x decent-bench':>15} {'compile s':>9} {'error':>8}"
+        f"{'agents':>7} {'tacit':>9} {'by hand':>9} {'ratio':>6} "
+        f"{'x decent-bench':>15} {'compile s':>9} {'error':>8}"
     )
     for agents, rounds in ROUNDS.items():
         task, net = make(agents)
@@ -136,7 +137,8 @@ def dgd(repeats: int) -> None:
             else "-"
         )
         print(
-            f"{agents:>7} {agents * rounds / mine / 1e6:>7.2f} M {agents * rounds / plain / 1e6:>7.2f} M "
+            f"{agents:>7} {agents * rounds / mine / 1e6:>7.2f} M "
+            f"{agents * rounds / plain / 1e6:>7.2f} M "
             f"{plain / mine:>6.2f} {peer:>15} {first - mine:>9.2f} {error:>8.0e}"
         )
 
@@ -170,7 +172,7 @@ def dpsg(repeats: int) -> None:
             (
                 median_seconds(private, 1),
                 median_seconds(plain, 1),
-                median_seconds(lambda: draw(secrets), 1),
+                median_seconds(lambda draw=draw, keys=secrets: draw(keys), 1),
             )
             for _ in range(repeats)
         ]

@@ -14,13 +14,7 @@ from importlib import resources
 
 from tacit.config.read import Source, parse_study
 
-BEFORE = (
-    "The RAND Health Insurance Experiment: who saw a doctor in a year? 20,190 real records.",
-    "They name no site: eight sites are drawn at random. They name no person, and several records "
-    "may be one person's: what is protected here is a record, not a person.",
-    "One assumption of the guarantee below is false here: step, rounds, clip and the scale of one "
-    "feature were chosen on these same records.",
-)
+BEFORE = ("The RAND Health Insurance Experiment: who saw a doctor in a year? 20,190 real records.",)
 """Said before the run."""
 
 AFTER = ("For a table of your own, tacit init YOUR.csv writes a study file.",)

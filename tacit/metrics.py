@@ -37,7 +37,8 @@ def measure(plan: Any, states: Any) -> dict[str, Array]:
 
     * `finite`: whether every number of every agent is finite;
     * `consensus`: root mean square distance of the agents from their mean;
-    * `distance`: `sum_k ||x_k - x*||^2 / ||x*||^2`, if a reference is known (answering 0 scores `K`);
+    * `distance`: `sum_k ||x_k - x*||^2 / ||x*||^2`, if a reference is known (answering 0 scores
+      `K`);
     * `objective`: `sum_k f_k + R` at the mean of the answers, if watched.
     """
     answers = solutions(plan, states)
@@ -65,7 +66,8 @@ class History:
 
     Attributes:
         rounds: rounds completed, shape `(rows,)`.
-        measured: `consensus`, and where known `objective`, `distance`, `gap`, each `(rows, trials)`.
+        measured: `consensus`, and where known `objective`, `distance`, `gap`, each `(rows,
+            trials)`.
         evaluations: oracle calls of all agents so far, shape `(rows,)`.
         bytes: bytes of all messages so far, shape `(rows,)`.
         epsilon: spent so far by each owner, shape `(rows, agents)`; infinite without privacy.
@@ -78,7 +80,7 @@ class History:
     epsilon: Float[np.ndarray, "rows agents"]
 
     def frame(self) -> pd.DataFrame:
-        """One row a (recorded round, trial), as a pandas frame; `epsilon` is the largest owner's."""
+        """One row a (recorded round, trial), as a frame; `epsilon` is the largest owner's."""
         import pandas as pd
 
         trials = next(iter(self.measured.values())).shape[1]

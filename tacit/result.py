@@ -80,7 +80,7 @@ class Result:
 
     @property
     def status(self) -> str:
-        """ "finished", or which trial diverged and when."""
+        """Either "finished", or which trial diverged and when."""
         gone = np.flatnonzero(self.diverged >= 0)
         if not len(gone):
             return "finished"

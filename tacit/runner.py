@@ -237,8 +237,8 @@ def _check_arguments(
         raise ConfigError(f"seed={seed!r} must be at least 0 and below 2**63")
     if runtime.precision == "float32" and method.oracle is Oracle.VALUE:
         raise ConfigError(
-            f"{type(method).__name__} takes differences of function values, of which float32 leaves "
-            "no digits; use precision='float64'"
+            f"{type(method).__name__} takes differences of function values, of which float32 "
+            "leaves no digits; use precision='float64'"
         )
     if network.agents != problem.agents:
         raise NetworkError(

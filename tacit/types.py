@@ -15,6 +15,9 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import equinox as eqx
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
 
+Vector: TypeAlias = Float[Array, " p"]
+"""A parameter vector inside a run, shape `(p,)`."""
+
 Params: TypeAlias = Float[ArrayLike, " p"]
 """A parameter vector, shape `(p,)`."""
 
@@ -63,8 +66,8 @@ class Combine(StrEnum):
 class AbstractObjective(eqx.Module):
     """A cost function that one agent owns: a sum over protected units divided by a public number.
 
-    `f(x) = sum_j losses(x)_j / normaliser`. For data, a unit is a record; for a black box that is one
-    whole cost, there is a single unit. Only the query of a phase ever receives it.
+    `f(x) = sum_j losses(x)_j / normaliser`. For data, a unit is a record; for a black box that is
+    one whole cost, there is a single unit. Only the query of a phase ever receives it.
     """
 
     unit: eqx.AbstractClassVar[Unit]
@@ -100,7 +103,8 @@ class AbstractDifferentiable(AbstractObjective):
     def clipped_gradient(
         self, x: Params, clip: Scalar, order: int, keep: Bool[Array, " n"] | None
     ) -> Float[Array, " p"]:
-        """Sum over the kept units of their gradients, each clipped to norm `clip`, over `normaliser`.
+        """Sum over the kept units of their gradients, each clipped to norm `clip`, over
+        `normaliser`.
 
         Args:
             x: where, shape `(p,)`.
@@ -147,29 +151,29 @@ class Context(eqx.Module):
     and of record sampling are others and never reach a method.
     """
 
-    round: Int[ArrayLike, ""]
+    round: Int[Array, ""]
     step: Int[ArrayLike, ""]
-    agent: Int[ArrayLike, ""]
-    degree: Int[ArrayLike, ""]
+    agent: Int[Array, ""]
+    degree: Int[Array, ""]
     key: PRNGKeyArray
     public: PublicPart
-    rounds: Int[ArrayLike, ""]
+    rounds: Int[Array, ""]
     agents: int = eqx.field(static=True)
 
 
 class Inbox(eqx.Module):
     """What a receiver holds after a phase: one slot a sender, sorted by agent id.
 
-    `mixed` is the weighted sum of the messages (without the receiver's own), `total` their plain sum.
-    A simulation holds the inboxes of all receivers in one, with a leading axis.
+    `mixed` is the weighted sum of the messages (without the receiver's own), `total` their plain
+    sum. A simulation holds the inboxes of all receivers in one, with a leading axis.
     An absent sender has mask, weight and payload 0. Under `Combine.SUM` there is no `payload`.
     """
 
     payload: Any
     mask: Bool[Array, "*receivers slots"] | None
     weight: Float[Array, "*receivers slots"] | None
-    self_weight: Float[ArrayLike, "*receivers"]
-    degree: Int[ArrayLike, "*receivers"]
+    self_weight: Float[Array, "*receivers"]
+    degree: Int[Array, "*receivers"]
     mixed: Any
     total: Any
 
@@ -199,4 +203,3 @@ class PublicContext:
     unit: Unit
     degree: int
     participations: int
-

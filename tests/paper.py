@@ -24,6 +24,7 @@ def paper_problem(
     weighting: Literal["agent", "sum"] = "sum",
     records: int = 20,
     dimension: int = 10,
+    strength: float = 1.0,
 ) -> Any:
     """Gaussian features, columns then rows normalised; true weights N(0, I); noise variance 0.1."""
     rng = np.random.default_rng(seed)
@@ -36,7 +37,7 @@ def paper_problem(
         list(features.reshape(5, records, dimension)),
         list(targets.reshape(5, records)),
         problem.Squared(),
-        regulariser=problem.L2(1.0) if kind == "ridge" else problem.L1(1.0),
+        regulariser=problem.L2(strength) if kind == "ridge" else problem.L1(strength),
         weighting=weighting,
     )
 

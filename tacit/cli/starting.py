@@ -32,13 +32,13 @@ def write_study(
     """Write the file; see `tacit init --help`."""
 
     def command() -> int:
-        from tacit.problem.loaders import load
+        from tacit.problem.loaders import guess_kinds, load
 
         if output.exists() and not force:
             raise ConfigError(
                 f"output={str(output)!r} exists; give --force to replace it, or --output another"
             )
-        frame = load(data)
+        frame = guess_kinds(load(data))
         chosen = _column(target, frame, "--target", data) or _default_target(frame, site, data)
         place = _column(site, frame, "--site", data)
         text = study_text(

@@ -21,6 +21,7 @@ def asked(query: Any) -> str:
     if query is None:
         return "nothing"
     text = (inspect.getdoc(type(query)) or type(query).__name__).splitlines()[0]
+    text = text.replace("`", "")
     clip = getattr(query, "clip", None)
     if clip is None:
         return text

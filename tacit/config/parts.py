@@ -124,6 +124,11 @@ class ProblemSection(Section):
     weighting: Literal["agent", "record", "sum"] = Field(
         "agent", description="every site, every record counts the same, or plain sums of losses"
     )
+    normaliser: PerSite | None = Field(
+        None,
+        description="declared positive number by which a site's sum of losses is divided, instead "
+        "of its number of records",
+    )
 
 
 class PrivacySection(Section):

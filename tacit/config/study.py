@@ -31,6 +31,7 @@ class Study(Section):
     """Everything that a run needs, one section a subject."""
 
     title: str = Field("A study", description="heading of the report")
+    notes: tuple[str, ...] = Field((), description="sentences that results and report repeat")
     data: DataSection = Field(description="which records, and what each column becomes")
     partition: Partition = Field(description="who holds which records")
     problem: ProblemSection = Field(description="what the sites minimise together")

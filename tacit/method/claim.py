@@ -178,8 +178,9 @@ def _check_relation(privacy: Privacy, owners: Owners) -> None:
     unit = owners.contexts[0].unit
     if privacy.relation is Relation.ADD_REMOVE and not owners.declared:
         raise PrivacyError(
-            "under add_remove the number of records is private, so sums must be divided by a declared "
-            "number instead: give the problem normaliser=..., or use relation='replace_one'"
+            "under add_remove the number of records is private, so sums must be divided by a "
+            "declared number instead: give the problem normaliser=..., or use "
+            "relation='replace_one'"
         )
     if max(privacy.sites_per_person, privacy.records_per_person) == 1:
         return
@@ -192,8 +193,8 @@ def _check_relation(privacy: Privacy, owners: Owners) -> None:
     # releases of several owners are composed for one person, so all must protect alike
     if privacy.sites_per_person > len(owners.names):
         raise PrivacyError(
-            f"sites_per_person={privacy.sites_per_person}, but there are {len(owners.names)} sites; "
-            "lower it"
+            f"sites_per_person={privacy.sites_per_person}, but there are {len(owners.names)} "
+            "sites; lower it"
         )
     for name in ("epsilon", "delta", "noise_multiplier"):
         value = getattr(privacy, name)
@@ -251,6 +252,6 @@ def _grouped(event: Event, records: int) -> Event:
             return event
         case _:
             raise PrivacyError(
-                f"records_per_person={records} cannot be combined with {type(event).__name__}: no rule "
-                "for groups is proved here; set sampling=1 or records_per_person=1"
+                f"records_per_person={records} cannot be combined with {type(event).__name__}: no "
+                "rule for groups is proved here; set sampling=1 or records_per_person=1"
             )

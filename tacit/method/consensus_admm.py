@@ -19,29 +19,29 @@ from jaxtyping import Array, Float
 
 from tacit.errors import NetworkError, ProblemError
 from tacit.method.schedule import tail_average
-from tacit.types import Context, Inbox, Params
+from tacit.types import Context, Inbox, Vector
 
 
 class Consensus(eqx.Module):
     """Primal iterate, dual, sum of the neighbours' last iterates, and the tail average."""
 
-    x: Params
-    dual: Params
-    neighbours: Params
-    average: Params
+    x: Vector
+    dual: Vector
+    neighbours: Vector
+    average: Vector
 
 
-def start(x0: Params, degree: Any) -> Consensus:
+def start(x0: Vector, degree: Any) -> Consensus:
     """Everybody begins at the public `x0`, so the neighbours' sum is known without a message."""
     return Consensus(x0, 0.0 * x0, degree * x0, x0)
 
 
-def linear_part(state: Consensus, penalty: Any, context: Context) -> Float[Array, " p"]:
+def linear_part(state: Consensus, penalty: Any, context: Context) -> Vector:
     """`gamma_k - rho sum_l (b_k + b_l)`: the linear coefficient of the known part of `F_k`."""
     return state.dual - penalty * (context.degree * state.x + state.neighbours)
 
 
-def known_part(b: Params, linear: Params, penalty: Any, context: Context) -> Float[Array, ""]:
+def known_part(b: Vector, linear: Vector, penalty: Any, context: Context) -> Float[Array, ""]:
     """`F_k(b) - f_k(b)` up to a constant, given `linear_part`."""
     quadratic = penalty * context.degree * (b @ b)
     return quadratic + b @ linear + context.public.value(b)

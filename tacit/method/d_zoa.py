@@ -17,7 +17,7 @@ from tacit.method.schedule import positive
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import ClippedDifferences
-from tacit.types import Context, Inbox, Oracle, Params, Role
+from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
 class DZOA(AbstractMethod):
@@ -31,10 +31,10 @@ class DZOA(AbstractMethod):
 
     then sends `b_k` and updates its dual.
 
-    Source: Gratton et al. (2021), algorithm 1, with the inner stochastic solver (whose claimed privacy
-    is a model, see `DZOASolver`) replaced by one private query a round; the scalar estimator is
-    DPZero's (Zhang et al. 2024, algorithm 2). Theorem: Gaussian mechanism (l2 clip) with exact
-    composition; status proved.
+    Source: Gratton et al. (2021), algorithm 1, with the inner stochastic solver (whose claimed
+    privacy is a model, see `DZOASolver`) replaced by one private query a round; the scalar
+    estimator is DPZero's (Zhang et al. 2024, algorithm 2). Theorem: Gaussian mechanism (l2 clip)
+    with exact composition; status proved.
 
     Args:
         privacy: budget, clip and relation.
@@ -42,7 +42,8 @@ class DZOA(AbstractMethod):
         proximity: `a`, positive: how far one noisy difference may move the iterate.
         estimator: "vector" asks for differences along all `p` axes, `p + 1` values a record;
             "scalar" along one random unit direction, 2 values a record.
-        smoothing: `u`, the finite-difference step, positive; in float64 values below 1e-8 lose digits.
+        smoothing: `u`, the finite-difference step, positive; in float64 values below 1e-8 lose
+            digits.
         average: answer with the mean of the second half of the iterates instead of the last.
 
     Example:
@@ -68,7 +69,7 @@ class DZOA(AbstractMethod):
         for name in ("penalty", "proximity", "smoothing"):
             positive(name, getattr(self, name))
 
-    def init(self, role: Role, x0: Params, degree: Any) -> Consensus:
+    def init(self, role: Role, x0: Vector, degree: Any) -> Consensus:
         return admm.start(x0, degree)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -98,7 +99,7 @@ class DZOA(AbstractMethod):
 
     def minimise(
         self, state: Consensus, released: Float[Array, " m"], context: Context
-    ) -> tuple[Consensus, Params]:
+    ) -> tuple[Consensus, Vector]:
         g = released
         if self.estimator == "scalar":
             # an unbiased estimate of the gradient from one direction of the unit sphere
@@ -112,7 +113,7 @@ class DZOA(AbstractMethod):
     def dual_step(self, state: Consensus, inbox: Inbox, context: Context) -> Consensus:
         return admm.dual_step(self.penalty, state, inbox, context)
 
-    def solution(self, state: Consensus) -> Float[Array, " p"]:
+    def solution(self, state: Consensus) -> Vector:
         return state.average if self.average else state.x
 
     def check(self, problem: Any, network: Any) -> None:

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import ArrayLike, Float, Int
+from jaxtyping import ArrayLike, Int
 
 from tacit.errors import PrivacyError
 from tacit.privacy.event import GaussianRelease, ModelClaim
@@ -102,8 +102,8 @@ def inner_directions(
     needed = minimum_inner_steps(dimension, radius, optimum, initial_step)
     if inner_steps < needed:
         raise PrivacyError(
-            f"inner_steps={inner_steps} is below the {needed} that eq (23) of Gratton et al. (2021) "
-            "needs; raise inner_steps or initial_step"
+            f"inner_steps={inner_steps} is below the {needed} that eq (23) of Gratton et al. "
+            "(2021) needs; raise inner_steps or initial_step"
         )
     # D = c R^2 alpha0^2 / log(2P) (s1 (1 + log P) + s2) - 4 ||b*||^2 / T, with c = 1/2
     t = np.arange(1, inner_steps + 1)
@@ -115,7 +115,8 @@ def inner_directions(
     if np.min(exact) < 1:
         raise PrivacyError(
             f"eq (22) of Gratton et al. (2021) allows J = {np.min(exact):.3g} directions at agent "
-            f"{int(np.argmin(exact))}, less than one; raise epsilon, penalty or the number of records"
+            f"{int(np.argmin(exact))}, less than one; raise epsilon, penalty or the number of "
+            "records"
         )
     return np.floor(exact).astype(int)
 

@@ -19,7 +19,7 @@ from tacit.method.schedule import positive
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Intrinsic, NoNoise, Release
 from tacit.privacy.sensitivity import Exact, own
-from tacit.types import AbstractObjective, Context, Inbox, Oracle, Params, Role
+from tacit.types import AbstractObjective, Context, Inbox, Oracle, Role, Vector
 
 _FLOOR = float(np.sqrt(np.finfo(np.float64).eps))
 """Below this step a forward difference of float64 values is mostly rounding."""
@@ -30,23 +30,23 @@ class DZOASolver(AbstractMethod):
 
     Round m minimises `F_k` (see `consensus_admm`) by `T` steps `t = 1 .. T`:
 
-        g <- (1/J) sum_j (1/u2_t) [F(b + u1_t n1 + u2_t n2) - F(b + u1_t n1)] n2,  n1, n2 ~ N(0, I_P)
-        b <- b - (step / sqrt(t)) g
+        g <- (1/J) sum_j (1/u2_t) [F(b + u1_t n1 + u2_t n2) - F(b + u1_t n1)] n2,  n1, n2 ~ N(0,
+        I_P) b <- b - (step / sqrt(t)) g
 
     with `u1_t = u1/t` and `u2_t = u1/(P t)^2`; then agents share `b_k` and update their duals.
 
     With `printed=False`, the default, only the private `f_k` is estimated, and around its running
     estimate `c`: `g = c + (1/J) sum_j (slope_j - c'n2) n2` has the same mean, and a variance that
-    vanishes as `c` reaches the gradient. The public rest of `F_k` enters exactly, the regulariser by
-    a proximal step.
+    vanishes as `c` reaches the gradient. The public rest of `F_k` enters exactly, the regulariser
+    by a proximal step.
 
     Source: Gratton et al. (2021), algorithm 1, eqs (10)-(12); deviations: dual steps use the fresh
-    iterates, `u2_t` is at most `u1_t / 2` (the paper's own condition fails at P = 1, t = 1) and never
-    below the square root of the machine precision.
+    iterates, `u2_t` is at most `u1_t / 2` (the paper's own condition fails at P = 1, t = 1) and
+    never below the square root of the machine precision.
 
     What leaves: `b_k`. Without `claim` nothing is promised. With it the method carries the paper's
-    claim, whose status is `model`: it takes an upper bound on the variance of `b_k` for the variance
-    itself. For a proof use `DZOA`.
+    claim, whose status is `model`: it takes an upper bound on the variance of `b_k` for the
+    variance itself. For a proof use `DZOA`.
 
     Args:
         penalty: `rho`, positive.
@@ -109,7 +109,7 @@ class DZOASolver(AbstractMethod):
         self.directions, self.draws = directions, int(np.max(directions))
         self.privacy = None
 
-    def init(self, role: Role, x0: Params, degree: Any) -> Consensus:
+    def init(self, role: Role, x0: Vector, degree: Any) -> Consensus:
         return admm.start(x0, degree)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -128,9 +128,7 @@ class DZOASolver(AbstractMethod):
             ),
         )
 
-    def minimise(
-        self, state: Consensus, objective: AbstractObjective, context: Context
-    ) -> Float[Array, " p"]:
+    def minimise(self, state: Consensus, objective: AbstractObjective, context: Context) -> Vector:
         linear = admm.linear_part(state, self.penalty, context)
         start = jnp.asarray(state.x)
         shape = (2, self.draws, start.shape[0])
@@ -138,7 +136,7 @@ class DZOASolver(AbstractMethod):
         # an agent with fewer directions than the largest gives the others weight 0
         share = jnp.where(jnp.arange(self.draws) < count, 1.0 / count, 0.0)
 
-        def augmented(b: Params) -> Float[Array, ""]:
+        def augmented(b: Vector) -> Float[Array, ""]:
             return objective.value(b) + admm.known_part(b, linear, self.penalty, context)
 
         def descend(i: Any, carry: Any) -> Any:
@@ -169,7 +167,7 @@ class DZOASolver(AbstractMethod):
     def dual_step(self, state: Consensus, inbox: Inbox, context: Context) -> Consensus:
         return admm.dual_step(self.penalty, state, inbox, context)
 
-    def solution(self, state: Consensus) -> Float[Array, " p"]:
+    def solution(self, state: Consensus) -> Vector:
         return state.x
 
     def check(self, problem: Any, network: Any) -> None:
@@ -193,12 +191,12 @@ class DZOASolver(AbstractMethod):
         bound = curvature(problem)
         if not np.all(np.isfinite(bound)):
             raise ProblemError(
-                "the second derivative of this problem has no known bound, so DZOASolver cannot choose "
-                "its step; give step, about 0.5 / (2 penalty * degree + curvature)"
+                "the second derivative of this problem has no known bound, so DZOASolver cannot "
+                "choose its step; give step, about 0.5 / (2 penalty * degree + curvature)"
             )
         step = 0.5 / (2.0 * self.penalty * network.degrees + bound)
         return eqx.tree_at(lambda m: m.step, self, step, is_leaf=lambda leaf: leaf is None)
 
 
-def _share(state: Consensus, released: Params, context: Context) -> tuple[Consensus, Params]:
+def _share(state: Consensus, released: Vector, context: Context) -> tuple[Consensus, Vector]:
     return Consensus(released, state.dual, state.neighbours, state.average), released

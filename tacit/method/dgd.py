@@ -1,4 +1,4 @@
-"""Decentralised gradient descent: peers mix with their neighbours and follow their own gradients."""
+"""Decentralised gradient descent: peers mix with neighbours and follow their own gradients."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import equinox as eqx
-from jaxtyping import Array, Float
 
 from tacit.method.oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.schedule import decayed, positive
 from tacit.privacy.budget import Privacy
-from tacit.types import Context, Inbox, Oracle, Params, Role
+from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
 class Iterate(eqx.Module):
     """An agent's iterate; `gradient` is held between its own message and the update only."""
 
-    x: Params
-    gradient: Params | None = None
+    x: Vector
+    gradient: Any = None
 
 
 class DGD(AbstractMethod):
     """Decentralised (sub)gradient descent. Not private: each message determines a gradient.
 
-    Source: Nedic, Ozdaglar (2009), Distributed Subgradient Methods for Multi-Agent Optimization, eq (3);
+    Source: Nedic, Ozdaglar (2009), Distributed Subgradient Methods for Multi-Agent Optimization,
+        eq (3);
     deviations: the public regulariser and constraint enter through a proximal step where their
     proximal map is exact and through a projected subgradient step otherwise.
 
@@ -57,7 +57,7 @@ class DGD(AbstractMethod):
     def __check_init__(self) -> None:
         positive("step", self.step)
 
-    def init(self, role: Role, x0: Params, degree: Any) -> Iterate:
+    def init(self, role: Role, x0: Vector, degree: Any) -> Iterate:
         return Iterate(x0)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -80,10 +80,10 @@ class DGD(AbstractMethod):
         step = decayed(self.step, self.decay, context.round)
         return Iterate(context.public.descend(mean, state.gradient, step))
 
-    def solution(self, state: Iterate) -> Float[Array, " p"]:
+    def solution(self, state: Iterate) -> Vector:
         return state.x
 
 
-def hold(state: Iterate, released: Params, context: Context) -> tuple[Iterate, Params]:
+def hold(state: Iterate, released: Vector, context: Context) -> tuple[Iterate, Vector]:
     """Send the iterate; keep the released gradient for the update of this round."""
     return Iterate(state.x, released), state.x

@@ -7,21 +7,20 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import equinox as eqx
-from jaxtyping import Array, Float
 
 from tacit.method.oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.schedule import decayed, positive, tail_average
 from tacit.privacy.budget import Privacy
-from tacit.types import Context, Inbox, Oracle, Params, Role
+from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
 class NoisyIterate(eqx.Module):
     """Iterate and its tail average; `gradient` (noised) is held within a round only."""
 
-    x: Params
-    average: Params
-    gradient: Params | None = None
+    x: Vector
+    average: Vector
+    gradient: Any = None
 
 
 class DPSG(AbstractMethod):
@@ -30,9 +29,9 @@ class DPSG(AbstractMethod):
     `b_k <- prox[ sum_l W_kl b_l - s_t (g_k + z_k) ]` with `g_k` the mean of per-record gradients
     clipped to norm `C` and `z_k ~ N(0, (z 2C/N_k)^2 I)` under replace-one.
 
-    Source: Huang, Mitra, Vaidya (2015) and the baseline of Gratton et al. (2021), section VI; deviations:
-    the gradient is clipped record by record (the paper assumes a bound), the noise is composed
-    exactly over the whole run, a proximal step where it is exact.
+    Source: Huang, Mitra, Vaidya (2015) and the baseline of Gratton et al. (2021), section VI;
+    deviations: the gradient is clipped record by record (the paper assumes a bound), the noise is
+    composed exactly over the whole run, a proximal step where it is exact.
 
     What leaves: iterates that are functions of the noised gradients, so everybody may read them.
     Theorem: Gaussian mechanism (l2 clip) with exact composition; status proved.
@@ -64,7 +63,7 @@ class DPSG(AbstractMethod):
     def __check_init__(self) -> None:
         positive("step", self.step)
 
-    def init(self, role: Role, x0: Params, degree: Any) -> NoisyIterate:
+    def init(self, role: Role, x0: Vector, degree: Any) -> NoisyIterate:
         return NoisyIterate(x0, x0)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -82,8 +81,8 @@ class DPSG(AbstractMethod):
         )
 
     def hold(
-        self, state: NoisyIterate, released: Params, context: Context
-    ) -> tuple[NoisyIterate, Params]:
+        self, state: NoisyIterate, released: Vector, context: Context
+    ) -> tuple[NoisyIterate, Vector]:
         return NoisyIterate(state.x, state.average, released), state.x
 
     def mix(self, state: NoisyIterate, inbox: Inbox, context: Context) -> NoisyIterate:
@@ -92,5 +91,5 @@ class DPSG(AbstractMethod):
         x = context.public.descend(mean, state.gradient, step)
         return NoisyIterate(x, tail_average(state.average, x, context))
 
-    def solution(self, state: NoisyIterate) -> Float[Array, " p"]:
+    def solution(self, state: NoisyIterate) -> Vector:
         return state.average if self.average else state.x

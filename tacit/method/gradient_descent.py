@@ -7,26 +7,25 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import equinox as eqx
-from jaxtyping import Array, Float
 
 from tacit.method.oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.schedule import decayed, positive
 from tacit.privacy.budget import Privacy
-from tacit.types import Context, Inbox, Oracle, Params, Role
+from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
 class PublicIterate(eqx.Module):
     """The common iterate, known to the server and to every client."""
 
-    x: Params
+    x: Vector
 
 
 class GradientDescent(AbstractMethod):
     """Proximal gradient descent on a star; private when a budget is given.
 
-    Two phases a round: the server sends the public iterate; every client that takes part answers with
-    its (clipped, noised) gradient there, and the server takes `x <- prox[x - s_t mean_k g_k]`.
+    Two phases a round: the server sends the public iterate; every client that takes part answers
+    with its (clipped, noised) gradient there, and the server takes `x <- prox[x - s_t mean_k g_k]`.
 
     Source: the classical method, e.g. Beck, Teboulle (2009), ISTA, eq (1.3); with privacy, noised
     clipped gradients as in Bassily, Smith, Thakurta (2014), algorithm 1, one noise a client.
@@ -58,7 +57,7 @@ class GradientDescent(AbstractMethod):
     def __check_init__(self) -> None:
         positive("step", self.step)
 
-    def init(self, role: Role, x0: Params, degree: Any) -> PublicIterate:
+    def init(self, role: Role, x0: Vector, degree: Any) -> PublicIterate:
         return PublicIterate(x0)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -86,19 +85,19 @@ class GradientDescent(AbstractMethod):
         step = decayed(self.step, self.decay, context.round)
         return PublicIterate(context.public.descend(state.x, inbox.mixed, step))
 
-    def solution(self, state: PublicIterate) -> Float[Array, " p"]:
+    def solution(self, state: PublicIterate) -> Vector:
         return state.x
 
 
 def _send_gradient(
-    state: PublicIterate, released: Params, context: Context
-) -> tuple[PublicIterate, Params]:
+    state: PublicIterate, released: Vector, context: Context
+) -> tuple[PublicIterate, Vector]:
     return state, released
 
 
 def _send_iterate(
     state: PublicIterate, released: None, context: Context
-) -> tuple[PublicIterate, Params]:
+) -> tuple[PublicIterate, Vector]:
     return state, state.x
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import NoNoise, Release
 from tacit.privacy.sensitivity import AbstractQuery, ClippedGradient, Exact
-from tacit.types import Context, Params
+from tacit.types import Context, Vector
 
-iterate: Callable[[Any], Params] = attrgetter("x")
+iterate: Callable[[Any], Vector] = attrgetter("x")
 """The point at which most methods question the objective: their state's `x`."""
 
 
@@ -23,5 +23,5 @@ def gradient_query(privacy: Privacy | None) -> tuple[AbstractQuery, Release]:
     return query, Release("noised clipped gradient", privacy.mechanism, privacy.relation)
 
 
-def _gradient(state: Any, objective: Any, context: Context) -> Params:
+def _gradient(state: Any, objective: Any, context: Context) -> Vector:
     return objective.gradient(iterate(state))

@@ -14,12 +14,11 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import equinox as eqx
-from jaxtyping import Array, Float
 
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
-from tacit.types import Combine, Context, Inbox, Oracle, Params, Role
+from tacit.types import Combine, Context, Inbox, Oracle, Role, Vector
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,8 @@ class Phase:
     Attributes:
         name: shown in tables and stored with each release.
         sender: role that computes and sends.
-        message: `(state, released, context) -> (state, payload)`; `released` is `None` without a query.
+        message: `(state, released, context) -> (state, payload)`; `released` is `None` without a
+            query.
         receiver: role that receives, or `None` when nothing is sent (a local step).
         update: `(state, inbox, context) -> state` at the receiver.
         query: what is asked of the sender's private objective.
@@ -82,7 +82,7 @@ class AbstractMethod(eqx.Module):
     privacy: eqx.AbstractVar[Privacy | None]
 
     @abc.abstractmethod
-    def init(self, role: Role, x0: Params, degree: Any) -> Any:
+    def init(self, role: Role, x0: Vector, degree: Any) -> Any:
         """State before round 0: depends on no data."""
 
     @abc.abstractmethod
@@ -90,7 +90,7 @@ class AbstractMethod(eqx.Module):
         """The algorithm box, in order."""
 
     @abc.abstractmethod
-    def solution(self, state: Any) -> Float[Array, " p"]:
+    def solution(self, state: Any) -> Vector:
         """This agent's answer: a function of released values only."""
 
     def check(self, problem: Any, network: Any) -> None:

@@ -30,8 +30,8 @@ _ARITHMETIC = "arithmetic is exact: the rounding of floating-point numbers is no
 def guarantees(method: AbstractMethod, owners: Owners) -> Guarantees:
     """The guarantee of the whole run, owner by owner, with simulated noise.
 
-    A person whose records stand at `m` sites is covered by composing the releases of `m` owners, each
-    as active as the most active one.
+    A person whose records stand at `m` sites is covered by composing the releases of `m` owners,
+    each as active as the most active one.
     """
     releases = Releases(method)
     kinds, kind = owners.kinds(method)

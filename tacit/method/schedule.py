@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from tacit.errors import ConfigError
-from tacit.types import Context, Params
+from tacit.types import Context, Vector
 
 
 def decayed(step: Any, decay: Any, round: Any) -> Any:
@@ -16,7 +15,7 @@ def decayed(step: Any, decay: Any, round: Any) -> Any:
     return step / (jnp.asarray(round, dtype=float) + 1.0) ** decay
 
 
-def tail_average(average: Params, x: Params, context: Context) -> Float[Array, " p"]:
+def tail_average(average: Vector, x: Vector, context: Context) -> Vector:
     """Running mean of `x` over the second half of the rounds, and `x` itself before.
 
     Averaging divides the variance that independent noise leaves in a late iterate.

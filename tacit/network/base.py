@@ -75,3 +75,8 @@ class AbstractNetwork(eqx.Module):
         Raises:
             NetworkError: the network cannot serve that many rounds.
         """
+
+    @property
+    def client_weight(self) -> Float[np.ndarray, " agents"]:
+        """A coordinator's weight of every client: equal, unless a network says otherwise."""
+        return np.full(self.agents, 1.0 / self.agents)

@@ -88,11 +88,6 @@ class Coordinator(AbstractNetwork):
         """One for each client: the coordinator."""
         return np.ones(self.agents, dtype=np.int64)
 
-    @property
-    def client_weight(self) -> Float[np.ndarray, " agents"]:
-        """The coordinator's weight of every client, `1 / agents`."""
-        return np.full(self.agents, 1.0 / self.agents)
-
     def participations(self, rounds: int, public_key: PRNGKeyArray) -> Int[np.ndarray, " agents"]:
         """All rounds, or those in which the client is drawn."""
         if self.probability is None:

@@ -194,7 +194,7 @@ def _coefficients(stage: Path, outcome: Outcome) -> None:
     import pandas as pd
 
     frame = pd.DataFrame(coefficients(outcome))
-    frame[["feature", "private"]].to_csv(stage / "coefficients.csv", index=False)
+    frame[["feature", "agreed"]].to_csv(stage / "coefficients.csv", index=False)
     if "pooled" in frame:
         frame.to_csv(stage / SIMULATION_ONLY / "coefficients.csv", index=False)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.config.describe import asked
+from tacit.config.describe import TO_WHOM, WHO, asked
 from tacit.network.base import AbstractNetwork
 from tacit.network.graph import Graph
 from tacit.output.words import findings, summary
@@ -77,7 +77,7 @@ def first_trial(result: Result) -> str:
 def coefficients(outcome: Outcome) -> list[dict[str, Any]]:
     """One row a parameter: its name, the agreed value, and (simulation only) the pooled one."""
     rows = [
-        {"feature": name, "private": float(value)}
+        {"feature": name, "agreed": float(value)}
         for name, value in zip(outcome.result.parameter_names, outcome.result.solution, strict=True)
     ]
     if outcome.reference is not None:
@@ -113,10 +113,10 @@ def _phases(outcome: Outcome) -> list[dict[str, Any]]:
         rows.append(
             {
                 "phase": row.phase,
-                "sender": row.sender,
+                "sender": WHO[row.sender],
                 "query": asked(phase.query),
                 "release": row.released or "nothing private",
-                "receiver": row.receiver or "nobody",
+                "receiver": TO_WHOM.get(row.receiver, "nobody"),
                 "mechanism": row.mechanism or None,
                 "sensitivity": row.sensitivity if private else None,
                 "noise_scale": row.noise_scale if private else None,

@@ -36,6 +36,7 @@ def summary(outcome: Outcome) -> list[str]:
         f"{problem.dimension} parameters) {between}, without pooling their records.",
         f"They hold {int(np.sum(counts)):,} records{_each(counts)}, "
         f"and ran {outcome.result.rounds:,} rounds of {study.method.name}.",
+        *study.notes,
         *_capitals(outcome.assembled.notes),
     ]
 

@@ -23,7 +23,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int
 from tacit.errors import ProblemError
 from tacit.problem.constraint import AbstractConstraint, Free
 from tacit.problem.host import Host
-from tacit.problem.problem import Problem, starting_point
+from tacit.problem.problem import Problem, declared_normaliser, starting_point
 from tacit.problem.regularisers import AbstractRegulariser, NoRegulariser
 from tacit.types import AbstractObjective, Params, Unit
 
@@ -70,6 +70,11 @@ class CostBox(BlackBox):
         """1: the cost is the unit."""
         return 1
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the function has to keep to: an error of it would tell of the cost."""
+        return ("the function of each cost is deterministic and gives a finite number everywhere",)
+
     def losses(self, x: Params) -> Float[Array, " n"]:
         """The cost, shape `(1,)`."""
         return _call(self.host, x, self.agent, 1)
@@ -81,6 +86,9 @@ class CostBox(BlackBox):
 
 class RecordBox(BlackBox):
     """A loss of every record: `losses(x) = function(x, records)` with the agent's own records.
+
+    A loss that is not a finite number becomes NaN, and its record counts 0 where it is clipped: an
+    error would tell of the record.
 
     Attributes:
         mask: 1 for a record, 0 for what an agent with fewer records is filled up with.
@@ -96,6 +104,15 @@ class RecordBox(BlackBox):
     def units(self) -> int:
         """Number of records of the largest agent."""
         return np.shape(self.mask)[-1]
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the function, which is given all records at once, has to keep to."""
+        return (
+            "the loss of each record depends on that record only, and the function is "
+            "deterministic",
+            "the function raises for no record",
+        )
 
     def losses(self, x: Params) -> Float[Array, " n"]:
         """Loss of every record at `x`; exactly 0 for what was filled up."""
@@ -152,7 +169,8 @@ def record_box(
 
     Args:
         function: `(x, records) -> (n,)`, deterministic: the loss of each record at `x`, which must
-            depend on this record only. `x` is a float64 NumPy array of shape `(p,)`; with
+            depend on this record only. Where it has no loss it returns NaN, and the record counts 0
+            where it is clipped; an exception ends the run for everybody to see. `x` is a float64 NumPy array of shape `(p,)`; with
             `batched`, `(points, records) -> (m, n)` for points of shape `(m, p)`.
         records: for each agent an array, or a tuple or dict of arrays, whose first axis is the
             record.
@@ -169,13 +187,8 @@ def record_box(
             f"records holds {len(records)} agent(s): agreement needs at least two agents"
         )
     counts = np.array([_count(own, k) for k, own in enumerate(records)])
-    divisor = np.asarray(counts if normaliser is None else normaliser, dtype=np.float64)
-    if divisor.shape not in ((), counts.shape) or not np.all(np.isfinite(divisor) & (divisor > 0)):
-        raise ProblemError(
-            f"normaliser={normaliser!r} must be a positive number, or {len(counts)} of them"
-        )
     return RecordBox(
-        normaliser=np.broadcast_to(divisor, counts.shape).copy(),
+        normaliser=declared_normaliser(counts if normaliser is None else normaliser, len(counts)),
         agent=np.arange(len(counts)),
         mask=np.arange(counts.max()) < counts[:, None],
         host=Host(function, tuple(records), tuple(int(n) for n in counts), batched),
@@ -241,6 +254,7 @@ def black_box_problem(
         parameter_names=tuple(parameter_names),
         regulariser=regulariser,
         constraint=constraint,
+        declared=isinstance(agents, int) or normaliser is not None,
     )
 
 

@@ -128,4 +128,5 @@ def costs(
         parameter_names=tuple(parameter_names or (f"x{index}" for index in range(len(start)))),
         regulariser=regulariser,
         constraint=constraint,
+        declared=True,
     )

@@ -77,7 +77,9 @@ class Host:
         # A program that asks two boxes at once calls from two threads; user code sees one.
         with self._lock, jax.enable_x64(True):
             self._fill(values, x, owners)
-        return values.astype(dtype).reshape(*batch, units, 1).view(np.uint8)
+        # too large for float32 is infinite there, and no news for the screen
+        with np.errstate(over="ignore"):
+            return values.astype(dtype).reshape(*batch, units, 1).view(np.uint8)
 
     def _fill(
         self,
@@ -117,8 +119,11 @@ class Host:
             shape = (len(points),) if self._batched else ()
             shape = shape if self._counts is None else (*shape, width)
             self._error = _complaint(answer, shape, agent, points)
+            if self._error is None and self._counts is None:
+                self._error = _not_finite(answer, agent, points)
             if self._error is None:
-                return answer.astype(np.float64).reshape(len(points), width)
+                values = answer.astype(np.float64).reshape(len(points), width)
+                return np.where(np.isfinite(values), values, np.nan)
         return np.full((len(points), width), np.nan)
 
 
@@ -137,6 +142,13 @@ def _complaint(
             f"the black box of agent {agent} returned an array of shape {answer.shape} instead of "
             f"{expected} at {_describe(points[0])}"
         )
+    return None
+
+
+def _not_finite(
+    answer: np.ndarray, agent: int, points: Float[np.ndarray, "m p"]
+) -> OracleError | None:
+    """The complaint about a whole cost; a record's loss is left to the clip, which makes it 0."""
     if not np.isfinite(answer).all():
         bad = np.argwhere(~np.isfinite(answer))
         # Only a batched function says which of its points it was.

@@ -104,6 +104,27 @@ def load_csv(
     return frame
 
 
+def guess_kinds(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with columns of numbers, or of true and false, that are text, as what they say.
+
+    For a first look at a table. Never prepare what it gives: one record that says something else
+    turns its column back to text.
+    """
+    guessed = {}
+    for name, column in frame.items():
+        values = column.dropna()
+        if not isinstance(column.dtype, pd.StringDtype) or values.empty:
+            continue
+        if values.str.strip().str.lower().isin(("true", "false")).all():
+            truth = column.str.strip().str.lower() == "true"
+            guessed[name] = truth.astype(bool if len(values) == len(column) else object).where(
+                column.notna(), None
+            )
+        elif pd.to_numeric(values, errors="coerce").notna().all():
+            guessed[name] = pd.to_numeric(column)
+    return frame.assign(**guessed)
+
+
 def load_parquet(path: str | Path) -> pd.DataFrame:
     """Read a Parquet file.
 

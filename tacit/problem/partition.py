@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped
 
 from tacit.errors import ProblemError
-from tacit.problem.rules import Number
+from tacit.problem.rules import Number, level_key
 from tacit.problem.schema import Prepared
 
 _MOST_LABELS = 1000
@@ -66,7 +66,7 @@ def by_column(prepared: Prepared, names: Sequence[str] | None = None) -> Sites:
     present, codes = np.unique(prepared.sites, return_inverse=True)
     if names is None:
         return _divide(prepared, codes, [str(name) for name in present])
-    chosen = [str(name) for name in names]
+    chosen = [level_key(name) for name in names]
     for name in chosen:
         if chosen.count(name) > 1:
             raise ProblemError(f"site {name!r} is named twice in names={chosen}")

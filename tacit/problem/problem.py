@@ -138,6 +138,22 @@ def _distinct(kind: str, names: tuple[str, ...]) -> None:
         seen.add(name)
 
 
+def declared_normaliser(normaliser: Any, agents: int) -> np.ndarray:
+    """A declared divisor, one or one an agent, as an array of shape `(agents,)`.
+
+    Raises:
+        ProblemError: not positive finite numbers, or of another number of agents.
+    """
+    problem = f"normaliser={normaliser!r} must be a positive number, or {agents} of them"
+    try:
+        divisor = np.asarray(normaliser, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ProblemError(problem) from error
+    if divisor.shape not in ((), (agents,)) or not np.all(np.isfinite(divisor) & (divisor > 0)):
+        raise ProblemError(problem)
+    return np.broadcast_to(divisor, (agents,)).copy()
+
+
 def starting_point(x0: Any, dimension: int, constraint: AbstractConstraint) -> np.ndarray:
     """The declared starting point, or the point of the constraint set nearest to 0.
 

@@ -15,7 +15,7 @@ from tacit.errors import ProblemError
 from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLoss, Softmax
-from tacit.problem.problem import Problem, starting_point
+from tacit.problem.problem import Problem, declared_normaliser, starting_point
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
 
 
@@ -35,6 +35,7 @@ def empirical_risk(
     constraint: AbstractConstraint = FREE,
     *,
     weighting: Weighting | str = Weighting.AGENT,
+    normaliser: Any = None,
     x0: Any = None,
     names: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
@@ -51,6 +52,9 @@ def empirical_risk(
         constraint: public set.
         weighting: "agent" divides each agent's sum by its own count `N_k`, "record" by the count of
             all records, "sum" by 1.
+        normaliser: declared public number, positive (one, or one an agent), by which each agent's
+            sum is divided instead; leave `weighting` at its default then. A guarantee for adding
+            and removing records needs it, because their number is private then.
         x0: public starting point, shape `(p,)`; by default the point of the set nearest to 0.
         names: of the agents; "agent 0", ... by default.
         feature_names: of the columns; "feature 0", ... by default.
@@ -60,8 +64,8 @@ def empirical_risk(
 
     Raises:
         ProblemError: tables that do not fit each other, entries that are not finite numbers,
-            targets that the loss has no meaning for, an agent without records, or fewer than two
-            agents.
+            targets that the loss has no meaning for, an agent without records, fewer than two
+            agents, or a normaliser that is not positive or stands beside a weighting.
 
     Example:
         >>> from tacit.problem.losses import Squared
@@ -77,6 +81,11 @@ def empirical_risk(
     if weighting not in tuple(Weighting):
         raise ProblemError(
             f"weighting={weighting!r} is unknown; choose one of {', '.join(Weighting)}"
+        )
+    if normaliser is not None and weighting != Weighting.AGENT:
+        raise ProblemError(
+            f"normaliser={normaliser!r} and weighting={str(weighting)!r} are two divisors for one "
+            "sum; leave one of them out"
         )
     names = _names(names, len(features))
     if len(features) != len(targets):
@@ -98,15 +107,29 @@ def empirical_risk(
     if intercept:
         classes = dimension // len(columns)
         regulariser = regulariser.sparing(range(dimension - classes, dimension))
+    if normaliser is None:
+        divisors = _divisors(counts, Weighting(weighting))
+    else:
+        divisors = declared_normaliser(normaliser, len(counts))
     return Problem(
-        objectives=_stack(tables, encoded, counts, loss, Weighting(weighting), pad_to),
+        objectives=_stack(tables, encoded, counts, loss, divisors, pad_to),
         x0=starting_point(x0, dimension, constraint),
         counts=counts,
         names=names,
         parameter_names=_parameter_names(loss, columns, dimension),
         regulariser=regulariser,
         constraint=constraint,
+        declared=normaliser is not None,
     )
+
+
+def _divisors(counts: np.ndarray, weighting: Weighting) -> np.ndarray:
+    agents = len(counts)
+    return {
+        Weighting.AGENT: counts.astype(np.float64),
+        Weighting.RECORD: np.full(agents, float(counts.sum())),
+        Weighting.SUM: np.ones(agents),
+    }[weighting]
 
 
 def _stack(
@@ -114,7 +137,7 @@ def _stack(
     targets: list[np.ndarray],
     counts: np.ndarray,
     loss: AbstractLoss,
-    weighting: Weighting,
+    normaliser: np.ndarray,
     pad_to: int | None,
 ) -> EmpiricalRisk:
     """One objective with a leading agent axis, filled up with rows of zeros."""
@@ -131,11 +154,6 @@ def _stack(
         features[index, : len(table)] = table
         answers[index, : len(table)] = column
         mask[index, : len(table)] = 1.0
-    normaliser = {
-        Weighting.AGENT: counts.astype(np.float64),
-        Weighting.RECORD: np.full(agents, float(counts.sum())),
-        Weighting.SUM: np.ones(agents),
-    }[weighting]
     return EmpiricalRisk(
         normaliser=normaliser,
         features=features,

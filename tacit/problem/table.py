@@ -113,12 +113,13 @@ def _complete(frame: Frame, schema: Schema, assumptions: list[str]) -> Frame:
     rules[schema.target.name] = schema.target.missing
     if schema.site is not None and rules.get(schema.site) != "drop":
         rules[schema.site] = "error"
-    assumptions += [
-        f"records without a value in column {name} were left out, so the number of records that "
-        "remain is assumed public"
-        for name, rule in rules.items()
-        if rule == "drop"
-    ]
+    dropping = [name for name, rule in rules.items() if rule == "drop"]
+    if dropping:
+        columns = "column" if len(dropping) == 1 else "any of the columns"
+        assumptions.append(
+            f"records without a value in {columns} {', '.join(dropping)} were left out, so the "
+            "number of records that remain is assumed public"
+        )
     absent = frame[list(rules)].isna().to_numpy()
     drop = np.zeros(len(frame), dtype=bool)
     for column in np.flatnonzero(absent.any(axis=0)):

@@ -34,7 +34,7 @@ noise, so it is for simulations only. The list names what may be shown, so a col
 held back until somebody has thought about it.
 """
 
-PUBLIC_COEFFICIENTS = ("feature", "private")
+PUBLIC_COEFFICIENTS = ("feature", "agreed")
 """Columns of the coefficients that were released; the pooled fit is for simulations only."""
 
 
@@ -94,7 +94,7 @@ class ReportData:
         phases: the table of releases, one row a phase of a round.
         history: columns of equal length, `round` among them; see `PUBLIC_HISTORY`.
         accuracy: one row a fit with a `name` and one column a metric (simulation only).
-        coefficients: rows of `feature`, `private` and perhaps `pooled` (simulation only).
+        coefficients: rows of `feature`, `agreed` and perhaps `pooled` (simulation only).
         files: names of the files that the guarantee covers.
         environment: machine and versions.
         public: leave out everything that is for simulations only.

@@ -159,10 +159,10 @@ def accuracy(rows: Sequence[Row], metric: str) -> go.Figure:
 
 
 def coefficients(rows: Sequence[Row]) -> go.Figure:
-    """Coefficients as dots, the pooled ones beside the private where they are given.
+    """Coefficients as dots, the pooled ones beside the agreed where they are given.
 
     Args:
-        rows: `feature`, `private` and perhaps `pooled`; the `COEFFICIENTS` largest are drawn.
+        rows: `feature`, `agreed` and perhaps `pooled`; the `COEFFICIENTS` largest are drawn.
     """
     import plotly.graph_objects as go
 
@@ -170,14 +170,14 @@ def coefficients(rows: Sequence[Row]) -> go.Figure:
     levels = list(range(len(shown) - 1, -1, -1))
     figure = go.Figure()
     pooled = [finite(row.get("pooled")) for row in shown]
-    private = [finite(row.get("private")) for row in shown]
-    for level, a, b in zip(levels, private, pooled, strict=True):
+    agreed = [finite(row.get("agreed")) for row in shown]
+    for level, a, b in zip(levels, agreed, pooled, strict=True):
         if a is not None and b is not None:
             figure.add_shape(
                 type="line", x0=a, x1=b, y0=level, y1=level, line={"color": GREY, "width": 1.5}
             )
     for label, values, colour, symbol in (
-        ("private", private, BLUE, "circle"),
+        ("agreed by the sites", agreed, BLUE, "circle"),
         ("pooled, no privacy", pooled, ORANGE, "diamond-open"),
     ):
         if any(value is not None for value in values):
@@ -207,8 +207,8 @@ def coefficients(rows: Sequence[Row]) -> go.Figure:
 
 
 def largest(rows: Sequence[Row], most: int) -> list[Row]:
-    """The `most` rows whose private coefficient is largest in magnitude, in their own order."""
-    size = [abs(finite(row.get("private")) or 0.0) for row in rows]
+    """The `most` rows whose agreed coefficient is largest in magnitude, in their own order."""
+    size = [abs(finite(row.get("agreed")) or 0.0) for row in rows]
     keep = sorted(range(len(rows)), key=lambda i: -size[i])[:most]
     return [rows[i] for i in sorted(keep)]
 
@@ -222,8 +222,8 @@ def direction(metric: str) -> str:
 
 
 def _fit_colour(name: str) -> str:
-    """The private fit and the pooled one look the same in every figure."""
-    colours = {"private": BLUE, "pooled": ORANGE}
+    """The agreed model and the pooled fit look the same in every figure."""
+    colours = {"agreed": BLUE, "pooled": ORANGE}
     return next((colour for start, colour in colours.items() if name.startswith(start)), GREY)
 
 

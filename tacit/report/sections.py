@@ -22,6 +22,12 @@ FEATURES = 200
 ROUNDS = 40
 """Most rounds in the table of the history."""
 
+_WITH_NOISE = (
+    "The coefficients were released with noise in them: their error is not that of an ordinary "
+    "regression table."
+)
+_WITHOUT_NOISE = "The coefficients were released as they are, without noise."
+
 
 @dataclass(frozen=True)
 class Block:
@@ -128,7 +134,10 @@ def _convergence(data: ReportData) -> Section | None:
     monitored = {
         heading(name): values
         for name, values in data.history.items()
-        if name not in PUBLIC_HISTORY and _drawable(values)
+        if name not in PUBLIC_HISTORY
+        and _drawable(values)
+        # beside its gap, the objective itself is a flat line
+        and not (name == "objective" and "objective_gap" in data.history)
     }
     if monitored:
         ends = "; ".join(f"{name} {words.last(v)}" for name, v in monitored.items())
@@ -217,8 +226,7 @@ def _coefficients(data: ReportData) -> Section | None:
     return Section(
         "coefficients",
         "Coefficients",
-        "The private coefficients were released; they are noisy, and their error is not that of "
-        "an ordinary regression table.",
+        _WITHOUT_NOISE if data.noise == "none" else _WITH_NOISE,
         (
             Block(
                 caption,
@@ -267,18 +275,18 @@ def _releases(data: ReportData) -> Section | None:
 
 
 def _kept(rows: Sequence[Row], metric: str) -> str:
-    """How much of what the pooled fit gains over answering zero the private fit keeps."""
+    """How much of what the pooled fit gains over answering zero the agreed model keeps."""
     found = {
         start: figures.finite(row.get(metric))
         for row in rows
-        for start in ("private", "pooled", "answering zero")
+        for start in ("agreed", "pooled", "answering zero")
         if str(row["name"]).startswith(start)
     }
-    private, pooled, zero = map(found.get, ("private", "pooled", "answering zero"))
-    if private is None or pooled is None or zero is None or pooled == zero:
+    agreed, pooled, zero = map(found.get, ("agreed", "pooled", "answering zero"))
+    if agreed is None or pooled is None or zero is None or pooled == zero:
         return ""
-    share = (private - zero) / (pooled - zero)
-    return f"The private fit keeps {share:.0%} of what the pooled fit gains over answering zero."
+    share = (agreed - zero) / (pooled - zero)
+    return f"The agreed model keeps {share:.0%} of what the pooled fit gains over answering zero."
 
 
 def _drawable(values: Column) -> bool:

@@ -21,6 +21,7 @@ HEADINGS = {
     "delta": "Delta",
     "auc": "AUC",
     "rmse": "RMSE",
+    "agreed": "Agreed by the sites",
     "pooled": "Pooled, no privacy",
 }
 """Headings that do not follow from the column's name."""
@@ -51,8 +52,8 @@ def table(rows: Sequence[Row], most: int = 50) -> Table:
     """Rows as text, at most `most` of them; columns in the order in which they first appear.
 
     Example:
-        >>> table([{"feature": "age", "private": 0.25}]).headings
-        ('Feature', 'Private')
+        >>> table([{"feature": "age", "agreed": 0.25}]).headings
+        ('Feature', 'Agreed by the sites')
     """
     names = tuple(dict.fromkeys(name for row in rows for name in row))
     shown = rows[:most]

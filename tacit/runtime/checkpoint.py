@@ -46,7 +46,7 @@ def save(path: Path, identity: str, round: int, trees: Any) -> None:
     leaves = {f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(trees))}
     header = json.dumps({"format": _FORMAT, "identity": identity, "round": round})
     buffer = io.BytesIO()
-    np.savez(buffer, header=np.array(header), **leaves)
+    np.savez(buffer, allow_pickle=False, header=np.array(header), **leaves)
     partial = path.with_name(path.name + ".partial")
     try:
         with partial.open("wb") as file:

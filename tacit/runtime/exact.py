@@ -1,7 +1,8 @@
 """The reference runtime: agent by agent, exchanging nothing but bytes.
 
-It calls the same two compiled functions that a real agent calls, once for each agent, so its numbers
-are a deployment's to the bit on the same machine, and do not depend on how many trials there are.
+It calls the same two compiled functions that a real agent calls, once for each agent, so its
+numbers are a deployment's to the bit on the same machine, and do not depend on how many trials
+there are.
 """
 
 from __future__ import annotations
@@ -111,13 +112,12 @@ class ExactEngine:
         measured: list[Any] = []
         for trial in range(len(self.roots)):
             current = self._split(jax.tree.map(lambda leaf, t=trial: leaf[t], states))
-            rows = []
+            rows: list[Any] = []
             for first, last in np.asarray(bounds).tolist():
                 for round in range(first, last):
                     current = self._round(current, trial, round, once=False)
-                if first < last or not rows:
-                    row = _measure(self.whole, self._join(current))
-                rows.append(row)
+                repeated = rows and first == last
+                rows.append(rows[-1] if repeated else _measure(self.whole, self._join(current)))
             ended.append(self._join(current))
             measured.append({name: [row[name] for row in rows] for name in rows[0]})
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *ended)

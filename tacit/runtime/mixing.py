@@ -1,8 +1,8 @@
 """Delivering a phase's messages to all receivers of a simulation at once.
 
 Three ways to sum over neighbours give the same numbers up to rounding; the graph decides which is
-fastest: a gather over a padded table (degrees alike), a matrix product (dense graphs) or a segmented
-sum over the links (hubs).
+fastest: a gather over a padded table (degrees alike), a matrix product (dense graphs) or a
+segmented sum over the links (hubs).
 """
 
 from __future__ import annotations

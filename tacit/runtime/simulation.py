@@ -1,4 +1,4 @@
-"""All agents and all trials at once: `vmap` over agents and trials, one compiled loop over rounds."""
+"""All agents and trials at once: `vmap` over both, one compiled loop over rounds."""
 
 from __future__ import annotations
 
@@ -139,7 +139,8 @@ class Simulator:
             )
 
         def send_one(state: Any, objective: Any, scale: Any, *who: Any) -> tuple[Any, Any]:
-            state, payload, _ = send(phase, state, objective, *at(*who), scale)
+            context, keys = at(*who)
+            state, payload, _ = send(phase, state, objective, context, keys, scale)
             return state, payload
 
         def receive_one(state: Any, inbox: Any, *who: Any) -> Any:

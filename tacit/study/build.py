@@ -51,6 +51,8 @@ def build_problem(source: Source, sites: Sites, classes: int) -> Problem:
         own = dimension // len(sites.feature_names)
         regulariser = regulariser.sparing(range(dimension - own, dimension))
     constraint = _part(source, "constraint", CONSTRAINTS, chosen)
+    with source.section("problem", "normaliser"):
+        normaliser = _by_site("normaliser", chosen.normaliser, sites.names)
     with source.section("problem"):
         return empirical_risk(
             sites.features,
@@ -59,6 +61,7 @@ def build_problem(source: Source, sites: Sites, classes: int) -> Problem:
             regulariser,
             constraint,
             weighting=chosen.weighting,
+            normaliser=normaliser,
             names=sites.names,
             feature_names=sites.feature_names,
         )
@@ -131,6 +134,13 @@ def check_privacy(source: Source) -> None:
     }
     with source.section("privacy"):
         _privacy(chosen, listed)
+    if chosen.relation == "add_remove" and source.study.problem.normaliser is None:
+        with source.section("privacy", "relation"):
+            raise ConfigError(
+                "relation='add_remove' makes the number of records private, so sums must not be "
+                "divided by it; add normaliser = ... to [problem], a public number near the "
+                "number of a site's records (or a table with one a site)"
+            )
 
 
 def _privacy(chosen: PrivacySection, per_site: Mapping[str, Any]) -> Privacy:

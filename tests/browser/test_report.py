@@ -156,7 +156,7 @@ def test_what_users_write_is_shown_as_text(visit):
             title=bad,
             network=NetworkPicture([bad, "b"], [(0, 1)], bad),
             guarantee_table=[{"owner": bad, "epsilon": 1.0}],
-            coefficients=[{"feature": bad, "private": 0.5}],
+            coefficients=[{"feature": bad, "agreed": 0.5}],
             accuracy=[{"name": bad, "auc": 0.5}],
         )
     )

@@ -26,12 +26,15 @@ class Row:
 
 
 def task(seed: int, records: tuple[int, ...] = (9, 7, 9, 5)) -> Any:
-    """A logistic problem with sites of different sizes; the seed changes the data only."""
+    """A logistic problem with sites of different sizes; the seed changes the data only.
+
+    Sums are divided by a declared number, as add/remove needs.
+    """
     rng = np.random.default_rng(seed)
     features = [rng.uniform(-1, 1, size=(count, FEATURES)) for count in records]
     targets = [(rng.random(count) < 0.5).astype(float) for count in records]
     return problem.empirical_risk(
-        features, targets, problem.Logistic(), regulariser=problem.L2(0.01)
+        features, targets, problem.Logistic(), regulariser=problem.L2(0.01), normaliser=8.0
     )
 
 
@@ -47,11 +50,12 @@ _DRAWN = network.Coordinator(AGENTS, probability=0.5)
 _PLAIN = tuple(
     Row(
         entry.name,
-        entry.default(),
-        _CLIENTS if entry.coordinated else _RING,
+        entry.default().prepare(task(0), where),
+        where,
         status="none" if entry.protection is Protection.NONE else "proved",
     )
     for entry in METHODS.values()
+    for where in (_CLIENTS if entry.coordinated else _RING,)
 )
 """Every method of the package, so that a new one is tested without being named here."""
 

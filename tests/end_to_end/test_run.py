@@ -125,10 +125,10 @@ def test_coefficients_are_private_ones_and_the_pooled_stand_apart(
 ) -> None:
     folder, _ = finished
     public = (folder / "coefficients.csv").read_text().splitlines()
-    assert public[0] == "feature,private"
+    assert public[0] == "feature,agreed"
     assert public[1].startswith("age,")
     both = (folder / "simulation_only" / "coefficients.csv").read_text().splitlines()
-    assert both[0] == "feature,private,pooled"
+    assert both[0] == "feature,agreed,pooled"
 
 
 def test_the_guarantee_lists_the_files_that_it_covers(finished: tuple[Path, str]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tacit
-from tacit import DPSG, DGD, DZOASolver, Privacy, network, problem
+from tacit import DGD, DPSG, DZOASolver, Privacy, network, problem
 from tacit.errors import PrivacyError
 from tacit.method import PaperClaim
 from tacit.method.claim import Owners, Releases, calibrate, scales
@@ -87,9 +87,7 @@ def test_a_person_at_several_sites_costs_the_composition_of_them() -> None:
     stated = guarantees(two, owners())
     assert stated.worst.unit is Unit.PERSON
     assert 0.999 < stated.worst.epsilon <= 1.0
-    np.testing.assert_allclose(
-        spent(two, owners(), [[0] * 3, [5] * 3])[-1], 1.0, rtol=1e-5
-    )
+    np.testing.assert_allclose(spent(two, owners(), [[0] * 3, [5] * 3])[-1], 1.0, rtol=1e-5)
     assert stated.worst.releases == 5
 
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tacit.clipping import clipped
 from tacit.errors import OracleError, ProblemError
 from tacit.problem.blackbox import (
     CostBox,
@@ -276,6 +277,43 @@ def test_shapes_of_batched_and_record_functions() -> None:
 
 
 @pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("spoiled", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("batched", [False, True])
+def test_a_record_without_a_loss_is_no_error_and_counts_nothing(
+    spoiled: float, batched: bool
+) -> None:
+    def partial(x: np.ndarray, records: Any) -> np.ndarray:
+        losses = many_squared(x, records) if batched else squared(x, records)
+        losses[..., 0] = spoiled
+        return losses
+
+    objectives = record_box(partial, RECORDS, batched=batched)
+    points = np.array([[[1.0, 1.0], [0.5, 0.0]]] * 2)
+    losses = np.asarray(eqx.filter_vmap(lambda o, own: jax.vmap(o.losses)(own))(objectives, points))
+    objectives.raise_pending()
+    np.testing.assert_array_equal(losses[0], [[np.nan, 1, 1], [np.nan, 4, 2.25]])
+    differences = clipped(jnp.asarray(losses[0, 1:] - losses[0, :1]).T, 1.0, 2)
+    np.testing.assert_array_equal(differences, [[0.0], [1.0], [1.0]])
+
+
+def test_a_loss_beyond_float32_is_infinite_there() -> None:
+    objectives = record_box(lambda x, records: records[:, 0] * 1e39, [np.ones((1, 1))] * 2)
+    with jax.enable_x64(False):
+        answer = values(objectives, jnp.ones((2, 1, 1), dtype=jnp.float32))
+    objectives.raise_pending()
+    assert np.isinf(answer).all()
+
+
+def test_what_is_taken_on_trust_of_a_function() -> None:
+    assert "finite number everywhere" in black_box(cost, 2).assumptions[0]
+    own = record_box(squared, RECORDS).assumptions
+    assert own == (
+        "the loss of each record depends on that record only, and the function is deterministic",
+        "the function raises for no record",
+    )
+
+
+@pytest.mark.usefixtures("float64")
 def test_a_diverged_point_is_not_the_functions_fault() -> None:
     objectives = black_box(cost, 2)
     answer = np.asarray(values(objectives, np.array([[[np.inf]], [[1.0]]])))
@@ -289,6 +327,7 @@ def test_a_problem_of_whole_costs() -> None:
     problem = black_box_problem(cost, 3, x0=[1.0, 2.0], names=["a", "b", "c"])
     assert problem.counts.tolist() == [1, 1, 1]
     assert problem.normaliser.tolist() == [1.0, 1.0, 1.0]
+    assert problem.declared
     assert problem.parameter_names == ("x0", "x1")
     assert problem.unit is Unit.AGENT
     assert problem.value([1.0, 2.0]) == 18.0
@@ -300,6 +339,8 @@ def test_a_problem_of_records() -> None:
     problem = black_box_problem(squared, RECORDS, x0=np.zeros(2), normaliser=2.0)
     assert problem.counts.tolist() == [3, 1]
     assert problem.normaliser.tolist() == [2.0, 2.0]
+    assert problem.declared
+    assert not black_box_problem(squared, RECORDS, x0=np.zeros(2)).declared
     assert problem.value([1.0, 1.0]) == 3.5
 
 

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tacit.errors import ProblemError
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import (
     AbstractLoss,
@@ -129,6 +130,52 @@ def test_a_tiny_row_with_a_huge_target_does_not_slip_through_the_clip(float64):
     )
     clipped = np.asarray(objective.clipped_gradient(np.zeros(2), 1.0, 2, None))
     assert np.linalg.norm(clipped) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("target", [0.0, 1.0])
+def test_slopes_and_rows_at_both_ends_of_the_range_are_clipped(order, target, float64):
+    for score, huge in ((195.0, 1e175), (400.0, 1e280), (700.0, 1e300), (720.0, 1.7e308)):
+        objective = EmpiricalRisk(
+            normaliser=np.array(1.0),
+            features=np.array([[score, huge, -huge]]),
+            targets=np.array([target]),
+            mask=np.ones(1),
+            loss=Softmax(3),
+        )
+        x = np.array([1.0, -1.0, 0.5, *[0.0] * 6])
+        clipped = np.asarray(objective.clipped_gradient(x, 1e-2, order, None))
+        assert np.linalg.norm(clipped, order) <= 1e-2 * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax(2), JaxLoss(square)])
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_row_that_overflows_in_float32_counts_for_nothing(loss, order):
+    rows = ROWS.copy()
+    rows[1, 2] = 1e39
+    with jax.enable_x64(False), np.errstate(over="ignore"):
+        narrow = jax.tree.map(jnp.asarray, risk(loss, rows=rows))
+        x = jnp.zeros(loss.dimension(4))
+        without = narrow.clipped_gradient(x, 0.5, order, jnp.arange(6) != 1)
+        assert np.isfinite(without).all()
+        np.testing.assert_array_equal(narrow.clipped_gradient(x, 0.5, order, None), without)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_features_that_are_no_numbers_are_refused(value):
+    rows = ROWS.copy()
+    rows[1, 2] = value
+    with pytest.raises(ProblemError, match="missing or infinite"):
+        risk(Squared(), rows=rows)
+
+
+def test_only_a_loss_that_could_mix_records_is_taken_on_trust():
+    class Own(Squared):
+        pass
+
+    assert all(risk(loss).assumptions == () for loss in LOSSES)
+    (assumption,) = risk(Own()).assumptions
+    assert "Own computes value and derivative of each record from that record only" in assumption
 
 
 def test_row_norms_are_the_same_in_numpy_and_in_compiled_code(float64):

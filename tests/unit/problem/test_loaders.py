@@ -9,7 +9,15 @@ import pandas as pd
 import pytest
 
 from tacit.errors import ProblemError
-from tacit.problem.loaders import from_pandas, load, load_csv, load_idx, load_npz, load_parquet
+from tacit.problem.loaders import (
+    from_pandas,
+    guess_kinds,
+    load,
+    load_csv,
+    load_idx,
+    load_npz,
+    load_parquet,
+)
 
 CSV = "age,smoker,town\n30,yes,Bonn\n\n41,,Köln\n"
 
@@ -42,6 +50,24 @@ def test_csv_texts_that_mean_missing_are_declared(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "a,b\nNone,1\nNA,-9\n")
     assert load_csv(path)["a"].isna().tolist() == [False, True]
     assert load_csv(path, missing=["-9"])["b"].isna().tolist() == [False, True]
+
+
+def test_csv_values_are_texts_whatever_stands_beside_them(tmp_path: Path) -> None:
+    frame = load_csv(write(tmp_path / "a.csv", "a,b,c\n1.0,True,01\n2,no,1e5\n,,NA\n"))
+    assert frame["a"].tolist()[:2] == ["1.0", "2"]
+    assert frame["b"].tolist()[:2] == ["True", "no"]
+    assert frame["c"].tolist()[:2] == ["01", "1e5"]
+    assert frame.isna().sum().tolist() == [1, 1, 1]
+
+
+def test_kinds_can_be_guessed_for_a_first_look(tmp_path: Path) -> None:
+    text = "whole,real,flag,some,town,none\n1,1.5,True,true,Bonn,\n2,,FALSE,,7,\n"
+    frame = guess_kinds(load_csv(write(tmp_path / "a.csv", text)))
+    assert [frame[name].dtype.kind for name in ("whole", "real", "flag")] == ["i", "f", "b"]
+    assert frame["some"].tolist() == [True, None]
+    assert frame["town"].tolist() == ["Bonn", "7"]
+    assert frame["none"].isna().all()
+    assert guess_kinds(from_pandas(pd.DataFrame({"a": [1.5]})))["a"].tolist() == [1.5]
 
 
 def test_compressed_csv_and_tsv(tmp_path: Path) -> None:

@@ -59,6 +59,23 @@ def test_weighting(weighting, normaliser):
     )
 
 
+@pytest.mark.parametrize(("given", "normaliser"), [(4, [4, 4]), ([2.5, 8.0], [2.5, 8.0])])
+def test_a_declared_normaliser(given, normaliser):
+    problem = build(normaliser=given)
+    assert problem.declared
+    assert problem.normaliser.tolist() == normaliser
+    assert problem.counts.tolist() == [2, 3]
+    assert problem.value(np.zeros(2)) == pytest.approx(
+        np.log(2.0) * (2 / normaliser[0] + 3 / normaliser[1])
+    )
+    assert not build(weighting="record").declared
+
+
+def test_a_declared_normaliser_does_not_move_with_the_number_of_records():
+    fewer = build([tables()[0][:1], tables()[1]], [answers()[0][:1], answers()[1]], normaliser=4)
+    assert fewer.normaliser.tolist() == build(normaliser=4).normaliser.tolist()
+
+
 def test_intercept_is_a_column_of_ones_without_penalty():
     problem = build(regulariser=L1(1.0), intercept=True, feature_names=["age", "dose"])
     assert problem.parameter_names == ("age", "dose", "intercept")
@@ -129,6 +146,11 @@ def spoiled(value):
         ({"x0": [0.0, 5.0], "constraint": Box(0.0, 1.0)}, ["misses the constraint by 4"]),
         ({"constraint": Box([0.0] * 3, 1.0)}, ["lower has shape (3,)"]),
         ({"regulariser": GroupL1(1.0, (0,))}, ["1 entries", "2 parameters"]),
+        ({"normaliser": 0.0}, ["normaliser=0.0", "positive number, or 2"]),
+        ({"normaliser": [1.0, np.inf]}, ["positive number"]),
+        ({"normaliser": [1.0, 2.0, 3.0]}, ["or 2 of them"]),
+        ({"normaliser": "many"}, ["normaliser='many'"]),
+        ({"normaliser": 2.0, "weighting": "sum"}, ["normaliser=2.0", "weighting='sum'", "leave"]),
         ({"weighting": "site"}, ["weighting='site'", "agent, record, sum"]),
     ],
 )

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tacit.errors import ProblemError
+from tacit.problem.rules import level_key
 from tacit.problem.schema import (
     BinaryTarget,
     Boolean,
@@ -81,3 +83,24 @@ def test_thresholds(positive: str) -> None:
 @pytest.mark.parametrize("positive", ["yes", "> many", ">", 1, ("> 0", "a")])
 def test_values_are_no_thresholds(positive: Any) -> None:
     assert BinaryTarget("y", positive).threshold is None
+
+
+@pytest.mark.parametrize(
+    ("values", "key"),
+    [
+        ((1, 1.0, "1", "1.0", "01", " +1 ", "1.", np.int8(1), np.float32(1)), "1"),
+        ((-0.5, "-0.50", "-00.5"), "-0.5"),
+        ((0, -0.0, "-0", "0.00"), "0"),
+        ((True, "True", "TRUE", " true"), "True"),
+        ((1e-7, "0.0000001"), "0.0000001"),
+        ((np.float32(0.1), 0.1, "0.10"), "0.1"),
+        ((10**20, 1e20, "100000000000000000000"), "100000000000000000000"),
+        (("12345678901234567891",), "12345678901234567891"),
+        (("1e5",), "1e5"),
+        ((" Bonn",), " Bonn"),
+        (("inf", float("inf")), "inf"),
+        (("1-2",), "1-2"),
+    ],
+)
+def test_values_that_say_the_same_have_one_key(values: tuple[Any, ...], key: str) -> None:
+    assert {level_key(value) for value in values} == {key}

@@ -177,6 +177,41 @@ def test_nullable_columns_with_missing_values() -> None:
     assert column(flags, Boolean(missing="middle")).features[:, 0].tolist() == [1.0, 0.5, 0.0]
 
 
+@pytest.mark.parametrize("other", ["0.5", "7", "1e300", "-2", "9007199254740993.5", None])
+def test_a_text_becomes_a_number_whatever_stands_beside_it(other: str | None) -> None:
+    texts = pd.array(["0.1", "9007199254740993", other], dtype="str")
+    values = column(texts, Numeric(0, 2**60, to=(0, 1), missing="middle")).features[:2, 0]
+    assert values.tolist() == [0.1 / 2**60, 9007199254740992.0 / 2**60]
+
+
+def test_texts_of_a_file_become_what_is_declared() -> None:
+    texts = pd.array([" 1 ", "2.50", "1e0"], dtype="str")
+    assert column(texts, Numeric(0, 5, to=(0, 5))).features[:, 0].tolist() == [1.0, 2.5, 1.0]
+    flags = pd.array(["True", "FALSE", "1"], dtype="str")
+    assert column(flags, Boolean()).features[:, 0].tolist() == [1.0, 0.0, 1.0]
+    mixed = [True, "false", np.float32(1)]
+    assert column(mixed, Boolean()).features[:, 0].tolist() == [1.0, 0.0, 1.0]
+    for wrong in ("true", "1_000", "NAN", "0x1", ""):
+        with pytest.raises(ProblemError, match=f"line 3 holds '{wrong}'"):
+            column(pd.array(["1", wrong, "2"], dtype="str"), Numeric(0, 9))
+
+
+def test_public_levels_that_say_the_same_are_one() -> None:
+    levels = Categorical(statistics="public")
+    prepared = column(pd.array(["1", "1.0", "2"], dtype="str"), levels)
+    assert prepared.feature_names == ("age=1", "age=2")
+    assert prepared.features.tolist() == [[1, 0], [1, 0], [0, 1]]
+
+
+def test_every_column_that_drops_is_assumed_public_with_or_without_gaps() -> None:
+    schema = Schema({"age": Numeric(0, 100), "smoker": Boolean()}, ILL, missing="drop")
+    whole = prepare(people(), schema)
+    assert whole.assumptions == prepare(people(age=[20, None, 100]), schema).assumptions
+    assert "any of the columns age, smoker were left out" in whole.assumptions[0]
+    target = Schema({"age": Numeric(0, 100)}, BinaryTarget("ill", "yes", missing="drop"))
+    assert "column ill were left out" in prepare(people(), target).assumptions[0]
+
+
 def test_long_values_are_cut_in_messages() -> None:
     with pytest.raises(ProblemError) as caught:
         column([1, "x" * 1000, 3], Numeric(0, 9))

@@ -63,12 +63,12 @@ def sample(**changes: Any) -> ReportData:
         },
         "accuracy": [
             {"name": "pooled, no privacy", "auc": 0.671, "log_loss": 0.5871},
-            {"name": "private, agreed by the sites", "auc": 0.669, "log_loss": 0.5902},
+            {"name": "agreed by the sites", "auc": 0.669, "log_loss": 0.5902},
             {"name": "answering zero", "auc": 0.5, "log_loss": 0.6931},
         ],
         "coefficients": [
-            {"feature": "log coinsurance", "private": -0.3125, "pooled": -0.3},
-            {"feature": "chronic diseases", "private": 0.42, "pooled": 0.44},
+            {"feature": "log coinsurance", "agreed": -0.3125, "pooled": -0.3},
+            {"feature": "chronic diseases", "agreed": 0.42, "pooled": 0.44},
         ],
         "files": ("model.npz", "guarantee.json"),
         "environment": {"tacit": "0.1.0", "Machine": "Linux x86_64, 2 cores", "Seed": "20190"},

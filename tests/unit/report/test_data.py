@@ -35,7 +35,7 @@ def test_a_public_report_keeps_releases_only():
     assert list(public.history) == ["round", "consensus", "evaluations", "bytes", "epsilon"]
     assert public.accuracy is None
     assert public.findings == ()
-    assert public.coefficients[0] == {"feature": "log coinsurance", "private": -0.3125}
+    assert public.coefficients[0] == {"feature": "log coinsurance", "agreed": -0.3125}
     assert "Seed" not in public.environment
     assert public.environment["tacit"] == "0.1.0"
     assert public.guarantee_table == sample().guarantee_table

@@ -68,7 +68,7 @@ def test_spending_without_a_finite_budget_has_no_line(budget):
 def test_accuracy_gives_each_fit_its_own_sign_and_the_same_colour_everywhere():
     rows = [
         {"name": "answering zero", "auc": 0.5},
-        {"name": "private, agreed", "auc": 0.669},
+        {"name": "agreed by the sites", "auc": 0.669},
         {"name": "pooled, no privacy", "auc": 0.671},
         {"name": "unknown", "auc": math.nan},
     ]
@@ -76,7 +76,7 @@ def test_accuracy_gives_each_fit_its_own_sign_and_the_same_colour_everywhere():
     assert [trace.x[0] for trace in figure.data] == [0.5, 0.669, 0.671]
     assert [t.marker.color for t in figure.data] == [figures.GREY, figures.BLUE, figures.ORANGE]
     assert len({trace.marker.symbol for trace in figure.data}) == 3
-    assert figure.layout.annotations[1].text == "<b>0.669</b> private, agreed"
+    assert figure.layout.annotations[1].text == "<b>0.669</b> agreed by the sites"
 
 
 def test_accuracy_of_equal_fits_still_has_a_width():
@@ -86,7 +86,7 @@ def test_accuracy_of_equal_fits_still_has_a_width():
 
 
 def test_the_largest_coefficients_are_drawn_in_their_own_order():
-    rows = [{"feature": f"x{i}", "private": float(i % 50)} for i in range(100)]
+    rows = [{"feature": f"x{i}", "agreed": float(i % 50)} for i in range(100)]
     drawn = figures.coefficients(rows).data[0]
     assert len(drawn.x) == figures.COEFFICIENTS
     assert min(drawn.x) == 35.0
@@ -94,13 +94,13 @@ def test_the_largest_coefficients_are_drawn_in_their_own_order():
 
 
 def test_coefficients_without_a_pooled_fit_have_one_series():
-    figure = figures.coefficients([{"feature": "age", "private": 0.1}])
-    assert [trace.name for trace in figure.data] == ["private"]
+    figure = figures.coefficients([{"feature": "age", "agreed": 0.1}])
+    assert [trace.name for trace in figure.data] == ["agreed by the sites"]
     assert not figure.layout.showlegend
 
 
 def test_labels_are_text_and_not_markup():
-    figure = figures.coefficients([{"feature": "<b>a & b</b>", "private": 0.1}])
+    figure = figures.coefficients([{"feature": "<b>a & b</b>", "agreed": 0.1}])
     assert figure.layout.yaxis.ticktext[0] == "&lt;b&gt;a &amp; b&lt;/b&gt;"
 
 

@@ -38,7 +38,7 @@ def test_the_page_says_what_was_run(page):
         "Ring: 8 sites, 8 links.",
         "gradient of its own records, each clipped",
         "At the end: 1 of a budget of 1.",
-        "The private fit keeps 99% of what the pooled fit gains over answering zero.",
+        "The agreed model keeps 99% of what the pooled fit gains over answering zero.",
         "Linux x86_64, 2 cores",
         "model.npz",
     ):
@@ -59,7 +59,7 @@ def test_every_figure_has_its_place_and_its_words(page):
     for name in names:
         (label,) = re.findall(rf'id="{name}" role="img" aria-label="(.*?)"', page)
         assert len(label) > 20
-    assert "private, agreed by the sites 0.669" in page
+    assert "agreed by the sites 0.669" in page
 
 
 def test_a_simulation_is_marked_wherever_it_shows_what_was_not_released(page):
@@ -192,7 +192,7 @@ def test_what_users_write_is_shown_and_never_run():
             summary=(bad,),
             environment={bad: bad},
             network=NetworkPicture([bad, "b"], [(0, 1)], bad),
-            coefficients=[{"feature": bad, "private": 1.0}],
+            coefficients=[{"feature": bad, "agreed": 1.0}],
             accuracy=[{"name": bad, bad: 0.5}],
         )
     )
@@ -245,7 +245,7 @@ def test_ten_thousand_sites_stay_readable():
             guarantee_table=[
                 {"owner": name, "epsilon": 1.0 + i / count} for i, name in enumerate(names)
             ],
-            coefficients=[{"feature": f"x{i}", "private": 1.0 / (i + 1)} for i in range(500)],
+            coefficients=[{"feature": f"x{i}", "agreed": 1.0 / (i + 1)} for i in range(500)],
         )
     )
     assert "Drawn: the 200 nearest to site 0." in page

@@ -14,7 +14,7 @@ from tacit.problem.constraint import Affine, Ball, Box, Simplex
 from tacit.problem.losses import Huber, Quantile
 from tacit.problem.regularisers import ElasticNet, GroupL1
 from tacit.study import assemble
-from tacit.study.build import build_method, build_network, build_privacy
+from tacit.study.build import build_method, build_network, build_privacy, check_privacy
 from tests.end_to_end.study import STUDY, changed, write
 
 NAMES = ("north", "south", "east", "west")
@@ -136,6 +136,30 @@ def test_a_budget_a_site_follows_the_order_of_the_sites() -> None:
         build_privacy(
             parse_study(changed("clip = 1.0", "clip = { west = 4, south = 2, north = 1 }")), NAMES
         )
+
+
+def test_a_declared_normaliser_by_site(tmp_path: Path) -> None:
+    by_name = "normaliser = { west = 4, east = 3, south = 2, north = 1 }\n[network]"
+    built = problem("[network]", by_name, tmp_path)
+    assert built.declared
+    assert dict(zip(built.names, built.normaliser.tolist(), strict=True)) == {
+        "north": 1.0,
+        "south": 2.0,
+        "east": 3.0,
+        "west": 4.0,
+    }
+    assert problem("[network]", "normaliser = 150\n[network]", tmp_path).normaliser[0] == 150.0
+    for wrong, words in (("-1", "must be a positive number"), ("{ nowhere = 1 }", "no site")):
+        with pytest.raises(ConfigError, match=rf"study.toml:\d+: \[problem\] normaliser.*{words}"):
+            problem("[network]", f"normaliser = {wrong}\n[network]", tmp_path)
+
+
+def test_add_remove_needs_a_declared_normaliser(tmp_path: Path) -> None:
+    relation = 'clip = 1.0\nrelation = "add_remove"'
+    with pytest.raises(ConfigError, match=r"\[privacy\] relation.*add normaliser = "):
+        problem("clip = 1.0", relation, tmp_path)
+    text = changed("[network]", "normaliser = 150\n[network]", changed("clip = 1.0", relation))
+    check_privacy(parse_study(text))
 
 
 def test_a_person_at_several_sites() -> None:
