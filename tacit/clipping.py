@@ -27,8 +27,10 @@ def row_norms(rows: Any, order: int) -> Any:
         if order == 1:
             return xp.sum(sizes, axis=-1)
         largest = xp.max(sizes, axis=-1, keepdims=True, initial=0.0)
-        ratios = sizes / xp.where(largest > 0.0, largest, 1.0)
-        return largest[..., 0] * xp.sqrt(xp.sum(xp.square(ratios), axis=-1))
+        # XLA multiplies by the reciprocal, which must not be so small that it is flushed to 0.
+        most = 0.25 / xp.finfo(sizes.dtype).tiny
+        scale = xp.where(largest > 0.0, xp.minimum(largest, most), 1.0)
+        return scale[..., 0] * xp.sqrt(xp.sum(xp.square(sizes / scale), axis=-1))
 
 
 def clip_factor(norm: Any, clip: Any) -> Array:

@@ -34,8 +34,9 @@ def scores(
 
     Returns:
         The mean `loss`, and by kind: `auc` and `accuracy` (yes/no), `accuracy` and `error`
-        (classes), `rmse` and `r2` (numbers), `coverage` (quantiles). A score that these records do
-        not define, such as the AUC of a single class, is NaN.
+        (classes), `rmse` and `r2` (numbers), `coverage` (quantiles). A tie is no decision: it
+        counts as one drawn at random. A score that these records do not define, such as the AUC
+        of a single class, is NaN.
 
     Example:
         >>> import numpy as np
@@ -52,9 +53,12 @@ def scores(
         found = {"loss": float(np.mean(np.asarray(loss.value(predicted, targets))))}
         if isinstance(loss, Logistic | Hinge):
             found["auc"] = auc(predicted, targets > 0.0)
-            found["accuracy"] = float(np.mean((predicted > 0) == (targets > 0)))
+            agrees = np.sign(predicted) * np.where(targets > 0.0, 1.0, -1.0)
+            found["accuracy"] = float(np.mean((1.0 + agrees) / 2.0))
         elif isinstance(loss, Softmax):
-            found["accuracy"] = float(np.mean(predicted.argmax(axis=1) == targets))
+            best = predicted == predicted.max(axis=1, keepdims=True)
+            hit = best[np.arange(len(targets)), targets.astype(int)]
+            found["accuracy"] = float(np.mean(hit / best.sum(axis=1)))
             found["error"] = 1.0 - found["accuracy"]
         else:
             mean = np.exp(predicted) if isinstance(loss, Poisson) else predicted

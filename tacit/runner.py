@@ -131,7 +131,7 @@ def run(
         history = History(
             rounds=trace.rounds,
             measured=dict(trace.measured),
-            evaluations=_evaluations(method, problem, taken),
+            evaluations=_evaluations(method, owners, problem.dimension, taken),
             bytes=bytes_sent(plan, rounds)[trace.rounds],
             epsilon=promise.spent(method, owners, taken),
         )
@@ -284,15 +284,13 @@ def _solutions(plan: Plan, states: Any) -> Any:
     return jax.vmap(lambda one: solutions(plan, one))(states)
 
 
-def _evaluations(method: AbstractMethod, problem: Problem, taken: Any) -> Any:
+def _evaluations(method: AbstractMethod, owners: Owners, dimension: int, taken: Any) -> Any:
     """Oracle calls of all agents: points asked times units, in every round taken part in."""
-    # under add/remove the actual numbers are private
-    declared = problem.declared
-    counts = np.rint(problem.normaliser).astype(int) if declared else np.asarray(problem.counts)
+    counts = np.array([public.count for public in owners.contexts])
     each, before = 0, 0
     for phase in claim.Releases(method):
         assert phase.query is not None
-        points = phase.repeat * phase.query.evaluations(problem.dimension)
+        points = phase.repeat * phase.query.evaluations(dimension)
         each, before = (each, before + points) if phase.once else (each + points, before)
     return np.array(
         [int((np.asarray(t) * counts).sum()) * each + before * int(counts.sum()) for t in taken]

@@ -166,7 +166,9 @@ class Inbox(eqx.Module):
 
     `mixed` is the weighted sum of the messages (without the receiver's own), `total` their plain
     sum. A simulation holds the inboxes of all receivers in one, with a leading axis.
-    An absent sender has mask, weight and payload 0. Under `Combine.SUM` there is no `payload`.
+    An absent sender has mask, weight and payload 0. Under `Combine.SUM`, and
+    in the simulation of a graph with a hub, there are sums only: `payload`, `mask` and `weight` are
+    `None`.
     """
 
     payload: Any

@@ -46,7 +46,10 @@ class Owners:
     @classmethod
     def of(cls, problem: Any, network: Any, rounds: int, participations: Any) -> Owners:
         """Gather them from a problem (counts, normalisers) and a network (degrees, activity)."""
-        columns = (problem.counts, problem.normaliser, network.degrees, participations)
+        # under add/remove the actual numbers are private
+        declared = problem.declared
+        counts = np.rint(problem.normaliser).astype(int) if declared else problem.counts
+        columns = (counts, problem.normaliser, network.degrees, participations)
         agents, unit = problem.agents, problem.unit
         contexts = tuple(
             PublicContext(agent, agents, 0, rounds, count, normaliser, unit, degree, taken)

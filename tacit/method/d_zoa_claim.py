@@ -1,8 +1,7 @@
 """What the D-ZOA paper claims about privacy, as printed. Status: model, not proved.
 
 The paper (Gratton et al. 2021) treats the iterate that leaves an agent as a Gaussian vector whose
-variance is the *upper bound* of its eq (17). The bound is not the variance: measured, the iterate
-varies 1,200 to 5,500 times less. See docs/errata.md.
+variance is the *upper bound* of its eq (17). The bound is not the variance: see docs/errata.md.
 """
 
 from __future__ import annotations
@@ -22,10 +21,9 @@ _ASSUMPTION = (
     "are those of eqs (22), (23) and the printed schedule"
 )
 _REASON = (
-    "an upper bound on the variance of the iterates is used as if it were the variance; measured, "
-    "they vary about a thousand times less"
+    "an upper bound on the variance of the iterates is used as if it were the variance, which may be "
+    "far smaller"
 )
-
 
 _MOST_STEPS = 1_000_000
 

@@ -170,8 +170,9 @@ def record_box(
     Args:
         function: `(x, records) -> (n,)`, deterministic: the loss of each record at `x`, which must
             depend on this record only. Where it has no loss it returns NaN, and the record counts 0
-            where it is clipped; an exception ends the run for everybody to see. `x` is a float64 NumPy array of shape `(p,)`; with
-            `batched`, `(points, records) -> (m, n)` for points of shape `(m, p)`.
+            where it is clipped; an exception ends the run for everybody to see. `x` is a float64
+            NumPy array of shape `(p,)`; with `batched`, `(points, records) -> (m, n)` for points of
+            shape `(m, p)`.
         records: for each agent an array, or a tuple or dict of arrays, whose first axis is the
             record.
         normaliser: public number (one, or one an agent) by which an agent's sum is divided; its

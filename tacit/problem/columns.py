@@ -59,7 +59,7 @@ def numbers(column: pd.Series, remedy: str, flags: bool = False) -> Float[np.nda
     if isinstance(kind, pd.StringDtype):
         positions, distinct = pd.factorize(column)
         values = np.array([*(_number(text, flags) for text in distinct), np.nan])[positions]
-    elif kind == object:
+    elif pd.api.types.is_object_dtype(kind):
         values = np.array([_number(value, flags) for value in column], dtype=np.float64)
     elif plain and not pd.api.types.is_complex_dtype(kind):
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -110,19 +110,19 @@ def guess_kinds(frame: pd.DataFrame) -> pd.DataFrame:
     For a first look at a table. Never prepare what it gives: one record that says something else
     turns its column back to text.
     """
-    guessed = {}
-    for name, column in frame.items():
-        values = column.dropna()
-        if not isinstance(column.dtype, pd.StringDtype) or values.empty:
-            continue
-        if values.str.strip().str.lower().isin(("true", "false")).all():
-            truth = column.str.strip().str.lower() == "true"
-            guessed[name] = truth.astype(bool if len(values) == len(column) else object).where(
-                column.notna(), None
-            )
-        elif pd.to_numeric(values, errors="coerce").notna().all():
-            guessed[name] = pd.to_numeric(column)
-    return frame.assign(**guessed)
+    return frame.assign(**{str(name): _guessed(column) for name, column in frame.items()})
+
+
+def _guessed(column: pd.Series) -> pd.Series:
+    if not isinstance(column.dtype, pd.StringDtype) or column.isna().all():
+        return column
+    words = column.str.strip().str.lower()
+    if words.dropna().isin(("true", "false")).all():
+        return words.map({"true": True, "false": False})
+    try:
+        return pd.Series(pd.to_numeric(column))
+    except ValueError:
+        return column
 
 
 def load_parquet(path: str | Path) -> pd.DataFrame:

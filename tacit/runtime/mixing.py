@@ -29,8 +29,8 @@ class Delivery(eqx.Module):
 
     receivers: Int[Array, " links"]
     senders: Int[Array, " links"]
-    neighbours: Int[Array, "agents slots"]
-    slot_link: Int[Array, "agents slots"]
+    neighbours: Int[Array, "agents slots"] | None
+    slot_link: Int[Array, "agents slots"] | None
     kind: Literal["gather", "dense", "segment"] = eqx.field(static=True)
     agents: int = eqx.field(static=True)
 
@@ -38,20 +38,23 @@ class Delivery(eqx.Module):
         self.agents = network.agents
         self.receivers = jnp.asarray(network.receivers)
         self.senders = jnp.asarray(network.senders)
-        table = jnp.asarray(network.neighbours())
         links = self.receivers.shape[0]
+        width = jax.eval_shape(network.neighbours).shape[1]
+        if links >= _DENSE * self.agents**2:
+            self.kind = "dense"
+        elif width * self.agents <= 2 * links + 8 * self.agents:
+            self.kind = "gather"
+        else:
+            # the table of a graph with a hub would be quadratic in size
+            self.kind = "segment"
+            self.neighbours = self.slot_link = None
+            return
+        table = jnp.asarray(network.neighbours())
         valid = table < self.agents
         # links are sorted by receiver, so a receiver's slots are consecutive links
         first = jnp.searchsorted(self.receivers, jnp.arange(self.agents))
-        link = first[:, None] + jnp.arange(table.shape[1])
         self.neighbours = jnp.where(valid, table, 0)
-        self.slot_link = jnp.where(valid, link, links)
-        if links >= _DENSE * self.agents**2:
-            self.kind = "dense"
-        elif table.shape[1] * self.agents <= 2 * links + 8 * self.agents:
-            self.kind = "gather"
-        else:
-            self.kind = "segment"
+        self.slot_link = jnp.where(valid, first[:, None] + jnp.arange(width), links)
 
     def arrange(
         self, value: Float[Array, " links"]
@@ -63,6 +66,12 @@ class Delivery(eqx.Module):
             matrix = jnp.zeros((self.agents, self.agents), value.dtype)
             return matrix.at[self.receivers, self.senders].set(value)
         return value
+
+    @property
+    def table(self) -> Int[Array, "agents slots"]:
+        """Senders of every receiver, filled up with agent 0."""
+        assert self.neighbours is not None, "a graph with a hub has no table"
+        return self.neighbours
 
     def slots(self, value: Any) -> Any:
         """Link values as a padded table, absent slots 0."""
@@ -83,12 +92,12 @@ class Delivery(eqx.Module):
                 num_segments=self.agents,
                 indices_are_sorted=True,
             )
-        elif self.neighbours.shape[1] <= _UNROLL:
+        elif self.table.shape[1] <= _UNROLL:
             mixed = jnp.zeros_like(flat)
-            for slot in range(self.neighbours.shape[1]):
-                mixed = mixed + arranged[:, slot, None] * flat[self.neighbours[:, slot]]
+            for slot in range(self.table.shape[1]):
+                mixed = mixed + arranged[:, slot, None] * flat[self.table[:, slot]]
         else:
-            mixed = jnp.einsum("as,asp->ap", arranged, flat[self.neighbours])
+            mixed = jnp.einsum("as,asp->ap", arranged, flat[self.table])
         return mixed.reshape(leaf.shape)
 
 
@@ -108,16 +117,19 @@ def arrange(delivery: Delivery, mixing: Mixing) -> Links:
 
 
 def peer_inboxes(delivery: Delivery, links: Links, payload: Any, combine: Combine) -> Inbox:
-    """Every peer's inbox, leading axis = receiver. What no method reads costs nothing."""
+    """Every peer's inbox, leading axis = receiver. What no method reads costs nothing.
+
+    On a graph with a hub it holds the sums only.
+    """
     mixing = links.mixing
-    mask = delivery.slots(jnp.asarray(mixing.active))
-    each = combine is Combine.EACH
+    each = combine is Combine.EACH and delivery.kind != "segment"
+    mask = delivery.slots(jnp.asarray(mixing.active)) if each else None
     degree = jax.ops.segment_sum(
         jnp.asarray(mixing.active).astype(int), delivery.receivers, num_segments=delivery.agents
     )
     return Inbox(
         payload=jax.tree.map(lambda leaf: _gather(delivery, mask, leaf), payload) if each else None,
-        mask=mask if each else None,
+        mask=mask,
         weight=delivery.slots(jnp.asarray(mixing.weight)) if each else None,
         self_weight=jnp.asarray(mixing.self_weight),
         degree=degree,
@@ -163,7 +175,7 @@ def client_inbox(payload: Any, dtype: Any) -> Inbox:
 
 
 def _gather(delivery: Delivery, mask: Any, leaf: Any) -> Any:
-    slots = leaf[delivery.neighbours]
+    slots = leaf[delivery.table]
     return jnp.where(mask.reshape(mask.shape + (1,) * (leaf.ndim - 1)), slots, 0)
 
 

@@ -196,7 +196,7 @@ DATA = {
     "no records": (lambda frame: frame.iloc[:0], "no records"),
     "no site column": (lambda frame: frame.drop(columns="site"), "no column 'site'"),
     "another level": (first("sex", "x"), "not among the declared"),
-    "no boolean": (first("smoker", 7), "not numeric"),
+    "no boolean": (first("smoker", 7), "is declared Boolean, but line 2 holds"),
 }
 
 

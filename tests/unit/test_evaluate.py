@@ -31,6 +31,13 @@ def test_answering_zero_scores_half() -> None:
     assert found["accuracy"] == 0.5
 
 
+def test_a_tie_counts_as_a_random_decision() -> None:
+    mostly = np.array([1.0, 1.0, 1.0, 0.0])
+    assert scores(Logistic(), X, mostly, np.zeros(2))["accuracy"] == 0.5
+    classes = scores(Softmax(3), X, np.array([0, 0, 0, 1]), np.zeros(6))
+    assert classes["accuracy"] == pytest.approx(1 / 3)
+
+
 def test_yes_or_no() -> None:
     found = scores(Logistic(), X, np.array([0.0, 0.0, 1.0, 1.0]), np.array([1.0, 0.0]))
     assert found["auc"] == found["accuracy"] == 1.0

@@ -28,6 +28,7 @@ def test_a_study_cannot_be_changed() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        ('title = "Visits"', 'notes = "one"', r"study.toml:1: \[notes\] 'one' must be a list"),
         ("seed = 0", "seed = true", r"study.toml:33: \[run\] seed: True must be a whole number"),
         (
             "step = 0.5",

@@ -127,10 +127,15 @@ def test_the_public_report_tells_the_end_of_the_first_trial_only(outcome: Outcom
 def test_of_several_trials_one_is_published(tmp_path: Path) -> None:
     text = changed("seed = 0", "seed = 0\ntrials = 3\ncompare = false")
     text = changed("rounds = 20", "rounds = 2", text)
+    text = changed('title = "Visits"', 'title = "Visits"\nnotes = ["Nobody is real."]', text)
     several = execute(assemble(read_study(write_study(tmp_path, text))))
     words = "one trial is published, the first of 3, and no other"
     assert all(words in each.assumptions for each in several.result.guarantee)
     assert words in protection(several)[3]
+    assert "Nobody is real." in report_data(several, (), public=True).summary
+    [phase] = report_data(several, ()).phases
+    assert (phase["sender"], phase["receiver"]) == ("each site", "its neighbours")
+    assert "`" not in phase["query"]
     assert words in report_data(several, ()).guarantee_sentence
     assert words in report_data(several, ()).assumptions
 

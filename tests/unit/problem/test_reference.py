@@ -70,7 +70,6 @@ SMOOTH = [
     (Squared(), NoRegulariser(), Affine([[1.0, 1.0, 1.0, 1.0]], [0.3])),
     (Logistic(), NoRegulariser(), Simplex()),
     (Logistic(), L1(0.2, unpenalised=(3,)), Free()),
-    (Logistic(), L2(0.1), Ball(0.8)),
     (Softmax(3), L2(0.1), Free()),
     (Huber(0.5), L1(0.2), Ball(0.6)),
     (Poisson(), NoRegulariser(), Ball(0.5, order=1)),

@@ -149,6 +149,24 @@ def test_a_proof_is_not_qualified():
     assert "<dt>Epsilon</dt>" in text(render(sample()))
 
 
+def test_the_objective_is_not_drawn_beside_its_gap():
+    history = dict(sample().history)
+    history["objective"] = [4.7 + gap for gap in history["objective_gap"]]
+    both = {trace["name"] for trace in drawn(render(sample(history=history)))["gap-figure"]["data"]}
+    assert both == {"Objective gap", "Distance"}
+    del history["objective_gap"]
+    alone = {
+        trace["name"] for trace in drawn(render(sample(history=history)))["gap-figure"]["data"]
+    }
+    assert alone == {"Objective", "Distance"}
+
+
+def test_coefficients_of_a_run_without_noise_are_not_called_noisy():
+    assert "released with noise in them" in text(render(sample()))
+    page = text(render(sample(noise="none", guarantee_status="none")))
+    assert "released as they are, without noise" in page
+
+
 def test_a_public_page_does_not_say_how_long_the_run_took():
     assert "<dt>Time</dt>" in render(sample())
     assert "<dt>Time</dt>" not in render(sample(public=True))
