@@ -21,8 +21,8 @@ _ASSUMPTION = (
     "are those of eqs (22), (23) and the printed schedule"
 )
 _REASON = (
-    "an upper bound on the variance of the iterates is used as if it were the variance, which may be "
-    "far smaller"
+    "an upper bound on the variance of the iterates is used as if it were the variance, which may "
+    "be far smaller"
 )
 
 _MOST_STEPS = 1_000_000
