@@ -9,6 +9,7 @@ import os
 import re
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import equinox as eqx
 import jax
@@ -74,10 +75,10 @@ def load(path: Path, identity: str, like: Any) -> tuple[int, Any] | None:
     if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             header = json.loads(str(archive["header"]))
             stored = [archive[f"leaf{i}"] for i in range(len(archive.files) - 1)]
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise RuntimeFailure(
             f"the checkpoint {path} cannot be read ({error}); delete it to start afresh"
         ) from error
