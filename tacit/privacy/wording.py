@@ -162,8 +162,9 @@ def _unit(g: Guarantee) -> str:
 
 
 def _change(g: Guarantee) -> str:
-    replaced = "is replaced by any other" if g.unit is not Unit.AGENT else "is any other"
-    return f"{_unit(g)} {'is added or removed' if g.relation is Relation.ADD_REMOVE else replaced}"
+    removed = g.relation is Relation.ADD_REMOVE
+    verb = "is added or removed" if removed else "is replaced by any other"
+    return f"{_unit(g)} {verb}"
 
 
 def _condition(g: Guarantee) -> str:

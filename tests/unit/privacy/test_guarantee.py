@@ -118,7 +118,7 @@ def test_a_person_at_several_sites_is_the_unit() -> None:
     ("changes", "words"),
     [
         ({"relation": Relation.ADD_REMOVE}, "one record is added or removed"),
-        ({"unit": Unit.AGENT}, "the owner's whole cost function is any other"),
+        ({"unit": Unit.AGENT}, "the owner's whole cost function is replaced by any other"),
         ({"unit": Unit.PERSON, "records_per_person": 4}, "at most 4 records at one site"),
         ({"releases": 1}, "1 value is released"),
     ],
