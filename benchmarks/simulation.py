@@ -28,6 +28,7 @@ import numpy as np
 
 import tacit
 from tacit import network, problem
+from tacit.method.directions import normal_directions
 from tacit.runner import Simulation, lay_out
 from tacit.runtime import simulation
 from tacit.runtime.keys import agent_secret, phase_keys
@@ -199,7 +200,7 @@ def d_zoa(repeats: int) -> None:
         shape = (2, directions, 10)
 
         def one(key: Any, t: Any) -> Any:
-            return jax.random.normal(jax.random.fold_in(key, t), shape, jnp.float32)
+            return normal_directions(jax.random.fold_in(key, t), shape)
 
         def body(t: Any, total: Any) -> Any:
             return total + jax.vmap(jax.vmap(lambda key: one(key, t)))(keys)

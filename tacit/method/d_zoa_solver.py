@@ -14,6 +14,7 @@ from tacit.errors import ConfigError, ProblemError
 from tacit.method import consensus_admm as admm
 from tacit.method.consensus_admm import Consensus
 from tacit.method.d_zoa_claim import PaperClaim
+from tacit.method.directions import normal_directions
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.schedule import positive
 from tacit.privacy.budget import Privacy
@@ -143,8 +144,7 @@ class DZOASolver(AbstractMethod):
             b, centre = carry
             t = i + 1.0
             step = own(self.step, context.agent) / jnp.sqrt(t)
-            # directions in single precision cost half as much and change no law that matters
-            n1, n2 = jax.random.normal(jax.random.fold_in(context.key, i), shape, jnp.float32)
+            n1, n2 = normal_directions(jax.random.fold_in(context.key, i), shape)
             u1 = self.smoothing / t
             u2 = jnp.maximum(jnp.minimum(self.smoothing / (shape[2] * t) ** 2, u1 / 2), _FLOOR)
             base = b + u1 * n1
