@@ -47,6 +47,33 @@ class LaplaceRelease(Event):
 
 
 @dataclass(frozen=True)
+class DiscreteGaussianRelease(Event):
+    """`v + z` on a grid, `z` of the discrete Gaussian law in every coordinate.
+
+    Neighbouring data move `v` by at most `D` grid steps in l2 norm, rounding included.
+
+    Attributes:
+        noise_multiplier: `s / D`, positive, `s^2` the parameter of the law in grid steps.
+    """
+
+    noise_multiplier: float
+
+
+@dataclass(frozen=True)
+class DiscreteLaplaceRelease(Event):
+    """`v + z` on a grid, `z` of the discrete Laplace law in every coordinate.
+
+    Neighbouring data move `v` by at most `D` grid steps in l1 norm, rounding included; the release
+    is `(D / b)`-DP.
+
+    Attributes:
+        noise_multiplier: `b / D`, positive, `P(z = k)` proportional to `exp(-|k| / b)`.
+    """
+
+    noise_multiplier: float
+
+
+@dataclass(frozen=True)
 class PoissonSampled(Event):
     """`event` on a sample in which each record stands independently with probability `rate`.
 

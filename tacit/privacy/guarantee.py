@@ -76,6 +76,8 @@ class Guarantee:
         adversary: against whom it holds.
         sites_per_person: at how many sites one person's records may stand (unit person).
         records_per_person: how many records one person may have at one site (unit person).
+        measured_epsilon: lower bound that an audit found at `delta`, if it refuted the claim.
+        measured_by: how the audit found it, as a clause.
 
     Raises:
         PrivacyError: a number out of range, or fields that contradict each other.
@@ -107,6 +109,8 @@ class Guarantee:
     adversary: Adversary = Adversary.EVERY_MESSAGE
     sites_per_person: int = 1
     records_per_person: int = 1
+    measured_epsilon: float | None = None
+    measured_by: str = ""
 
     def __post_init__(self) -> None:
         if self.status is not Status.NONE and wording.UNTUNED not in self.assumptions:
@@ -117,6 +121,18 @@ class Guarantee:
     def certificate(self) -> bool:
         """Whether these outputs may be published under the guarantee: proved, with secure noise."""
         return self.status is Status.PROVED and self.noise is NoiseSource.SECURE
+
+    def refuted(self, epsilon: float, how: str) -> Guarantee:
+        """The guarantee after an audit that found it broken.
+
+        Args:
+            epsilon: lower bound at `delta`, above the claim.
+            how: what found it, as a clause: "at 95 % confidence, in 20,000 trials a side".
+
+        Raises:
+            PrivacyError: a bound that does not exceed the claim.
+        """
+        return replace(self, status=Status.REFUTED, measured_epsilon=epsilon, measured_by=how)
 
     def sentence(self) -> str:
         """The guarantee in words, with all its conditions; numbers are rounded up."""
@@ -132,7 +148,7 @@ class Guarantee:
         """All fields as strict JSON values; an infinite number is the string "inf"."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         values["assumptions"] = list(self.assumptions)
-        for name in ("epsilon", "total_epsilon"):
+        for name in ("epsilon", "total_epsilon", "measured_epsilon"):
             values[name] = "inf" if values[name] == math.inf else values[name]
         return {"format": FORMAT, **values, "certificate": self.certificate}
 
@@ -157,7 +173,7 @@ class Guarantee:
         try:
             for name, kind in enums.items():
                 values[name] = kind(values[name])
-            for name in ("epsilon", "total_epsilon"):
+            for name in ("epsilon", "total_epsilon", "measured_epsilon"):
                 values[name] = None if values[name] is None else float(values[name])
             values["assumptions"] = tuple(values["assumptions"])
             return cls(**values)
@@ -314,9 +330,17 @@ def _check(g: Guarantee) -> None:
         )
     if g.status is Status.MODEL and len(g.assumptions) < 2:
         raise PrivacyError(f"{g.owner}: status 'model' needs the assumption that it rests on")
-    if (g.status is Status.PER_RELEASE) != (g.scope is Scope.RELEASE):
+    single = (Status.PER_RELEASE,) if g.scope is Scope.RUN else (Status.PER_RELEASE, Status.REFUTED)
+    if (g.status in single) != (g.scope is Scope.RELEASE):
         raise PrivacyError(
             f"{g.owner}: scope {g.scope.value!r} does not fit status {g.status.value!r}"
+        )
+    if (g.status is Status.REFUTED) != (g.measured_epsilon is not None):
+        raise PrivacyError(f"{g.owner}: status 'refuted' and a measured epsilon go together")
+    if g.measured_epsilon is not None and not g.measured_epsilon > g.epsilon:
+        raise PrivacyError(
+            f"{g.owner}: an audit that found epsilon >= {g.measured_epsilon:g} does not refute a "
+            f"claim of {g.epsilon:g}"
         )
     if g.scope is Scope.RELEASE and g.total_epsilon is None:
         raise PrivacyError(f"{g.owner}: beside one release, give the run's total_epsilon")

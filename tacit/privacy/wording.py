@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING
 
 from tacit.types import Relation, Unit
@@ -50,6 +50,19 @@ def rounded_up(value: float, digits: int = 4) -> str:
     # binary tail.
     up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(repr(float(value))))
     return f"{float(up):.{digits}g}" if float(up) < 10**digits else f"{int(up):,}"
+
+
+def rounded_down(value: float, digits: int = 3) -> str:
+    """`value` with at most so many significant digits, never larger than it is: a lower bound.
+
+    Example:
+        >>> rounded_down(1.2399)
+        '1.23'
+    """
+    if math.isinf(value):
+        return "infinite"
+    down = Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(Decimal(repr(float(value))))
+    return f"{float(down):.{digits}g}"
 
 
 def sentence(g: Guarantee, subject: str) -> str:
@@ -127,10 +140,11 @@ def _per_release(g: Guarantee, subject: str) -> str:
 
 
 def _refuted(g: Guarantee, subject: str) -> str:
+    found = g.measured_epsilon if g.measured_epsilon is not None else math.inf
     return (
-        f"Refuted, for {subject}: an audit found more leakage than the claim of epsilon "
-        f"{rounded_up(g.epsilon)} at delta {rounded_up(g.delta)} allows ({g.theorem}); do not "
-        "rely on it."
+        f"Refuted, for {subject}: an audit found ({g.measured_by}) that epsilon is at least "
+        f"{rounded_down(found)} at delta {rounded_up(g.delta)} when {_change(g)}, where the claim "
+        f"is {rounded_up(g.epsilon)} ({g.theorem}); do not rely on it."
     )
 
 

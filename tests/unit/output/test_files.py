@@ -73,9 +73,10 @@ def test_without_a_guarantee_no_file_is_covered(outcome: Outcome, tmp_path: Path
 def test_what_is_covered_follows_from_the_status(
     outcome: Outcome, tmp_path: Path, status: Status, covers: bool
 ) -> None:
+    found = {"measured_epsilon": 3.0} if status is Status.REFUTED else {}
     destination = Destination(tmp_path / "results")
     destination.prepare()
-    write(stated(outcome, status=status), destination)
+    write(stated(outcome, status=status, **found), destination)
     assert bool(json.loads((destination.path / "guarantee.json").read_text())["covers"]) == covers
     page = (destination.path / "report.html").read_text()
     assert ("Files that it covers" in page) == covers
@@ -94,7 +95,7 @@ def test_what_is_covered_follows_from_the_status(
             "If the model were true, the whole run would cost epsilon = 2 at delta = 1e-06.",
         ),
         (
-            {"status": Status.REFUTED},
+            {"status": Status.REFUTED, "measured_epsilon": 3.0},
             "Claimed and refuted: that the whole run costs epsilon = 2 at delta = 1e-06.",
         ),
         (

@@ -98,9 +98,24 @@ def test_a_claim_for_one_release_gives_the_total_in_the_same_sentence() -> None:
 
 
 def test_a_refuted_claim_is_not_called_private() -> None:
-    said = promise(status=Status.REFUTED).sentence()
+    claimed = promise()
+    broken = claimed.refuted(claimed.epsilon + 2.0, "at 95 % confidence, in 1,000 trials a side")
+    said = broken.sentence()
     assert said.startswith("Refuted")
+    assert "(at 95 % confidence, in 1,000 trials a side) that epsilon is at least" in said
     assert "differentially private" not in said
+    assert Guarantee.from_json(broken.to_json()) == broken
+    assert Guarantees((claimed, broken)).worst is broken
+
+
+def test_an_audit_below_the_claim_refutes_nothing() -> None:
+    claimed = promise()
+    with pytest.raises(PrivacyError, match="does not refute a claim"):
+        claimed.refuted(claimed.epsilon, "at 95 % confidence")
+    with pytest.raises(PrivacyError, match="go together"):
+        promise(status=Status.REFUTED)
+    with pytest.raises(PrivacyError, match="go together"):
+        promise(measured_epsilon=9.0)
 
 
 def test_no_guarantee_is_said_plainly() -> None:
