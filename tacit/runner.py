@@ -170,7 +170,7 @@ def lay_out(
     if claim.Releases(method).sites > 1:
         # a person's records may stand at the most active sites
         taken = np.full_like(taken, taken.max())
-    owners = Owners.of(problem, network, rounds, taken)
+    owners = Owners.of(problem, network, rounds, taken, trials)
     calibrated = claim.calibrate(method, owners)
     plan = Plan(
         objectives=as_arrays(problem.objectives),

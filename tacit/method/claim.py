@@ -44,7 +44,9 @@ class Owners:
     declared: bool = True
 
     @classmethod
-    def of(cls, problem: Any, network: Any, rounds: int, participations: Any) -> Owners:
+    def of(
+        cls, problem: Any, network: Any, rounds: int, participations: Any, trials: int = 1
+    ) -> Owners:
         """Gather them from a problem (counts, normalisers) and a network (degrees, activity)."""
         # under add/remove the actual numbers are private
         declared = problem.declared
@@ -60,6 +62,9 @@ class Owners:
         assumptions = tuple(problem.objectives.assumptions)
         if unit is Unit.RECORD and not problem.declared:
             assumptions = ("the number of records of every owner is public", *assumptions)
+        if trials > 1:  # every trial is a release of its own, and the guarantee is that of one
+            published = f"one trial is published, the first of {trials:,}, and no other"
+            assumptions = (*assumptions, published)
         return cls(contexts, tuple(problem.names), assumptions, problem.declared)
 
     def kinds(

@@ -130,16 +130,8 @@ def execute(
             checkpoint=checkpoint,
             progress=progress,
         )
-    assumptions = (*assembled.assumptions, *_one_trial(settings.trials))
-    result = replace(result, guarantee=_assuming(result.guarantee, assumptions))
+    result = replace(result, guarantee=_assuming(result.guarantee, assembled.assumptions))
     return Outcome(assembled, result, reference, _scores(assembled, result, reference))
-
-
-def _one_trial(trials: int) -> tuple[str, ...]:
-    """Every trial is a release of its own, and the guarantee is that of one."""
-    return (
-        () if trials == 1 else (f"one trial is published, the first of {trials:,}, and no other",)
-    )
 
 
 def _assuming(guarantees: Guarantees, assumptions: tuple[str, ...]) -> Guarantees:

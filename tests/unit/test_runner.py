@@ -168,3 +168,12 @@ def test_the_table_of_releases() -> None:
     assert gradient.mechanism == "Gaussian" and gradient.times == 4
     assert gradient.sensitivity == pytest.approx(2 * 1.0 / 8)
     assert gradient.noise_scale > gradient.sensitivity
+
+
+def test_of_several_trials_one_is_published_and_the_guarantee_says_so() -> None:
+    method = DPSG(step=0.1, privacy=PRIVATE)
+    result = tacit.run(
+        task(0), network.ring(4), method, rounds=2, seed=0, runtime=Simulation(trials=3)
+    )
+    published = "one trial is published, the first of 3, and no other"
+    assert all(published in promise.assumptions for promise in result.guarantee)
