@@ -5,16 +5,20 @@ from tacit.method.d_zoa_claim import PaperClaim
 from tacit.method.d_zoa_solver import DZOASolver
 from tacit.method.dgd import DGD
 from tacit.method.dpsg import DPSG
+from tacit.method.extra import EXTRA
 from tacit.method.gradient_descent import GradientDescent
+from tacit.method.gradient_tracking import GradientTracking
 from tacit.method.phase import AbstractMethod, Phase
 
 __all__ = [
     "DGD",
     "DPSG",
     "DZOA",
+    "EXTRA",
     "AbstractMethod",
     "DZOASolver",
     "GradientDescent",
+    "GradientTracking",
     "PaperClaim",
     "Phase",
 ]
