@@ -1,4 +1,4 @@
-"""EXTRA: decentralised gradient descent whose bias is corrected, so that a constant step is exact."""
+"""EXTRA: decentralised gradient descent with its bias corrected: a constant step is exact."""
 
 from __future__ import annotations
 
