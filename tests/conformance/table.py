@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit import DGD, DPSG, DZOA, DZOASolver, GradientDescent, Privacy, network, problem
 from tacit.config.catalogue import METHODS, Protection
-from tacit.method import PaperClaim
+from tacit.method import FedAvg, PaperClaim
 
 AGENTS, FEATURES = 4, 3
 
@@ -64,6 +64,8 @@ ROWS = (
     Row("dgd, random activation", DGD(step=0.1), _SLEEPY, status="none"),
     Row("gradient descent", GradientDescent(step=0.1), _CLIENTS, status="none"),
     Row("clients drawn", GradientDescent(step=0.1, privacy=_GAUSS), _DRAWN),
+    Row("fedavg", FedAvg(step=0.1, local_steps=3, privacy=_GAUSS), _CLIENTS),
+    Row("fedprox, clients drawn", FedAvg(step=0.1, proximal=0.5, privacy=_GAUSS), _DRAWN),
     Row("dpsg, laplace", DPSG(step=0.1, privacy=_LAPLACE), _RING),
     Row("dpsg, sampled records", DPSG(step=0.1, privacy=_SAMPLED), _RING),
     Row("dpsg, budgets per owner", DPSG(step=0.1, privacy=_OWN), _RING),
