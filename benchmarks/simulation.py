@@ -28,8 +28,9 @@ import numpy as np
 
 import tacit
 from tacit import network, problem
+from tacit.layout import lay_out
 from tacit.method.directions import normal_directions
-from tacit.runner import Simulation, lay_out
+from tacit.runner import Simulation
 from tacit.runtime import simulation
 from tacit.runtime.keys import agent_secret, phase_keys
 

@@ -12,7 +12,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tacit.audit.method import audit_method as audit
     from tacit.method import DGD, DPSG, DZOA, DZOASolver, GradientDescent
+    from tacit.planning import account
     from tacit.privacy import Privacy
     from tacit.result import Result
     from tacit.runner import Simulation, run
@@ -28,6 +30,7 @@ _HOMES = {
     "Privacy": "tacit.privacy",
     "Result": "tacit.result",
     "Simulation": "tacit.runner",
+    "account": "tacit.planning",
     "run": "tacit.runner",
 }
 
@@ -40,12 +43,16 @@ __all__ = [
     "Privacy",
     "Result",
     "Simulation",
+    "account",
+    "audit",
     "run",
 ]
 
 
 def __getattr__(name: str) -> Any:
     # importing JAX costs half a second, so names are found when they are first used
+    if name == "audit":
+        return importlib.import_module("tacit.audit")  # a package that can be called
     if name not in _HOMES:
         raise AttributeError(f"module 'tacit' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -12,7 +12,13 @@
     │   ├── UnsupportedEvent
     │   └── NonPrivateRelease
     └── RuntimeFailure        the run itself
-        └── EnvironmentMismatch
+        ├── EnvironmentMismatch
+        └── LedgerError       the ledger cannot be used; nothing was released
+            ├── LedgerBusy        another writer has it
+            ├── LedgerUnwritable  a full disk, a read-only file
+            ├── LedgerDamaged     a broken file or chain
+            ├── LedgerRolledBack  older than a peer knows it to be
+            └── ReleaseConflict   two different releases under one id
 
 Every message names the value that was wrong, where it came from, and what to do.
 """
@@ -60,3 +66,27 @@ class RuntimeFailure(TacitError):
 
 class EnvironmentMismatch(RuntimeFailure):
     """A checkpoint was written by another version or with other settings."""
+
+
+class LedgerError(RuntimeFailure):
+    """The ledger cannot be used as asked; nothing was released."""
+
+
+class LedgerBusy(LedgerError):
+    """Another process writes to the ledger, or has taken it over."""
+
+
+class LedgerUnwritable(LedgerError):
+    """The ledger cannot be written: a full disk, a read-only file, a failing device."""
+
+
+class LedgerDamaged(LedgerError):
+    """The file is broken, or an entry does not follow from the one before."""
+
+
+class LedgerRolledBack(LedgerError):
+    """The file is older than a peer knows it to be: an earlier copy was put back."""
+
+
+class ReleaseConflict(LedgerError):
+    """One id was asked for two different releases."""

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from tacit.metrics import History
 from tacit.privacy.guarantee import Guarantees
+from tacit.privacy.ledger import Charge
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Result:
         seconds: wall-clock time of the rounds, compilation included.
         environment: versions and machine.
         parameter_names: names of the coordinates.
+        charge: the run's entry in the ledger, and what each owner has left; `None` without one.
     """
 
     solutions: Float[np.ndarray, "trials agents p"]
@@ -67,6 +69,7 @@ class Result:
     seconds: float
     environment: dict[str, str]
     parameter_names: tuple[str, ...]
+    charge: Charge | None = None
 
     @property
     def solution(self) -> Float[np.ndarray, " p"]:

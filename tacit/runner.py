@@ -15,23 +15,24 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from tacit.errors import ConfigError, NetworkError
+from tacit.errors import ConfigError, PrivacyError
+from tacit.layout import check_arguments, lay_out, release_table, stops
 from tacit.method import claim, promise
 from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod
 from tacit.metrics import History, solutions
 from tacit.network.base import AbstractNetwork
+from tacit.privacy.guarantee import Guarantees, Status
+from tacit.privacy.ledger import Charge, Ledger
 from tacit.problem.problem import Problem
-from tacit.result import ReleaseRow, Result
+from tacit.result import Result
 from tacit.runtime import simulation
 from tacit.runtime.checkpoint import fingerprint
 from tacit.runtime.drive import Engine, Progress, drive
 from tacit.runtime.environment import environment
 from tacit.runtime.exact import ExactEngine
-from tacit.runtime.keys import public_key, trial_key
-from tacit.runtime.plan import Plan, as_arrays
+from tacit.runtime.plan import Plan
 from tacit.runtime.traffic import bytes_sent
-from tacit.types import AbstractDifferentiable, Oracle, Role
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ def run(
     reference: Float[ArrayLike, " p"] | Literal["solve"] | None = None,
     require: Literal["proved"] | None = None,
     checkpoint: str | Path | None = None,
+    ledger: Ledger | None = None,
+    dataset: str = "",
     progress: Progress | None = None,
 ) -> Result:
     """Run a method.
@@ -79,6 +82,9 @@ def run(
         reference: the centralised solution, to record distances to; "solve" computes it.
         require: "proved" refuses a method that cannot give a proved guarantee.
         checkpoint: file to save to every few seconds and to resume from if it exists.
+        ledger: charged with the whole run before it begins, or the run is refused; a run with the
+            same data, settings and seed is charged once.
+        dataset: whose budgets in the ledger are charged; needed with one.
         progress: called with (rounds done, rounds).
 
     Returns:
@@ -89,8 +95,10 @@ def run(
         NetworkError: a network that does not fit the problem or the method.
         ProblemError: a problem that the method's assumptions exclude.
         PrivacyError: a budget that cannot be met, or a guarantee weaker than required.
+        BudgetExceeded: what the ledger has left for some owner does not pay for the run.
         OracleError: a black box raised or returned something that is not a finite number.
-        RuntimeFailure: a checkpoint that cannot be written or belongs to another run.
+        RuntimeFailure: a checkpoint or ledger that cannot be written, or a checkpoint of another
+            run.
 
     Example:
         >>> import numpy as np, tacit
@@ -104,12 +112,12 @@ def run(
         array([ 1. , -2. ,  0.5])
     """
     runtime = Simulation() if runtime is None else runtime
-    _check_arguments(problem, network, method, rounds, seed, runtime)
+    check_arguments(problem, network, method, rounds, seed, runtime.trials, runtime.precision)
     if method.privacy is None:
         # what a method chooses for itself may look at the data, so a private one chooses nothing
         method = method.prepare(problem, network)
     seed = secrets.randbits(31) if seed is None else seed
-    stops = _stops(rounds, record)
+    recorded = stops(rounds, record)
     began = time.monotonic()
     with jax.enable_x64(runtime.precision == "float64"):
         plan, roots, owners = lay_out(
@@ -119,12 +127,17 @@ def run(
         stated = promise.guarantees(method, owners)
         if require is not None:
             stated.require(require)
+        identity = ""
+        if checkpoint is not None or ledger is not None:
+            identity = fingerprint(plan, roots, runtime.exact, recorded)
+        charge = None
+        if ledger is not None:
+            charge = _charge(ledger, dataset, identity, method, owners, stated, runtime.trials)
         engine: Engine = ExactEngine(plan, roots) if runtime.exact else _Batched(plan, roots)
         engine = _Watched(engine, problem)
         path = None if checkpoint is None else Path(checkpoint)
-        identity = "" if path is None else fingerprint(plan, roots, runtime.exact, stops)
         trace = drive(
-            engine, rounds=rounds, record=stops, identity=identity, path=path, progress=progress
+            engine, rounds=rounds, record=recorded, identity=identity, path=path, progress=progress
         )
         answers = np.asarray(_solutions(plan, trace.states))
         taken = [network.participations(int(stop), plan.shared) for stop in trace.rounds]
@@ -140,52 +153,47 @@ def run(
         diverged=trace.diverged,
         history=history,
         guarantee=stated,
-        releases=_releases(method, owners),
+        releases=release_table(method, owners),
         reference=None if plan.reference is None else np.asarray(plan.reference),
         rounds=rounds,
         seed=seed,
         seconds=time.monotonic() - began,
         environment=environment(),
         parameter_names=tuple(problem.parameter_names),
+        charge=charge,
     )
 
 
-def lay_out(
-    problem: Problem,
-    network: AbstractNetwork,
+def _charge(
+    ledger: Ledger,
+    dataset: str,
+    identity: str,
     method: AbstractMethod,
-    rounds: int,
-    seed: int,
-    trials: int = 1,
-    reference: Any = None,
-) -> tuple[Plan, Any, Owners]:
-    """Calibrate the noise and lay a run out as arrays, in the current precision.
-
-    Returns:
-        The plan, one key a trial, and the owners' declared constants.
-    """
-    roots = jax.vmap(lambda trial: trial_key(seed, trial))(jnp.arange(trials))
-    shared = public_key(seed)
-    taken = network.participations(rounds, shared)
-    if claim.Releases(method).sites > 1:
-        # a person's records may stand at the most active sites
-        taken = np.full_like(taken, taken.max())
-    owners = Owners.of(problem, network, rounds, taken, trials)
-    calibrated = claim.calibrate(method, owners)
-    plan = Plan(
-        objectives=as_arrays(problem.objectives),
-        public=as_arrays(problem.public),
-        network=as_arrays(network),
-        method=as_arrays(calibrated),
-        scales=as_arrays(claim.scales(calibrated, owners)),
-        x0=jnp.asarray(np.asarray(problem.x0, dtype=float)),
-        degrees=jnp.asarray(network.degrees),
-        rounds=jnp.asarray(rounds),
-        reference=reference,
-        shared=shared,
-        watch=isinstance(problem.objectives, AbstractDifferentiable),
-    )
-    return plan, roots, owners
+    owners: Owners,
+    stated: Guarantees,
+    trials: int,
+) -> Charge:
+    """Enter the whole run in the ledger, for all owners or for none."""
+    if not dataset:
+        raise ConfigError(
+            "a ledger keeps one budget for an owner and a data set; give dataset='...', always the "
+            "same name for the same records"
+        )
+    if trials > 1:
+        raise ConfigError(
+            f"trials={trials} would release everything {trials} times, and a ledger charges a run "
+            "once; set trials=1, or leave the ledger out of an experiment that stays here"
+        )
+    weak = next((each for each in stated if each.status is not Status.PROVED), None)
+    if weak is not None:
+        raise PrivacyError(
+            f"a ledger counts proved guarantees only, and that of {weak.owner} is "
+            f"{weak.status.value!r}; choose a method with a proved guarantee, or leave the ledger "
+            "out"
+        )
+    events = dict(zip(owners.names, claim.events(method, owners), strict=True))
+    study = f"{type(method).__name__}, {owners.contexts[0].rounds:,} rounds"
+    return ledger.charge_run(ledger.run_name(identity), events, dataset=dataset, study=study)
 
 
 class _Batched:
@@ -221,51 +229,6 @@ class _Watched:
         return after
 
 
-def _check_arguments(
-    problem: Problem,
-    network: AbstractNetwork,
-    method: AbstractMethod,
-    rounds: int,
-    seed: int | None,
-    runtime: Simulation,
-) -> None:
-    if rounds < 1:
-        raise ConfigError(f"rounds={rounds!r} must be at least 1")
-    if runtime.trials < 1:
-        raise ConfigError(f"trials={runtime.trials!r} must be at least 1")
-    if seed is not None and not 0 <= seed < 2**63:
-        raise ConfigError(f"seed={seed!r} must be at least 0 and below 2**63")
-    if runtime.precision == "float32" and method.oracle is Oracle.VALUE:
-        raise ConfigError(
-            f"{type(method).__name__} takes differences of function values, of which float32 "
-            "leaves no digits; use precision='float64'"
-        )
-    if network.agents != problem.agents:
-        raise NetworkError(
-            f"the network has {network.agents} agents and the problem {problem.agents}; "
-            "they must be as many"
-        )
-    roles = {phase.sender for phase in method.phases()}
-    if (Role.PEER in roles) == network.coordinated:
-        needs = "peers: use a graph such as ring(n)" if Role.PEER in roles else "a Coordinator(n)"
-        raise NetworkError(f"{type(method).__name__} runs between {needs}")
-    method.check(problem, network)
-
-
-def _stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:
-    if record is None:
-        record = max(1, rounds // 50)
-    if isinstance(record, int):
-        if record < 1:
-            raise ConfigError(f"record={record!r} must be at least 1")
-        chosen = range(record, rounds, record)
-    else:
-        chosen = sorted({int(stop) for stop in record if stop != rounds})
-        if chosen and not 0 < chosen[0] <= chosen[-1] < rounds:
-            raise ConfigError(f"record={list(record)!r} must lie between 1 and rounds={rounds}")
-    return [*chosen, rounds]
-
-
 def _reference(problem: Problem, reference: Any) -> Any:
     if reference is None:
         return None
@@ -295,31 +258,3 @@ def _evaluations(method: AbstractMethod, owners: Owners, dimension: int, taken: 
     return np.array(
         [int((np.asarray(t) * counts).sum()) * each + before * int(counts.sum()) for t in taken]
     )
-
-
-def _releases(method: AbstractMethod, owners: Owners) -> tuple[ReleaseRow, ...]:
-    rows: list[ReleaseRow] = []
-    for phase, scales in zip(method.phases(), claim.scales(method, owners), strict=True):
-        released = mechanism = ""
-        sensitivity, times = 0.0, 0
-        if phase.release is not None and phase.query is not None:
-            released = phase.release.name
-            mechanism = type(phase.release.mechanism).__name__
-            relation = phase.release.relation
-            query = phase.query
-            sensitivity = max(query.sensitivity(c, relation) for c in owners.kinds(method)[0])
-            most = max(c.participations for c in owners.contexts)
-            times = phase.repeat * (1 if phase.once else most)
-        rows.append(
-            ReleaseRow(
-                phase=phase.name,
-                sender=phase.sender.value,
-                receiver="" if phase.receiver is None else phase.receiver.value,
-                released=released,
-                mechanism=mechanism,
-                sensitivity=sensitivity,
-                noise_scale=float(np.max(scales)),
-                times=times,
-            )
-        )
-    return tuple(rows)

@@ -8,6 +8,7 @@ holds private values.
 from __future__ import annotations
 
 import abc
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -20,6 +21,9 @@ Vector: TypeAlias = Float[Array, " p"]
 
 Params: TypeAlias = Float[ArrayLike, " p"]
 """A parameter vector, shape `(p,)`."""
+
+Order: TypeAlias = int | float
+"""Which norm: 1, 2 or `math.inf`."""
 
 Scalar: TypeAlias = Float[ArrayLike, ""]
 """A real number as an array without axes."""
@@ -50,10 +54,15 @@ class Unit(StrEnum):
 
 
 class Relation(StrEnum):
-    """When two data sets are neighbours."""
+    """When two data sets are neighbours.
+
+    `METRIC` compares whole cost functions: epsilon is for two at distance 1, the largest distance
+    between their gradients, and grows with the distance.
+    """
 
     REPLACE_ONE = "replace_one"
     ADD_REMOVE = "add_remove"
+    METRIC = "metric"
 
 
 class Combine(StrEnum):
@@ -101,7 +110,7 @@ class AbstractDifferentiable(AbstractObjective):
 
     @abc.abstractmethod
     def clipped_gradient(
-        self, x: Params, clip: Scalar, order: int, keep: Bool[Array, " n"] | None
+        self, x: Params, clip: Scalar, order: Order, keep: Bool[Array, " n"] | None
     ) -> Float[Array, " p"]:
         """Sum over the kept units of their gradients, each clipped to norm `clip`, over
         `normaliser`.
@@ -109,9 +118,16 @@ class AbstractDifferentiable(AbstractObjective):
         Args:
             x: where, shape `(p,)`.
             clip: largest norm of one unit's gradient, positive or infinite.
-            order: 1 or 2, the norm.
+            order: 1, 2 or infinity, the norm.
             keep: units that take part, shape `(n,)`; `None` for all.
         """
+
+    def gradient_bound(self, order: Order) -> Float[ArrayLike, "*agents"]:
+        """Largest norm of one unit's gradient that follows from declared bounds, at any point.
+
+        Infinite unless bounds are declared; a clip above it would cost noise for nothing.
+        """
+        return math.inf
 
 
 @runtime_checkable
@@ -194,6 +210,9 @@ class PublicContext:
         unit: what one summand of the objective is.
         degree: number of neighbours.
         participations: in how many rounds this owner takes part.
+        dimension: number of parameters; needed where a clip is in another norm than the noise.
+        gradient_bounds: largest l1, l2 and linf norm of one unit's gradient that follow from bounds
+            declared of the data.
     """
 
     agent: int
@@ -205,3 +224,5 @@ class PublicContext:
     unit: Unit
     degree: int
     participations: int
+    dimension: int | None = None
+    gradient_bounds: tuple[float, float, float] = (math.inf, math.inf, math.inf)

@@ -1,20 +1,24 @@
 """The command `tacit`.
 
 Exit codes: 0 all went well; 1 the run itself failed (a black box, a disk, a checkpoint); 2 the
-study, its data or an option is wrong; 3 the iterates diverged, results are written; 130
-interrupted.
+study, its data or an option is wrong; 3 the iterates diverged, results are written; 4 an audit
+refuted the claim; 130 interrupted.
 
 Only what `tacit --help` needs is imported here: everything else waits until a command runs.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tacit import __version__
+from tacit.cli import ledgers
+from tacit.cli.console import INTERRUPTED
 
 _EPILOG = """\b
 Examples:
@@ -23,6 +27,10 @@ Examples:
   tacit run study.toml --output first
   tacit run study.toml --output first --resume
   tacit describe dpsg
+  tacit advise --records 200 --parameters 10 --agents 5 --epsilon 1.7
+  tacit account study.toml              what it guarantees, without running it
+  tacit ledger show clinic.ledger       what each owner has spent of which budget
+  tacit audit study.toml                attacks that guarantee, see the report
 
 \b
 Exit codes:
@@ -30,7 +38,8 @@ Exit codes:
   1    the run itself failed: a disk, a checkpoint, a black box
   2    the study, its data or an option is wrong
   3    the iterates diverged; results are written
-  130  interrupted; go on with --resume
+  4    an audit refuted the claim
+  130  interrupted; a run goes on with --resume
 """
 
 app = typer.Typer(
@@ -113,6 +122,91 @@ def describe(
 
 
 @app.command()
+def audit(
+    study: Annotated[Path, typer.Argument(help="Study file, TOML.")],
+    owner: Annotated[
+        str | None, typer.Option("--owner", help="Whose data to attack; the first owner's.")
+    ] = None,
+    trials: Annotated[
+        int, typer.Option("--trials", help="Runs on either of two neighbouring data sets.")
+    ] = 20_000,
+    rounds: Annotated[
+        int | None, typer.Option("--rounds", "-r", help="Of every run; the study's own.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Instead of the study's own.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Directory for the files; audit.")
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Attack the guarantee of a study: run it on the worst neighbouring data, see what leaks.
+
+    Writes audit.json and audit.html. Exit code 0: not refuted, which is no proof; 4: refuted.
+    """
+    from tacit.cli.auditing import audit_study
+
+    raise typer.Exit(
+        audit_study(
+            study,
+            output,
+            owner=owner,
+            trials=trials,
+            rounds=rounds,
+            seed=seed,
+            force=force,
+            json=json,
+        )
+    )
+
+
+@app.command()
+def advise(
+    study: Annotated[
+        Path | None, typer.Argument(help="Study file; or give the dimensions as options.")
+    ] = None,
+    records: Annotated[int | None, typer.Option(help="Records of one site.")] = None,
+    parameters: Annotated[int | None, typer.Option(help="Number of parameters.")] = None,
+    agents: Annotated[int | None, typer.Option(help="Number of sites.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Budget of the whole run.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Of the whole run; 1e-6 if left out.")] = None,
+    graph: Annotated[
+        str | None, typer.Option(help="ring, complete, path, star, tree or coordinator.")
+    ] = None,
+    loss: Annotated[str | None, typer.Option(help="Of one record; squared if left out.")] = None,
+    classes: Annotated[int | None, typer.Option(help="How many, with softmax.")] = None,
+    row_norm: Annotated[
+        float | None, typer.Option(help="Typical l2 norm of a record's features.")
+    ] = None,
+    signal: Annotated[
+        float | None, typer.Option(help="Standard deviation of the true scores.")
+    ] = None,
+    oracle: Annotated[
+        str | None, typer.Option(help="value: only values of the loss can be had.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say whether a study has any hope, and how to set it; reads no records."""
+    from tacit.cli.advising import show_advice
+    from tacit.cli.dimensions import Asked
+
+    asked = Asked(
+        records=records,
+        parameters=parameters,
+        agents=agents,
+        epsilon=epsilon,
+        delta=delta,
+        graph=graph,
+        loss=loss,
+        classes=classes,
+        row_norm=row_norm,
+        signal=signal,
+        oracle=oracle,
+    )
+    raise typer.Exit(show_advice(study, asked, json=json))
+
+
+@app.command()
 def init(
     data: Annotated[Path, typer.Argument(help="CSV (or .tsv) file with a header line.")],
     target: Annotated[
@@ -150,6 +244,110 @@ def init(
     )
 
 
+@app.command(
+    epilog="""\b
+Examples:
+  tacit account study.toml                                    what does this study guarantee?
+  tacit account --epsilon 1 --rounds 200                      what noise do I need?
+  tacit account --epsilon 1 --rounds 200 --clip 1 --records 2000    ... in units of the answer?
+  tacit account --epsilon 1 --noise-multiplier 60             how many rounds can I afford?
+  tacit account --noise-multiplier 60 --rounds 200            what epsilon follows?
+  tacit account --graph ring --agents 8 --gossip-rounds 20 --noise-multiplier 5
+"""
+)
+def account(
+    study: Annotated[
+        Path | None, typer.Argument(help="Study file; leave it out to ask by numbers.")
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", "-e", help="Budget of the whole run.")
+    ] = None,
+    rounds: Annotated[
+        int | None, typer.Option("--rounds", "-r", help="Releases of an owner, one a round.")
+    ] = None,
+    noise_multiplier: Annotated[
+        float | None,
+        typer.Option(
+            "--noise-multiplier", "-z", help="Noise scale over what one record moves an answer by."
+        ),
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option("--delta", "-d", help="Of the whole run; 1e-6 if left out.")
+    ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            "--noise", help="gaussian (default), laplace, discrete-gaussian or discrete-laplace."
+        ),
+    ] = None,
+    sampling: Annotated[
+        float | None,
+        typer.Option("--sampling", help="Probability with which a record takes part in a round."),
+    ] = None,
+    relation: Annotated[
+        str | None,
+        typer.Option("--relation", help="Neighbours: replace-one (default) or add-remove."),
+    ] = None,
+    clip: Annotated[
+        float | None, typer.Option("--clip", help="Largest norm of one record's contribution.")
+    ] = None,
+    records: Annotated[
+        int | None, typer.Option("--records", help="Of one owner; sums are divided by it.")
+    ] = None,
+    graph: Annotated[
+        str | None,
+        typer.Option("--graph", help="Average on ring, path, star, complete or tree instead."),
+    ] = None,
+    agents: Annotated[int | None, typer.Option("--agents", help="On that graph.")] = None,
+    gossip_rounds: Annotated[
+        int | None, typer.Option("--gossip-rounds", help="Averaging steps on that graph.")
+    ] = None,
+    observer: Annotated[
+        list[int] | None,
+        typer.Option("--observer", help="Who looks; 0 if left out. Repeat it for a coalition."),
+    ] = None,
+    fresh_noise: Annotated[
+        bool, typer.Option("--fresh-noise", help="Noise at every averaging step, not only once.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Say what a study guarantees, what noise it needs or how many rounds it affords; runs nothing.
+
+    Of --epsilon, --noise-multiplier and --rounds, give two: the third is the answer.
+    """
+    from tacit.cli.accounting import Question
+    from tacit.cli.accounting import account as answer
+
+    question = Question(
+        epsilon=epsilon,
+        delta=delta,
+        rounds=rounds,
+        noise_multiplier=noise_multiplier,
+        noise=noise,
+        sampling=sampling,
+        relation=relation,
+        clip=clip,
+        records=records,
+        graph=graph,
+        agents=agents,
+        gossip_rounds=gossip_rounds,
+        observer=tuple(observer) if observer else None,
+        fresh_noise=True if fresh_noise else None,
+    )
+    raise typer.Exit(answer(study, question, json=json))
+
+
+app.add_typer(ledgers.app)
+
+
 def main() -> None:
     """Entry point of the command `tacit`."""
-    app()
+    try:
+        app()
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            # a compiled loop may still be running, and taking Python down under it crashes
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(INTERRUPTED)
+        raise

@@ -11,7 +11,7 @@ from typing import Any
 
 from tacit.errors import OracleError, RuntimeFailure, TacitError
 
-FAILED, WRONG, DIVERGED, INTERRUPTED = 1, 2, 3, 130
+FAILED, WRONG, DIVERGED, REFUTED, INTERRUPTED = 1, 2, 3, 4, 130
 _WIDTH = 96
 
 
@@ -22,6 +22,9 @@ def guarded(command: Callable[[], int], *, as_json: bool) -> int:
     """
     try:
         return command()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
     except TacitError as error:
         code = FAILED if isinstance(error, OracleError | RuntimeFailure) else WRONG
         if as_json:

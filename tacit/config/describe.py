@@ -29,7 +29,7 @@ def asked(query: Any) -> str:
     shown = (
         f"{sizes[0]:g}" if len(set(sizes.tolist())) == 1 else f"{sizes.min():g} to {sizes.max():g}"
     )
-    return f"{text} Clip: {shown} in the l{query.order} norm."
+    return f"{text} Clip: {shown} in the l{query.clip_norm} norm."
 
 
 def document(entry: Entry) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from tacit.config.section import Flag, Number, PerSite, Section, Short, Whole
 
@@ -135,6 +136,9 @@ class PrivacySection(Section):
     """The budget. Without this section nothing is protected."""
 
     clip: PerSite = Field(description="largest norm of one record's contribution, positive")
+    clip_norm: Literal[1, 2, "inf"] | None = Field(
+        None, description="norm of the clip; by default 2 for Gaussian noise, 1 for Laplace"
+    )
     epsilon: PerSite | None = Field(None, description="budget of the whole run, positive")
     delta: PerSite = Field(1e-6, description="of the whole run, in [1e-12, 1)")
     noise_multiplier: PerSite | None = Field(None, description="instead of epsilon: noise per clip")
@@ -148,6 +152,22 @@ class PrivacySection(Section):
     require: Literal["proved"] | None = Field(
         None, description="'proved' refuses methods that cannot prove their guarantee"
     )
+    ledger: str | None = Field(
+        None, description="ledger to charge before the run, relative to the study file"
+    )
+    dataset: str | None = Field(
+        None, description="with a ledger: the name of these records there, always the same"
+    )
+
+    @model_validator(mode="after")
+    def _ledger_and_dataset(self) -> PrivacySection:
+        if (self.ledger is None) != (self.dataset is None):
+            raise PydanticCustomError(
+                "ledger",
+                "names a ledger or a dataset without the other; give both: the ledger keeps one "
+                "budget for each owner and dataset",
+            )
+        return self
 
 
 class RunSection(Section):

@@ -9,6 +9,9 @@ from tacit.method.extra import EXTRA
 from tacit.method.fed_avg import FedAvg
 from tacit.method.gradient_descent import GradientDescent
 from tacit.method.gradient_tracking import GradientTracking
+from tacit.method.pdop import PDOP
+from tacit.method.pdop_printed import PDOPPrinted
+from tacit.method.pdop_tuning import PDOPConstants, tune_pdop
 from tacit.method.phase import AbstractMethod, Phase
 
 __all__ = [
@@ -16,11 +19,15 @@ __all__ = [
     "DPSG",
     "DZOA",
     "EXTRA",
+    "PDOP",
     "AbstractMethod",
     "DZOASolver",
     "FedAvg",
     "GradientDescent",
     "GradientTracking",
+    "PDOPConstants",
+    "PDOPPrinted",
     "PaperClaim",
     "Phase",
+    "tune_pdop",
 ]

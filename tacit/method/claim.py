@@ -15,12 +15,14 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from tacit.errors import BudgetExceeded, PrivacyError
+from tacit.errors import BudgetExceeded, PrivacyError, UnsupportedEvent
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.worst_case import gradient_bounds
 from tacit.privacy import accounting
+from tacit.privacy.adjacency import at_distance
 from tacit.privacy.budget import Privacy
 from tacit.privacy.calibration import noise_multiplier
-from tacit.privacy.event import Event, GaussianRelease, LaplaceRelease, NonPrivate, Repeated
+from tacit.privacy.event import Event, Repeated
 from tacit.privacy.sensitivity import own_public
 from tacit.types import PublicContext, Relation, Unit
 
@@ -52,9 +54,22 @@ class Owners:
         declared = problem.declared
         counts = np.rint(problem.normaliser).astype(int) if declared else problem.counts
         columns = (counts, problem.normaliser, network.degrees, participations)
+        bounds = gradient_bounds(problem)
         agents, unit = problem.agents, problem.unit
         contexts = tuple(
-            PublicContext(agent, agents, 0, rounds, count, normaliser, unit, degree, taken)
+            PublicContext(
+                agent,
+                agents,
+                0,
+                rounds,
+                count,
+                normaliser,
+                unit,
+                degree,
+                taken,
+                problem.dimension,
+                bounds[agent],
+            )
             for agent, (count, normaliser, degree, taken) in enumerate(
                 zip(*(np.asarray(column).tolist() for column in columns), strict=True)
             )
@@ -78,7 +93,10 @@ class Owners:
         """
         agents = len(self.contexts)
         own = [leaf for leaf in jax.tree.leaves(method) if np.shape(leaf) == (agents,)]
-        numbers = [[c.count, c.normaliser, c.degree, c.participations] for c in self.contexts]
+        numbers = [
+            [c.count, c.normaliser, c.degree, c.participations, *c.gradient_bounds]
+            for c in self.contexts
+        ]
         columns = [np.array(numbers, dtype=float)]
         columns += [np.asarray(leaf, dtype=float).reshape(-1, agents).T for leaf in (*own, *also)]
         _, first, kind = np.unique(
@@ -131,10 +149,18 @@ class Releases:
         return found
 
 
-def scales(method: AbstractMethod, owners: Owners) -> tuple[Float[np.ndarray, "*shape"], ...]:
+def events(method: AbstractMethod, owners: Owners) -> tuple[tuple[Event, ...], ...]:
+    """Everything that each owner is charged for: what all sites of one person release together."""
+    releases = Releases(method)
+    kinds, kind = owners.kinds(method)
+    charged = [tuple(releases.all(public)) * releases.sites for public in kinds]
+    return tuple(charged[own] for own in kind)
+
+
+def scales(method: AbstractMethod, owners: Owners) -> tuple[Float[np.ndarray, "*_shape"], ...]:
     """Noise scale of every phase: shape `(agents,)`, or `(rounds, agents)` where it varies."""
     kinds, kind = owners.kinds(method)
-    table: list[Float[np.ndarray, "*shape"]] = []
+    table: list[Float[np.ndarray, "*_shape"]] = []
     for phase in method.phases():
         if phase.query is None or phase.release is None:
             table.append(np.zeros(len(owners.contexts)))
@@ -251,15 +277,10 @@ def _grouped(event: Event, records: int) -> Event:
     """The event for a person with several records at one site: the answer moves that much more."""
     if records == 1:
         return event
-    match event:
-        case GaussianRelease(z):
-            return GaussianRelease(z / records)
-        case LaplaceRelease(z):
-            return LaplaceRelease(z / records)
-        case NonPrivate():
-            return event
-        case _:
-            raise PrivacyError(
-                f"records_per_person={records} cannot be combined with {type(event).__name__}: no "
-                "rule for groups is proved here; set sampling=1 or records_per_person=1"
-            )
+    try:
+        return at_distance(event, records)
+    except UnsupportedEvent as unproved:
+        raise PrivacyError(
+            f"records_per_person={records} cannot be combined with {type(event).__name__}: no "
+            "rule for groups is proved here; set sampling=1 or records_per_person=1"
+        ) from unproved

@@ -81,6 +81,7 @@ class DZOA(AbstractMethod):
             clip=self.privacy.clip,
             order=self.privacy.order,
             rate=self.privacy.sampling,
+            norm=self.privacy.clip_norm,
         )
         release = Release(
             "noised clipped differences", self.privacy.mechanism, self.privacy.relation

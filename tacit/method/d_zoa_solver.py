@@ -14,9 +14,11 @@ from tacit.errors import ConfigError, ProblemError
 from tacit.method import consensus_admm as admm
 from tacit.method.consensus_admm import Consensus
 from tacit.method.d_zoa_claim import PaperClaim
+from tacit.method.d_zoa_neighbours import bounded_neighbours
 from tacit.method.directions import normal_directions
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.schedule import positive
+from tacit.method.worst_case import Neighbours
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Intrinsic, NoNoise, Release
 from tacit.privacy.sensitivity import Exact, own
@@ -178,6 +180,16 @@ class DZOASolver(AbstractMethod):
                     f"{name} has shape {np.shape(value)}; give one number, or one for each of the "
                     f"{problem.agents} agents"
                 )
+
+    def worst_case(self, problem: Any, owner: int) -> Neighbours:
+        """Neighbours that keep to what the paper assumes, so that its theorem is put to the test.
+
+        Raises:
+            PrivacyError: without a claim there is nothing to test.
+        """
+        if self.claim is None:
+            return super().worst_case(problem, owner)
+        return bounded_neighbours(problem, owner)
 
     def delta(self, agent: int) -> float:
         return 1e-6 if self.claim is None else self.claim.delta

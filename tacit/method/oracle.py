@@ -19,7 +19,13 @@ def gradient_query(privacy: Privacy | None) -> tuple[AbstractQuery, Release]:
     """The gradient at `state.x`: clipped and noised as `privacy` asks, or as it is."""
     if privacy is None:
         return Exact(_gradient), Release("gradient", NoNoise())
-    query = ClippedGradient(iterate, privacy.clip, order=privacy.order, rate=privacy.sampling)
+    query = ClippedGradient(
+        iterate,
+        privacy.clip,
+        order=privacy.order,
+        rate=privacy.sampling,
+        norm=privacy.clip_norm,
+    )
     return query, Release("noised clipped gradient", privacy.mechanism, privacy.relation)
 
 

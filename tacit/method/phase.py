@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 
+from tacit.method.worst_case import Neighbours, gradient_bounds, linear_neighbours
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
@@ -100,6 +101,21 @@ class AbstractMethod(eqx.Module):
     def delta(self, agent: int) -> float:
         """The delta at which an owner's epsilon is stated; 1e-6 for a method without a budget."""
         return 1e-6 if self.privacy is None else own_public(self.privacy.delta, agent)
+
+    def worst_case(self, problem: Any, owner: int) -> Neighbours:
+        """Neighbouring data for an audit: by default those that move a clipped query the most.
+
+        A method whose releases are no clipped queries declares its own.
+
+        Args:
+            problem: whose declared numbers (normalisers, dimension) are used, and no data.
+            owner: the agent whose data are audited.
+
+        Raises:
+            PrivacyError: the method bounds nothing.
+        """
+        bounds = gradient_bounds(problem)[owner]
+        return linear_neighbours(self.privacy, problem.normaliser, problem.dimension, owner, bounds)
 
     def prepare(self, problem: Any, network: Any) -> AbstractMethod:
         """The method with whatever it chooses itself filled in; by default as it is."""

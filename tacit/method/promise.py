@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,8 @@ from tacit.method.claim import Owners, Releases
 from tacit.method.phase import AbstractMethod
 from tacit.privacy import accounting
 from tacit.privacy.event import (
+    DiscreteGaussianRelease,
+    DiscreteLaplaceRelease,
     Event,
     GaussianRelease,
     LaplaceRelease,
@@ -23,6 +25,13 @@ from tacit.privacy.event import (
 )
 from tacit.privacy.guarantee import Guarantee, Guarantees, NoiseSource, Status
 from tacit.types import PublicContext, Unit
+
+_MECHANISMS: Mapping[type[Event], str] = {
+    GaussianRelease: "Gaussian",
+    LaplaceRelease: "Laplace",
+    DiscreteGaussianRelease: "discrete Gaussian",
+    DiscreteLaplaceRelease: "discrete Laplace",
+}
 
 _ARITHMETIC = "arithmetic is exact: the rounding of floating-point numbers is not covered"
 
@@ -109,7 +118,7 @@ def _guarantee(
         )
     elif claims:
         status, theorem, noise = Status.MODEL, claims[0].theorem, NoiseSource.SIMULATED
-        assumptions += [claim.assumption for claim in dict.fromkeys(claims)]
+        assumptions += dict.fromkeys(claim.assumption for claim in claims)
     else:
         status, theorem, noise = Status.PROVED, _theorem(plain, delta), NoiseSource.SIMULATED
         assumptions.append(_ARITHMETIC)
@@ -145,13 +154,9 @@ def _theorem(plain: Sequence[Event], delta: float) -> str:
     if not plain:
         return "nothing is released"
     sampled = any(isinstance(event, PoissonSampled) for event in plain)
-    bare = [event.event if isinstance(event, PoissonSampled) else event for event in plain]
-    gaussian = any(isinstance(event, GaussianRelease) for event in bare)
-    laplace = any(isinstance(event, LaplaceRelease) for event in bare)
-    mechanisms = " and ".join(
-        name for name, used in (("Gaussian", gaussian), ("Laplace", laplace)) if used
-    )
-    if gaussian and not laplace and not sampled:
+    bare = {type(event.event if isinstance(event, PoissonSampled) else event) for event in plain}
+    mechanisms = " and ".join(name for kind, name in _MECHANISMS.items() if kind in bare)
+    if bare == {GaussianRelease} and not sampled:
         rule = "composed exactly as Gaussian-DP"
     elif delta == 0.0:
         rule = "composed by adding pure epsilons"

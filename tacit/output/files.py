@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,7 @@ def result_document(outcome: Outcome) -> dict[str, Any]:
             "solution": result.solution,
             "solutions": dict(zip(problem.names, result.solutions[0], strict=True)),
             "guarantee": result.guarantee.to_dict(),
+            "ledger": None if result.charge is None else asdict(result.charge),
             "releases": [vars(row) for row in result.releases],
             "traffic": {
                 "bytes": int(result.history.bytes[-1]),

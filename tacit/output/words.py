@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Int
 
 from tacit.privacy.guarantee import Guarantee, NoiseSource, Status
-from tacit.privacy.wording import rounded_up
+from tacit.privacy.wording import rounded_down, rounded_up
 from tacit.study.execute import POOLED, PRIVATE, ZERO, Outcome
 from tacit.types import Relation, Unit
 
@@ -62,7 +62,25 @@ def protection(outcome: Outcome) -> list[str]:
             "Noise: simulated from the seed in the study. The numbers are those of a protected "
             "run, but whoever knows the seed can subtract the noise: a rehearsal, no certificate."
         )
-    return lines
+    return [*lines, *_charged(outcome)]
+
+
+def _charged(outcome: Outcome) -> list[str]:
+    """What the ledger says after the run."""
+    charge = outcome.result.charge
+    if charge is None:
+        return []
+    least = min(charge.balances, key=lambda balance: balance.left)
+    entered = (
+        f"This very run stands in the ledger already, as entry {charge.sequence}; nothing was added"
+        if charge.repeated
+        else f"The ledger was charged before the run, in entry {charge.sequence}"
+    )
+    return [
+        f"{entered}. Of the budget for {least.dataset!r}, {least.owner} has spent "
+        f"{rounded_up(least.spent)} of {rounded_down(least.epsilon)}"
+        + (", and the others have as much left or more." if len(charge.balances) > 1 else ".")
+    ]
 
 
 def _cost(g: Guarantee) -> str:

@@ -12,10 +12,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.privacy.accounting import delta, epsilon, epsilon_curve
+    from tacit.privacy.accounting import (
+        delta,
+        epsilon,
+        epsilon_curve,
+        parallel_epsilon,
+        profile,
+    )
+    from tacit.privacy.adjacency import at_distance
     from tacit.privacy.budget import NoiseKind, Privacy
-    from tacit.privacy.calibration import noise_multiplier
+    from tacit.privacy.calibration import affordable_rounds, noise_multiplier
     from tacit.privacy.event import (
+        DiscreteGaussianRelease,
+        DiscreteLaplaceRelease,
         Event,
         GaussianRelease,
         LaplaceRelease,
@@ -35,12 +44,22 @@ if TYPE_CHECKING:
     )
     from tacit.privacy.mechanism import AbstractMechanism, Gaussian, Intrinsic, Laplace, Release
     from tacit.privacy.sensitivity import AbstractQuery, ClippedDifferences, ClippedGradient, Exact
+    from tacit.privacy.views import (
+        GossipNoise,
+        gossip_guarantees,
+        gossip_mu,
+        gossip_pairs,
+        linear_mu,
+    )
 
 _HOME = {
-    "accounting": ["delta", "epsilon", "epsilon_curve"],
+    "accounting": ["delta", "epsilon", "epsilon_curve", "parallel_epsilon", "profile"],
+    "adjacency": ["at_distance"],
     "budget": ["NoiseKind", "Privacy"],
-    "calibration": ["noise_multiplier"],
+    "calibration": ["affordable_rounds", "noise_multiplier"],
     "event": [
+        "DiscreteGaussianRelease",
+        "DiscreteLaplaceRelease",
         "Event",
         "GaussianRelease",
         "LaplaceRelease",
@@ -53,6 +72,7 @@ _HOME = {
     "guarantee": ["Adversary", "Guarantee", "Guarantees", "NoiseSource", "Scope", "Status"],
     "mechanism": ["AbstractMechanism", "Gaussian", "Intrinsic", "Laplace", "Release"],
     "sensitivity": ["AbstractQuery", "ClippedDifferences", "ClippedGradient", "Exact"],
+    "views": ["GossipNoise", "gossip_guarantees", "gossip_mu", "gossip_pairs", "linear_mu"],
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -62,10 +82,13 @@ __all__ = [
     "Adversary",
     "ClippedDifferences",
     "ClippedGradient",
+    "DiscreteGaussianRelease",
+    "DiscreteLaplaceRelease",
     "Event",
     "Exact",
     "Gaussian",
     "GaussianRelease",
+    "GossipNoise",
     "Guarantee",
     "Guarantees",
     "Intrinsic",
@@ -82,10 +105,18 @@ __all__ = [
     "Repeated",
     "Scope",
     "Status",
+    "affordable_rounds",
+    "at_distance",
     "delta",
     "epsilon",
     "epsilon_curve",
+    "gossip_guarantees",
+    "gossip_mu",
+    "gossip_pairs",
+    "linear_mu",
     "noise_multiplier",
+    "parallel_epsilon",
+    "profile",
 ]
 
 

@@ -11,17 +11,26 @@ import equinox as eqx
 import numpy as np
 from jax.core import Tracer
 
+from tacit.clipping import ORDERS
 from tacit.errors import PrivacyError
 from tacit.privacy.mechanism import AbstractMechanism, Gaussian, Laplace
 from tacit.privacy.sensitivity import per_agent
-from tacit.types import Relation
+from tacit.types import Order, Relation
 
 
 class NoiseKind(StrEnum):
-    """Which law the noise follows; it also fixes the norm of the clip (l2 or l1)."""
+    """Which law the noise follows; it also fixes the norm in which it needs a bound (l2 or l1)."""
 
     GAUSSIAN = "gaussian"
     LAPLACE = "laplace"
+
+
+def _norm(value: Any) -> Order | None:
+    """The order of a norm; `math.inf` may be written "inf"."""
+    order = math.inf if value == "inf" else value
+    if order is None or (not isinstance(order, bool | str) and order in ORDERS):
+        return order
+    raise PrivacyError(f"clip_norm={value!r} must be 1, 2 or 'inf'")
 
 
 class Privacy(eqx.Module):
@@ -31,16 +40,20 @@ class Privacy(eqx.Module):
     reports the epsilon that follows). Entries may be one number for all owners or one an owner.
 
     Attributes:
-        clip: largest norm of one record's contribution, positive. In the l2 norm for Gaussian
-            noise, l1 for Laplace.
+        clip: largest norm of one record's contribution, positive. May be infinite where declared
+            bounds imply one (`RecordBounds`), and for the relation metric.
         epsilon: for the whole run, positive; infinite for no noise.
         delta: for the whole run, in [1e-12, 1); 0 is allowed for Laplace noise.
-        relation: replace one record (its number is public) or add/remove one.
+        relation: replace one record (its number is public), add/remove one, or metric: epsilon
+            for two whole costs whose gradients differ by at most 1 everywhere.
         noise: law of the noise.
         noise_multiplier: noise scale over sensitivity of one release; calibrated when `None`.
         sampling: probability with which each record takes part in a round, in (0, 1].
         sites_per_person: at how many sites one person's records may stand.
         records_per_person: how many records one person may have at one site.
+        clip_norm: norm of the clip, 1, 2 or "inf"; by default the one that the noise needs (2 for
+            Gaussian, 1 for Laplace). With another one the bound is converted, at a cost of up to a
+            root of the dimension (docs/proofs/clipping.md).
 
     Raises:
         PrivacyError: a value out of its range, or neither epsilon nor noise_multiplier.
@@ -60,10 +73,11 @@ class Privacy(eqx.Module):
     sampling: float = eqx.field(static=True, default=1.0)
     sites_per_person: int = eqx.field(static=True, default=1)
     records_per_person: int = eqx.field(static=True, default=1)
+    clip_norm: Any = eqx.field(static=True, default=None, converter=_norm)
 
     @property
     def order(self) -> int:
-        """Norm of the clip: 2 for Gaussian noise, 1 for Laplace."""
+        """Norm in which the noise needs a bound: 2 for Gaussian noise, 1 for Laplace."""
         return 2 if self.noise is NoiseKind.GAUSSIAN else 1
 
     @property

@@ -1,8 +1,9 @@
-"""How much noise a budget for the whole run asks for.
+"""How much noise a budget for the whole run asks for, and how many rounds a noise affords.
 
-The noise multiplier that is returned has been evaluated: the accountant's epsilon at it is at most
-the budget's. The search never starts from a fixed bracket (tiny multipliers make loss distributions
-of many million points) but from the Renyi bound, which is cheap and on the private side.
+What is returned has been evaluated: the accountant's epsilon at it is at most the budget's.
+(Epsilon from noise and rounds is `accounting.epsilon`.) The search never starts from a fixed
+bracket (tiny multipliers make loss distributions of many million points) but from the Renyi bound,
+which is cheap and on the private side.
 """
 
 from __future__ import annotations
@@ -18,11 +19,17 @@ from tacit.privacy.tally import Tally
 EventsAt = Callable[[float], Iterable[Event]]
 """All events of a run, given the noise multiplier of its releases."""
 
+EventsAfter = Callable[[int], Iterable[Event]]
+"""All events of a run, given its number of rounds."""
+
 _TOLERANCE = 1e-6
 """Relative; the result is at most this far above the smallest sufficient multiplier."""
 
 _LARGEST = 1e12
 """A budget that asks for more noise than this times the sensitivity is taken for a mistake."""
+
+_MOST_ROUNDS = 2**40
+"""More rounds than anybody runs."""
 
 
 def noise_multiplier(epsilon: float, delta: float, events_at: EventsAt) -> float:
@@ -61,6 +68,74 @@ def noise_multiplier(epsilon: float, delta: float, events_at: EventsAt) -> float
         return accounting.quick_epsilon(events_at(z), delta)
 
     return _search(spent, epsilon, _bracket(quick, epsilon, delta))
+
+
+def affordable_rounds(epsilon: float, delta: float, events_at: EventsAfter) -> int:
+    """Largest number of rounds that a budget pays for, at a noise that is given.
+
+    Args:
+        epsilon: budget of the whole run, positive and finite.
+        delta: of the whole run, in [1e-12, 1), or 0 for a pure guarantee.
+        events_at: all events of a run of that many rounds; more rounds must not cost less.
+
+    Returns:
+        `n` with `accounting.epsilon(events_at(n), delta) <= epsilon`; 0 if not even one round is
+        within the budget. One round more exceeds it, or beyond a million rounds one in a million
+        more.
+
+    Raises:
+        PrivacyError: a budget out of range, or rounds that cost nothing.
+        UnsupportedEvent: an event without a proved rule.
+
+    Example:
+        >>> from tacit.privacy.event import GaussianRelease, Repeated
+        >>> affordable_rounds(1.0, 1e-6, lambda rounds: [Repeated(GaussianRelease(100.0), rounds)])
+        560
+    """
+    _check(epsilon, delta)
+
+    def spent(rounds: int) -> float:
+        return accounting.epsilon(events_at(rounds), delta)
+
+    def quick(rounds: int) -> float:
+        return accounting.quick_epsilon(events_at(rounds), delta)
+
+    low = _affordable(quick, epsilon)
+    high, step = low + 1, 1.01
+    while spent(high) <= epsilon:  # the cheap bound was too careful
+        low, high, step = high, math.ceil(high * step), step**1.5
+        high = max(high, low + 1)
+    above, below = _excess(spent(high), epsilon), _excess(spent(low), epsilon) if low else -math.inf
+    while high - low > max(1, int(_TOLERANCE * low)):
+        share = below / (below - above) if math.isfinite(above) and math.isfinite(below) else 0.5
+        # one round to the affordable side, and never at an end of the bracket
+        middle = low + min(max(int((high - low) * share), 1), high - low - 1)
+        value = _excess(spent(middle), epsilon)
+        if value <= 0.0:
+            low, below = middle, value
+        else:
+            high, above = middle, value
+    return low
+
+
+def _affordable(quick: Callable[[int], float], epsilon: float) -> int:
+    """A number of rounds within the budget by the cheap bound, within a percent of the most."""
+    if quick(1) > epsilon:
+        return 0
+    low = 1
+    while quick(2 * low) <= epsilon:
+        low *= 2
+        if low > _MOST_ROUNDS:
+            raise PrivacyError(
+                f"epsilon={epsilon!r} pays for more than {_MOST_ROUNDS:,} rounds of this noise; "
+                "there is no limit worth stating. Check that it is noise over sensitivity, or ask "
+                "for the noise that a number of rounds needs"
+            )
+    high = 2 * low
+    while high - low > max(1, low // 100):
+        middle = (low + high) // 2
+        low, high = (middle, high) if quick(middle) <= epsilon else (low, middle)
+    return low
 
 
 def _closed_form(epsilon: float, delta: float, events_at: EventsAt) -> float | None:

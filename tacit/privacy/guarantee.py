@@ -53,6 +53,12 @@ class Adversary(StrEnum):
     EVERY_MESSAGE = "every_message"
     """Reads every message and knows all records but the protected ones."""
 
+    NEIGHBOUR = "neighbour"
+    """One agent that follows the protocol and sees only what is sent to it."""
+
+    COALITION = "coalition"
+    """Several agents that follow the protocol and pool what is sent to them."""
+
 
 @dataclass(frozen=True)
 class Guarantee:
@@ -78,6 +84,7 @@ class Guarantee:
         records_per_person: how many records one person may have at one site (unit person).
         measured_epsilon: lower bound that an audit found at `delta`, if it refuted the claim.
         measured_by: how the audit found it, as a clause.
+        observers: names of the neighbour or the coalition that looks; empty for every message.
 
     Raises:
         PrivacyError: a number out of range, or fields that contradict each other.
@@ -111,6 +118,7 @@ class Guarantee:
     records_per_person: int = 1
     measured_epsilon: float | None = None
     measured_by: str = ""
+    observers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.status is not Status.NONE and wording.UNTUNED not in self.assumptions:
@@ -148,6 +156,7 @@ class Guarantee:
         """All fields as strict JSON values; an infinite number is the string "inf"."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         values["assumptions"] = list(self.assumptions)
+        values["observers"] = list(self.observers)
         for name in ("epsilon", "total_epsilon", "measured_epsilon"):
             values[name] = "inf" if values[name] == math.inf else values[name]
         return {"format": FORMAT, **values, "certificate": self.certificate}
@@ -175,7 +184,8 @@ class Guarantee:
                 values[name] = kind(values[name])
             for name in ("epsilon", "total_epsilon", "measured_epsilon"):
                 values[name] = None if values[name] is None else float(values[name])
-            values["assumptions"] = tuple(values["assumptions"])
+            for name in ("assumptions", "observers"):
+                values[name] = tuple(values[name])
             return cls(**values)
         except (KeyError, ValueError, TypeError) as error:
             raise PrivacyError(f"not a guarantee written by tacit: {error}") from error
@@ -330,6 +340,16 @@ def _check(g: Guarantee) -> None:
         )
     if g.status is Status.MODEL and len(g.assumptions) < 2:
         raise PrivacyError(f"{g.owner}: status 'model' needs the assumption that it rests on")
+    looking = {Adversary.EVERY_MESSAGE: 0, Adversary.NEIGHBOUR: 1}.get(g.adversary)
+    if len(g.observers) < 2 if looking is None else len(g.observers) != looking:
+        raise PrivacyError(
+            f"{g.owner}: adversary {g.adversary.value!r} does not fit {len(g.observers)} observers"
+        )
+    if g.adversary is not Adversary.EVERY_MESSAGE and g.status is Status.PROVED:
+        raise PrivacyError(
+            f"{g.owner}: what adversary {g.adversary.value!r} does not see is a model, so the "
+            "status is 'model', not 'proved'"
+        )
     single = (Status.PER_RELEASE,) if g.scope is Scope.RUN else (Status.PER_RELEASE, Status.REFUTED)
     if (g.status in single) != (g.scope is Scope.RELEASE):
         raise PrivacyError(

@@ -75,7 +75,7 @@ class Gaussian(AbstractMechanism):
     """Releases `v + z`, `z ~ N(0, s^2 I)` with `s = noise_multiplier * D`.
 
     `D` is the query's l2 sensitivity. One release is `1/noise_multiplier`-Gaussian-DP
-    (Dong, Roth, Su 2022, theorem 1).
+    (Dong, Roth, Su 2022, theorem 1). Proof: docs/proofs/gaussian.md.
 
     Attributes:
         noise_multiplier: at least 0 (0 is not private); may differ per agent.
@@ -98,7 +98,7 @@ class Laplace(AbstractMechanism):
     """Releases `v + z`, `z_i ~ Lap(b)` independent with `b = noise_multiplier * D`.
 
     `D` is the query's l1 sensitivity. One release is `1/noise_multiplier`-DP (Dwork, McSherry,
-    Nissim, Smith 2006, proposition 1).
+    Nissim, Smith 2006, proposition 1). Proof: docs/proofs/laplace.md.
 
     Attributes:
         noise_multiplier: at least 0 (0 is not private); may differ per agent.
@@ -174,10 +174,16 @@ def _sensitivity(
             f"{type(query).__name__} bounds l{query.order}. Set order={order}."
         )
     sensitivity = query.sensitivity(public, relation)
+    if not math.isfinite(sensitivity) and relation is Relation.METRIC:
+        raise PrivacyError(
+            f"{type(query).__name__} has no bound in terms of the distance between costs; ask for "
+            f"a gradient, unclipped (clip=inf) or clipped in the l{order} norm"
+        )
     if not math.isfinite(sensitivity):
         raise PrivacyError(
             f"{type(query).__name__} of agent {public.agent} has no finite sensitivity, so no "
-            "amount of noise gives a guarantee. Set a finite clip."
+            "amount of noise gives a guarantee. Set a finite clip, or declare bounds of the "
+            "records that imply one."
         )
     return sensitivity
 
@@ -196,6 +202,11 @@ def _additive(
         raise PrivacyError(
             "an agent's whole cost cannot be added or removed without everybody noticing; "
             "use relation='replace_one'"
+        )
+    if public.unit is not Unit.AGENT and relation is Relation.METRIC:
+        raise PrivacyError(
+            "relation='metric' measures the distance between whole costs, and this problem "
+            f"protects a {public.unit.value}; use relation='replace_one'"
         )
     # An event is a claim: without a bounded query there is nothing to claim.
     _sensitivity(query, public, relation, order=2 if release is GaussianRelease else 1)

@@ -3,8 +3,9 @@
 The sensitivity of a query is derived here, from the clip that the query itself applies; there is no
 place to type one in. With per-unit vectors clipped to norm `C` and their sum divided by a declared
 `n`, replacing one unit moves the result by at most `2C/n` and adding or removing one by `C/n`, in
-the norm of the clip. An l2 bound `D` in `p` dimensions gives the l1 bound `sqrt(p) D`; an l1 bound
-is an l2 bound as it stands.
+the norm of the clip (proof: docs/proofs/clipping.md). A bound `C` on one norm of `p` numbers is one
+on every other: `sqrt(p) C` from l2 to l1 and from linf to l2, `p C` from linf to l1, and `C` itself
+towards a norm of higher order.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from tacit.clipping import clipped
+from tacit.clipping import ORDERS, clipped, norm_ratio
 from tacit.errors import PrivacyError
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
     Context,
     Oracle,
+    Order,
     Params,
     PublicContext,
     Relation,
@@ -104,16 +106,29 @@ class Exact(AbstractQuery):
 class ClippedGradient(AbstractQuery):
     """Sum of per-unit gradients, each clipped to `clip`, over the declared normaliser.
 
+    Where declared bounds imply a smaller bound on gradients (`RecordBounds`), that is the clip; an
+    infinite `clip` leaves it to them alone. Proofs: docs/proofs/clipping.md for the bound,
+    docs/proofs/declared_bounds.md for what is declared, docs/proofs/agent_level.md for whole costs,
+    docs/proofs/metric.md for those compared by a distance, docs/proofs/poisson_sampling.md for
+    samples.
+
     Attributes:
         point: where the gradient is taken, a function of the method's state.
         clip: largest norm of one unit's gradient, positive; may differ per agent.
+        norm: of the clip, 1, 2 or infinity; `order` when `None`.
     """
 
     point: Callable[[Any], Params] = eqx.field(static=True)
     clip: PerAgent = eqx.field(converter=per_agent)
     order: int = eqx.field(static=True, kw_only=True, default=2)
     rate: float = eqx.field(static=True, kw_only=True, default=1.0)
+    norm: Order | None = eqx.field(static=True, kw_only=True, default=None)
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.GRADIENT)
+
+    @property
+    def clip_norm(self) -> Order:
+        """Norm of the clip."""
+        return self.order if self.norm is None else self.norm
 
     def __call__(
         self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
@@ -124,11 +139,18 @@ class ClippedGradient(AbstractQuery):
                 "gradients. Use a zeroth-order method such as DZOA."
             )
         keep = sample(key, objective.units, self.rate)
-        clip = own(self.clip, context.agent)
-        return objective.clipped_gradient(self.point(state), clip, self.order, keep) / self.rate
+        norm = self.clip_norm
+        clip = jnp.minimum(own(self.clip, context.agent), objective.gradient_bound(norm))
+        return objective.clipped_gradient(self.point(state), clip, norm, keep) / self.rate
 
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:
-        return _clipped_sensitivity(self.clip, self.rate, public, relation)
+        clip = own_public(self.clip, public.agent)
+        if relation is Relation.METRIC:
+            return _expansion(clip, self.clip_norm, self.order) / (public.normaliser * self.rate)
+        clip = min(clip, public.gradient_bounds[ORDERS.index(self.clip_norm)])
+        size = public.dimension
+        bound = clip * _conversion(self.clip_norm, self.order, size, "PublicContext.dimension")
+        return _of_a_sum(bound, self.rate, public, relation)
 
     def evaluations(self, dimension: int) -> int:
         return 1
@@ -139,7 +161,8 @@ class ClippedDifferences(AbstractQuery):
 
     For each unit `j` the vector `((loss_j(x + u d_i) - loss_j(x)) / u)_i` over the directions `d_i`
     is clipped to norm `clip`. The directions are known to everybody; only function values are asked
-    of the objective.
+    of the objective. Proofs: docs/proofs/finite_differences.md and, for whole costs,
+    docs/proofs/agent_level.md.
 
     Attributes:
         point: where, a function of the method's state.
@@ -147,6 +170,7 @@ class ClippedDifferences(AbstractQuery):
         count: `m`, the number of directions, or `None` for the dimension of the problem.
         smoothing: the step `u`, positive.
         clip: largest norm of one unit's vector of differences, positive; may differ per agent.
+        norm: of the clip, 1, 2 or infinity; `order` when `None`.
     """
 
     point: Callable[[Any], Params] = eqx.field(static=True)
@@ -156,7 +180,13 @@ class ClippedDifferences(AbstractQuery):
     count: int | None = eqx.field(static=True, default=None)
     order: int = eqx.field(static=True, kw_only=True, default=2)
     rate: float = eqx.field(static=True, kw_only=True, default=1.0)
+    norm: Order | None = eqx.field(static=True, kw_only=True, default=None)
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.VALUE)
+
+    @property
+    def clip_norm(self) -> Order:
+        """Norm of the clip."""
+        return self.order if self.norm is None else self.norm
 
     def __call__(
         self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
@@ -166,14 +196,19 @@ class ClippedDifferences(AbstractQuery):
         points = x + jnp.concatenate([jnp.zeros_like(moves[:1]), moves])
         losses = jax.vmap(objective.losses)(points)
         slopes = (losses[1:] - losses[0]) / self.smoothing
-        inside = clipped(slopes.T, own(self.clip, context.agent), self.order)
+        inside = clipped(slopes.T, own(self.clip, context.agent), self.clip_norm)
         keep = sample(key, objective.units, self.rate)
         if keep is not None:
             inside = inside * keep[:, None]
         return jnp.sum(inside, axis=0) / (objective.normaliser * self.rate)
 
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:
-        return _clipped_sensitivity(self.clip, self.rate, public, relation)
+        if relation is Relation.METRIC:
+            return math.inf  # the distance is between gradients, and these are values
+        size = public.dimension if self.count is None else self.count
+        clip = own_public(self.clip, public.agent)
+        bound = clip * _conversion(self.clip_norm, self.order, size, "count")
+        return _of_a_sum(bound, self.rate, public, relation)
 
     def evaluations(self, dimension: int) -> int:
         return 1 + (dimension if self.count is None else self.count)
@@ -184,8 +219,30 @@ def sample(key: PRNGKeyArray, units: int, rate: float) -> Bool[Array, " n"] | No
     return None if rate >= 1.0 else jax.random.bernoulli(key, rate, (units,))
 
 
-def _clipped_sensitivity(
-    clip: PerAgent, rate: float, public: PublicContext, relation: Relation
-) -> float:
+def _of_a_sum(bound: float, rate: float, public: PublicContext, relation: Relation) -> float:
+    """Largest movement of a sum of vectors within `bound`, over `normaliser * rate`."""
     factor = 2.0 if relation is Relation.REPLACE_ONE else 1.0
-    return factor * own_public(clip, public.agent) / (public.normaliser * rate)
+    return factor * bound / (public.normaliser * rate)
+
+
+def _conversion(of: Order, to: Order, size: int | None, missing: str) -> float:
+    """What a bound in norm `of` becomes in norm `to`."""
+    if to >= of:
+        return 1.0
+    if size is None:
+        raise PrivacyError(
+            f"a clip in the l{of} norm bounds the l{to} norm only for a known number of entries; "
+            f"give {missing}, or clip in the l{to} norm"
+        )
+    return norm_ratio(of, to, size)
+
+
+def _expansion(clip: float, norm: Order, order: int) -> float:
+    """By how much clipping can lengthen the difference of two vectors, in norm `order`.
+
+    Scaling down to an l2 ball is a projection and lengthens nothing; in the norm of any other ball
+    it at most doubles (docs/proofs/metric.md). Between two norms nothing is claimed.
+    """
+    if math.isinf(clip) or norm == order == 2:
+        return 1.0
+    return 2.0 if norm == order else math.inf

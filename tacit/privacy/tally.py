@@ -6,11 +6,14 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
 from tacit.errors import PrivacyError, UnsupportedEvent
 from tacit.privacy.event import (
+    DiscreteGaussianRelease,
+    DiscreteLaplaceRelease,
     Event,
     GaussianRelease,
     LaplaceRelease,
@@ -21,13 +24,20 @@ from tacit.privacy.event import (
     Repeated,
 )
 
+Noise: TypeAlias = (
+    GaussianRelease | LaplaceRelease | DiscreteGaussianRelease | DiscreteLaplaceRelease
+)
+"""One release with additive noise."""
+
+NOISES = (GaussianRelease, LaplaceRelease, DiscreteGaussianRelease, DiscreteLaplaceRelease)
+
 
 @dataclass(frozen=True)
 class Tally:
     """How often each event occurs. The order of releases does not change what they cost together.
 
     Attributes:
-        releases: Gaussian and Laplace releases, Poisson-sampled or not, with their counts.
+        releases: those with additive noise, Poisson-sampled or not, with their counts.
         exposed: whether something leaves without protection.
     """
 
@@ -67,7 +77,29 @@ class Tally:
         """Sum of the pure epsilons; infinite when a release has none or is exposed."""
         if self.exposed:
             return math.inf
-        return math.fsum(count * _pure_epsilon(event) for event, count in self.releases)
+        return math.fsum(count * pure_epsilon(event) for event, count in self.releases)
+
+    @cached_property
+    def renyi_only(self) -> bool:
+        """Whether some release has a Renyi curve and no loss distribution."""
+        return any(
+            isinstance(split(event)[0], DiscreteGaussianRelease) for event, _ in self.releases
+        )
+
+
+def split(event: Event) -> tuple[Noise, float]:
+    """A release without its sampling, and its sampling rate (1 for none).
+
+    Raises:
+        UnsupportedEvent: anything but additive noise.
+    """
+    base, rate = (event.event, event.rate) if isinstance(event, PoissonSampled) else (event, 1.0)
+    if not isinstance(base, NOISES):
+        raise UnsupportedEvent(
+            f"no accountant has a proved rule for {event!r}; it knows Gaussian and Laplace "
+            "releases, continuous or discrete, each with or without Poisson sampling"
+        )
+    return base, rate
 
 
 def _count(events: Iterable[Event], times: int, counts: dict[Event, int]) -> None:
@@ -89,7 +121,12 @@ def _simplified(event: Event) -> Event:
     match event:
         case NoRelease() | NonPrivate():
             return event
-        case GaussianRelease(noise_multiplier=z) | LaplaceRelease(noise_multiplier=z):
+        case (
+            GaussianRelease(z)
+            | LaplaceRelease(z)
+            | DiscreteGaussianRelease(z)
+            | DiscreteLaplaceRelease(z)
+        ):
             if not z >= 0.0:
                 raise PrivacyError(f"{event!r}: noise_multiplier must be at least 0")
             return NonPrivate() if z == 0.0 else NoRelease() if math.isinf(z) else event
@@ -101,7 +138,7 @@ def _simplified(event: Event) -> Event:
                 return NoRelease()
             if rate == 1.0 or isinstance(inner, NonPrivate):
                 return inner
-            if not isinstance(inner, GaussianRelease | LaplaceRelease):
+            if not isinstance(inner, NOISES):
                 raise UnsupportedEvent(
                     f"no proved rule for Poisson sampling around {inner!r}; "
                     "sample each Gaussian or Laplace release by itself"
@@ -111,12 +148,13 @@ def _simplified(event: Event) -> Event:
             raise UnsupportedEvent(f"the accountant has no proved rule for {event!r}")
 
 
-def _pure_epsilon(event: Event) -> float:
-    match event:
-        case LaplaceRelease(noise_multiplier=z):
-            return 1.0 / z
-        case PoissonSampled(rate=rate, event=LaplaceRelease(noise_multiplier=z)):
-            # log(1 + q (e^(1/z) - 1)), without overflow
-            return float(np.logaddexp(math.log1p(-rate), math.log(rate) + 1.0 / z))
-        case _:
-            return math.inf
+def pure_epsilon(event: Event) -> float:
+    """What one release costs at delta 0; infinite for Gaussian noise."""
+    base, rate = split(event)
+    if isinstance(base, GaussianRelease | DiscreteGaussianRelease):
+        return math.inf
+    pure = 1.0 / base.noise_multiplier
+    if rate == 1.0:
+        return pure
+    # log(1 + q (e^pure - 1)), without overflow
+    return float(np.logaddexp(math.log1p(-rate), math.log(rate) + pure))

@@ -162,7 +162,12 @@ def _reader(g: Guarantee) -> str:
         Unit.PERSON: "the records of everybody else",
         Unit.AGENT: "the cost functions of all others",
     }
-    return f"whoever reads every message and knows {known[g.unit]}"
+    if not g.observers:
+        return f"whoever reads every message and knows {known[g.unit]}"
+    named = g.observers[0]
+    if len(g.observers) > 1:
+        named = f"{', '.join(g.observers[:-1])} and {g.observers[-1]} together"
+    return f"{named}, knowing {known[g.unit]}"
 
 
 def _unit(g: Guarantee) -> str:
@@ -176,6 +181,12 @@ def _unit(g: Guarantee) -> str:
 
 
 def _change(g: Guarantee) -> str:
+    if g.relation is Relation.METRIC:
+        return (
+            f"{_unit(g)} is replaced by one whose gradient differs by at most 1 everywhere (in the "
+            "l2 norm for Gaussian noise, the l1 norm for Laplace noise; a difference of at most d "
+            "counts as d times less noise, which makes a pure epsilon d times as large)"
+        )
     removed = g.relation is Relation.ADD_REMOVE
     verb = "is added or removed" if removed else "is replaced by any other"
     return f"{_unit(g)} {verb}"

@@ -7,6 +7,7 @@ from typing import Any
 
 _HOME = {
     "erm": ("EmpiricalRisk",),
+    "bounds": ("RecordBounds",),
     "records": ("Weighting", "empirical_risk"),
     "cost": ("Cost", "costs"),
     "problem": ("Problem",),

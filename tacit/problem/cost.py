@@ -16,7 +16,7 @@ from tacit.errors import ProblemError
 from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.problem import Problem, starting_point
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
-from tacit.types import AbstractDifferentiable, Params, Scalar, Unit
+from tacit.types import AbstractDifferentiable, Order, Params, Scalar, Unit
 
 
 class Cost(AbstractDifferentiable):
@@ -55,7 +55,7 @@ class Cost(AbstractDifferentiable):
         return self._slope(x) / self.normaliser
 
     def clipped_gradient(
-        self, x: Params, clip: Scalar, order: int, keep: Bool[Array, " n"] | None
+        self, x: Params, clip: Scalar, order: Order, keep: Bool[Array, " n"] | None
     ) -> Float[Array, " p"]:
         """The gradient clipped to norm `clip`; 0 where it is not finite or the unit is left out."""
         slope = clipped(self._slope(x)[None], clip, order)[0]

@@ -10,10 +10,10 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, ArrayLike, Bool, Float
 
-from tacit.clipping import clip_factor, clipped, row_norms
+from tacit.clipping import ORDERS, clip_factor, clipped, row_norms
 from tacit.errors import ProblemError
 from tacit.problem.losses import LOSSES, AbstractLinearLoss, AbstractLoss, JaxLoss
-from tacit.types import AbstractDifferentiable, Params, Scalar, Unit
+from tacit.types import AbstractDifferentiable, Order, Params, Scalar, Unit
 
 
 class EmpiricalRisk(AbstractDifferentiable):
@@ -28,9 +28,12 @@ class EmpiricalRisk(AbstractDifferentiable):
         targets: shape `(n,)`, as the loss encodes them.
         mask: 1 for a record, 0 for a filled-up row, shape `(n,)`.
         loss: of one record.
-        norms: l1 and l2 norm of every row of `features`, shape `(2, n)`. Clipping rests on them, so
-            they are computed here and other rows need another object: never replace `features` in
-            an existing one.
+        gradient_bounds: largest l1, l2 and linf norm of one record's gradient that follow from
+            declared bounds (`RecordBounds.of_gradient`), shape `(3,)`; infinite without any. A
+            query clips to them, so that a wrong one costs accuracy and never privacy.
+        norms: l1, l2 and linf norm of every row of `features`, shape `(3, n)`. Clipping rests on
+            them, so they are computed here and other rows need another object: never replace
+            `features` in an existing one.
 
     Raises:
         ProblemError: a feature that is not a finite number.
@@ -41,7 +44,8 @@ class EmpiricalRisk(AbstractDifferentiable):
     targets: Float[ArrayLike, "*agents n"]
     mask: Float[ArrayLike, "*agents n"]
     loss: AbstractLoss
-    norms: Float[ArrayLike, "*agents 2 n"]
+    gradient_bounds: Float[ArrayLike, "*agents 3"]
+    norms: Float[ArrayLike, "*agents 3 n"]
     unit: ClassVar[Unit] = Unit.RECORD
 
     def __init__(
@@ -52,13 +56,19 @@ class EmpiricalRisk(AbstractDifferentiable):
         targets: Float[ArrayLike, "*agents n"],
         mask: Float[ArrayLike, "*agents n"],
         loss: AbstractLoss,
+        gradient_bounds: Float[ArrayLike, "*agents 3"] | None = None,
     ) -> None:
         self.normaliser = normaliser
         self.features = features
         self.targets = targets
         self.mask = mask
         self.loss = loss
-        self.norms = _both_norms(features)
+        self.gradient_bounds = (
+            np.full((*np.shape(normaliser), 3), np.inf)
+            if gradient_bounds is None
+            else gradient_bounds
+        )
+        self.norms = _norms(features)
 
     @property
     def units(self) -> int:
@@ -99,8 +109,12 @@ class EmpiricalRisk(AbstractDifferentiable):
         gradients = self._each(jax.grad(_function(self.loss)), x)
         return jnp.asarray(self.mask) @ gradients / self.normaliser
 
+    def gradient_bound(self, order: Order) -> Float[ArrayLike, "*agents"]:
+        """Largest norm of one record's gradient that follows from declared bounds."""
+        return jnp.asarray(self.gradient_bounds)[..., ORDERS.index(order)]
+
     def clipped_gradient(
-        self, x: Params, clip: Scalar, order: int, keep: Bool[Array, " n"] | None
+        self, x: Params, clip: Scalar, order: Order, keep: Bool[Array, " n"] | None
     ) -> Float[Array, " p"]:
         """Sum over the kept records of their clipped gradients, over `normaliser`.
 
@@ -115,7 +129,8 @@ class EmpiricalRisk(AbstractDifferentiable):
             sizes = jnp.abs(slopes) if slopes.ndim == 1 else row_norms(slopes, order)
             # Numbers below the smallest normal one may be taken for 0 here and not in the product.
             tiny = jnp.finfo(sizes.dtype).tiny
-            norms = jnp.maximum(sizes, tiny) * jnp.maximum(jnp.asarray(self.norms)[order - 1], tiny)
+            rows = jnp.asarray(self.norms)[ORDERS.index(order)]
+            norms = jnp.maximum(sizes, tiny) * jnp.maximum(rows, tiny)
             finite = jnp.isfinite(norms)
             slopes = jnp.where(finite.reshape(-1, *[1] * (slopes.ndim - 1)), slopes, 0.0)
             return self._pull(slopes, counted * clip_factor(norms, clip)) / self.normaliser
@@ -160,11 +175,11 @@ def _function(loss: AbstractLoss) -> Any:
     return loss.function
 
 
-def _both_norms(features: Any) -> Any:
-    """l1 and l2 norms of rows, stacked before the axis of rows; NumPy stays NumPy."""
+def _norms(features: Any) -> Any:
+    """l1, l2 and linf norms of rows, stacked before the axis of rows; NumPy stays NumPy."""
     xp = jnp if isinstance(features, jax.Array) else np
     if not isinstance(features, Tracer) and not xp.all(xp.isfinite(features)):
         raise ProblemError(
             "features hold a number that is missing or infinite; fill it in or drop the record"
         )
-    return xp.stack([row_norms(features, order) for order in (1, 2)], axis=-2)
+    return xp.stack([row_norms(features, order) for order in ORDERS], axis=-2)

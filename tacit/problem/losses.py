@@ -21,7 +21,9 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array
 
+from tacit.clipping import ORDERS
 from tacit.errors import ProblemError
+from tacit.types import Order
 
 Where = Callable[[int], str]
 """Names a row for an error message: `row -> "row 3 of agent 'north'"`."""
@@ -75,6 +77,14 @@ class AbstractLinearLoss(AbstractLoss):
     @abc.abstractmethod
     def derivative(self, scores: Any, targets: Any) -> Array:
         """(Sub)derivative in the score, in the shape of `scores`."""
+
+    def slope_bound(self, order: Order) -> float:
+        """Largest norm of `derivative` over all scores and targets; infinite where there is none.
+
+        Args:
+            order: 1, 2 or infinity; it matters only where a record has several scores.
+        """
+        return math.inf
 
 
 class AbstractScalarLoss(AbstractLinearLoss):
@@ -140,6 +150,10 @@ class Logistic(AbstractScalarLoss):
         """`1 / (1 + exp(-s)) - y`."""
         return jax.nn.sigmoid(jnp.asarray(scores)) - targets
 
+    def slope_bound(self, order: Order) -> float:
+        """1: a probability minus 0 or 1."""
+        return 1.0
+
 
 class Softmax(AbstractLinearLoss):
     """`log sum_c exp(s_c) - s_y`: minus the log-likelihood of one of several classes.
@@ -183,6 +197,10 @@ class Softmax(AbstractLinearLoss):
         """`softmax(s) - onehot(y)`."""
         return jax.nn.softmax(jnp.asarray(scores), axis=-1) - self._one_hot(targets)
 
+    def slope_bound(self, order: Order) -> float:
+        """2, `sqrt(2)` or 1: what the own class lacks is what the others have too much."""
+        return (2.0, math.sqrt(2.0), 1.0)[ORDERS.index(order)]
+
     def _one_hot(self, targets: Any) -> Array:
         return jnp.asarray(targets)[..., None] == jnp.arange(self.classes)
 
@@ -218,6 +236,10 @@ class Huber(AbstractScalarLoss):
         """`clip(s - y, -threshold, threshold)`."""
         return jnp.clip(jnp.asarray(scores) - targets, -self.threshold, self.threshold)
 
+    def slope_bound(self, order: Order) -> float:
+        """The threshold."""
+        return float(self.threshold)
+
 
 class Hinge(AbstractScalarLoss):
     """`max(0, 1 - y s)` with `y` in {-1, +1}: the support vector machine.
@@ -241,6 +263,10 @@ class Hinge(AbstractScalarLoss):
         """`-y` inside the margin, else 0."""
         inside = targets * jnp.asarray(scores) < 1.0
         return jnp.where(inside, -jnp.asarray(targets), 0.0)
+
+    def slope_bound(self, order: Order) -> float:
+        """1."""
+        return 1.0
 
 
 class Quantile(AbstractScalarLoss):
@@ -274,6 +300,10 @@ class Quantile(AbstractScalarLoss):
         residual = targets - jnp.asarray(scores)
         slope = jnp.where(residual > 0, -self.level, 1.0 - self.level)
         return jnp.where(residual == 0, 0.0, slope)
+
+    def slope_bound(self, order: Order) -> float:
+        """The larger of `level` and `1 - level`."""
+        return max(float(self.level), 1.0 - float(self.level))
 
 
 class Poisson(AbstractScalarLoss):

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from tacit.errors import ProblemError
+from tacit.problem.bounds import RecordBounds
 from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLoss, Softmax
@@ -41,6 +42,7 @@ def empirical_risk(
     feature_names: Sequence[str] | None = None,
     intercept: bool = False,
     pad_to: int | None = None,
+    bounds: RecordBounds | None = None,
 ) -> Problem:
     """Regularised empirical risk over the records of several agents.
 
@@ -61,11 +63,14 @@ def empirical_risk(
         intercept: whether to append a column of ones named "intercept", which is not penalised.
         pad_to: declared size to which every agent is filled up; the largest count by default.
             Agents that must agree to the last bit with others declare the same number.
+        bounds: what is declared of every record, and enforced here. With a loss of bounded slope
+            (logistic, softmax, Huber, hinge, quantile) it bounds every record's gradient.
 
     Raises:
         ProblemError: tables that do not fit each other, entries that are not finite numbers,
-            targets that the loss has no meaning for, an agent without records, fewer than two
-            agents, or a normaliser that is not positive or stands beside a weighting.
+            targets that the loss has no meaning for, records beyond declared bounds, an agent
+            without records, fewer than two agents, or a normaliser that is not positive or stands
+            beside a weighting.
 
     Example:
         >>> from tacit.problem.losses import Squared
@@ -101,6 +106,9 @@ def empirical_risk(
     if intercept:
         columns = (*columns, "intercept")
         tables = [np.column_stack([table, np.ones(len(table))]) for table in tables]
+    if bounds is not None:
+        tables = [bounds.on_rows(table, name) for table, name in zip(tables, names, strict=True)]
+        answers = [bounds.on_targets(own, name) for own, name in zip(answers, names, strict=True)]
     counts = np.array([len(table) for table in tables])
     encoded = _encode(loss, answers, counts, names)
     dimension = loss.dimension(len(columns))
@@ -112,7 +120,7 @@ def empirical_risk(
     else:
         divisors = declared_normaliser(normaliser, len(counts))
     return Problem(
-        objectives=_stack(tables, encoded, counts, loss, divisors, pad_to),
+        objectives=_stack(tables, encoded, counts, loss, divisors, pad_to, bounds),
         x0=starting_point(x0, dimension, constraint),
         counts=counts,
         names=names,
@@ -139,6 +147,7 @@ def _stack(
     loss: AbstractLoss,
     normaliser: np.ndarray,
     pad_to: int | None,
+    bounds: RecordBounds | None,
 ) -> EmpiricalRisk:
     """One objective with a leading agent axis, filled up with rows of zeros."""
     agents, largest = len(tables), int(counts.max())
@@ -160,6 +169,9 @@ def _stack(
         targets=answers,
         mask=mask,
         loss=per_agent(loss, agents),
+        gradient_bounds=None
+        if bounds is None
+        else np.tile(bounds.of_gradient(loss, tables[0].shape[1]), (agents, 1)),
     )
 
 

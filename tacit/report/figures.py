@@ -69,7 +69,7 @@ def convergence(rounds: Column, columns: Mapping[str, Column], colours: Sequence
         )
     figure.update_yaxes(type="log", exponentformat="power", dtick=_ticks(columns.values()))
     figure.update_xaxes(title="round")
-    return _finish(figure, height=320, legend=len(columns) > 1)
+    return finish(figure, height=320, legend=len(columns) > 1)
 
 
 def spending(rounds: Column, epsilon: Column, budget: float | int | None = None) -> go.Figure:
@@ -105,7 +105,7 @@ def spending(rounds: Column, epsilon: Column, budget: float | int | None = None)
         top = max(top, budget)
     figure.update_yaxes(title="epsilon spent", range=[0, 1.18 * top if top > 0 else 1])
     figure.update_xaxes(title="round")
-    return _finish(figure, height=300)
+    return finish(figure, height=300)
 
 
 def accuracy(rows: Sequence[Row], metric: str) -> go.Figure:
@@ -155,7 +155,7 @@ def accuracy(rows: Sequence[Row], metric: str) -> go.Figure:
         )
     figure.update_xaxes(range=[low - margin, high + margin], nticks=5)
     figure.update_yaxes(visible=False, range=[-0.5, len(shown) - 0.25])
-    return _finish(figure, height=70 + 56 * max(len(shown), 1))
+    return finish(figure, height=70 + 56 * max(len(shown), 1))
 
 
 def coefficients(rows: Sequence[Row]) -> go.Figure:
@@ -203,7 +203,7 @@ def coefficients(rows: Sequence[Row]) -> go.Figure:
         range=[-0.7, len(shown) - 0.3],
     )
     both = any(value is not None for value in pooled)
-    return _finish(figure, height=110 + 26 * max(len(shown), 1), legend=both, zero=True)
+    return finish(figure, height=110 + 26 * max(len(shown), 1), legend=both, zero=True)
 
 
 def largest(rows: Sequence[Row], most: int) -> list[Row]:
@@ -232,7 +232,8 @@ def plain(text: Any) -> str:
     return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _finish(figure: go.Figure, height: int, legend: bool = False, zero: bool = False) -> go.Figure:
+def finish(figure: go.Figure, height: int, legend: bool = False, zero: bool = False) -> go.Figure:
+    """The look that all figures share."""
     figure.update_layout(
         template=None,
         height=height,

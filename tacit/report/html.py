@@ -7,25 +7,14 @@ stored compressed, which makes the page less than half as large; the browser unp
 
 from __future__ import annotations
 
-import base64
-import functools
-import gzip
-import hashlib
 import json
 import os
-from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from tacit.errors import RuntimeFailure
 from tacit.report import words
+from tacit.report.assets import asset, embedded, plotly, script_hash, template, write_page
 from tacit.report.data import ReportData, released_only
 from tacit.report.sections import owners, sections
-from tacit.report.tables import number
-
-if TYPE_CHECKING:
-    import jinja2
 
 
 def write_report(path: str | os.PathLike[str], data: ReportData) -> Path:
@@ -41,19 +30,7 @@ def write_report(path: str | os.PathLike[str], data: ReportData) -> Path:
     Raises:
         RuntimeFailure: the file could not be written.
     """
-    target = Path(path)
-    page = render(data)
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        draft.write_text(page, encoding="utf-8")
-        draft.replace(target)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise RuntimeFailure(
-            f"the report could not be written to {target}: {error.strerror}. "
-            "Choose a directory that exists and may be written to."
-        ) from error
-    return target
+    return write_page(path, render(data))
 
 
 def render(data: ReportData) -> str:
@@ -74,8 +51,8 @@ def render(data: ReportData) -> str:
         for block in part.blocks
         if block.figure is not None
     }
-    library, script = _plotly(), _asset("report.js")
-    return _template().render(
+    library, script = plotly(), asset("report.js")
+    return template("template.html").render(
         data=data,
         banner=words.banner(data),
         status=words.STATUSES[data.guarantee_status],
@@ -85,53 +62,9 @@ def render(data: ReportData) -> str:
         explanation=words.explanation(data),
         owners=owners(data),
         sections=parts,
-        figures=_embedded(drawn),
-        style=_asset("report.css"),
+        figures=embedded(drawn),
+        style=asset("report.css"),
         script=script,
         library=library.packed,
-        hashes=(_hash(script), library.hash),
+        hashes=(script_hash(script), library.hash),
     )
-
-
-@dataclass(frozen=True)
-class _Library:
-    """A script packed for the page, and the hash by which the page allows it to run."""
-
-    packed: str
-    hash: str
-
-
-@functools.cache
-def _plotly() -> _Library:
-    from plotly.offline import get_plotlyjs
-
-    source = get_plotlyjs()
-    # mtime=0: the same run gives the same page, byte for byte.
-    packed = gzip.compress(source.encode(), compresslevel=6, mtime=0)
-    return _Library(base64.b64encode(packed).decode("ascii"), _hash(source))
-
-
-@functools.cache
-def _template() -> jinja2.Template:
-    import jinja2
-
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["number"] = number
-    return environment.from_string(_asset("template.html"))
-
-
-def _asset(name: str) -> str:
-    return resources.files("tacit.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _hash(script: str) -> str:
-    digest = hashlib.sha256(script.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
-
-
-def _embedded(value: Any) -> str:
-    """JSON that cannot end the element it stands in; refuses numbers that JSON does not have."""
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -36,7 +36,7 @@ class Plan(eqx.Module):
     public: PublicPart
     network: AbstractNetwork
     method: AbstractMethod
-    scales: tuple[Float[Array, "*shape"], ...]
+    scales: tuple[Float[Array, "*_shape"], ...]
     x0: Float[Array, " p"]
     degrees: Int[Array, " agents"]
     rounds: Int[Array, ""]

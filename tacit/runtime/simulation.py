@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import equinox as eqx
 import jax
@@ -13,7 +14,7 @@ from jaxtyping import Array, Int, Key, PRNGKeyArray
 from tacit.method.phase import Phase
 from tacit.metrics import measure
 from tacit.runtime.agent import context_of, receive, send
-from tacit.runtime.keys import agent_secret
+from tacit.runtime.keys import PhaseKeys, agent_secret
 from tacit.runtime.mixing import (
     Delivery,
     Links,
@@ -23,10 +24,43 @@ from tacit.runtime.mixing import (
     server_inbox,
 )
 from tacit.runtime.plan import Plan, phases_of
-from tacit.types import Role
+from tacit.types import Context, Role
 
 ONCE = -1
 """The round number of phases that run before round 0."""
+
+OBSERVED = "observed"
+"""Key of what an observer has gathered, beside the states of the roles."""
+
+States: TypeAlias = dict[Any, Any]
+"""The state of every role (owners stacked), and what an observer has gathered."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What the owners release in one phase, as an observer sees it while it is traced.
+
+    Attributes:
+        index: number of the phase in the method's table.
+        phase: the line of the algorithm box.
+        states: of all owners before the phase, stacked.
+        released: by all owners, stacked; also by those who sleep, whose releases do not count.
+        scale: noise scale of every owner, shape `(agents,)`.
+        awake: who takes part in the round, shape `(agents,)`.
+        known: from an owner's number to what it knows in this phase, and to its keys.
+    """
+
+    index: int
+    phase: Phase
+    states: Any
+    released: Any
+    scale: Any
+    awake: Any
+    known: Callable[[Any], tuple[Context, PhaseKeys]]
+
+
+Observer: TypeAlias = Callable[[Any, Observation], Any]
+"""From what was gathered before and an observation to what is gathered after."""
 
 
 @eqx.filter_jit
@@ -75,6 +109,7 @@ class Simulator:
         plan: the run.
         root: the trial's key.
         note: told every phase and its payload as they are traced, for counting bytes.
+        observe: gathers something from every release, in `states[OBSERVED]`.
     """
 
     def __init__(
@@ -82,9 +117,11 @@ class Simulator:
         plan: Plan,
         root: PRNGKeyArray,
         note: Callable[[Phase, Any], None] = lambda phase, payload: None,
+        observe: Observer | None = None,
     ) -> None:
         self.plan = plan
         self.note = note
+        self.observe = observe
         self.agents = jnp.arange(plan.agents)
         self.secrets = jax.vmap(lambda agent: agent_secret(root, agent))(self.agents)
         self.server_secret = agent_secret(root, plan.agents)
@@ -95,7 +132,7 @@ class Simulator:
     def links(self, round: Any) -> Links:
         return arrange(self.delivery, self.plan.mixing(jnp.maximum(round, 0)))
 
-    def round(self, states: dict[Role, Any], round: Any, *, once: bool) -> dict[Role, Any]:
+    def round(self, states: States, round: Any, *, once: bool) -> States:
         phases = phases_of(self.plan.method, once=once)
         if not phases:
             return states
@@ -114,15 +151,15 @@ class Simulator:
         if self.fixed is None:
             # who sleeps through a round keeps everything; so does a server that nobody wrote to
             awake = jnp.asarray(links.mixing.participates)
-            states = {
-                role: _where(jnp.any(awake) if role is Role.SERVER else awake, state, before[role])
-                for role, state in states.items()
-            }
+            for role in Role:
+                if role in states:
+                    present = jnp.any(awake) if role is Role.SERVER else awake
+                    states[role] = _where(present, states[role], before[role])
         return states
 
     def phase(
-        self, states: dict[Role, Any], index: int, phase: Phase, round: Any, step: Any, links: Links
-    ) -> dict[Role, Any]:
+        self, states: States, index: int, phase: Phase, round: Any, step: Any, links: Links
+    ) -> States:
         plan = self.plan
 
         def at(agent: Any, degree: Any, secret: PRNGKeyArray) -> Any:
@@ -138,10 +175,9 @@ class Simulator:
                 phase=index,
             )
 
-        def send_one(state: Any, objective: Any, scale: Any, *who: Any) -> tuple[Any, Any]:
+        def send_one(state: Any, objective: Any, scale: Any, *who: Any) -> tuple[Any, Any, Any]:
             context, keys = at(*who)
-            state, payload, _ = send(phase, state, objective, context, keys, scale)
-            return state, payload
+            return send(phase, state, objective, context, keys, scale)
 
         def receive_one(state: Any, inbox: Any, *who: Any) -> Any:
             return receive(phase, state, inbox, at(*who)[0])
@@ -150,14 +186,26 @@ class Simulator:
         server = (jnp.asarray(plan.agents), jnp.asarray(plan.agents), self.server_secret)
         states = dict(states)
         if phase.sender is Role.SERVER:
-            states[phase.sender], payload = send_one(
+            states[phase.sender], payload, _ = send_one(
                 states[phase.sender], None, jnp.zeros(()), *server
             )
         else:
             scale = plan.scale(index, jnp.maximum(round, 0))
-            states[phase.sender], payload = jax.vmap(send_one)(
-                states[phase.sender], plan.objectives, scale, *owners
+            before = states[phase.sender]
+            states[phase.sender], payload, released = jax.vmap(send_one)(
+                before, plan.objectives, scale, *owners
             )
+            if self.observe is not None and phase.query is not None:
+                seen = Observation(
+                    index=index,
+                    phase=phase,
+                    states=before,
+                    released=released,
+                    scale=scale,
+                    awake=jnp.asarray(links.mixing.participates),
+                    known=lambda agent: at(agent, plan.degrees[agent], self.secrets[agent]),
+                )
+                states[OBSERVED] = self.observe(states[OBSERVED], seen)
         self.note(phase, payload)
         if phase.receiver is Role.SERVER:
             mixing = links.mixing

@@ -1,5 +1,9 @@
-"""Running study files: `assemble` builds what a file describes, `execute` runs it."""
+"""Running study files: `assemble` builds what a file describes, `execute` runs it.
 
+`account` says what it guarantees without running it.
+"""
+
+from tacit.study.account import account
 from tacit.study.execute import Assembled, Outcome, assemble, execute
 
-__all__ = ["Assembled", "Outcome", "assemble", "execute"]
+__all__ = ["Assembled", "Outcome", "account", "assemble", "execute"]

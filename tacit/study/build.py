@@ -24,6 +24,7 @@ from tacit.network import TOPOLOGIES, AbstractNetwork, Coordinator, Graph
 from tacit.network.randomised import LinkFailure, RandomActivation
 from tacit.network.sequence import Periodic, Recorded
 from tacit.privacy.budget import Privacy
+from tacit.problem.bounds import RecordBounds
 from tacit.problem.constraint import CONSTRAINTS
 from tacit.problem.losses import LOSSES, AbstractLinearLoss, Softmax
 from tacit.problem.partition import Sites
@@ -43,6 +44,7 @@ def build_problem(source: Source, sites: Sites, classes: int) -> Problem:
         classes: how many the target has, 0 for none.
     """
     chosen, intercept = source.study.problem, source.study.data.intercept
+    row_norm = source.study.data.row_norm
     loss = _loss(source, classes)
     regulariser = _part(source, "regulariser", REGULARISERS, chosen)
     if intercept:
@@ -64,6 +66,7 @@ def build_problem(source: Source, sites: Sites, classes: int) -> Problem:
             normaliser=normaliser,
             names=sites.names,
             feature_names=sites.feature_names,
+            bounds=None if row_norm is None else RecordBounds(row=row_norm),
         )
 
 
@@ -144,7 +147,8 @@ def check_privacy(source: Source) -> None:
 
 
 def _privacy(chosen: PrivacySection, per_site: Mapping[str, Any]) -> Privacy:
-    rest = {k: v for k, v in chosen if k not in per_site and k != "require"}
+    elsewhere = {*per_site, "require", "ledger", "dataset"}
+    rest = {key: value for key, value in chosen if key not in elsewhere}
     return Privacy(**per_site, **rest)
 
 

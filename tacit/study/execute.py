@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tacit.evaluate import scores
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.guarantee import Guarantees, Status
+from tacit.privacy.ledger import Ledger
 from tacit.problem.problem import Problem
 from tacit.problem.reference import Reference
 from tacit.result import Result
@@ -105,7 +107,8 @@ def execute(
 
     Raises:
         ConfigError: a method, network and budget that do not fit, with the line of the file.
-        RuntimeFailure: the run could not go on.
+        BudgetExceeded: the ledger that the study names does not pay for it.
+        RuntimeFailure: the run could not go on, or its ledger cannot be used.
     """
     source, problem = assembled.source, assembled.problem
     settings = source.study.run
@@ -113,8 +116,9 @@ def execute(
     if settings.compare:
         with source.section("run", "compare"):
             reference = problem.reference()
-    require = None if source.study.privacy is None else source.study.privacy.require
-    with source.blamed():
+    privacy = source.study.privacy
+    require = None if privacy is None else privacy.require
+    with source.blamed(), _ledger(source) as ledger:
         result = tacit.runner.run(
             problem,
             assembled.network,
@@ -128,13 +132,26 @@ def execute(
             reference=None if reference is None else reference.solution,
             require=require,
             checkpoint=checkpoint,
+            ledger=ledger,
+            dataset="" if privacy is None else privacy.dataset or "",
             progress=progress,
         )
-    result = replace(result, guarantee=_assuming(result.guarantee, assembled.assumptions))
+    result = replace(result, guarantee=assuming(result.guarantee, assembled.assumptions))
     return Outcome(assembled, result, reference, _scores(assembled, result, reference))
 
 
-def _assuming(guarantees: Guarantees, assumptions: tuple[str, ...]) -> Guarantees:
+@contextmanager
+def _ledger(source: Source) -> Generator[Ledger | None, None, None]:
+    """The ledger that the study names, open for writing."""
+    privacy = source.study.privacy
+    if privacy is None or privacy.ledger is None:
+        yield None
+        return
+    with Ledger.open(source.folder / privacy.ledger) as ledger:
+        yield ledger
+
+
+def assuming(guarantees: Guarantees, assumptions: tuple[str, ...]) -> Guarantees:
     """The guarantees with what data and study assume besides."""
     return Guarantees(
         tuple(

@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit import DGD, DPSG, DZOA, DZOASolver, GradientDescent, Privacy, network, problem
 from tacit.config.catalogue import METHODS, Protection
-from tacit.method import FedAvg, PaperClaim
+from tacit.method import PDOP, FedAvg, PaperClaim, PDOPPrinted
 
 AGENTS, FEATURES = 4, 3
 
@@ -40,9 +40,11 @@ def task(seed: int, records: tuple[int, ...] = (9, 7, 9, 5)) -> Any:
 
 _GAUSS = Privacy(clip=0.5, epsilon=2.0, delta=1e-5)
 _LAPLACE = Privacy(clip=0.5, epsilon=2.0, delta=1e-5, noise="laplace")
+_PURE = Privacy(clip=0.5, epsilon=2.0, delta=0.0, noise="laplace")
 _SAMPLED = Privacy(clip=0.5, epsilon=2.0, delta=1e-5, relation="add_remove", sampling=0.5)
 _OWN = Privacy(clip=np.array([0.5, 0.4, 0.3, 0.2]), epsilon=np.array([1.0, 2.0, 3.0, 4.0]))
 _RING = network.ring(AGENTS)
+_FAILING = network.LinkFailure(network.complete(AGENTS), 0.3)
 _SLEEPY = network.RandomActivation(network.complete(AGENTS), 0.6)
 _CLIENTS = network.Coordinator(AGENTS)
 _DRAWN = network.Coordinator(AGENTS, probability=0.5)
@@ -71,6 +73,18 @@ ROWS = (
     Row("dpsg, budgets per owner", DPSG(step=0.1, privacy=_OWN), _RING),
     Row("dpsg, random activation", DPSG(step=0.1, privacy=_GAUSS), _SLEEPY),
     Row("d-zoa, scalar", DZOA(privacy=_GAUSS, estimator="scalar"), _RING),
+    Row("pdop, laplace", PDOP(step=0.1, privacy=_LAPLACE), _RING),
+    Row("pdop, optimised", PDOP(step=0.1, schedule="optimised", privacy=_PURE), _RING),
+    Row("pdop, sampled records", PDOP(step=0.1, privacy=_SAMPLED), _RING),
+    Row("pdop, budgets per owner", PDOP(step=0.1, privacy=_OWN), _RING),
+    Row("pdop, links fail", PDOP(step=0.1, privacy=_GAUSS), _FAILING),
+    Row("pdop, one shot", PDOP(step=0.5, one_shot=True, privacy=_PURE), _RING),
+    Row(
+        "pdop printed",
+        PDOPPrinted(step=0.1, ratio=0.5, noise_ratio=0.8, epsilon=1.0, gradient_bound=2.0),
+        _RING,
+        status="model",
+    ),
     Row(
         "d-zoa paper",
         DZOASolver(

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tacit.clipping import clip_factor, clipped, row_norms
+from tacit.clipping import clip_factor, clipped, norm_ratio, row_norms
 
 TALL = 1e300
 
@@ -39,8 +39,8 @@ def test_rows_are_scaled_down_or_left(order: int, float64: None) -> None:
 
 
 @pytest.mark.parametrize("double", [False, True])
-@pytest.mark.parametrize("order", [1, 2])
-def test_no_row_of_any_size_passes(double: bool, order: int) -> None:
+@pytest.mark.parametrize("order", [1, 2, np.inf])
+def test_no_row_of_any_size_passes(double: bool, order: float) -> None:
     ends = np.finfo(np.float64 if double else np.float32)
     with jax.enable_x64(double):
         sizes = jnp.geomspace(ends.tiny * 4, ends.max / 4, 300)
@@ -56,3 +56,22 @@ def test_a_factor_with_too_few_digits_is_zero(float64: None) -> None:
     np.testing.assert_allclose(
         clip_factor(jnp.array([0.0, 2.0, np.inf, np.nan]), 1.0), [1, 0.5, 0, 0]
     )
+
+
+def test_the_largest_entry_is_the_linf_norm(float64: None) -> None:
+    rows = np.array([[3.0, -4.0], [0.0, 0.0], [1e307, 1e307], [-TALL, 5e-324]])
+    expected = [4.0, 0.0, 1e307, TALL]
+    np.testing.assert_array_equal(row_norms(rows, np.inf), expected)
+    np.testing.assert_array_equal(row_norms(jnp.asarray(rows), np.inf), expected)
+    inside = np.asarray(clipped(jnp.asarray(rows), 1.0, np.inf))
+    np.testing.assert_allclose(inside, [[0.75, -1], [0, 0], [1, 1], [-1, 0]], rtol=1e-15)
+    broken = jnp.array([[np.nan, 1.0], [1.0, -np.inf]])
+    assert not np.asarray(clipped(broken, 1.0, np.inf)).any()
+
+
+@pytest.mark.parametrize(
+    ("of", "to", "ratio"),
+    [(2, 1, 3.0), (np.inf, 2, 3.0), (np.inf, 1, 9.0), (1, 2, 1.0), (2, np.inf, 1.0), (2, 2, 1.0)],
+)
+def test_one_norm_bounds_another(of: float, to: float, ratio: float) -> None:
+    assert norm_ratio(of, to, 9) == ratio

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tacit.cli.console import guarded, progress, say
+from tacit.cli.console import INTERRUPTED, guarded, progress, say
 from tacit.errors import ConfigError, OracleError
 
 
@@ -95,3 +95,11 @@ def test_an_error_is_one_message(
 def test_a_bug_keeps_its_traceback() -> None:
     with pytest.raises(ZeroDivisionError):
         guarded(lambda: 1 // 0, as_json=False)
+
+
+def test_an_interrupted_command_ends_with_one_word(capsys: pytest.CaptureFixture[str]) -> None:
+    def command() -> int:
+        raise KeyboardInterrupt
+
+    assert guarded(command, as_json=False) == INTERRUPTED
+    assert capsys.readouterr().err == "interrupted\n"

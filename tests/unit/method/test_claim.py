@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -15,7 +16,7 @@ from tacit.method.claim import Owners, Releases, calibrate, scales
 from tacit.method.promise import guarantees, spent
 from tacit.privacy.event import GaussianRelease, LaplaceRelease, NonPrivate, Repeated
 from tacit.privacy.guarantee import Status
-from tacit.types import PublicContext, Unit
+from tacit.types import PublicContext, Relation, Unit
 
 
 def owners(
@@ -144,3 +145,25 @@ def test_a_run_that_must_be_proved() -> None:
     )
     with pytest.raises(PrivacyError, match="proved"):
         tacit.run(task, network.ring(3), DGD(step=0.1), rounds=2, seed=0, require="proved")
+
+
+def distance_to(x: Any, centre: Any) -> Any:
+    return jax.numpy.sum((x - centre) ** 2)
+
+
+def test_costs_compared_by_distance_are_promised_epsilon_a_unit_of_it() -> None:
+    task = problem.costs(distance_to, np.array([[0.0, 2.0], [4.0, 0.0]]), np.zeros(2))
+    whole = Owners.of(task, network.complete(2), 5, [5, 5])
+    method = calibrate(dpsg(clip=np.inf, relation="metric", noise="laplace", delta=0.0), whole)
+    # five releases that move by 1 a unit of distance, epsilon 1 together
+    np.testing.assert_allclose(scales(method, whole)[0], 5.0)
+    stated = guarantees(method, whole).worst
+    assert (stated.unit, stated.relation) == (Unit.AGENT, Relation.METRIC)
+    assert stated.epsilon == pytest.approx(1.0)
+    assert "by one whose gradient differs by at most 1 everywhere" in stated.sentence()
+    assert "d times as large" in stated.sentence()
+
+
+def test_records_are_not_compared_by_distance() -> None:
+    with pytest.raises(PrivacyError, match="measures the distance between whole costs"):
+        calibrate(dpsg(relation="metric"), owners())

@@ -8,6 +8,8 @@ import pytest
 from tacit.errors import PrivacyError, UnsupportedEvent
 from tacit.privacy import accounting, loss_distribution
 from tacit.privacy.event import (
+    DiscreteGaussianRelease,
+    DiscreteLaplaceRelease,
     Event,
     GaussianRelease,
     LaplaceRelease,
@@ -128,10 +130,96 @@ def test_many_distinct_scales_cost_about_the_same_as_their_mean_square() -> None
     assert least < spent < most
 
 
-def test_sampled_laplace_has_no_renyi_rule_but_a_loss_distribution() -> None:
+def test_sampled_laplace_costs_less_than_its_sum() -> None:
     events = [Repeated(PoissonSampled(0.1, LaplaceRelease(2.0)), 100)]
-    assert loss_distribution.renyi(Tally.of(events)) is None
     assert 0.0 < accounting.epsilon(events, 1e-6) < accounting.epsilon(events, 0.0)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        DiscreteLaplaceRelease(10.0),
+        DiscreteGaussianRelease(10.0),
+        PoissonSampled(0.1, DiscreteLaplaceRelease(2.0)),
+        PoissonSampled(0.1, DiscreteGaussianRelease(2.0)),
+    ],
+)
+def test_discrete_noise_is_accounted_at_least_as_dear_as_continuous(event: Event) -> None:
+    inner = event.event if isinstance(event, PoissonSampled) else event
+    kinds = {DiscreteLaplaceRelease: LaplaceRelease, DiscreteGaussianRelease: GaussianRelease}
+    plain = kinds[type(inner)](inner.noise_multiplier)  # pyright: ignore[reportArgumentType, reportAttributeAccessIssue] - one of the four above
+    if isinstance(event, PoissonSampled):
+        plain = PoissonSampled(event.rate, plain)
+    for count in (1, 50):
+        discrete = accounting.epsilon([Repeated(event, count)], 1e-6)
+        continuous = accounting.epsilon([Repeated(plain, count)], 1e-6)
+        assert continuous * (1 - 1e-9) <= discrete <= continuous * 2.5
+
+
+def test_discrete_laplace_noise_is_pure() -> None:
+    events = [Repeated(DiscreteLaplaceRelease(4.0), 3)]
+    assert accounting.epsilon(events, 0.0) == pytest.approx(0.75)
+    assert accounting.epsilon([DiscreteLaplaceRelease(4.0)], 1e-12) <= 0.25
+
+
+def test_one_pure_release_has_the_profile_of_randomised_response() -> None:
+    epsilons = np.array([0.0, 0.1, 0.3, 0.5])
+    # delta = (e^pure - e^epsilon) / (1 + e^pure)
+    exact = (math.exp(0.5) - np.exp(epsilons)) / (1.0 + math.exp(0.5))
+    found = accounting.profile([DiscreteLaplaceRelease(2.0)], epsilons)
+    np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-12)
+    assert np.all(found >= exact - 1e-12)
+
+
+def test_an_overwhelming_pure_loss_keeps_its_sum() -> None:
+    events = [Repeated(DiscreteLaplaceRelease(1e-3), 4)]
+    assert 3e3 < accounting.epsilon(events, 1e-6) <= 4e3
+
+
+def test_discrete_noise_mixes_with_every_other_kind() -> None:
+    continuous = [
+        Repeated(GaussianRelease(40.0), 30),
+        Repeated(LaplaceRelease(30.0), 30),
+        Repeated(PoissonSampled(0.1, GaussianRelease(2.0)), 5),
+        Repeated(PoissonSampled(0.1, LaplaceRelease(5.0)), 5),
+    ]
+    with_laplace = [*continuous, Repeated(DiscreteLaplaceRelease(30.0), 30)]
+    with_both = [*with_laplace, Repeated(DiscreteGaussianRelease(40.0), 30)]
+    sampled = [*with_both, PoissonSampled(0.1, DiscreteGaussianRelease(5.0))]
+    costs = [accounting.epsilon(e, 1e-6) for e in (continuous, with_laplace, with_both, sampled)]
+    assert costs == sorted(costs)
+    assert costs[-1] < 10.0
+
+
+def test_a_profile_agrees_with_single_answers_in_any_order() -> None:
+    events: list[Event] = [Repeated(LaplaceRelease(10.0), 40), GaussianRelease(3.0)]
+    asked = [2.0, 0.0, 1.0, 50.0]
+    found = accounting.profile(events, asked)
+    assert found.tolist() == [accounting.delta(events, epsilon) for epsilon in asked]
+    assert accounting.profile([NonPrivate()], asked).tolist() == [1.0] * 4
+    assert accounting.profile([], asked).tolist() == [0.0] * 4
+    assert accounting.profile(events, []).shape == (0,)
+
+
+@pytest.mark.parametrize("asked", [[-1.0], [math.nan], [1.0, -0.5]])
+def test_a_profile_is_asked_at_epsilons_of_at_least_nothing(asked: list[float]) -> None:
+    with pytest.raises(PrivacyError, match="must all be at least 0"):
+        accounting.profile([GaussianRelease(1.0)], asked)
+
+
+def test_owners_whose_records_are_disjoint_do_not_add_up() -> None:
+    owners: list[list[Event]] = [
+        [Repeated(GaussianRelease(20.0), 50)],
+        [Repeated(LaplaceRelease(20.0), 10)],
+        [],
+    ]
+    alone = [accounting.epsilon(events, 1e-6) for events in owners]
+    assert accounting.parallel_epsilon(owners, 1e-6) == max(alone) > 0.0
+    together = accounting.epsilon([event for events in owners for event in events], 1e-6)
+    assert accounting.parallel_epsilon(owners, 1e-6) < together
+    assert accounting.parallel_epsilon([], 1e-6) == 0.0
+    with pytest.raises(PrivacyError, match="delta=2"):
+        accounting.parallel_epsilon(owners, 2.0)
 
 
 def test_the_quick_bound_is_an_upper_bound() -> None:

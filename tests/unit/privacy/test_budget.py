@@ -72,3 +72,16 @@ def test_a_pure_budget_is_for_laplace_only() -> None:
 def test_what_is_out_of_range_is_named(changes: dict[str, Any], named: str) -> None:
     with pytest.raises(PrivacyError, match=named):
         Privacy(**{"clip": 1.0, "epsilon": 1.0, **changes})
+
+
+@pytest.mark.parametrize(("given", "order"), [(None, None), (1, 1), (2, 2), ("inf", math.inf)])
+def test_a_clip_may_be_in_another_norm_than_the_noise(given: Any, order: Any) -> None:
+    asked = Privacy(clip=1.0, epsilon=1.0, clip_norm=given)
+    assert asked.clip_norm == order
+    assert asked.order == 2
+
+
+@pytest.mark.parametrize("wrong", [3, 0, "2", True, "max"])
+def test_an_unknown_norm_is_refused(wrong: Any) -> None:
+    with pytest.raises(PrivacyError, match=r"clip_norm=.* must be 1, 2 or 'inf'"):
+        Privacy(clip=1.0, epsilon=1.0, clip_norm=wrong)

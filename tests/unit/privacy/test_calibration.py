@@ -6,8 +6,10 @@ import pytest
 
 from tacit.errors import PrivacyError
 from tacit.privacy import accounting
-from tacit.privacy.calibration import noise_multiplier
+from tacit.privacy.calibration import affordable_rounds, noise_multiplier
 from tacit.privacy.event import (
+    DiscreteGaussianRelease,
+    DiscreteLaplaceRelease,
     Event,
     GaussianRelease,
     LaplaceRelease,
@@ -75,3 +77,47 @@ def test_a_delta_that_is_too_small_is_refused() -> None:
 def test_a_budget_that_no_noise_can_meet(delta: float, event: object) -> None:
     with pytest.raises(PrivacyError, match="no noise meets epsilon=1"):
         noise_multiplier(1.0, delta, lambda z: [event(z)])  # pyright: ignore[reportCallIssue] - as above
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        GaussianRelease(30.0),
+        LaplaceRelease(30.0),
+        DiscreteLaplaceRelease(30.0),
+        DiscreteGaussianRelease(30.0),
+        PoissonSampled(0.1, GaussianRelease(3.0)),
+        ModelClaim(LaplaceRelease(10.0), "theorem", "assumption", "reason"),
+    ],
+)
+def test_one_round_more_than_affordable_exceeds_the_budget(event: Event) -> None:
+    rounds = affordable_rounds(1.0, 1e-6, lambda n: [Repeated(event, n)])
+    assert accounting.epsilon([Repeated(event, rounds)], 1e-6) <= 1.0
+    assert accounting.epsilon([Repeated(event, rounds + 1)], 1e-6) > 1.0
+
+
+def test_a_pure_budget_affords_its_quotient() -> None:
+    assert affordable_rounds(1.0, 0.0, lambda n: [Repeated(LaplaceRelease(8.0), n)]) == 8
+
+
+def test_noise_rounds_and_epsilon_follow_from_one_another() -> None:
+    noise = noise_multiplier(1.5, 1e-6, lambda z: [Repeated(GaussianRelease(z), 137)])
+    assert affordable_rounds(1.5, 1e-6, lambda n: [Repeated(GaussianRelease(noise), n)]) == 137
+
+
+def test_a_round_may_be_out_of_reach() -> None:
+    assert affordable_rounds(1.0, 1e-6, lambda n: [Repeated(GaussianRelease(0.1), n)]) == 0
+    assert affordable_rounds(1.0, 1e-6, lambda n: [Repeated(NonPrivate(), n)]) == 0
+
+
+def test_rounds_without_a_limit_are_not_counted() -> None:
+    with pytest.raises(PrivacyError, match="no limit worth stating"):
+        affordable_rounds(1.0, 1e-6, lambda n: [])
+    with pytest.raises(PrivacyError, match="no limit worth stating"):
+        affordable_rounds(math.inf, 1e-6, lambda n: [Repeated(GaussianRelease(1.0), n)])
+
+
+def test_many_rounds_are_found_to_a_millionth() -> None:
+    rounds = affordable_rounds(1.0, 1e-6, lambda n: [Repeated(GaussianRelease(1e5), n)])
+    exact = (1e5 / 597.459818) ** 2 * 20_000  # the known noise for 20,000 rounds
+    assert exact * (1 - 2e-6) <= rounds <= exact * (1 + 1e-8)

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import NonPrivateRelease, PrivacyError
-from tacit.privacy.guarantee import Guarantee, Guarantees, NoiseSource, Scope, Status
+from tacit.privacy.guarantee import (
+    Adversary,
+    Guarantee,
+    Guarantees,
+    NoiseSource,
+    Scope,
+    Status,
+)
 from tacit.privacy.wording import UNTUNED, rounded_up
 from tacit.types import Relation, Unit
 
@@ -268,3 +275,19 @@ def test_printed_numbers_are_never_smaller(value: float) -> None:
 
 def test_infinity_is_a_word() -> None:
     assert rounded_up(math.inf) == "infinite"
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"observers": ("Oslo",)}, "does not fit 1 observers"),
+        ({"adversary": Adversary.NEIGHBOUR}, "does not fit 0 observers"),
+        ({"adversary": Adversary.COALITION, "observers": ("Oslo",)}, "does not fit 1 observers"),
+        ({"adversary": Adversary.NEIGHBOUR, "observers": ("Oslo",)}, "'model', not 'proved'"),
+    ],
+)
+def test_a_limited_adversary_is_named_and_never_proved(
+    changes: dict[str, object], match: str
+) -> None:
+    with pytest.raises(PrivacyError, match=match):
+        promise(**changes)

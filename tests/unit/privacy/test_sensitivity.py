@@ -157,7 +157,7 @@ def test_an_infinite_clip_changes_nothing_and_zero_is_safe() -> None:
 
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize("relation", [Relation.REPLACE_ONE, Relation.ADD_REMOVE])
 @settings(deadline=None, max_examples=10)
 @given(data=rows, other=hnp.arrays(float, 3, elements=entries))
 def test_a_neighbour_moves_the_gradient_by_at_most_its_sensitivity(
@@ -263,3 +263,36 @@ def test_an_exact_query_answers_and_has_no_bound() -> None:
     assert float(query(jnp.array([3.0, 4.0]), ValuesOnly(), context(), KEY)) == 25.0
     assert query.sensitivity(public(), Relation.REPLACE_ONE) == math.inf
     assert query.evaluations(2) == 1
+
+
+@pytest.mark.parametrize(("norm", "order", "factor"), [(math.inf, 2, 2.0), (math.inf, 1, 4.0)])
+def test_a_clip_in_a_wider_norm_is_converted(norm: float, order: int, factor: float) -> None:
+    query = ClippedGradient(lambda state: state, 0.5, order=order, norm=norm)
+    assert query.clip_norm == norm
+    bound = query.sensitivity(public(dimension=4), Relation.ADD_REMOVE)
+    assert bound == pytest.approx(0.5 * factor / 5.0)
+    with pytest.raises(PrivacyError, match=r"give PublicContext.dimension, or clip in the l"):
+        query.sensitivity(public(), Relation.ADD_REMOVE)
+
+
+def test_differences_are_as_many_as_their_directions() -> None:
+    def query(count: int | None) -> ClippedDifferences:
+        return ClippedDifferences(
+            lambda state: state, lambda state, context: jnp.eye(9), 1e-3, 0.5, count, norm=math.inf
+        )
+
+    nine = public(dimension=9)
+    assert query(None).sensitivity(nine, Relation.ADD_REMOVE) == pytest.approx(3 * 0.5 / 5.0)
+    assert query(4).sensitivity(nine, Relation.ADD_REMOVE) == pytest.approx(2 * 0.5 / 5.0)
+    assert query(1).sensitivity(nine, Relation.ADD_REMOVE) == pytest.approx(0.5 / 5.0)
+
+
+def test_the_smaller_of_clip_and_declared_bound_counts() -> None:
+    def stated(clip: float, norm: float | None = None) -> float:
+        query = ClippedGradient(lambda state: state, clip, norm=norm)
+        declared = public(gradient_bounds=(4.0, 2.0, 1.0), dimension=4)
+        return query.sensitivity(declared, Relation.ADD_REMOVE) * 5.0
+
+    assert [stated(each) for each in (0.5, 3.0, math.inf)] == pytest.approx([0.5, 2.0, 2.0])
+    assert stated(math.inf, 1) == pytest.approx(4.0)
+    assert stated(math.inf, math.inf) == pytest.approx(2.0)

@@ -77,7 +77,7 @@ def test_gradient_is_that_of_the_value(loss, float64):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda each: type(each).__name__)
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [1, 2, np.inf])
 def test_clipping_is_that_of_one_record_after_the_other(loss, order, float64):
     objective, x, clip = risk(loss), point(loss), 0.8
     keep = jnp.array([True, False, True, True, True, True])
@@ -132,7 +132,7 @@ def test_a_tiny_row_with_a_huge_target_does_not_slip_through_the_clip(float64):
     assert np.linalg.norm(clipped) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [1, 2, np.inf])
 @pytest.mark.parametrize("target", [0.0, 1.0])
 def test_slopes_and_rows_at_both_ends_of_the_range_are_clipped(order, target, float64):
     for score, huge in ((195.0, 1e175), (400.0, 1e280), (700.0, 1e300), (720.0, 1.7e308)):
@@ -149,7 +149,7 @@ def test_slopes_and_rows_at_both_ends_of_the_range_are_clipped(order, target, fl
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Softmax(2), JaxLoss(square)])
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [1, 2, np.inf])
 def test_a_row_that_overflows_in_float32_counts_for_nothing(loss, order):
     rows = ROWS.copy()
     rows[1, 2] = 1e39

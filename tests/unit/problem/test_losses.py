@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tacit.clipping import ORDERS, row_norms
 from tacit.errors import ProblemError
 from tacit.problem.losses import (
     LOSSES,
@@ -147,3 +148,24 @@ def test_registry_names_every_loss_without_code():
         "quantile",
         "poisson",
     }
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("loss", [Logistic(), Huber(0.7), Hinge(), Quantile(0.2), Softmax(3)])
+def test_slope_bounds_hold_and_are_reached(loss, order, float64):
+    wide = np.concatenate([-np.geomspace(1e3, 1e-3, 40), np.geomspace(1e-3, 1e3, 40)])
+    if isinstance(loss, Softmax):
+        # the own class has no chance, and one other all of it
+        scores, targets = np.array([[0.0, 1e3, 0.0], [1.0, 2.0, 3.0]]), np.array([0.0, 2.0])
+        slopes = np.asarray(loss.derivative(scores, targets))
+    else:
+        targets = np.array([-1.0, 1.0]) if isinstance(loss, Hinge) else np.array([0.0, 1.0])
+        slopes = np.asarray(loss.derivative(wide[:, None], targets)).reshape(-1, 1)
+    norms = row_norms(slopes, order)
+    assert np.max(norms) == pytest.approx(loss.slope_bound(order), rel=1e-9)
+    assert np.all(norms <= loss.slope_bound(order) * (1 + 1e-12))
+
+
+@pytest.mark.parametrize("loss", [Squared(), Poisson()])
+def test_a_slope_without_a_bound_has_none(loss):
+    assert loss.slope_bound(2) == np.inf

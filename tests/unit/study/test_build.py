@@ -1,6 +1,8 @@
+import math
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -216,3 +218,19 @@ def test_a_study_without_intercept_or_penalty(tmp_path: Path) -> None:
     built = assemble(read_study(path)).problem
     assert built.parameter_names == ("age", "sex=m", "smoker")
     assert text != STUDY
+
+
+def test_a_clip_may_be_in_any_norm() -> None:
+    study = parse_study(changed("clip = 1.0\n", 'clip = 1.0\nclip_norm = "inf"\n'))
+    privacy = build_privacy(study, NAMES)
+    assert privacy is not None
+    assert privacy.clip_norm == math.inf
+    with pytest.raises(ConfigError, match="clip_norm"):
+        parse_study(changed("clip = 1.0\n", "clip = 1.0\nclip_norm = 3\n"))
+
+
+def test_a_declared_row_norm_bounds_the_gradients(tmp_path: Path) -> None:
+    built = problem("[data]\n", "[data]\nrow_norm = 0.5\n", tmp_path)
+    with jax.enable_x64(True):
+        bounds = np.asarray(built.objectives.gradient_bound(2))
+    np.testing.assert_array_equal(bounds, [0.5] * built.agents)

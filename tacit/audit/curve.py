@@ -1,0 +1,105 @@
+"""Trade-off curves: what attackers of every caution achieve, and the least that a claim allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from tacit.audit.binomial import at_least, at_most
+from tacit.audit.readings import Scores
+from tacit.privacy import accounting
+from tacit.privacy.event import Event, GaussianRelease, Repeated
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The trade-off of the attacks, from cautious to bold: wrong alarms against missed ones.
+
+    Attributes:
+        false_alarms: how often the attacker says D when it was D', ascending from 0 to 1.
+        measured: how often it then misses D, as counted.
+        low: lower end of the confidence band, at every point.
+        high: upper end.
+        claimed: the least that the claim allows.
+    """
+
+    false_alarms: Float[np.ndarray, " points"]
+    measured: Float[np.ndarray, " points"]
+    low: Float[np.ndarray, " points"]
+    high: Float[np.ndarray, " points"]
+    claimed: Float[np.ndarray, " points"]
+
+
+def trade_off(
+    scores: Scores,
+    others: Scores,
+    claimed: Callable[[Float[np.ndarray, " points"]], Float[np.ndarray, " points"]],
+    confidence: float,
+    points: int = 201,
+) -> Curve:
+    """The curve that the scores trace, with a Clopper-Pearson band at every point."""
+    at = np.unique(np.concatenate([scores, others]))
+    at = at[:: max(1, len(at) // 2000)]
+    misses = np.searchsorted(np.sort(scores), at, side="right")
+    alarms = len(others) - np.searchsorted(np.sort(others), at, side="right")
+    error = (1.0 - confidence) / 4.0
+    x = np.linspace(0.0, 1.0, points)
+
+    def line(alarm: np.ndarray, miss: np.ndarray) -> Float[np.ndarray, " points"]:
+        alarm = np.concatenate([[1.0], alarm, [0.0]])[::-1]
+        miss = np.concatenate([[0.0], miss, [1.0]])[::-1]
+        return np.interp(x, alarm, np.minimum.accumulate(miss))
+
+    return Curve(
+        false_alarms=x,
+        measured=line(alarms / len(others), misses / len(scores)),
+        low=line(at_least(alarms, len(others), error), at_least(misses, len(scores), error)),
+        high=line(at_most(alarms, len(others), error), at_most(misses, len(scores), error)),
+        claimed=np.asarray(claimed(x)),
+    )
+
+
+def claimed_trade_off(
+    events: Sequence[Event], epsilon: float, delta: float
+) -> Callable[[Float[np.ndarray, " points"]], Float[np.ndarray, " points"]]:
+    """The least share of misses that a claim allows at a share of false alarms.
+
+    A mechanism that is `(e, d)`-DP misses at least `max(1 - d - exp(e) x, exp(-e) (1 - d - x))`
+    (Kairouz, Oh, Viswanath 2015, theorem 2.1), and the claim is that for a whole profile of pairs.
+    """
+    epsilons = np.unique(np.concatenate([np.linspace(0.0, 2.0 * epsilon, 40), [epsilon]]))
+    deltas = np.minimum(accounting.profile(events, epsilons), 1.0) if events else 0.0 * epsilons
+    deltas[epsilons == epsilon] = np.minimum(deltas[epsilons == epsilon], delta)
+
+    def least(x: Float[np.ndarray, " points"]) -> Float[np.ndarray, " points"]:
+        up = 1.0 - deltas[:, None] - np.exp(epsilons)[:, None] * x
+        down = np.exp(-epsilons)[:, None] * (1.0 - deltas[:, None] - x)
+        return np.maximum(np.max(np.maximum(up, down), axis=0), 0.0)
+
+    return least
+
+
+def claimed_pair(
+    epsilon: float, delta: float
+) -> Callable[[Float[np.ndarray, " points"]], Float[np.ndarray, " points"]]:
+    """The same where nothing is claimed but one pair."""
+
+    def least(x: Float[np.ndarray, " points"]) -> Float[np.ndarray, " points"]:
+        up, down = 1.0 - delta - np.exp(epsilon) * x, np.exp(-epsilon) * (1.0 - delta - x)
+        return np.maximum(np.maximum(up, down), 0.0)
+
+    return least
+
+
+def is_gaussian(events: Sequence[Event]) -> bool:
+    """Whether everything released is plain Gaussian noise, so that the claim is Gaussian-DP."""
+    return bool(events) and all(_plain_gaussian(event) for event in events)
+
+
+def _plain_gaussian(event: Event) -> bool:
+    while isinstance(event, Repeated):
+        event = event.event
+    return isinstance(event, GaussianRelease)

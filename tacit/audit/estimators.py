@@ -1,0 +1,130 @@
+"""From two piles of scores to lower bounds on epsilon.
+
+Runs on D and on D' have a score each, higher where D is likelier. The scores are read in several
+ways (`tacit.audit.readings`), and the error that is allowed is divided among them in proportions
+fixed beforehand: the bounds hold together, so the largest of them may be quoted. Where the claim
+says more than one pair of epsilon and delta, the reading that uses it gets most of the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tacit.audit.readings import (
+    AbstractReading,
+    Bound,
+    ClopperPearson,
+    GaussianDP,
+    HockeyStick,
+    Scores,
+    TradeOffCurve,
+    without_last_digits,
+)
+
+FOR_GAUSSIAN = 0.94
+"""Part of the error that the Gaussian reading of a Gaussian claim gets."""
+
+FOR_COUNTS = 0.8
+"""Part that the hockey-stick reading gets where the claim is one pair of epsilon and delta."""
+
+_MOST = 10_000_000
+
+Curve = Callable[[float, float], float]
+"""From a total variation distance and a delta to the epsilon of releases that reach it."""
+
+
+def lower_bounds(
+    scores: Scores,
+    others: Scores,
+    *,
+    delta: float,
+    confidence: float = 0.95,
+    gaussian: bool = False,
+    curve: Curve | None = None,
+) -> tuple[Bound, ...]:
+    """Lower bounds on epsilon that hold together with the stated confidence.
+
+    Args:
+        scores: of runs on D, at least 10.
+        others: of runs on D', at least 10.
+        delta: of the claim, in [0, 1).
+        confidence: with which all of them hold, in (0, 1).
+        gaussian: whether the claim is one of Gaussian-DP, for which a sharper bound is known.
+        curve: for other claims about releases of a known kind, as `tacit.audit.family.scaled` makes
+            it: a sharper bound for them.
+
+    Example:
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> scores, others = rng.normal(1.0, size=20_000), rng.normal(size=20_000)
+        >>> found = lower_bounds(scores, others, delta=1e-5, gaussian=True)
+        >>> 4.2 < max(bound.epsilon for bound in found) < 4.3772  # what such a release costs
+        True
+    """
+    readings = _readings(delta, gaussian, curve)
+    scores, others = without_last_digits(scores, others)
+    return tuple(
+        reading.bound(scores, others, delta, (1.0 - confidence) * reading.weight)
+        for reading in readings
+    )
+
+
+def trials_to_reject(
+    scores: Scores,
+    others: Scores,
+    claim: float,
+    *,
+    delta: float,
+    confidence: float = 0.95,
+    gaussian: bool = False,
+    curve: Curve | None = None,
+) -> int | None:
+    """Runs a side that would refute a claim, if the scores are what they seem.
+
+    Args:
+        scores: of runs on D.
+        others: of runs on D'.
+        claim: epsilon that is to be refuted, such as half of the true one.
+        delta: of the claim.
+        confidence: of the bounds.
+        gaussian: as for `lower_bounds`.
+        curve: as for `lower_bounds`.
+
+    Returns:
+        A number of runs with which most audits refute; `None` where ten million would not do.
+    """
+    readings = _readings(delta, gaussian, curve)
+    scores, others = without_last_digits(scores, others)
+
+    def refutes(runs: int) -> bool:
+        return any(
+            reading.planned(scores, others, delta, (1.0 - confidence) * reading.weight, runs)
+            > claim
+            for reading in readings
+        )
+
+    return least(refutes)
+
+
+def least(refutes: Callable[[int], bool]) -> int | None:
+    """The least number of runs that refutes, within 2 %; `None` where ten million do not."""
+    high = 8
+    while not refutes(high):
+        high *= 2
+        if high > _MOST:
+            return None
+    low = high // 2
+    while high > 1.02 * low + 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if refutes(middle) else (middle, high)
+    return high
+
+
+def _readings(delta: float, gaussian: bool, curve: Curve | None) -> tuple[AbstractReading, ...]:
+    """The readings and their parts of the error, which add up to 1."""
+    if gaussian and delta > 0.0:
+        rest = (1.0 - FOR_GAUSSIAN) / 2.0
+        return ClopperPearson(rest), HockeyStick(rest), GaussianDP(FOR_GAUSSIAN)
+    if curve is not None:
+        return ClopperPearson(0.1), HockeyStick(0.3), TradeOffCurve(0.6, curve)
+    return ClopperPearson(1.0 - FOR_COUNTS), HockeyStick(FOR_COUNTS)

@@ -1,0 +1,134 @@
+"""Auditing a method against the guarantee of its own run."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import numpy as np
+
+from tacit.audit.curve import claimed_trade_off, is_gaussian, trade_off
+from tacit.audit.estimators import lower_bounds, trials_to_reject
+from tacit.audit.family import scaled
+from tacit.audit.neighbours import check_owner, given
+from tacit.audit.readings import Scores
+from tacit.audit.result import Audit
+from tacit.audit.runs import Runs
+from tacit.audit.sequential import FEWEST, LOOKS, Pile, Progress, attack, learned, looks
+from tacit.errors import ConfigError, NonPrivateRelease
+from tacit.method.phase import AbstractMethod
+from tacit.network.base import AbstractNetwork
+from tacit.planning import account
+from tacit.privacy.guarantee import Guarantee, Status
+from tacit.problem.problem import Problem
+
+
+def audit_method(
+    problem: Problem,
+    network: AbstractNetwork,
+    method: AbstractMethod,
+    *,
+    rounds: int,
+    owner: int = 0,
+    neighbour: Problem | None = None,
+    trials: int = 20_000,
+    seed: int | None = None,
+    confidence: float = 0.95,
+    stop: bool = True,
+    progress: Progress | None = None,
+) -> Audit:
+    """Run a method on neighbouring data, and see whether its claim of privacy survives.
+
+    The claim is the one that the guarantee of such a run states for the owner, at its delta. Where
+    every release carries noise of a known law, each run is scored by the exact likelihood ratio of
+    everything that the owner released; otherwise a score is learned from half of the runs and
+    tried on the other half.
+
+    Args:
+        problem: whose public parts and declared numbers are used; its data only with `neighbour`.
+        network: who talks to whom.
+        method: how; calibrated as `tacit.run` would.
+        rounds: of every run, at least 1.
+        owner: number of the agent whose data change.
+        neighbour: the problem with one record (or cost) of the owner changed, instead of the
+            worst case that the method declares.
+        trials: runs on either data set, at least `FEWEST`.
+        seed: of all randomness, at least 0; drawn and recorded if `None`.
+        confidence: probability, in (0.5, 1), with which a true claim is not refuted.
+        stop: whether to stop as soon as the claim is refuted; `False` makes all the runs, for the
+            largest lower bound.
+        progress: called with (runs a side done, runs a side in all).
+
+    Raises:
+        NonPrivateRelease: the method claims nothing that could be audited.
+        ConfigError: an argument out of range.
+        NetworkError: a network that does not fit the problem or the method.
+        ProblemError: no such owner, or a neighbouring problem that is none.
+        PrivacyError: a budget that cannot be met, or a method without worst-case neighbours.
+    """
+    if trials < FEWEST:
+        raise ConfigError(f"trials={trials!r} must be at least {FEWEST}")
+    if not 0.5 < confidence < 1.0:
+        raise ConfigError(f"confidence={confidence!r} must be in (0.5, 1), such as 0.95")
+    check_owner(problem, owner)
+    seed = secrets.randbits(31) if seed is None else seed
+    planned = account(problem, network, method, rounds=rounds, seed=seed)
+    claim: Guarantee = planned.guarantee[owner]
+    if claim.status is Status.NONE:
+        raise NonPrivateRelease(
+            f"{type(method).__name__} claims no privacy for {claim.owner}, so there is nothing to "
+            "audit; give it a privacy budget"
+        )
+    neighbours = (
+        method.worst_case(problem, owner)
+        if neighbour is None
+        else given(problem, neighbour, owner, claim.records_per_person)
+    )
+    events = planned.events[owner]
+    runs = Runs(problem, network, method, rounds, neighbours, seed)
+    gaussian = is_gaussian(events)
+    settings: dict[str, Any] = {
+        "delta": claim.delta,
+        "gaussian": gaussian,
+        "curve": None if gaussian else scaled(events),
+    }
+    seen = attack(
+        runs,
+        _likelihoods if runs.exact else learned,
+        claim=claim.epsilon,
+        when=list(looks(trials)) if stop else [(trials, 1.0)],
+        batch=runs.batch(trials, LOOKS[0][0]),
+        confidence=confidence,
+        settings=settings,
+        progress=progress,
+    )
+    needed = trials_to_reject(
+        seen.scores, seen.others, claim.epsilon / 2.0, confidence=confidence, **settings
+    )
+    perfect = np.ones(len(seen.scores)), np.zeros(len(seen.others))
+    return Audit(
+        claim=claim,
+        bounds=seen.bounds,
+        curve=trade_off(
+            seen.scores,
+            seen.others,
+            claimed_trade_off(events, claim.epsilon, claim.delta),
+            confidence=confidence,
+        ),
+        trials=seen.trials,
+        confidence=confidence,
+        # half of the runs teach the score
+        trials_needed_for_twice=needed if runs.exact or needed is None else 2 * needed,
+        ceiling=max(
+            bound.epsilon for bound in lower_bounds(*perfect, confidence=confidence, **settings)
+        ),
+        how=neighbours.how,
+        exact=runs.exact,
+        rounds=rounds,
+        seed=seed,
+    )
+
+
+def _likelihoods(rows: Pile, others: Pile) -> tuple[Scores, Scores]:
+    """The exact log-likelihood ratio is all that a run gave."""
+    return rows[:, 0], others[:, 0]

@@ -1,0 +1,124 @@
+"""What an audit found."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.audit.curve import Curve
+from tacit.audit.readings import Bound
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.wording import rounded_down, rounded_up
+
+FORMAT = "tacit-audit-1"
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """A claim, and the lower bounds that were found beside it.
+
+    Attributes:
+        claim: the guarantee that was put to the test.
+        bounds: lower bounds on epsilon at the claim's delta, which hold together.
+        curve: the measured trade-off with its band, and what the claim allows.
+        trials: runs on either data set.
+        confidence: probability with which a true claim is not refuted.
+        trials_needed_for_twice: runs a side that would refute a claim of half this epsilon, if the
+            scores are what they seem; `None` for more than can be run.
+        ceiling: the largest lower bound that so many runs could give, were every guess right.
+        how: what was changed between the two data sets, as a clause.
+        exact: whether the score was the exact likelihood ratio, or learned on half of the runs.
+        rounds: of every run.
+        seed: of all randomness.
+    """
+
+    claim: Guarantee
+    bounds: tuple[Bound, ...]
+    curve: Curve
+    trials: int
+    confidence: float
+    trials_needed_for_twice: int | None
+    ceiling: float
+    how: str
+    exact: bool
+    rounds: int
+    seed: int
+
+    @property
+    def best(self) -> Bound:
+        """The largest lower bound."""
+        return max(self.bounds, key=lambda bound: bound.epsilon)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is below a lower bound."""
+        return self.best.epsilon > self.claim.epsilon
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee after the audit: `refuted` with the measured bound, or as it was."""
+        if not self.refuted:
+            return self.claim
+        return self.claim.refuted(self.best.epsilon, self._evidence)
+
+    @property
+    def _evidence(self) -> str:
+        return (
+            f"at {100 * self.confidence:g} % confidence, in {self.trials:,} runs on each of two "
+            "neighbouring data sets"
+        )
+
+    def sentence(self) -> str:
+        """The finding in words, for somebody who answers for the data."""
+        claimed = (
+            f"epsilon {rounded_up(self.claim.epsilon)} at delta {rounded_up(self.claim.delta)}"
+        )
+        best = rounded_down(self.best.epsilon)
+        if self.refuted:
+            return (
+                f"Refuted: the claim for {self.claim.owner} is {claimed}, and the audit found that "
+                f"epsilon is at least {best} ({self._evidence}). Do not publish under this claim."
+            )
+        return (
+            f"Not refuted: the claim for {self.claim.owner} is {claimed}, and the best attack of "
+            f"the audit shows only that epsilon is at least {best} ({self._evidence}). The audit "
+            "found nothing against the claim; it cannot prove it."
+        )
+
+    def power(self) -> str:
+        """How sharp the audit was, in words."""
+        ceiling = (
+            f"With {self.trials:,} runs a side no audit could have shown more than epsilon "
+            f"{rounded_down(self.ceiling)}."
+        )
+        if self.trials_needed_for_twice is None:
+            return ceiling + " A claim of half this epsilon is out of reach of any number of runs."
+        return (
+            f"About {self.trials_needed_for_twice:,} runs a side refute a claim that is twice too "
+            f"strong (epsilon {rounded_up(self.claim.epsilon / 2.0)}). {ceiling}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as strict JSON values."""
+        return {
+            "format": FORMAT,
+            "refuted": self.refuted,
+            "sentence": self.sentence(),
+            "lower_bound": self.best.epsilon,
+            "bounds": [asdict(bound) for bound in self.bounds],
+            "trials": self.trials,
+            "confidence": self.confidence,
+            "trials_needed_for_twice": self.trials_needed_for_twice,
+            "ceiling": self.ceiling,
+            "neighbours": self.how,
+            "score": "likelihood ratio" if self.exact else "learned",
+            "rounds": self.rounds,
+            "seed": self.seed,
+            "claim": self.claim.to_dict(),
+            "guarantee": self.guarantee.to_dict(),
+            "curve": {
+                name: np.asarray(column).tolist() for name, column in vars(self.curve).items()
+            },
+        }

@@ -1,0 +1,94 @@
+"""Many runs of a method on both of two neighbouring data sets, in batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from tacit.audit.transcript import Likelihood, Pair, gather, observer
+from tacit.layout import lay_out
+from tacit.method.phase import AbstractMethod
+from tacit.method.worst_case import Neighbours
+from tacit.network.base import AbstractNetwork
+from tacit.problem.problem import Problem
+from tacit.runtime.keys import trial_key
+from tacit.runtime.plan import Plan
+
+_NUMBERS = 2**24
+"""Numbers that one batch may hold at a time, roughly: 128 MB of them."""
+
+_AT_ONCE = 1000
+"""Most values that a query is taken to ask for at a time."""
+
+
+class Runs:
+    """What a run reveals about the data, run after run, on either side.
+
+    Runs are numbered; what one gives does not depend on the batch in which it is computed.
+
+    Args:
+        problem: its public parts are used; the data are those of `neighbours`.
+        network: who talks to whom.
+        method: its noise is calibrated as in a run.
+        rounds: of every run.
+        neighbours: the two data sets.
+        seed: of all randomness.
+
+    Attributes:
+        exact: whether a run gives one number, its exact log-likelihood ratio, or features.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        network: AbstractNetwork,
+        method: AbstractMethod,
+        rounds: int,
+        neighbours: Neighbours,
+        seed: int,
+    ) -> None:
+        self.seed = seed
+        with jax.enable_x64(True):
+            plan, _, _ = lay_out(problem, network, method, rounds, seed)
+            pair = Pair.of(neighbours)
+            self.observe = observer(plan.method, pair, rounds)
+            self.exact = isinstance(self.observe, Likelihood)
+            self.sides = tuple(
+                eqx.tree_at(lambda p: p.objectives, plan, side, is_leaf=lambda leaf: leaf is None)
+                for side in (pair.objectives, pair.others)
+            )
+        self.largest = max(1, _NUMBERS // max(_numbers(side) for side in self.sides))
+
+    def batch(self, trials: int, parts: int) -> int:
+        """How many runs a side to compute at once: equal parts of all, and no more than fit."""
+        return min(self.largest, -(-trials // parts))
+
+    def __call__(
+        self, first: int, count: int
+    ) -> tuple[Float[np.ndarray, "count features"], Float[np.ndarray, "count features"]]:
+        """What `count` runs on D and as many on D' give, from run number `first` on."""
+        with jax.enable_x64(True):
+            numbers = 2 * (first + jnp.arange(count))
+            found = [
+                gather(plan, self.observe, _roots(self.seed, numbers + side))
+                for side, plan in enumerate(self.sides)
+            ]
+        return found[0], found[1]
+
+
+def _roots(seed: int, numbers: Any) -> Any:
+    return jax.vmap(lambda number: trial_key(seed, number))(numbers)
+
+
+def _numbers(plan: Plan) -> int:
+    """Numbers that one run holds at a time: vectors of all agents, and what a query asks for."""
+    dimension = len(plan.x0)
+    queries = [phase.query for phase in plan.method.phases() if phase.query is not None]
+    # a query that asks for thousands of values asks for them in turn
+    points = max(min(query.evaluations(dimension), _AT_ONCE) for query in queries)
+    return plan.agents * (16 * dimension + points * (dimension + plan.objectives.units))

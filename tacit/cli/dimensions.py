@@ -1,0 +1,214 @@
+"""The dimensions of a study from options or from its declarations: no record is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from tacit.advise.setting import Setting
+from tacit.cli.sizes import sizes
+from tacit.config.data import (
+    ByColumn,
+    ClassTargetSection,
+)
+from tacit.config.parts import plain
+from tacit.config.read import Source
+from tacit.errors import ConfigError
+from tacit.network.base import AbstractNetwork
+from tacit.network.star import Coordinator
+from tacit.network.topologies import TOPOLOGIES
+from tacit.privacy.budget import Privacy
+from tacit.problem.constraint import CONSTRAINTS
+from tacit.problem.losses import LOSSES, AbstractLinearLoss, Softmax
+from tacit.problem.regularisers import REGULARISERS
+from tacit.study.build import build_network
+from tacit.types import Oracle
+
+_PER_SITE = ("clip", "epsilon", "delta", "noise_multiplier")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of `tacit advise`; `None` for those that were not given."""
+
+    records: int | None = None
+    parameters: int | None = None
+    agents: int | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    graph: str | None = None
+    loss: str | None = None
+    classes: int | None = None
+    row_norm: float | None = None
+    signal: float | None = None
+    oracle: str | None = None
+
+    @property
+    def law(self) -> dict[str, Any]:
+        """What the options say about the synthetic records and the oracle."""
+        found: dict[str, Any] = {}
+        if self.signal is not None:
+            found["signal"] = self.signal
+        if self.oracle is not None:
+            known = (Oracle.VALUE.value, Oracle.GRADIENT.value)
+            found["oracle"] = Oracle(_one_of("--oracle", self.oracle, known))
+        return found
+
+
+def from_options(asked: Asked) -> Setting:
+    """The setting that the options describe without a study.
+
+    Raises:
+        ConfigError: an option that is missing or wrong.
+    """
+    records, parameters, agents, epsilon = (
+        _given(asked, name) for name in ("records", "parameters", "agents", "epsilon")
+    )
+    simple = [name for name, each in TOPOLOGIES.items() if set(each.required) == {"agents"}]
+    graph = _one_of("--graph", asked.graph or "ring", ("coordinator", *sorted(simple)))
+    if agents < 2:
+        raise ConfigError(f"--agents {agents} must be at least 2, for somebody to agree with")
+    loss = _one_of("--loss", asked.loss or "squared", tuple(LOSSES))
+    if (loss == "softmax") != (asked.classes is not None):
+        raise ConfigError("--classes goes with --loss softmax: give both or neither")
+    return Setting(
+        records=records,
+        parameters=parameters,
+        network=Coordinator(agents) if graph == "coordinator" else TOPOLOGIES[graph].build(agents),
+        budget=Privacy(clip=1.0, epsilon=epsilon, delta=_delta(asked, 1e-6)),
+        loss=Softmax(asked.classes) if asked.classes is not None else LOSSES[loss](**{}),
+        row_norm=1.0 if asked.row_norm is None else asked.row_norm,
+        **asked.law,
+    )
+
+
+def from_study(source: Source, asked: Asked) -> Setting:
+    """The setting that a study declares, with the options for what it does not.
+
+    Raises:
+        ConfigError: something that neither declares; the message names the option.
+    """
+    for name in ("graph", "loss", "classes"):
+        if getattr(asked, name) is not None:
+            raise ConfigError(
+                f"--{name} goes without a study file, for the study says it; leave it out"
+            )
+    network = _network(source, asked)
+    classes = _classes(source)
+    parameters, row_norm = sizes(source, asked.parameters, asked.row_norm, max(classes, 1))
+    declared = source.study.problem.normaliser
+    records = asked.records
+    if records is None:
+        if declared is None:
+            raise ConfigError(
+                f"{source.name} does not say how many records a site has, and advice reads none: "
+                "give --records, a public number (the smallest site's where they differ)"
+            )
+        records = max(1, round(_smallest(declared)))
+    if records < 1:
+        raise ConfigError(f"--records {records} must be at least 1")
+    problem = source.study.problem
+    weights = {"agent": 1.0, "record": float(network.agents), "sum": 1.0 / records}
+    with source.section("problem"):
+        return Setting(
+            records=records,
+            parameters=parameters,
+            network=network,
+            budget=_budget(source, asked),
+            loss=_loss(source, classes),
+            regulariser=REGULARISERS[problem.regulariser.kind](**plain(problem.regulariser)),
+            constraint=CONSTRAINTS[problem.constraint.kind](**plain(problem.constraint)),
+            row_norm=row_norm,
+            weight=weights[problem.weighting]
+            if declared is None
+            else _smallest(declared) / records,
+            **asked.law,
+        )
+
+
+def _given(asked: Asked, name: str) -> Any:
+    value = getattr(asked, name)
+    if value is None:
+        raise ConfigError(
+            f"--{name} is missing; give it, or a study file. All of --records (of one site), "
+            "--parameters, --agents and --epsilon are needed without one"
+        )
+    return value
+
+
+def _delta(asked: Asked, otherwise: float) -> float:
+    return otherwise if asked.delta is None else asked.delta
+
+
+def _one_of(option: str, value: str, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise ConfigError(f"{option} {value!r} is unknown; choose one of {', '.join(known)}")
+    return value
+
+
+def _smallest(value: Any) -> float:
+    """Of a number for all sites, a list, or a table by site."""
+    return float(np.min(list(value.values()) if isinstance(value, Mapping) else value))
+
+
+def _network(source: Source, asked: Asked) -> AbstractNetwork:
+    chosen = source.study.partition
+    names: tuple[str, ...] | None
+    if isinstance(chosen, ByColumn):
+        names = chosen.sites
+    else:
+        names = tuple(f"site {k}" for k in range(chosen.sites))
+    if names is None:
+        if asked.agents is None:
+            raise ConfigError(
+                f"{source.name} does not list its sites, and advice reads no records: give "
+                "--agents, or sites = [...] in [partition]"
+            )
+        names = tuple(f"site {k}" for k in range(asked.agents))
+    elif asked.agents not in (None, len(names)):
+        raise ConfigError(
+            f"--agents {asked.agents} contradicts the {len(names)} sites of {source.name}; "
+            "leave it out"
+        )
+    if len(names) < 2:
+        raise ConfigError(f"{len(names)} site has nobody to agree with; there must be at least 2")
+    return build_network(source, names)
+
+
+def _budget(source: Source, asked: Asked) -> Privacy:
+    """The study's budget, the options' epsilon and delta in front; the smallest of all sites."""
+    chosen = source.study.privacy
+    if chosen is None:
+        if asked.epsilon is None:
+            raise ConfigError(f"{source.name} has no [privacy]; give --epsilon, or add one")
+        return Privacy(clip=1.0, epsilon=asked.epsilon, delta=_delta(asked, 1e-6))
+    if asked.epsilon is None and chosen.epsilon is None:
+        raise ConfigError(
+            f"[privacy] of {source.name} has a noise_multiplier and no epsilon; give --epsilon"
+        )
+    epsilon = asked.epsilon if asked.epsilon is not None else _smallest(chosen.epsilon)
+    shared = {each.name for each in fields(Privacy)} - set(_PER_SITE)
+    rest = {name: value for name, value in chosen if name in shared}
+    with source.section("privacy"):
+        return Privacy(
+            clip=1.0, epsilon=epsilon, delta=_delta(asked, _smallest(chosen.delta)), **rest
+        )
+
+
+def _classes(source: Source) -> int:
+    """Classes of the target, 0 for another kind."""
+    target = source.study.data.target
+    return len(target.levels) if isinstance(target, ClassTargetSection) else 0
+
+
+def _loss(source: Source, classes: int) -> AbstractLinearLoss:
+    chosen = source.study.problem.loss
+    if (chosen.kind == "softmax") != bool(classes):
+        raise ConfigError(
+            f"the loss {chosen.kind} does not fit a target with {classes or 'no'} classes; "
+            "softmax goes with levels = [...] in [data.target], and with nothing else"
+        )
+    return Softmax(classes) if classes else LOSSES[chosen.kind](**plain(chosen))

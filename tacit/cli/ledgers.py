@@ -1,0 +1,258 @@
+"""`tacit ledger`: who may spend how much, who has, and whether the record of it is sound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+_EPILOG = """\b
+Examples:
+  tacit ledger new clinic.ledger
+  tacit ledger budget clinic.ledger --owner clinic --dataset visits --epsilon 1 --delta 1e-6
+  tacit ledger show clinic.ledger
+  tacit ledger verify clinic.ledger --at-least 57
+  tacit ledger export clinic.ledger --format csv --output clinic.csv
+
+\b
+Exit codes:
+  0    all went well; `verify` found everything sound
+  1    the ledger is broken, older than a peer knows, locked or not writable
+  2    an option is wrong
+"""
+
+_HEADINGS = (
+    "Owner",
+    "Dataset",
+    "Budget",
+    "Spent",
+    "Left",
+    "at delta",
+    "Runs",
+    "Releases",
+    "Last charged",
+)
+
+app = typer.Typer(
+    name="ledger",
+    help="Show, check and export what was released and what it cost.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+
+@app.command()
+def new(file: File, json: Json = False) -> None:
+    """Make a ledger, yet without any budget."""
+    from tacit.cli.console import emit, guarded, say
+    from tacit.privacy.ledger import Ledger, read
+
+    def command() -> int:
+        Ledger.create(file).close()
+        if json:
+            emit({"format": "tacit-ledger-new-1", "file": str(file), "ledger": read(file).ledger})
+        else:
+            say(f"Made {file}. Nothing may be released before a budget is set:")
+            say(f"tacit ledger budget {file} --owner NAME --dataset NAME --epsilon 1", "  ")
+        return 0
+
+    raise typer.Exit(guarded(command, as_json=json))
+
+
+@app.command()
+def budget(
+    file: File,
+    owner: Annotated[str, typer.Option(help="Whose records.")],
+    dataset: Annotated[str, typer.Option(help="Which of them.")],
+    epsilon: Annotated[float, typer.Option(help="For everything ever released about them.")],
+    delta: Annotated[float, typer.Option(help="At which epsilon is counted.")] = 1e-6,
+    json: Json = False,
+) -> None:
+    """Set what may ever be spent on a dataset, over all studies. Earlier budgets stay on record."""
+    from tacit.cli.console import emit, guarded, say
+    from tacit.privacy.ledger import Ledger
+
+    def command() -> int:
+        with Ledger.open(file) as ledger:
+            ledger.set_budget(owner, dataset, epsilon=epsilon, delta=delta)
+            found = ledger.balance(owner, dataset)
+        if json:
+            emit({"format": "tacit-ledger-budget-1", **_document(found)})
+        else:
+            say(
+                f"{owner} may spend epsilon {found.epsilon:g} at delta {found.delta:g} on "
+                f"{dataset}, over all studies; {_up(found.spent)} of it is spent."
+            )
+        return 0
+
+    raise typer.Exit(guarded(command, as_json=json))
+
+
+@app.command()
+def show(file: File, json: Json = False) -> None:
+    """Say of each owner and dataset what may be spent, what is spent and what is left."""
+    from tacit.cli.console import emit, guarded, say, table
+    from tacit.privacy.ledger import read
+    from tacit.privacy.wording import rounded_down
+
+    def command() -> int:
+        found = read(file)
+        if json:
+            emit(
+                {
+                    "format": "tacit-ledger-show-1",
+                    "file": str(file),
+                    "ledger": found.ledger,
+                    "created": found.created,
+                    "last_entry": {**asdict(found.mark), "time": found.time},
+                    "releases_waiting": found.waiting,
+                    "balances": [_document(one) for one in found.balances],
+                }
+            )
+            return 0
+        say(f"Ledger {file}, made {_when(found.created)}")
+        if found.balances:
+            table(
+                _HEADINGS,
+                [
+                    [
+                        one.owner,
+                        one.dataset,
+                        f"{one.epsilon:g}",
+                        _up(one.spent),
+                        rounded_down(one.left),
+                        f"{one.delta:g}",
+                        f"{one.runs:,}",
+                        f"{one.releases:,}",
+                        f"{_when(one.time)}, entry {one.entry}" if one.time else "never",
+                    ]
+                    for one in found.balances
+                ],
+            )
+            say(
+                "Budget, spent and left are epsilons, for everything ever released about the "
+                "dataset. Spent is rounded up, left is rounded down; nothing is ever refunded."
+            )
+        else:
+            say("No budget is set, so nothing may be released. `tacit ledger budget` sets one.")
+        if found.waiting:
+            count = found.waiting
+            are = "1 release is" if count == 1 else f"{count:,} releases are"
+            say(f"{are} stored until every recipient has acknowledged it.")
+        say(
+            f"Last entry: {found.mark.sequence}, {_when(found.time)}, hash {found.mark.hash}. "
+            "Keep number and hash elsewhere: with them `verify` notices an older copy."
+        )
+        return 0
+
+    raise typer.Exit(guarded(command, as_json=json))
+
+
+@app.command()
+def verify(
+    file: File,
+    at_least: Annotated[
+        int | None, typer.Option(min=1, help="Number of the last entry that a peer knows of.")
+    ] = None,
+    hash: Annotated[
+        str | None, typer.Option(help="Hash of that entry, which tells even a changed history.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Check the file, every entry, every budget and every stored byte."""
+    from tacit.cli.console import FAILED, emit, guarded, say
+    from tacit.errors import ConfigError
+    from tacit.privacy.ledger import Mark
+    from tacit.privacy.ledger import verify as check
+
+    def command() -> int:
+        if hash is not None and at_least is None:
+            raise ConfigError("--hash needs --at-least, the number of the entry that has it")
+        known = Mark(at_least, hash) if at_least is not None and hash is not None else at_least
+        found = check(file, at_least=known)
+        if json:
+            emit(
+                {
+                    "format": "tacit-ledger-verify-1",
+                    "file": str(file),
+                    "sound": found.sound,
+                    "problem": found.problem,
+                    "entry": found.entry,
+                    "checked": list(found.checked),
+                    "last_entry": asdict(found.mark),
+                    "balances": [_document(one) for one in found.balances],
+                }
+            )
+        else:
+            say(f"{file}: {'sound' if found.sound else 'NOT SOUND'}")
+            for line in found.checked:
+                say(f"ok      {line}", "  ")
+            if not found.sound:
+                say(f"broken  {found.problem}", "  ")
+            elif known is None:
+                say(
+                    "Whether this is the newest copy cannot be seen in the file itself: give "
+                    "--at-least (and --hash) of the last entry that a peer or an earlier "
+                    "`tacit ledger show` knows of."
+                )
+        return 0 if found.sound else FAILED
+
+    raise typer.Exit(guarded(command, as_json=json))
+
+
+@app.command()
+def export(
+    file: File,
+    format: Annotated[
+        Literal["json", "csv"], typer.Option(help="json can be checked again, csv be read.")
+    ] = "json",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; else it is printed.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the output file.")] = False,
+) -> None:
+    """Write all entries, without the released bytes, for an auditor."""
+    from tacit.cli.console import guarded, say
+    from tacit.errors import ConfigError, RuntimeFailure
+    from tacit.privacy.ledger import export_csv, export_json
+
+    def command() -> int:
+        text = export_json(file) if format == "json" else export_csv(file)
+        if output is None:
+            typer.echo(text, nl=False)
+            return 0
+        if output.exists() and (not force or output.samefile(file)):
+            raise ConfigError(f"{output} exists already; choose another name, or --force")
+        try:
+            output.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise RuntimeFailure(f"cannot write {output}: {error.strerror}") from error
+        say(f"Wrote {output}.")
+        return 0
+
+    raise typer.Exit(guarded(command, as_json=False))
+
+
+def _document(balance: Any) -> dict[str, Any]:
+    # JSON has no infinity
+    spent = balance.spent if math.isfinite(balance.spent) else "inf"
+    return {**asdict(balance), "spent": spent, "left": balance.left}
+
+
+def _up(epsilon: float) -> str:
+    from tacit.privacy.wording import rounded_up
+
+    return rounded_up(epsilon)
+
+
+def _when(time: str) -> str:
+    """`2026-03-01T12:00:00+00:00` for a person."""
+    return time[:16].replace("T", " ") + " UTC"

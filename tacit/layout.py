@@ -1,0 +1,164 @@
+"""Laying a run out before it begins: checks, the owners' constants, calibrated noise, arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tacit.errors import ConfigError, NetworkError
+from tacit.method import claim
+from tacit.method.claim import Owners
+from tacit.method.phase import AbstractMethod
+from tacit.network.base import AbstractNetwork
+from tacit.problem.problem import Problem
+from tacit.result import ReleaseRow
+from tacit.runtime.keys import public_key, trial_key
+from tacit.runtime.plan import Plan, as_arrays
+from tacit.types import AbstractDifferentiable, Oracle, Role
+
+
+def check_arguments(
+    problem: Problem,
+    network: AbstractNetwork,
+    method: AbstractMethod,
+    rounds: int,
+    seed: int | None = None,
+    trials: int = 1,
+    precision: str = "float64",
+) -> None:
+    """Refuse, before anything is traced, what cannot run.
+
+    Raises:
+        ConfigError: an argument out of range.
+        NetworkError: a network that does not fit the problem or the method.
+        ProblemError: a problem that the method's assumptions exclude.
+    """
+    if rounds < 1:
+        raise ConfigError(f"rounds={rounds!r} must be at least 1")
+    if trials < 1:
+        raise ConfigError(f"trials={trials!r} must be at least 1")
+    if seed is not None and not 0 <= seed < 2**63:
+        raise ConfigError(f"seed={seed!r} must be at least 0 and below 2**63")
+    if precision == "float32" and method.oracle is Oracle.VALUE:
+        raise ConfigError(
+            f"{type(method).__name__} takes differences of function values, of which float32 "
+            "leaves no digits; use precision='float64'"
+        )
+    if network.agents != problem.agents:
+        raise NetworkError(
+            f"the network has {network.agents} agents and the problem {problem.agents}; "
+            "they must be as many"
+        )
+    roles = {phase.sender for phase in method.phases()}
+    if (Role.PEER in roles) == network.coordinated:
+        needs = "peers: use a graph such as ring(n)" if Role.PEER in roles else "a Coordinator(n)"
+        raise NetworkError(f"{type(method).__name__} runs between {needs}")
+    method.check(problem, network)
+
+
+def stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:
+    """The rounds to measure after: every so many, these, or about 50; the last one always.
+
+    Raises:
+        ConfigError: an interval below 1, or a round that does not come.
+    """
+    if record is None:
+        record = max(1, rounds // 50)
+    if isinstance(record, int):
+        if record < 1:
+            raise ConfigError(f"record={record!r} must be at least 1")
+        chosen = range(record, rounds, record)
+    else:
+        chosen = sorted({int(stop) for stop in record if stop != rounds})
+        if chosen and not 0 < chosen[0] <= chosen[-1] < rounds:
+            raise ConfigError(f"record={list(record)!r} must lie between 1 and rounds={rounds}")
+    return [*chosen, rounds]
+
+
+def owners_of(
+    problem: Problem,
+    network: AbstractNetwork,
+    method: AbstractMethod,
+    rounds: int,
+    shared: Any,
+    trials: int,
+) -> Owners:
+    """The owners' declared constants, with how often each takes part."""
+    taken = network.participations(rounds, shared)
+    if claim.Releases(method).sites > 1:
+        # a person's records may stand at the most active sites
+        taken = np.full_like(taken, taken.max())
+    return Owners.of(problem, network, rounds, taken, trials)
+
+
+def lay_out(
+    problem: Problem,
+    network: AbstractNetwork,
+    method: AbstractMethod,
+    rounds: int,
+    seed: int,
+    trials: int = 1,
+    reference: Any = None,
+) -> tuple[Plan, Any, Owners]:
+    """Calibrate the noise and lay a run out as arrays, in the current precision.
+
+    Returns:
+        The plan, one key a trial, and the owners' declared constants.
+    """
+    roots = jax.vmap(lambda trial: trial_key(seed, trial))(jnp.arange(trials))
+    shared = public_key(seed)
+    owners = owners_of(problem, network, method, rounds, shared, trials)
+    calibrated = claim.calibrate(method, owners)
+    plan = Plan(
+        objectives=as_arrays(problem.objectives),
+        public=as_arrays(problem.public),
+        network=as_arrays(network),
+        method=as_arrays(calibrated),
+        scales=as_arrays(claim.scales(calibrated, owners)),
+        x0=jnp.asarray(np.asarray(problem.x0, dtype=float)),
+        degrees=jnp.asarray(network.degrees),
+        rounds=jnp.asarray(rounds),
+        reference=reference,
+        shared=shared,
+        watch=isinstance(problem.objectives, AbstractDifferentiable),
+    )
+    return plan, roots, owners
+
+
+def release_table(
+    method: AbstractMethod, owners: Owners, agent: int | None = None
+) -> tuple[ReleaseRow, ...]:
+    """The table of releases of one agent, or the largest numbers of all."""
+    if agent is None:
+        contexts, own = owners.kinds(method)[0], slice(None)
+    else:
+        contexts, own = [owners.contexts[agent]], slice(agent, agent + 1)
+    rows: list[ReleaseRow] = []
+    for phase, scales in zip(method.phases(), claim.scales(method, owners), strict=True):
+        released = mechanism = ""
+        sensitivity, times = 0.0, 0
+        if phase.release is not None and phase.query is not None:
+            released = phase.release.name
+            mechanism = type(phase.release.mechanism).__name__
+            relation = phase.release.relation
+            query = phase.query
+            sensitivity = max(query.sensitivity(c, relation) for c in contexts)
+            most = max(c.participations for c in contexts)
+            times = phase.repeat * (1 if phase.once else most)
+        rows.append(
+            ReleaseRow(
+                phase=phase.name,
+                sender=phase.sender.value,
+                receiver="" if phase.receiver is None else phase.receiver.value,
+                released=released,
+                mechanism=mechanism,
+                sensitivity=sensitivity,
+                noise_scale=float(np.max(scales[..., own])),
+                times=times,
+            )
+        )
+    return tuple(rows)

@@ -1,0 +1,255 @@
+"""PDOP, certified: peers mix noised iterates, and the noise shrinks with the step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, get_args
+
+import equinox as eqx
+import numpy as np
+from jax.core import Tracer
+
+from tacit.errors import ConfigError, NetworkError, ProblemError
+from tacit.method.pdop_budget import Schedule, Split, VaryingGaussian, VaryingLaplace
+from tacit.method.pdop_step import ProjectedStep, projected_step
+from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.schedule import positive
+from tacit.privacy.budget import NoiseKind, Privacy
+from tacit.privacy.mechanism import AbstractMechanism, Release
+from tacit.types import Context, Inbox, Oracle, Role, Unit, Vector
+
+
+class Mixture(eqx.Module):
+    """What an agent may show: `x`, the point of the set nearest to what it mixed last.
+
+    `sent` is what it sent last (within a round), or the mixture before it is projected.
+    """
+
+    x: Vector
+    sent: Vector
+
+
+def _schedule(name: Any) -> Any:
+    if name in get_args(Schedule):
+        return name
+    raise ConfigError(
+        f"schedule={name!r} must be 'corrected' or 'optimised'; the schedule as printed is "
+        "PDOPPrinted, whose guarantee is another one"
+    )
+
+
+class PDOP(AbstractMethod):
+    """Private distributed optimisation with a shrinking step and shrinking noise.
+
+        x_i(t) = P_X[v - gamma_t g_i(v)],  v = P_X z_i(t),  gamma_t = c q^(t-1)
+        y_i(t+1) = x_i(t) + w_i(t+1)                                                  -> neighbours
+        z_i(t+1) = sum_j a_ij y_j(t+1)
+
+    `g_i` is the clipped gradient, `w` Laplace or Gaussian noise of scale `M_t`, and the answer is
+    `P_X z_i`, never `x_i`. All begin at the public `x(0)`, which costs nothing.
+
+    Source: Huang, Mitra, Vaidya (2015), algorithm PDOP, with the correction of its eq (8): `y(t+1)`
+    carries the step of round `t`, so `M_2` is made for the first step. Deviations: the bound on the
+    gradient is enforced by a clip, `z` is projected before the gradient is taken, `w(1) = 0`. As
+    printed: `PDOPPrinted`. Theorem: Laplace or Gaussian mechanism; status proved.
+
+    Args:
+        step: `c`, the first step, positive.
+        ratio: `q`, by which the step shrinks every round, in (0, 1]. The steps sum up to at most
+            `step / (1 - ratio)`, which must be several times one over the curvature to arrive.
+        noise_ratio: `p`, by which the noise shrinks, in [ratio, 1]; halfway between the two if
+            left out.
+        schedule: "corrected" is the paper's, `M_t` in proportion to `p^t`; "optimised" has the
+            least variance where every cost has the Hessian `curvature` times the identity.
+        curvature: `h`, a public guess of the costs' curvature, at least 0; for "optimised" and
+            `centred`.
+        centred: clip what is left of the gradient without `h x`, for whole costs whose private
+            part is linear: quadratics around a private point.
+        domain: "box" where the constraint and the penalty act on each coordinate by itself, else
+            "general", which costs Laplace noise a factor of up to `(1 + sqrt(n)) / 2`.
+        one_shot: take one private step, release it once, and mix without noise ever after: best
+            where all costs are quadratics with one Hessian and `step` is one over the curvature.
+        privacy: budget, clip and relation; Laplace noise with delta 0 is the paper's.
+
+    Raises:
+        ConfigError: an argument out of its range.
+
+    Example:
+        >>> from tacit.method import PDOP
+        >>> from tacit.privacy import Privacy
+        >>> budget = Privacy(clip=4.0, epsilon=1.0, delta=0.0, noise="laplace")
+        >>> [phase.name for phase in PDOP(step=0.1, privacy=budget).phases()]
+        ['exchange']
+        >>> [phase.name for phase in PDOP(step=0.5, one_shot=True, privacy=budget).phases()]
+        ['step', 'consensus']
+    """
+
+    name: ClassVar[str] = "pdop"
+    when: ClassVar[str] = (
+        "peers hold whole costs, pure epsilon is wanted, or the set is bounded and rounds are few"
+    )
+    example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
+    oracle: ClassVar[Oracle] = Oracle.GRADIENT
+    step: Any
+    privacy: Privacy = eqx.field(kw_only=True)
+    ratio: Any = 0.95
+    noise_ratio: Any = None
+    schedule: Schedule = eqx.field(static=True, default="corrected", converter=_schedule)
+    curvature: Any = 0.0
+    centred: bool = eqx.field(static=True, default=False)
+    domain: Literal["box", "general"] = eqx.field(static=True, default="box")
+    one_shot: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self) -> None:
+        positive("step", self.step)
+        check_ratios(self.ratio, self.noise_ratio)
+        if not isinstance(self.curvature, Tracer) and not np.all(np.asarray(self.curvature) >= 0.0):
+            raise ConfigError(f"curvature={self.curvature!r} must be at least 0")
+
+    def init(self, role: Role, x0: Vector, degree: Any) -> Mixture:
+        return Mixture(x0, x0)
+
+    def phases(self) -> tuple[Phase, ...]:
+        if self.one_shot:
+            release = Release("noised step", self.privacy.mechanism, self.privacy.relation)
+            return (
+                Phase(
+                    name="step",
+                    sender=Role.PEER,
+                    query=self._query(ratio=1.0),
+                    release=release,
+                    message=keep,
+                    once=True,
+                ),
+                Phase(
+                    name="consensus",
+                    sender=Role.PEER,
+                    message=send_mixture,
+                    receiver=Role.PEER,
+                    update=mix,
+                ),
+            )
+        return (
+            Phase(
+                name="exchange",
+                sender=Role.PEER,
+                query=self._query(self.ratio),
+                release=Release("noised iterate", self._mechanism(), self.privacy.relation),
+                message=send_released,
+                receiver=Role.PEER,
+                update=mix,
+            ),
+        )
+
+    def solution(self, state: Mixture) -> Vector:
+        return state.x
+
+    def check(self, problem: Any, network: Any) -> None:
+        check_network("PDOP", network)
+        if self.centred and problem.unit is not Unit.AGENT:
+            raise ProblemError(
+                "centred=True takes a public part off each whole cost, and this problem protects a "
+                f"{problem.unit.value}; leave it out, or put the public part into the regulariser"
+            )
+        if self.privacy.order == 1 and self.domain == "box" and not coordinatewise(problem):
+            raise ProblemError(
+                f"{type(problem.regulariser).__name__} on {type(problem.constraint).__name__} does "
+                "not act on each coordinate by itself, so the l1 norm may grow; use "
+                "domain='general', or Gaussian noise, which does not need to know"
+            )
+
+    def _query(self, ratio: Any) -> ProjectedStep:
+        return projected_step(
+            self.privacy,
+            self.step,
+            ratio,
+            known=self.curvature if self.centred else 0.0,
+            centred=self.centred,
+            coordinatewise=self.domain == "box",
+        )
+
+    def _mechanism(self) -> AbstractMechanism:
+        laplace = self.privacy.noise is NoiseKind.LAPLACE
+        split = Split(
+            self.schedule,
+            self.ratio,
+            self.noise_ratio,
+            self.step,
+            self.curvature,
+            self.privacy.delta,
+            laplace,
+        )
+        given = self.privacy.noise_multiplier
+        multiplier = math.nan if given is None else given  # a run calibrates what is not given
+        return (VaryingLaplace if laplace else VaryingGaussian)(multiplier, split=split)
+
+
+def send_released(state: Mixture, released: Vector, context: Context) -> tuple[Mixture, Vector]:
+    """Send the noised iterate."""
+    return Mixture(state.x, released), released
+
+
+def keep(state: Mixture, released: Vector, context: Context) -> tuple[Mixture, None]:
+    """Hold the noised step until the first exchange."""
+    return Mixture(state.x, released), None
+
+
+def send_mixture(state: Mixture, released: None, context: Context) -> tuple[Mixture, Vector]:
+    """Pass on what was mixed: it is made of released values."""
+    return state, state.sent
+
+
+def mix(state: Mixture, inbox: Inbox, context: Context) -> Mixture:
+    """`z_i = sum_j a_ij y_j`, and the point of the set nearest to it."""
+    z = inbox.self_weight * state.sent + inbox.mixed
+    return Mixture(context.public.project(z), z)
+
+
+def check_ratios(ratio: Any, noise_ratio: Any) -> None:
+    """Refuse ratios of step and noise that are not `0 < q <= p <= 1`.
+
+    Raises:
+        ConfigError: naming the one that is wrong.
+    """
+    if isinstance(ratio, Tracer) or isinstance(noise_ratio, Tracer):
+        return
+    if not 0.0 < float(ratio) <= 1.0:
+        raise ConfigError(f"ratio={ratio!r} must be in (0, 1]")
+    if noise_ratio is not None and not float(ratio) <= float(noise_ratio) <= 1.0:
+        raise ConfigError(f"noise_ratio={noise_ratio!r} must be in [ratio, 1] = [{ratio!r}, 1]")
+
+
+def check_network(name: str, network: Any) -> None:
+    """Refuse a network that breaks assumption 2 of Huang, Mitra, Vaidya (2015).
+
+    Weights are doubly stochastic by construction, and connectivity is declared by the network: in
+    every round as in the paper, or jointly, which is our extension. What is left is that everybody
+    takes part and counts its own value.
+
+    Raises:
+        NetworkError: agents that sleep, or that give their own value no weight.
+    """
+    from tacit.network.randomised import RandomActivation
+
+    if isinstance(network, RandomActivation):
+        raise NetworkError(
+            f"{name} divides its budget over the rounds in advance, so every agent must take part "
+            "in all of them; here agents sleep. Use DPSG, or LinkFailure, where only links do."
+        )
+    own = np.atleast_2d(getattr(network, "self_weight", 1.0)).min(axis=0)
+    if not np.all(own > 0.0):
+        raise NetworkError(
+            f"{name} needs a positive weight of every agent's own value (assumption 2 of Huang, "
+            f"Mitra, Vaidya 2015), and agent {network.names[int(np.argmin(own))]!r} has none; give "
+            "other weights"
+        )
+
+
+def coordinatewise(problem: Any) -> bool:
+    """Whether the public step acts on each coordinate by itself: a box, a separable penalty."""
+    from tacit.problem.constraint import Box, Free
+
+    box = isinstance(problem.constraint, Box | Free)
+    return box and (problem.regulariser.separable or not problem.public.exact)

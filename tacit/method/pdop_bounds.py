@@ -1,0 +1,256 @@
+"""How far PDOP ends from the optimum: the paper's bound, a corrected one, and an exact formula.
+
+All take the step `gamma_t` and the noise of every round as arrays. Entry `t` of the noise is the
+variance, coordinate by coordinate, of what is added to the value that leaves *after* step `t`:
+`2 M^2` for Laplace noise of scale `M`, `sigma^2` for Gaussian noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import ArrayLike, Float
+
+from tacit.errors import ConfigError, NetworkError
+from tacit.method.pdop import check_network
+from tacit.network.base import AbstractNetwork
+from tacit.network.spectrum import smallest_positive_weight
+
+PerRound: TypeAlias = Float[ArrayLike, " rounds"] | Sequence[float]
+"""One number a round, first round first."""
+
+
+def noise_variances(
+    steps: PerRound, *, distance: float, noise_ratio: float, epsilon: float
+) -> Float[np.ndarray, " rounds"]:
+    """Variances of the corrected schedule that spends `epsilon` on these steps.
+
+    Args:
+        steps: `gamma_t`, positive.
+        distance: `G`, the largest l1 distance between two gradients (two clips).
+        noise_ratio: `p`, by which the noise shrinks from round to round.
+        epsilon: pure, of all rounds together.
+
+    Example:
+        >>> variances = noise_variances([0.5, 0.25], distance=1.0, noise_ratio=0.5, epsilon=1.0)
+        >>> [round(float(variance), 3) for variance in variances]
+        [2.0, 0.5]
+    """
+    gamma = np.asarray(steps, dtype=np.float64)
+    shape = noise_ratio ** np.arange(len(gamma))
+    first = distance / epsilon * float(np.sum(gamma / shape))
+    return 2.0 * np.square(first * shape)
+
+
+def exact_accuracy(
+    steps: PerRound,
+    variances: PerRound,
+    *,
+    curvature: float,
+    start: float,
+    dimension: int,
+    agents: int,
+    first_variance: float = 0.0,
+) -> float:
+    """`E ||z - x*||^2` of the average `z` of all answers, for quadratics with one Hessian.
+
+    Every cost is `h ||x - m_i||^2 / 2` plus a constant and there is no constraint; then the average
+    follows one gradient step on the mean cost, whatever the network:
+
+        c_T^2 ||x0 - x*||^2 + (n/N) sum_t v_t prod_{l > t} (1 - h gamma_l)^2,
+        c_T = prod_t (1 - h gamma_t).
+
+    On a complete graph with equal weights it is the accuracy of every agent. It is exact without
+    a constraint only: on a box it may be off by orders of magnitude.
+
+    Args:
+        steps: `gamma_t`.
+        variances: `v_t`, of the noise added after every step.
+        curvature: `h`.
+        start: `||x0 - x*||`.
+        dimension: `n`.
+        agents: `N`.
+        first_variance: of noise on the public start, which the paper adds and we do not.
+
+    Example:
+        >>> exact_accuracy([0.5], [0.25], curvature=1.0, start=2.0, dimension=2, agents=10)
+        1.05
+    """
+    gamma = np.asarray(steps, dtype=np.float64)
+    kept = np.square(1.0 - curvature * gamma)
+    # what later steps leave of the start, and of the noise that follows each step
+    left = np.append(np.cumprod(kept[::-1])[::-1], 1.0)
+    added = np.append(first_variance, np.asarray(variances, dtype=np.float64))
+    return float(left[0] * start**2 + dimension / agents * np.sum(left * added))
+
+
+def corrected_accuracy(
+    steps: PerRound,
+    variances: PerRound,
+    *,
+    curvature: float,
+    gradient_bound: float,
+    start: float,
+    dimension: int,
+    agents: int,
+    contraction: float,
+) -> float:
+    """A bound on `(1/N) sum_i E ||x_i - x*||^2` of the answers of `PDOP`, on any convex set.
+
+    For costs with strong convexity `h` and gradients within `C2` on the set, and `h gamma_t <= 1`.
+    With `d` that mean and `s` the root mean square distance of the agents from their average,
+
+        d <- (1 - h gamma_t) d + gamma_t^2 C2^2 + 2 gamma_t C2 s + n v_t,
+        s <- b (s + gamma_t C2 + sqrt(n v_t)),
+
+    where `b` is by how much one round of mixing shrinks disagreement. The third term is what the
+    paper's theorem 10 leaves out (`f_i(x*) - f_i(z_i)` may be positive). Derivation:
+    docs/methods/pdop.md.
+
+    Args:
+        steps: `gamma_t`, at most one over `curvature`.
+        variances: of the noise added after every step.
+        curvature: `h`, of every agent's cost.
+        gradient_bound: `C2`, the l2 clip.
+        start: `||x0 - x*||`.
+        dimension: `n`.
+        agents: `N`.
+        contraction: `b`, in [0, 1]: `rate_of` the network, or one minus the spectral gap of an
+            undirected graph.
+
+    Raises:
+        ConfigError: a step above one over the curvature.
+    """
+    gamma = np.asarray(steps, dtype=np.float64)
+    if np.any(curvature * gamma > 1.0):
+        raise ConfigError(
+            f"a step of {float(gamma.max()):g} exceeds one over the curvature {curvature:g}, "
+            "beyond which the bound does not hold; take smaller steps"
+        )
+    squared, apart = start**2, 0.0
+    for step, variance in zip(gamma, np.asarray(variances, dtype=np.float64), strict=True):
+        noise = math.sqrt(dimension * variance)
+        squared = (1.0 - curvature * step) * squared
+        squared += (step * gradient_bound) ** 2 + 2.0 * step * gradient_bound * apart
+        squared += dimension * variance
+        # at the points v_i = P_X z_i, where the next gradients are taken
+        apart = contraction * (apart + step * gradient_bound + noise)
+    return float(squared)
+
+
+def printed_accuracy(
+    step: float,
+    ratio: float,
+    noise_ratio: float,
+    *,
+    epsilon: float,
+    diameter: float,
+    gradient_bound: float,
+    curvature: float,
+    dimension: int,
+) -> float:
+    """The accuracy that theorem 10 of Huang, Mitra, Vaidya (2015) states. It is no bound.
+
+        C1 exp(-C3 c / (1-q)) + C2^2 c^2 / (1-q^2) + 8 n C2^2 c^2 p^2 / (eps^2 (p-q)^2 (1-p^2))
+
+    It has `C1` for `C1^2` and `n` for `n^2`, holds for `c <= 1/C3` only, and leaves out
+    `f_i(x*) - f_i(z_i)`; `corrected_accuracy` is a bound.
+
+    Args:
+        step: `c`.
+        ratio: `q`.
+        noise_ratio: `p`.
+        epsilon: as claimed.
+        diameter: `C1`, of the set.
+        gradient_bound: `C2`.
+        curvature: `C3`.
+        dimension: `n`.
+    """
+    c, q, p = step, ratio, noise_ratio
+    bias = diameter * math.exp(-curvature * c / (1.0 - q))
+    moved = (gradient_bound * c) ** 2 / (1.0 - q**2)
+    noise = 8.0 * dimension * (gradient_bound * c * p / (epsilon * (p - q))) ** 2 / (1.0 - p**2)
+    return bias + moved + noise
+
+
+def mixing_rate(agents: int, smallest_weight: float, window: int = 1) -> float:
+    """`beta = (1 - eta / (4 N^2))^(1/W)`: how much a round shrinks disagreement, at the least.
+
+    Args:
+        agents: `N`.
+        smallest_weight: `eta`, a lower bound on all positive weights, own ones included.
+        window: rounds that are jointly strongly connected; 1 is the paper's assumption 2, more is
+            an extension.
+
+    Source: Nedic, Olshevsky, Ozdaglar, Tsitsiklis (2009), lemma 9.
+
+    Raises:
+        ConfigError: a weight outside (0, 1] or fewer than one round.
+    """
+    if not 0.0 < smallest_weight <= 1.0 or window < 1:
+        raise ConfigError(
+            f"smallest_weight={smallest_weight!r} must be in (0, 1] and window={window!r} at least "
+            "1"
+        )
+    return (1.0 - smallest_weight / (4.0 * agents**2)) ** (1.0 / window)
+
+
+def rate_of(network: AbstractNetwork, window: int = 1) -> float:
+    """`mixing_rate` of a network that keeps assumption 2 of the paper.
+
+    Raises:
+        NetworkError: agents that sleep, or whose own value has no weight.
+    """
+    check_network("the consensus bound", network)
+    if network.coordinated:
+        raise NetworkError("the consensus bound is about peers; a coordinator mixes at once")
+    return mixing_rate(network.agents, smallest_positive_weight(network), window)
+
+
+def consensus_bound(
+    steps: PerRound,
+    noise: PerRound,
+    *,
+    agents: int,
+    smallest_weight: float,
+    gradient_bound: float,
+    radius: float,
+    window: int = 1,
+) -> Float[np.ndarray, " rounds"]:
+    """Lemmas 6 and 7 of the paper: a bound on `||x_i(t) - mean_j x_j(t)||` after every step.
+
+        M1 beta^t + M2 sum_{s <= t} beta^(t-s) gamma_s + M3 sum_{s <= t} beta^(t-s) ||w(s)||,
+
+    `theta = beta^-2`, `beta = 1 - eta / (4 N^2)`, `M1 = 2 N theta sup ||x||`,
+    `M2 = 2 N C2 theta`, `M3 = 2 N theta`.
+
+    Args:
+        steps: `gamma_s`, `s = 1 ... T`.
+        noise: largest l2 norm of any agent's `w(s)`, or a bound on its mean for one on the mean.
+        agents: `N`.
+        smallest_weight: `eta`.
+        gradient_bound: `C2`, the l2 clip.
+        radius: largest `||x||` on the set.
+        window: see `mixing_rate`.
+
+    Example:
+        >>> bound = consensus_bound(
+        ...     np.zeros(500), np.zeros(500), agents=2, smallest_weight=0.5, gradient_bound=1.0,
+        ...     radius=1.0,
+        ... )
+        >>> bool(bound[0] > 4.0 and bound[-1] < 1e-5)
+        True
+    """
+    beta = mixing_rate(agents, smallest_weight, window)
+    theta = (1.0 - smallest_weight / (4.0 * agents**2)) ** -2.0
+    drive = 2.0 * agents * theta
+    drive = drive * (gradient_bound * np.asarray(steps, float) + np.asarray(noise, float))
+    bounds: list[float] = []
+    gathered, start = 0.0, 2.0 * agents * theta * radius
+    for t, new in enumerate(drive, start=1):
+        gathered = beta * gathered + float(new)
+        bounds.append(start * beta**t + gathered)
+    return np.array(bounds)

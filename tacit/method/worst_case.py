@@ -1,0 +1,180 @@
+"""Neighbouring data on which an audit of a method has the best chance to find a leak.
+
+A claim of privacy holds for every loss and all data, so an audit may choose both. Units whose loss
+is linear make the most of a clipped query: wherever it is asked, one unit moves the answer by
+exactly the sensitivity.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Bool, Float
+
+from tacit.clipping import ORDERS, clipped
+from tacit.errors import PrivacyError
+from tacit.privacy.budget import Privacy
+from tacit.privacy.sensitivity import own_public
+from tacit.types import (
+    AbstractDifferentiable,
+    AbstractObjective,
+    Order,
+    Params,
+    Relation,
+    Scalar,
+    Unit,
+)
+
+UNBOUNDED = (math.inf, math.inf, math.inf)
+"""Nothing declared of l1, l2 and linf norm of a unit's gradient."""
+
+_STEEPNESS = 1e6
+"""Gradient of a worst-case unit in clips: so steep that a difference along nearly any direction is
+cut to the clip, and far from where a value of the loss would lose its digits."""
+
+
+class LinearUnits(AbstractDifferentiable):
+    """An objective whose units have the losses `g_j'x`: `f(x) = sum_j g_j'x / normaliser`.
+
+    With many agents every array has a leading agent axis.
+
+    Attributes:
+        normaliser: declared public number that the sum is divided by, positive.
+        gradients: the gradient `g_j` of every unit, shape `(n, p)`; 0 for an absent one.
+        gradient_bounds: what a query clips to besides, in the l1, l2 and linf norm.
+
+    Example:
+        >>> units = LinearUnits(normaliser=2.0, gradients=np.array([[3.0, 4.0], [0.0, 0.0]]))
+        >>> float(units.value(np.array([1.0, 1.0])))
+        3.5
+    """
+
+    normaliser: Float[ArrayLike, "*agents"]
+    gradients: Float[ArrayLike, "*agents n p"]
+    gradient_bounds: tuple[float, float, float] = eqx.field(static=True, default=UNBOUNDED)
+    unit: ClassVar[Unit] = Unit.RECORD
+
+    @property
+    def units(self) -> int:
+        """Number of units, absent ones included."""
+        return np.shape(self.gradients)[-2]
+
+    def losses(self, x: Params) -> Float[Array, " n"]:
+        """`g_j'x` for every unit."""
+        return jnp.asarray(self.gradients) @ jnp.asarray(x)
+
+    def value(self, x: Params) -> Float[Array, ""]:
+        """`f(x)`."""
+        return jnp.sum(self.losses(x)) / self.normaliser
+
+    def gradient(self, x: Params) -> Float[Array, " p"]:
+        """`sum_j g_j / normaliser`, wherever it is asked."""
+        return jnp.sum(jnp.asarray(self.gradients), axis=0) / self.normaliser
+
+    def gradient_bound(self, order: Order) -> float:
+        """What is declared of the units that these stand for."""
+        return self.gradient_bounds[ORDERS.index(order)]
+
+    def clipped_gradient(
+        self, x: Params, clip: Scalar, order: Order, keep: Bool[Array, " n"] | None
+    ) -> Float[Array, " p"]:
+        """Sum over the kept units of their clipped gradients, over `normaliser`."""
+        inside = clipped(jnp.asarray(self.gradients), clip, order)
+        if keep is not None:
+            inside = inside * keep[:, None]
+        return jnp.sum(inside, axis=0) / self.normaliser
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The data of all agents, and the same with one protected unit changed.
+
+    Attributes:
+        objectives: of all agents, leading axis = agent.
+        others: the same, one unit changed.
+        owners: the agents that hold something of that unit.
+        how: what was changed, as a clause.
+        others_zero: whether every loss but those of the unit is zero, wherever it is asked.
+    """
+
+    objectives: AbstractObjective
+    others: AbstractObjective
+    owners: tuple[int, ...]
+    how: str
+    others_zero: bool = False
+
+
+def gradient_bounds(problem: Any) -> list[tuple[float, float, float]]:
+    """What the declared bounds of every owner's records imply of their gradients."""
+    objectives = problem.objectives
+    if not isinstance(objectives, AbstractDifferentiable):
+        return [UNBOUNDED] * problem.agents
+    with jax.enable_x64(True):
+        each = [np.asarray(objectives.gradient_bound(order), dtype=float) for order in ORDERS]
+    rows = zip(*(np.broadcast_to(own, (problem.agents,)).tolist() for own in each), strict=True)
+    return list(rows)
+
+
+def linear_neighbours(
+    privacy: Privacy | None,
+    normaliser: Any,
+    dimension: int,
+    owner: int,
+    bounds: tuple[float, float, float] = UNBOUNDED,
+) -> Neighbours:
+    """Neighbours of linear units, for a method whose releases are clipped queries.
+
+    The unit has a steep gradient along the first axis, which every norm of a clip cuts to the same
+    vector (along the diagonal where the clip's norm allows a longer vector there); in the other
+    data it has the opposite gradient, or is absent where records are added and removed. Under the
+    relation metric the two gradients are 1 apart. A person's records stand at as many sites as the
+    budget covers. All other losses are zero.
+
+    Args:
+        privacy: the method's budget, clip and relation.
+        normaliser: declared divisors, shape `(agents,)`.
+        dimension: number of parameters.
+        owner: the agent whose data are audited.
+        bounds: largest l1, l2 and linf norm of a record's gradient that declared bounds imply.
+
+    Raises:
+        PrivacyError: a method without a finite clip or bound, which bounds nothing.
+    """
+    if privacy is None:
+        raise PrivacyError(
+            "a method without a privacy budget clips nothing, so it has no worst-case neighbours "
+            "of its own; give neighbour= a problem that differs in one record"
+        )
+    clip = own_public(privacy.clip, owner)
+    norm = privacy.order if privacy.clip_norm is None else privacy.clip_norm
+    metric = privacy.relation is Relation.METRIC
+    if not math.isfinite(clip):
+        clip = bounds[ORDERS.index(norm)]
+    if not math.isfinite(clip) and not metric:
+        raise PrivacyError(
+            f"clip={clip!r} of agent {owner} bounds nothing, so no data are the worst; "
+            "set a finite clip"
+        )
+    normaliser = np.asarray(normaliser, dtype=np.float64)
+    agents, records = len(normaliser), privacy.records_per_person
+    owners = tuple((owner + site) % agents for site in range(privacy.sites_per_person))
+    gradients = np.zeros((agents, records, dimension))
+    diagonal = norm > privacy.order and not metric
+    axes = slice(None) if diagonal else 0
+    gradients[list(owners), :, axes] = 0.5 if metric else _STEEPNESS * clip
+    removed = privacy.relation is Relation.ADD_REMOVE
+    return Neighbours(
+        LinearUnits(normaliser, gradients, bounds),
+        LinearUnits(normaliser, 0.0 * gradients if removed else -gradients, bounds),
+        owners,
+        f"one linear loss along the {'diagonal' if diagonal else 'first axis'}, "
+        + ("there or absent" if removed else "replaced by its opposite")
+        + ", all other losses zero",
+        others_zero=True,
+    )

@@ -1,0 +1,227 @@
+"""What the entries of a ledger amount to: budgets, what was spent of them, and which runs are in.
+
+A book is made by reading all entries in order and is never stored, so it cannot disagree with them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from tacit.errors import BudgetExceeded, LedgerDamaged, LedgerError
+from tacit.privacy.ledger.chain import START, Entry, Mark
+from tacit.privacy.ledger.encoding import event_from_json, grouped_from_json
+from tacit.privacy.ledger.spending import GRID_ERROR, SLACK, Spending
+from tacit.privacy.tally import Tally
+from tacit.privacy.wording import rounded_down, rounded_up
+
+FORMAT = "tacit-ledger-1"
+"""Named by the first entry."""
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Where one owner stands with one dataset, over all studies.
+
+    Attributes:
+        owner: whose records.
+        dataset: which of them.
+        epsilon: budget, for everything ever released about them.
+        delta: at which epsilon is counted.
+        spent: epsilon of everything charged so far, at this delta, rounded up.
+        runs: how many runs took part in that.
+        releases: how many values were released.
+        entry: number of the last entry that charged.
+        time: of that entry, UTC; empty when nothing was charged.
+    """
+
+    owner: str
+    dataset: str
+    epsilon: float
+    delta: float
+    spent: float
+    runs: int
+    releases: int
+    entry: int
+    time: str
+
+    @property
+    def left(self) -> float:
+        """Budget less what was spent, rounded down, at least 0.
+
+        A sum and no promise: several releases together may cost less than the sum of their own.
+        """
+        left = self.epsilon - self.spent
+        if math.isfinite(left) and Fraction(left) > Fraction(self.epsilon) - Fraction(self.spent):
+            left = math.nextafter(left, -math.inf)
+        return max(left, 0.0)
+
+
+class Account:
+    """One owner's budget for one dataset and everything charged to it."""
+
+    def __init__(self, owner: str, dataset: str) -> None:
+        self.owner, self.dataset = owner, dataset
+        self.budget: tuple[float, float] | None = None
+        self.budget_entry = 0
+        self.spending = Spending()
+        self.runs: set[str] = set()
+        self.releases = 0
+        self.entry, self.time = 0, ""
+
+    def require(self, more: Tally) -> None:
+        """Refuse what would exceed the budget, or what has none.
+
+        Raises:
+            BudgetExceeded: naming what is spent, what it would come to, and the budget.
+        """
+        whose = f"owner {self.owner!r}, dataset {self.dataset!r}"
+        if self.budget is None:
+            raise BudgetExceeded(
+                f"{whose}: no budget is set in this ledger, so nothing may be released; set one "
+                "with Ledger.set_budget or `tacit ledger budget`"
+            )
+        epsilon, delta = self.budget
+        if self.spending.fits(epsilon, delta, more):
+            return
+        releases = _number(more)
+        plural = "1 release was" if releases == 1 else f"{releases:,} releases were"
+        raise BudgetExceeded(
+            f"{whose}: {plural} not made. Spent so far: epsilon {rounded_up(self.spent())}; it "
+            f"would have become {rounded_up(self.spending.epsilon(delta, more))}; the budget is "
+            f"{rounded_down(epsilon, 15)} at delta {rounded_up(delta)}, and nothing is ever "
+            "refunded. Ask for less: fewer rounds, more noise or a smaller epsilon for this study; "
+            "or let whoever answers for these records raise the budget"
+        )
+
+    def charge(self, more: Tally, run: str, entry: Entry) -> None:
+        """Enter what was released."""
+        self.spending.add(more)
+        self.releases += _number(more)
+        self.runs.add(run)
+        self.entry, self.time = entry.sequence, entry.time
+
+    def exceeded(self) -> bool:
+        """Whether more was charged than the budget allowed that was in force.
+
+        A budget that was lowered below what had been spent is not exceeded by that alone.
+        """
+        if self.budget is None or self.entry < self.budget_entry:
+            return False
+        epsilon, delta = self.budget
+        slack = SLACK if self.spending.is_exact(delta) else GRID_ERROR
+        return self.spending.epsilon(delta) > epsilon * (1.0 + slack)
+
+    def spent(self) -> float:
+        """Epsilon of everything so far at the budget's delta."""
+        assert self.budget is not None
+        epsilon, delta = self.budget
+        value = self.spending.epsilon(delta)
+        return epsilon if epsilon < value <= epsilon * (1.0 + SLACK) else value
+
+    def balance(self) -> Balance:
+        """As a statement."""
+        assert self.budget is not None
+        return Balance(
+            self.owner,
+            self.dataset,
+            *self.budget,
+            self.spent(),
+            len(self.runs),
+            self.releases,
+            self.entry,
+            self.time,
+        )
+
+
+@dataclass
+class Book:
+    """Everything that follows from the entries so far.
+
+    Attributes:
+        head: the last entry.
+        ledger: identity of the ledger, drawn when it was made.
+        created: when, UTC.
+        epoch: of the last writer.
+        accounts: by owner and dataset, each with a budget.
+        runs: entry and content of each run that was charged as a whole.
+    """
+
+    head: Mark = START
+    ledger: str = ""
+    created: str = ""
+    epoch: int = 0
+    accounts: dict[tuple[str, str], Account] = field(default_factory=dict[Any, Account])
+    runs: dict[str, tuple[int, dict[str, Any]]] = field(default_factory=dict[str, Any])
+
+    @classmethod
+    def of(cls, entries: Iterable[tuple[Entry, Mark]]) -> Book:
+        """Read all entries.
+
+        Raises:
+            LedgerDamaged: the first that breaks the chain or makes no sense, by its number.
+        """
+        book = cls()
+        for entry, mark in entries:
+            book.enter(entry, mark)
+        return book
+
+    def account(self, owner: str, dataset: str) -> Account:
+        """Of this owner and dataset; a new one has no budget."""
+        return self.accounts.get((owner, dataset)) or Account(owner, dataset)
+
+    def balances(self) -> tuple[Balance, ...]:
+        """Of all owners and datasets, sorted."""
+        return tuple(self.accounts[key].balance() for key in sorted(self.accounts))
+
+    def enter(self, entry: Entry, mark: Mark) -> None:
+        """Take in the next entry.
+
+        Raises:
+            LedgerDamaged: it makes no sense here.
+        """
+        try:
+            self._enter(entry)
+        except (AttributeError, KeyError, TypeError, ValueError, LedgerError) as error:
+            raise LedgerDamaged(
+                f"entry {entry.sequence} ({entry.kind}) makes no sense: {error}"
+            ) from error
+        self.head = mark
+
+    def _enter(self, entry: Entry) -> None:
+        what = entry.what
+        if (entry.sequence == 1) != (entry.kind == "created"):
+            raise ValueError("a ledger begins with the entry that says so, and no other")
+        if entry.epoch != self.epoch + (entry.kind == "writer"):
+            raise ValueError(f"epoch {entry.epoch} after {self.epoch}")
+        match entry.kind:
+            case "created":
+                if what["format"] != FORMAT:
+                    raise ValueError(f"format {what['format']!r} is not {FORMAT!r}")
+                self.ledger, self.created = what["ledger"], entry.time
+            case "writer":
+                self.epoch = entry.epoch
+            case "budget":
+                key = (what["owner"], what["dataset"])
+                account = self.accounts.setdefault(key, Account(*key))
+                account.budget = (float(what["epsilon"]), float(what["delta"]))
+                account.budget_entry = entry.sequence
+            case "release":
+                account = self.accounts[what["owner"], what["dataset"]]
+                account.charge(Tally.of([event_from_json(what["event"])]), what["run"], entry)
+            case "run":
+                for owner, rows in what["charges"].items():
+                    account = self.accounts[owner, what["dataset"]]
+                    account.charge(Tally.of(grouped_from_json(rows)), what["run"], entry)
+                self.runs[what["run"]] = (entry.sequence, what)
+            case "acknowledged":
+                pass
+            case other:
+                raise ValueError(f"kind {other!r} is unknown")
+
+
+def _number(releases: Tally) -> int:
+    return sum(count for _, count in releases.releases) + releases.exposed

@@ -1,0 +1,150 @@
+"""Events and entries as text that means the same in every later version.
+
+An event becomes `{"kind": name, "version": 1, field: value, ...}`, nested where the event is; an
+infinite number is the string "inf". The canonical form of a document is its JSON with sorted keys,
+no spaces and no escapes: what is hashed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from functools import lru_cache
+from typing import Any
+
+from tacit.errors import LedgerDamaged, UnsupportedEvent
+from tacit.privacy.event import (
+    DiscreteGaussianRelease,
+    DiscreteLaplaceRelease,
+    Event,
+    GaussianRelease,
+    LaplaceRelease,
+    ModelClaim,
+    NonPrivate,
+    NoRelease,
+    PoissonSampled,
+    Repeated,
+)
+
+_VERSION = 1
+
+_EVENTS: Mapping[str, type[Event]] = {
+    kind.__name__: kind
+    for kind in (
+        DiscreteGaussianRelease,
+        DiscreteLaplaceRelease,
+        GaussianRelease,
+        LaplaceRelease,
+        ModelClaim,
+        NoRelease,
+        NonPrivate,
+        PoissonSampled,
+        Repeated,
+    )
+}
+
+
+def canonical(document: Any) -> str:
+    """The one text of a JSON document.
+
+    Example:
+        >>> canonical({"b": [1, 2.5], "a": "é"})
+        '{"a":"é","b":[1,2.5]}'
+    """
+    return json.dumps(
+        document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def event_to_json(event: Event) -> dict[str, Any]:
+    """An event as a JSON document.
+
+    Raises:
+        UnsupportedEvent: an event that has no stored form.
+
+    Example:
+        >>> event_to_json(GaussianRelease(2.0))
+        {'kind': 'GaussianRelease', 'version': 1, 'noise_multiplier': 2.0}
+    """
+    name = type(event).__name__
+    if _EVENTS.get(name) is not type(event):
+        raise UnsupportedEvent(
+            f"the ledger has no stored form for {event!r}; it knows {', '.join(_EVENTS)}"
+        )
+    values = {field.name: _plain(getattr(event, field.name), field.type) for field in fields(event)}
+    return {"kind": name, "version": _VERSION, **values}
+
+
+def event_from_json(document: Any) -> Event:
+    """The event that `event_to_json` wrote.
+
+    Raises:
+        LedgerDamaged: anything else.
+
+    Example:
+        >>> event_from_json({"kind": "GaussianRelease", "version": 1, "noise_multiplier": 2.0})
+        GaussianRelease(noise_multiplier=2.0)
+    """
+    return _decoded(canonical(document))
+
+
+def grouped_to_json(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Events, equal ones counted, in an order that does not depend on theirs.
+
+    Raises:
+        UnsupportedEvent: an event that has no stored form.
+    """
+    counts: dict[Event, int] = {}
+    for event in events:
+        times = 1
+        while isinstance(event, Repeated):
+            times, event = times * int(event.count), event.event
+        counts[event] = counts.get(event, 0) + times
+    rows = [{"count": count, "event": event_to_json(event)} for event, count in counts.items()]
+    return sorted(rows, key=canonical)
+
+
+def grouped_from_json(rows: Any) -> list[Event]:
+    """The events that `grouped_to_json` wrote, each `Repeated`.
+
+    Raises:
+        LedgerDamaged: anything else.
+    """
+    try:
+        return [Repeated(event_from_json(row["event"]), int(row["count"])) for row in rows]
+    except (KeyError, TypeError, ValueError) as error:
+        raise LedgerDamaged(f"no list of counted events: {rows!r}") from error
+
+
+def _plain(value: Any, declared: Any) -> Any:
+    if isinstance(value, Event):
+        return event_to_json(value)
+    if declared == "float":  # also from NumPy and JAX
+        number = float(value)
+        return number if math.isfinite(number) else str(number)
+    return int(value) if declared == "int" else value
+
+
+@lru_cache(maxsize=4096)
+def _decoded(text: str) -> Event:
+    document = json.loads(text)
+    try:
+        kind = _EVENTS[document.pop("kind")]
+        if document.pop("version") != _VERSION:
+            raise LedgerDamaged(f"event {text} is of a version that this tacit does not know")
+        values = {
+            field.name: _restored(document.pop(field.name), field.type) for field in fields(kind)
+        }
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise LedgerDamaged(f"{text} is no event") from error
+    if document:
+        raise LedgerDamaged(f"event {text} has unknown fields {sorted(document)}")
+    return kind(**values)
+
+
+def _restored(value: Any, declared: Any) -> Any:
+    if declared == "Event":
+        return event_from_json(value)
+    return {"float": float, "int": int, "str": str}[declared](value)

@@ -1,0 +1,40 @@
+"""Noise fit for deployment: discrete, on a grid, from a stream that nobody can repeat.
+
+Floating-point Laplace and Gaussian noise has no differential privacy at the precision of a float:
+most outputs that are possible for one data set are impossible for its neighbour. Here a value is
+rounded to a grid (`grid`), integer noise of a law that is exact but for 2^-133 (`laplace`,
+`gaussian`) is drawn from AES under a key of the operating system (`stream`), and the sum is scaled
+back (`release`). `reference` draws the same laws with OpenDP. Proof: docs/proofs/safe_noise.md.
+"""
+
+from __future__ import annotations
+
+from tacit.privacy.noise.gaussian import discrete_gaussian
+from tacit.privacy.noise.grid import Grid
+from tacit.privacy.noise.laplace import discrete_laplace
+from tacit.privacy.noise.reference import OpenDPNoise
+from tacit.privacy.noise.release import (
+    STATISTICAL_DISTANCE,
+    GridRelease,
+    grid_release,
+    on_grid,
+    sampling_delta,
+)
+from tacit.privacy.noise.rounding import sum_error
+from tacit.privacy.noise.source import AbstractNoise, SecureNoise, SeededNoise
+
+__all__ = [
+    "STATISTICAL_DISTANCE",
+    "AbstractNoise",
+    "Grid",
+    "GridRelease",
+    "OpenDPNoise",
+    "SecureNoise",
+    "SeededNoise",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "grid_release",
+    "on_grid",
+    "sampling_delta",
+    "sum_error",
+]

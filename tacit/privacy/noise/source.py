@@ -1,0 +1,106 @@
+"""Where noise on a grid comes from: from nobody knows where, or from a seed."""
+
+from __future__ import annotations
+
+import abc
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Int64
+
+from tacit.errors import PrivacyError
+from tacit.privacy.budget import NoiseKind
+from tacit.privacy.guarantee import NoiseSource
+from tacit.privacy.noise.gaussian import discrete_gaussian
+from tacit.privacy.noise.laplace import discrete_laplace
+from tacit.privacy.noise.stream import CipherStream, SeededStream, Stream
+
+
+class AbstractNoise(abc.ABC):
+    """A source of discrete noise. It adds; it never shows or keeps what it added.
+
+    Attributes:
+        source: what a guarantee says about it.
+    """
+
+    source: ClassVar[NoiseSource]
+
+    @abc.abstractmethod
+    def added(
+        self, steps: Int64[np.ndarray, " n"], law: NoiseKind, scale: float
+    ) -> Int64[np.ndarray, " n"]:
+        """`steps` plus independent discrete noise in every coordinate.
+
+        Args:
+            steps: at most 2^52 in size.
+            law: discrete Gaussian or discrete Laplace.
+            scale: parameter of the law, in steps.
+
+        Returns:
+            Integers below 2^53 in size.
+
+        Raises:
+            PrivacyError: the source or the scale does not serve.
+        """
+
+
+class SecureNoise(AbstractNoise):
+    """Noise from AES-256 under a key that the operating system draws anew for every release.
+
+    It takes no seed, holds no state and falls back on nothing. One serves all threads and
+    processes.
+
+    Raises:
+        PrivacyError: an argument was given, the package `cryptography` is missing, or the operating
+            system has no random numbers.
+
+    Example:
+        >>> import numpy as np
+        >>> noised = SecureNoise().added(np.zeros(1000, np.int64), NoiseKind.LAPLACE, scale=100.0)
+        >>> bool(noised.any())
+        True
+    """
+
+    source = NoiseSource.SECURE
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        if arguments or options:
+            given = ", ".join([*(type(each).__name__ for each in arguments), *options])
+            raise PrivacyError(
+                f"SecureNoise takes no argument ({given} was given): noise that can be drawn again "
+                "from a seed can be taken off again, and protects nobody. For repeatable runs use "
+                "the simulation, whose results say that their noise is simulated."
+            )
+        CipherStream()  # so that what is missing is found before a run
+
+    def added(
+        self, steps: Int64[np.ndarray, " n"], law: NoiseKind, scale: float
+    ) -> Int64[np.ndarray, " n"]:
+        return _added(CipherStream(), steps, law, scale)
+
+
+class SeededNoise(AbstractNoise):
+    """The same laws from a seed: for tests and simulations. Results carry no certificate.
+
+    Args:
+        seed: at least 0.
+    """
+
+    source = NoiseSource.SIMULATED
+
+    def __init__(self, seed: int) -> None:
+        self._stream = SeededStream(seed)
+
+    def added(
+        self, steps: Int64[np.ndarray, " n"], law: NoiseKind, scale: float
+    ) -> Int64[np.ndarray, " n"]:
+        return _added(self._stream, steps, law, scale)
+
+
+def _added(
+    stream: Stream, steps: Int64[np.ndarray, " n"], law: NoiseKind, scale: float
+) -> Int64[np.ndarray, " n"]:
+    draw = discrete_gaussian if law is NoiseKind.GAUSSIAN else discrete_laplace
+    total = draw(stream, scale, steps.size)
+    total += steps  # in place: the noise stands nowhere by itself any more
+    return total

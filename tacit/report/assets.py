@@ -1,0 +1,92 @@
+"""What every page of tacit is made of: its files, scripts and their hashes, safe embedding."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import gzip
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.errors import RuntimeFailure
+from tacit.report.tables import number
+
+if TYPE_CHECKING:
+    import jinja2
+
+
+@dataclass(frozen=True)
+class Library:
+    """A script packed for the page, and the hash by which the page allows it to run."""
+
+    packed: str
+    hash: str
+
+
+@functools.cache
+def plotly() -> Library:
+    """Plotly, compressed."""
+    from plotly.offline import get_plotlyjs
+
+    source = get_plotlyjs()
+    # mtime=0: the same run gives the same page, byte for byte.
+    packed = gzip.compress(source.encode(), compresslevel=6, mtime=0)
+    return Library(base64.b64encode(packed).decode("ascii"), script_hash(source))
+
+
+@functools.cache
+def template(name: str) -> jinja2.Template:
+    """A page's template, which may include others of this package."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=jinja2.FunctionLoader(asset),
+    )
+    environment.filters["number"] = number
+    return environment.get_template(name)
+
+
+def asset(name: str) -> str:
+    """The text of a file of this package."""
+    return resources.files("tacit.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def script_hash(script: str) -> str:
+    """By which a page's security policy knows a script."""
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
+
+
+def embedded(value: Any) -> str:
+    """JSON that cannot end the element it stands in; refuses numbers that JSON does not have."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def write_page(path: str | os.PathLike[str], page: str) -> Path:
+    """Write a page; an older file at `path` is replaced whole or not at all.
+
+    Raises:
+        RuntimeFailure: the file could not be written.
+    """
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        draft.write_text(page, encoding="utf-8")
+        draft.replace(target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise RuntimeFailure(
+            f"the report could not be written to {target}: {error.strerror}. "
+            "Choose a directory that exists and may be written to."
+        ) from error
+    return target

@@ -1,0 +1,200 @@
+"""The page of an audit: the claim, the lower bounds beside it, and the trade-off curve."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.errors import ConfigError
+from tacit.report.assets import asset, embedded, plotly, script_hash, template, write_page
+from tacit.report.data import Column, Row
+from tacit.report.figures import BLUE, ORANGE, finish, thin
+from tacit.report.tables import table
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+EXPLANATION = (
+    (
+        "The audit",
+        "plays the attacker: it runs the method many times on each of two neighbouring data sets, "
+        "reads everything that leaves, and counts how often it can tell which data were used.",
+    ),
+    (
+        "Lower bound",
+        "from these counts follows, with the stated confidence, that epsilon cannot be smaller "
+        "than this number. It says nothing about how large epsilon may be.",
+    ),
+    (
+        "Refuted",
+        "the lower bound lies above the claim: the claim is false, or the program does not do "
+        "what the claim is about. Either way, do not publish anything under it.",
+    ),
+    (
+        "Not refuted",
+        "the audit found nothing that contradicts the claim. That is no proof: a stronger attack, "
+        "other data or more runs might still find a leak. What proves a claim is its theorem.",
+    ),
+)
+"""What a privacy officer has to know to read the page."""
+
+HEIGHT = 440
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """What attackers of every caution achieve: wrong alarms against missed ones.
+
+    All columns are as long as `false_alarms`, ascending in it.
+
+    Attributes:
+        false_alarms: how often the attacker says D when it was D', in [0, 1].
+        measured: how often it then says D' when it was D, as counted.
+        low: lower end of the confidence band around it.
+        high: upper end of the confidence band.
+        claimed: the smallest that the claim allows.
+
+    Raises:
+        ConfigError: columns that differ in length.
+    """
+
+    false_alarms: Column
+    measured: Column
+    low: Column
+    high: Column
+    claimed: Column
+
+    def __post_init__(self) -> None:
+        lengths = {name: len(column) for name, column in vars(self).items()}
+        if len(set(lengths.values())) > 1:
+            raise ConfigError(f"the columns of a trade-off curve differ in length: {lengths}")
+
+
+@dataclass(frozen=True)
+class AuditData:
+    """Everything that the page of an audit shows.
+
+    Attributes:
+        title: of the page.
+        claim: the audited guarantee in words.
+        verdict: what came out, as a sentence.
+        refuted: whether the claim was refuted.
+        facts: the most important numbers, name and value.
+        bounds: one row an estimator.
+        power: how many runs would have been enough to refute a wrong claim, in words.
+        curve: what attackers achieved.
+        how: what was run, on which data, in sentences.
+        environment: machine and versions.
+    """
+
+    title: str
+    claim: str
+    verdict: str
+    refuted: bool
+    facts: Sequence[tuple[str, str]]
+    bounds: Sequence[Row]
+    power: str
+    curve: TradeOff
+    how: Sequence[str] = ()
+    environment: Mapping[str, Any] = field(default_factory=dict)
+
+
+def write_audit(path: str | os.PathLike[str], data: AuditData) -> Path:
+    """Write the page of an audit; an older file at `path` is replaced whole or not at all.
+
+    Args:
+        path: of the HTML file; its directory must exist.
+        data: what to show.
+
+    Returns:
+        The path written.
+
+    Raises:
+        RuntimeFailure: the file could not be written.
+    """
+    return write_page(path, render_audit(data))
+
+
+def render_audit(data: AuditData) -> str:
+    """The page of an audit as HTML, self-contained like that of a run."""
+    library, script = plotly(), asset("report.js")
+    drawn = {"tradeoff": json.loads(str(trade_off(data.curve).to_json()))}
+    return template("audit.html").render(
+        data=data,
+        bounds=table(data.bounds),
+        explanation=EXPLANATION,
+        alternative=_alternative(data),
+        height=HEIGHT,
+        figures=embedded(drawn),
+        style=asset("report.css"),
+        script=script,
+        library=library.packed,
+        hashes=(script_hash(script), library.hash),
+    )
+
+
+def trade_off(curve: TradeOff) -> go.Figure:
+    """The measured curve with its band, and the region that the claim rules out.
+
+    Args:
+        curve: what attackers achieved.
+    """
+    import plotly.graph_objects as go
+
+    keep = thin(len(curve.false_alarms))
+    x = [float(curve.false_alarms[i]) for i in keep]
+
+    def column(values: Column) -> list[float]:
+        return [float(values[i]) for i in keep]
+
+    figure = go.Figure()
+    figure.add_scatter(
+        x=x,
+        y=column(curve.claimed),
+        name="the least that the claim allows",
+        mode="lines",
+        line={"color": ORANGE, "width": 2, "dash": "dash"},
+        fill="tozeroy",
+        fillcolor="rgba(194, 87, 26, 0.10)",
+        hovertemplate="false alarms %{x:.3f}<br>missed at least %{y:.3f}<extra>claim</extra>",
+    )
+    figure.add_scatter(
+        x=[*x, *reversed(x)],
+        y=[*column(curve.high), *reversed(column(curve.low))],
+        name="confidence band",
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor="rgba(27, 127, 189, 0.25)",
+        hoverinfo="skip",
+    )
+    figure.add_scatter(
+        x=x,
+        y=column(curve.measured),
+        name="what the audit achieved",
+        mode="lines",
+        line={"color": BLUE, "width": 2},
+        hovertemplate="false alarms %{x:.3f}<br>missed %{y:.3f}<extra>measured</extra>",
+    )
+    figure.update_xaxes(title="false alarms: says D, was D'", range=[-0.01, 1.01])
+    figure.update_yaxes(title="missed: says D', was D", range=[-0.01, 1.01])
+    return finish(figure, height=HEIGHT, legend=True)
+
+
+def _alternative(data: AuditData) -> str:
+    """The figure in words."""
+    region = "enters" if data.refuted else "stays out of"
+    return (
+        "How often the attacker misses the change, against how often it raises a false alarm. The "
+        "better the attack, the nearer its curve comes to the lower left corner. The claim rules "
+        f"out the shaded region under the dashed line; the measured curve {region} it"
+        + (
+            ", somewhere with the whole of its confidence band."
+            if data.refuted
+            else " as far as its confidence band can tell."
+        )
+    )

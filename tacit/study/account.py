@@ -1,0 +1,34 @@
+"""What a study guarantees, without running it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import tacit.planning
+from tacit.planning import Account
+from tacit.study.execute import Assembled, assuming
+
+
+def account(assembled: Assembled, rounds: int | None = None) -> Account:
+    """What running the study would release, cost and promise.
+
+    Nothing is asked of any record; that there are so many of them is all that is used.
+
+    Args:
+        assembled: from `assemble`.
+        rounds: instead of the study's own.
+
+    Raises:
+        ConfigError: a method, network and budget that do not fit, with the line of the file.
+    """
+    settings = assembled.source.study.run
+    with assembled.source.blamed():
+        found = tacit.planning.account(
+            assembled.problem,
+            assembled.network,
+            assembled.method,
+            rounds=settings.rounds if rounds is None else rounds,
+            seed=settings.seed,
+            trials=settings.trials,
+        )
+    return replace(found, guarantee=assuming(found.guarantee, assembled.assumptions))

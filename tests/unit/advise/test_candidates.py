@@ -1,0 +1,63 @@
+"""Which methods are measured, and why others are not."""
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import equinox as eqx
+import pytest
+
+from tacit import network
+from tacit.advise import Setting
+from tacit.advise.candidates import Candidate, Pace, candidates
+from tacit.method import DPSG, DZOA, Phase
+from tacit.privacy import Privacy, Release
+from tacit.privacy.mechanism import NoNoise
+
+PEERS = Setting(20, 4, network.ring(5), Privacy(clip=1.0, epsilon=1.7, delta=1e-6))
+
+
+def test_every_private_method_is_measured_or_left_out_for_a_reason() -> None:
+    found, left_out = candidates(PEERS)
+    names = {each.name for each in found}
+    assert {"dpsg", "d-zoa"} <= names
+    assert not names & set(left_out)
+    assert "gradient-descent" in left_out
+    assert all(left_out.values())
+
+
+class Leaky(DPSG):
+    """Takes a budget and releases its gradients as they are."""
+
+    name: ClassVar[str] = "leaky"
+
+    def phases(self) -> tuple[Phase, ...]:
+        (phase,) = super().phases()
+        return (replace(phase, release=Release("gradient", NoNoise())),)
+
+
+class Particular(DPSG):
+    """Needs an argument that nobody here knows."""
+
+    name: ClassVar[str] = "particular"
+    constant: Any = eqx.field(kw_only=True)
+
+
+def test_methods_without_a_proof_are_not_advised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.advise.candidates._private", lambda: [DPSG, Leaky, Particular])
+    found, left_out = candidates(PEERS)
+    assert [each.name for each in found] == ["dpsg"]
+    assert left_out["leaky"] == "its guarantee is not proved"
+    assert left_out["particular"] == "advice does not know how to set constant"
+
+
+def test_one_pace_moves_the_mean_of_the_sites_alike() -> None:
+    pace = Pace(step=0.4, degree=3.0)
+    assert Candidate(DPSG).arguments(pace) == {"step": 0.4}
+    made = Candidate(DZOA).arguments(pace)
+    step = 1.0 / (1.0 / made["proximity"] + 2.0 * made["penalty"] * 3.0)
+    assert step == pytest.approx(0.4, rel=0.02)
+
+
+def test_values_cost_one_more_than_there_are_parameters() -> None:
+    assert Candidate(DPSG).evaluations(10) == 1
+    assert Candidate(DZOA).evaluations(10) == 11

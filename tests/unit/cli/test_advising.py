@@ -1,0 +1,266 @@
+"""`tacit advise`: dimensions without a record read, and what is printed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tacit.advise import Advice, Measured, Need, Setting, estimate
+from tacit.cli import advising, app
+from tacit.cli.dimensions import Asked, from_options, from_study
+from tacit.config import parse_study, read_study
+from tacit.errors import ConfigError
+from tacit.problem import Logistic, Softmax, Squared
+from tacit.study import assemble
+from tacit.types import Oracle, Relation
+from tests.end_to_end.study import STUDY, changed, write
+
+RUN = CliRunner()
+DIMENSIONS = ("--records", "20", "--parameters", "10", "--agents", "5", "--epsilon", "1.7")
+
+
+def canned(setting: Setting, **_: Any) -> Advice:
+    """Advice that took no simulation."""
+    scores = {kind: {"loss": loss} for kind, loss in (("answer", 0.8), ("zero", 1.1))}
+    made = Measured(
+        method="dpsg",
+        clip=0.5,
+        rounds=30,
+        arguments={"step": 0.25},
+        errors=np.array([0.7, 0.9]),
+        scores={**scores, "optimum": {"loss": 0.1}},
+    )
+    return Advice(
+        setting=setting,
+        estimate=estimate(setting),
+        measured=(made,),
+        needs=(Need("records", 110, 0.09), Need("epsilon", None, None)),
+        left_out={"gradient-descent": "it needs a coordinator"},
+        notes=("32 sites stand for 100",),
+        seconds=1.0,
+    )
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is simulated."""
+    monkeypatch.setattr(advising, "advise", canned)
+
+
+def study(text: str, folder: str | Path = ".", **asked: Any) -> Setting:
+    """The setting of a study's text."""
+    return from_study(parse_study(text, folder=folder), Asked(**asked))
+
+
+LISTED = changed(
+    'column = "site"\n', 'column = "site"\nsites = ["north", "south", "east", "west"]\n'
+)
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_is_printed_says_what_it_rests_on() -> None:
+    done = RUN.invoke(app, ["advise", *DIMENSIONS])
+    assert done.exit_code == 0, done.output
+    out = done.stdout
+    assert out.startswith("Measured on synthetic records of these dimensions, not on yours")
+    assert "5 sites (ring), 20 records each, 10 parameters, squared loss; epsilon 1.7" in out
+    assert "Closed form: 0." in out
+    assert "Hopeless: with 20 records a site and epsilon 1.7 every method" in out
+    assert "(0.8 of its error, 0.7 to 0.9 over the trials)" in out
+    assert "Checked by simulation: with 110 records a site, 0.09 remains." in out
+    assert "Not measured: gradient-descent (it needs a coordinator)." in out
+    assert "Mean loss on fresh synthetic records: 0.8 for dpsg, 1.1 for zero, 0.1" in out
+    assert '[method]\nname = "dpsg"\nstep = 0.25\n' in out
+    assert "summed over the sites, answering zero comes to 5" in out
+    assert "dpsg     30       0.5    step 0.25   0.8     0.7 to 0.9          4" in out
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_same_as_json() -> None:
+    done = RUN.invoke(app, ["advise", *DIMENSIONS, "--json"])
+    document = json.loads(done.stdout)
+    assert document["format"] == "tacit-advise-1"
+    assert document["verdict"] == "hopeless"
+    assert document["setting"]["agents"] == 5
+    assert document["measured"][0]["error"] == pytest.approx(0.8)
+    assert document["measured"][0]["summed_over_agents"] == pytest.approx(4.0)
+    assert document["needed"][0] == {"what": "records", "value": 110, "error": 0.09}
+    assert 0.5 < document["closed_form"]["error"] < 1.0
+    assert "not on yours" in document["basis"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_unreadable_records_do_not_matter(tmp_path: Path) -> None:
+    path = write(tmp_path, LISTED)
+    (tmp_path / "visits.csv").write_bytes(b"\xff\x00 garbage \xfe\n\xff")
+    done = RUN.invoke(app, ["advise", str(path), "--records", "120"])
+    assert done.exit_code == 0, done.output
+    assert "4 sites (ring), 120 records each, 4 parameters, logistic loss" in done.stdout
+    (tmp_path / "visits.csv").unlink()
+    done = RUN.invoke(app, ["advise", str(path), "--records", "120"])
+    assert done.exit_code == 0, done.output
+
+
+def test_a_study_has_the_size_that_a_run_finds(tmp_path: Path) -> None:
+    source = read_study(write(tmp_path, LISTED))
+    setting = from_study(source, Asked(records=120))
+    problem = assemble(source).problem
+    assert setting.parameters == problem.dimension
+    assert setting.agents == problem.agents
+    assert isinstance(setting.loss, Logistic)
+    assert (setting.epsilon, setting.weight) == (1.0, 1.0)
+    # age on [-1, 1], one of two levels, a boolean, and the intercept
+    assert setting.row_norm == pytest.approx(np.sqrt(1 / 3 + 1 / 2 + 1 / 2 + 1))
+    rows = np.asarray(problem.objectives.features)
+    present = np.asarray(problem.objectives.mask) > 0
+    assert setting.row_norm == pytest.approx(np.linalg.norm(rows[present], axis=1).mean(), rel=0.2)
+
+
+def test_patterns_need_the_line_of_names_only(tmp_path: Path) -> None:
+    text = changed("[data.features.age]", '[data.features."a*"]', LISTED)
+    header = "age,area,sex,smoker,site,visits\n"
+    (tmp_path / "visits.csv").write_bytes(header.encode() + b"\xff\x00garbage")
+    assert study(text, tmp_path, records=10).parameters == 5
+    zipped = changed('path = "visits.csv"', 'path = "visits.csv.gz"', text)
+    (tmp_path / "visits.csv.gz").write_bytes(gzip.compress(header.encode()))
+    assert study(zipped, tmp_path, records=10).parameters == 5
+    # told how many, nothing is opened at all
+    (tmp_path / "visits.csv").unlink()
+    told = study(text, tmp_path, records=10, parameters=9)
+    assert told.parameters == 9
+    assert told.row_norm == pytest.approx(np.sqrt(6 / 3 + 1 / 2 + 1 / 2 + 1))
+    with pytest.raises(ConfigError, match=r"cannot be read .*--parameters"):
+        study(text, tmp_path, records=10)
+    other = changed('path = "visits.csv"', 'path = "visits.npz"', text)
+    with pytest.raises(ConfigError, match="give --parameters"):
+        study(other, tmp_path, records=10)
+    (tmp_path / "visits.csv").write_text("sex,smoker\n")
+    with pytest.raises(ConfigError, match=r"no column matches 'a\*'"):
+        study(text, tmp_path, records=10)
+
+
+def test_classes_normalisers_weights_and_other_budgets() -> None:
+    classes = changed('positive = "> 0"', 'levels = ["0", "1", "2"]', LISTED)
+    classes = changed('loss = "logistic"', 'loss = "softmax"', classes)
+    found = study(classes, records=50)
+    assert isinstance(found.loss, Softmax)
+    assert found.parameters == 12
+    declared = changed(
+        'loss = "logistic"',
+        'loss = "logistic"\nnormaliser = { north = 90, south = 80, east = 85, west = 99 }',
+        LISTED,
+    )
+    declared = changed("clip = 1.0", 'clip = 1.0\nrelation = "add_remove"', declared)
+    found = study(declared)
+    assert (found.records, found.weight) == (80, 1.0)
+    assert found.budget.relation is Relation.ADD_REMOVE
+    assert study(declared, records=40).weight == 2.0
+    summed = changed('loss = "logistic"', 'loss = "logistic"\nweighting = "sum"', LISTED)
+    assert study(summed, records=50).weight == pytest.approx(1 / 50)
+    pooled = changed('loss = "logistic"', 'loss = "logistic"\nweighting = "record"', LISTED)
+    assert study(pooled, records=50).weight == 4.0
+    several = changed("epsilon = 1.0", "epsilon = [1.0, 2.0, 0.5, 4.0]", LISTED)
+    assert study(several, records=50).epsilon == 0.5
+    assert study(several, records=50, epsilon=3.0).epsilon == 3.0
+    bounded = changed('missing = "drop"', 'missing = "drop"\nrow_norm = 1.0', LISTED)
+    assert study(bounded, records=50).row_norm == 1.0
+    assert study(bounded, records=50, row_norm=0.5).row_norm == 0.5
+
+
+def test_a_pair_of_missing_rules_and_levels() -> None:
+    more = changed('missing = "drop"', 'missing = "indicator"', LISTED)
+    assert study(more, records=50).parameters == 7
+    unknown = changed(
+        'levels = ["f", "m"]\ndrop_first = true',
+        'kind = "categorical"\nstatistics = "public"',
+        LISTED,
+    )
+    with pytest.raises(ConfigError, match=r"'sex' takes its levels from the records.*--parameters"):
+        study(unknown, records=50)
+    assert study(unknown, records=50, parameters=8).parameters == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "words"),
+    [
+        (LISTED, {}, "give --records, a public number"),
+        (STUDY, {"records": 9}, "give --agents, or sites"),
+        (LISTED, {"records": 9, "agents": 3}, "--agents 3 contradicts the 4 sites"),
+        (LISTED, {"records": 9, "graph": "ring"}, "--graph goes without a study file"),
+        (LISTED, {"records": 9, "loss": "squared"}, "--loss goes without a study file"),
+        (LISTED, {"records": 0}, "--records 0 must be at least 1"),
+        (
+            changed("epsilon = 1.0", "noise_multiplier = 2.0", LISTED),
+            {"records": 9},
+            "has a noise_multiplier and no epsilon; give --epsilon",
+        ),
+        (
+            changed("[privacy]\nepsilon = 1.0\ndelta = 1e-6\nclip = 1.0\n", "", LISTED),
+            {"records": 9},
+            r"has no \[privacy\]; give --epsilon",
+        ),
+        (
+            changed('loss = "logistic"', 'loss = "softmax"', LISTED),
+            {"records": 9},
+            "softmax goes with levels",
+        ),
+    ],
+)
+def test_what_a_study_does_not_say_is_asked_for(
+    text: str, asked: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ConfigError, match=words):
+        study(text, **asked)
+
+
+def test_agents_where_the_study_lists_no_sites() -> None:
+    assert study(STUDY, records=9, agents=6).agents == 6
+    even = changed('by = "column"\ncolumn = "site"', 'by = "even"\nsites = 7', STUDY)
+    assert study(even, records=9).agents == 7
+
+
+def test_options_alone() -> None:
+    asked = Asked(records=30, parameters=6, agents=3, epsilon=2.0)
+    plain = from_options(asked)
+    assert isinstance(plain.loss, Squared)
+    assert (plain.network.kind, float(plain.budget.delta)) == ("ring", 1e-6)
+    star = from_options(Asked(30, 6, 3, 2.0, 1e-5, "coordinator", "softmax", 3, 2.0, 0.5, "value"))
+    assert star.network.coordinated
+    assert (star.features, star.row_norm, star.signal) == (2, 2.0, 0.5)
+    assert star.oracle is Oracle.VALUE
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"records": None}, "--records is missing"),
+        ({"parameters": None}, "--parameters is missing"),
+        ({"agents": None}, "--agents is missing"),
+        ({"epsilon": None}, "--epsilon is missing"),
+        ({"agents": 1}, "--agents 1 must be at least 2"),
+        ({"graph": "donut"}, "--graph 'donut' is unknown; choose one of coordinator"),
+        ({"loss": "cubic"}, "--loss 'cubic' is unknown"),
+        ({"loss": "softmax"}, "--classes goes with --loss softmax"),
+        ({"classes": 3}, "--classes goes with --loss softmax"),
+        ({"oracle": "prox"}, "--oracle 'prox' is unknown; choose one of value, gradient"),
+    ],
+)
+def test_options_that_are_missing_or_wrong(change: dict[str, Any], words: str) -> None:
+    given = {"records": 30, "parameters": 6, "agents": 3, "epsilon": 2.0} | change
+    with pytest.raises(ConfigError, match=words):
+        from_options(Asked(**given))
+
+
+def test_errors_have_an_exit_code() -> None:
+    done = RUN.invoke(app, ["advise"])
+    assert done.exit_code == 2
+    assert "--records is missing" in done.stderr
+    done = RUN.invoke(app, ["advise", "nowhere.toml", "--json"])
+    assert done.exit_code == 2
+    assert json.loads(done.stdout)["format"] == "tacit-error-1"

@@ -1,0 +1,176 @@
+"""A release on a grid: its event, its parts, what it refuses."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tacit.errors import PrivacyError
+from tacit.privacy.budget import NoiseKind
+from tacit.privacy.event import DiscreteGaussianRelease, DiscreteLaplaceRelease, PoissonSampled
+from tacit.privacy.mechanism import AbstractMechanism, Gaussian, Laplace, NoNoise
+from tacit.privacy.noise import (
+    SecureNoise,
+    SeededNoise,
+    grid_release,
+    on_grid,
+    sampling_delta,
+    sum_error,
+)
+from tacit.privacy.sensitivity import ClippedGradient, Exact
+from tacit.types import PublicContext, Relation, Unit
+
+PUBLIC = PublicContext(
+    agent=1,
+    agents=2,
+    round=0,
+    rounds=10,
+    count=50,
+    normaliser=50.0,
+    unit=Unit.RECORD,
+    degree=1,
+    participations=10,
+)
+
+
+def itself(state: Any) -> Any:
+    return state
+
+
+def clipped(order: int, rate: float = 1.0, clip: float = 1.0) -> ClippedGradient:
+    return ClippedGradient(itself, clip, order=order, rate=rate)
+
+
+class Perturbed(Gaussian):
+    """Stands for a mechanism that also changes the objective."""
+
+
+@pytest.mark.parametrize("law", list(NoiseKind))
+@pytest.mark.parametrize("kind", [list, np.array, jnp.asarray])
+def test_what_is_released_lies_on_the_grid(law: NoiseKind, kind: Callable[[Any], Any]) -> None:
+    release = grid_release(
+        law, 2.0, sensitivity=0.01, dimension=4, largest=300.0, roundoff=2.0**-24
+    )
+    value = np.array([[0.0, 1.0], [2.0, -300.0]])
+    noised = release(kind(value.tolist()), SecureNoise())
+    assert noised.shape == (2, 2)
+    assert noised.dtype == np.float64
+    assert not np.any(noised % release.grid.step)
+    assert 0.0 < np.abs(noised - value).max() < 2.0
+
+
+@pytest.mark.parametrize(
+    ("law", "event"),
+    [
+        (NoiseKind.GAUSSIAN, DiscreteGaussianRelease(0.1)),
+        (NoiseKind.LAPLACE, DiscreteLaplaceRelease(0.1)),
+    ],
+)
+def test_the_multiplier_asked_for_is_the_one_accounted(law: NoiseKind, event: object) -> None:
+    release = grid_release(law, 0.1, sensitivity=0.3, dimension=5, largest=1.0)
+    assert release.event == event
+    assert Fraction(release.scale) >= Fraction(0.1) * release.grid.sensitivity
+    assert release.scale * release.grid.step == pytest.approx(0.1 * 0.3, rel=1e-5)
+
+
+def test_noise_has_the_scale_in_the_unit_of_the_value() -> None:
+    release = grid_release(NoiseKind.GAUSSIAN, 5.0, sensitivity=1e-7, dimension=20_000, largest=5.0)
+    noised = release(np.full(20_000, 3.0), SeededNoise(0))
+    assert noised.std() == pytest.approx(5e-7, rel=0.03)
+    assert noised.mean() == pytest.approx(3.0, abs=3e-8)
+
+
+@pytest.mark.parametrize("mechanism", [Gaussian(4.0), Laplace(4.0), Gaussian([9.0, 4.0])])
+@pytest.mark.parametrize("relation", [Relation.REPLACE_ONE, Relation.ADD_REMOVE])
+def test_a_mechanism_keeps_its_multiplier(
+    mechanism: Gaussian | Laplace, relation: Relation
+) -> None:
+    order = 2 if isinstance(mechanism, Gaussian) else 1
+    event = DiscreteGaussianRelease if order == 2 else DiscreteLaplaceRelease
+    release = on_grid(mechanism, clipped(order), PUBLIC, relation, dimension=3)
+    assert release.event == event(4.0)
+    assert release.grid.order == order
+    bound = clipped(order).sensitivity(PUBLIC, relation)
+    error = sum_error(50 if relation is Relation.REPLACE_ONE else 51, 1.0 / 50.0, 3)
+    spread = 3 if order == 1 else math.sqrt(3)
+    enough = (bound + error) / release.grid.step + spread
+    assert enough <= release.grid.sensitivity <= enough + 1.001
+    scale = mechanism.scale(clipped(order), PUBLIC, relation)
+    assert release.scale * release.grid.step == pytest.approx(scale, rel=1e-5)
+
+
+def test_no_value_that_a_query_can_give_is_beyond_the_grid() -> None:
+    release = on_grid(Laplace(1e-6), clipped(1), PUBLIC, Relation.REPLACE_ONE, dimension=1)
+    noised = release([1.0], SecureNoise())  # fifty records, each clipped to 1, over fifty
+    assert noised == pytest.approx([1.0], abs=1e-5)
+
+
+def test_a_sampled_release_stays_sampled() -> None:
+    release = on_grid(Gaussian(2.0), clipped(2, rate=0.1), PUBLIC, Relation.ADD_REMOVE, 3)
+    assert release.event == PoissonSampled(0.1, DiscreteGaussianRelease(2.0))
+
+
+def test_single_precision_needs_a_release_that_allows_for_it() -> None:
+    answer = np.zeros(3, np.float32)
+    double = on_grid(Gaussian(2.0), clipped(2), PUBLIC, Relation.REPLACE_ONE, 3)
+    with pytest.raises(PrivacyError, match="type float32 has larger rounding errors"):
+        double(answer, SecureNoise())
+    single = on_grid(Gaussian(2.0), clipped(2), PUBLIC, Relation.REPLACE_ONE, 3, roundoff=2.0**-24)
+    assert single(answer, SecureNoise()).any()
+    assert single.grid.sensitivity > double.grid.sensitivity
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "message"),
+    [
+        (NoNoise(), "NoNoise has no secure form"),
+        (Perturbed(1.0), "Perturbed has no secure form"),
+        (Gaussian([1.0, 0.0]), "noise_multiplier=0 for agent 1"),
+        (Laplace(1.0), "clipped in that norm"),
+    ],
+)
+def test_a_mechanism_without_a_secure_form_is_refused(
+    mechanism: AbstractMechanism, message: str
+) -> None:
+    with pytest.raises(PrivacyError, match=message):
+        on_grid(mechanism, clipped(2), PUBLIC, Relation.REPLACE_ONE, dimension=3)
+
+
+def test_a_query_that_is_no_clipped_sum_is_refused() -> None:
+    with pytest.raises(PrivacyError, match="Exact is no clipped sum"):
+        on_grid(Gaussian(1.0), Exact(itself), PUBLIC, Relation.REPLACE_ONE, dimension=3)
+
+
+def test_an_unbounded_query_is_refused() -> None:
+    with pytest.raises(PrivacyError, match="no finite sensitivity"):
+        on_grid(Gaussian(1.0), clipped(2, clip=math.inf), PUBLIC, Relation.REPLACE_ONE, dimension=3)
+
+
+def test_the_relation_metric_is_refused() -> None:
+    whole = dataclasses.replace(PUBLIC, unit=Unit.AGENT, count=1)
+    with pytest.raises(PrivacyError, match="relation='metric' has no secure form"):
+        on_grid(Gaussian(1.0), clipped(2), whole, Relation.METRIC, dimension=3)
+
+
+@pytest.mark.parametrize("multiplier", [0.0, -1.0, math.inf, math.nan])
+def test_a_multiplier_out_of_range_is_refused(multiplier: float) -> None:
+    with pytest.raises(PrivacyError, match=r"noise_multiplier=.* must be positive and finite"):
+        grid_release(NoiseKind.LAPLACE, multiplier, sensitivity=1.0, dimension=1, largest=1.0)
+
+
+def test_a_refused_value_draws_no_noise() -> None:
+    release = grid_release(NoiseKind.LAPLACE, 1.0, sensitivity=1.0, dimension=1, largest=1.0)
+    noise = SeededNoise(0)
+    with pytest.raises(PrivacyError, match="nothing was released"):
+        release([math.nan], noise)
+    assert release([0.0], noise) == release([0.0], SeededNoise(0))
+
+
+def test_imperfect_sampling_costs_next_to_nothing() -> None:
+    assert sampling_delta(epsilon=0.0, draws=2**20) == 2.0**-112
+    assert sampling_delta(epsilon=10.0, draws=10**12) < 1e-22

@@ -1,0 +1,60 @@
+"""Streams: one key a stream, nothing to fall back on."""
+
+import os
+import sys
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from tacit.errors import PrivacyError
+from tacit.privacy.noise.stream import CipherStream, SeededStream
+
+
+def test_the_cipher_encrypts_a_counter_from_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = bytes(range(32))
+    monkeypatch.setattr(os, "urandom", lambda count: key[:count])
+    block = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
+    expected = b"".join(block.update(i.to_bytes(16, "big")) for i in range(4))
+    stream = CipherStream()
+    words = [stream.words(np.uint64, 3), stream.words(np.uint16, 4), stream.words(np.uint64, 4)]
+    assert b"".join(each.tobytes() for each in words) == expected
+
+
+def test_every_stream_has_a_key_of_its_own() -> None:
+    first, second = (CipherStream().words(np.uint64, 4) for _ in range(2))
+    assert not np.any(first == second)
+
+
+def test_words_are_uniform() -> None:
+    words = CipherStream().words(np.uint16, 1 << 20).astype(float)
+    assert abs(words.mean() - 32767.5) < 7 * 65536 / 12**0.5 / 2**10
+
+
+@pytest.mark.parametrize("stream", [CipherStream(), SeededStream(0)])
+def test_no_words_at_all(stream: CipherStream | SeededStream) -> None:
+    assert stream.words(np.uint16, 0).shape == (0,)
+
+
+def test_a_missing_cipher_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers", None)
+    with pytest.raises(PrivacyError, match=r"tacit\[deploy\]"):
+        CipherStream()
+
+
+@pytest.mark.parametrize("error", [NotImplementedError("none here"), OSError("no device")])
+def test_a_system_without_random_numbers_is_refused(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(count: int) -> bytes:
+        raise error
+
+    monkeypatch.setattr(os, "urandom", broken)
+    with pytest.raises(PrivacyError, match=f"random numbers .*{error}"):
+        CipherStream()
+
+
+def test_a_seeded_stream_repeats() -> None:
+    first, second, other = (SeededStream(seed).words(np.uint64, 4) for seed in (1, 1, 2))
+    assert np.array_equal(first, second)
+    assert not np.array_equal(first, other)
