@@ -25,6 +25,9 @@ EventsAfter = Callable[[int], Iterable[Event]]
 _TOLERANCE = 1e-6
 """Relative; the result is at most this far above the smallest sufficient multiplier."""
 
+_NEAR, _BEYOND = 1.02, 1.003
+"""Ratios of multipliers: to measure a slope, and to step past a root that it foretells."""
+
 _LARGEST = 1e12
 """A budget that asks for more noise than this times the sensitivity is taken for a mistake."""
 
@@ -67,7 +70,8 @@ def noise_multiplier(epsilon: float, delta: float, events_at: EventsAt) -> float
     def quick(z: float) -> float:
         return accounting.quick_epsilon(events_at(z), delta)
 
-    return _search(spent, epsilon, _bracket(quick, epsilon, delta))
+    start = _bracket(quick, epsilon, delta)
+    return _search(spent, epsilon, start, _slope(quick, start))
 
 
 def affordable_rounds(epsilon: float, delta: float, events_at: EventsAfter) -> int:
@@ -168,11 +172,20 @@ def _bracket(quick: Callable[[float], float], epsilon: float, delta: float) -> f
     return high
 
 
-def _search(spent: Callable[[float], float], epsilon: float, start: float) -> float:
+def _slope(quick: Callable[[float], float], start: float) -> float:
+    """How fast epsilon falls with the noise, both in logarithms, by the cheap bound."""
+    less, more = quick(start / _NEAR), quick(start)
+    if not 0.0 < more < less < math.inf:
+        return 1.0
+    return max(math.log(less / more) / math.log(_NEAR), 0.5)
+
+
+def _search(spent: Callable[[float], float], epsilon: float, start: float, slope: float) -> float:
     """Secant steps in logarithms within a bracket whose upper end has always been evaluated."""
     high, above = start, _excess(spent(start), epsilon)
     low, below = high, above
-    step = 1.02
+    # to where the slope foretells the root, and a little further
+    step = min(math.exp(-above / slope), 1.1) * _BEYOND
     while below <= 0.0:  # exact accounting is tighter than the cheap bound: walk down to its root
         high, above = low, below
         low, step = low / step, step**1.5
