@@ -27,10 +27,11 @@ from tacit.privacy.ledger import Charge, Ledger
 from tacit.problem.problem import Problem
 from tacit.result import Result
 from tacit.runtime import simulation
-from tacit.runtime.checkpoint import fingerprint
+from tacit.runtime.checkpoint import fingerprint, opaque
 from tacit.runtime.drive import Engine, Progress, drive
 from tacit.runtime.environment import environment
 from tacit.runtime.exact import ExactEngine
+from tacit.runtime.keys import rekeyed
 from tacit.runtime.plan import Plan
 from tacit.runtime.traffic import bytes_sent
 
@@ -82,8 +83,10 @@ def run(
         reference: the centralised solution, to record distances to; "solve" computes it.
         require: "proved" refuses a method that cannot give a proved guarantee.
         checkpoint: file to save to every few seconds and to resume from if it exists.
-        ledger: charged with the whole run before it begins, or the run is refused; a run with the
-            same data, settings and seed is charged once.
+        ledger: charged with the whole run before it begins, or the run is refused. Its noise
+            depends on a secret of the ledger besides the seed, so that no two runs share any. A run
+            with the same data, settings and seed repeats its bits and is charged once; with a black
+            box or a function of yours, which cannot be compared, every start is charged.
         dataset: whose budgets in the ledger are charged; needed with one.
         progress: called with (rounds done, rounds).
 
@@ -132,7 +135,11 @@ def run(
             identity = fingerprint(plan, roots, runtime.exact, recorded)
         charge = None
         if ledger is not None:
-            charge = _charge(ledger, dataset, identity, method, owners, stated, runtime.trials)
+            # what a user wrote cannot be compared, so every start counts as a run of its own
+            start = secrets.token_hex(16) if opaque((plan.objectives, plan.method)) else ""
+            named = f"{identity} {start}"
+            charge = _charge(ledger, dataset, named, method, owners, stated, runtime.trials)
+            roots = rekeyed(roots, ledger.noise_key(named))
         engine: Engine = ExactEngine(plan, roots) if runtime.exact else _Batched(plan, roots)
         engine = _Watched(engine, problem)
         path = None if checkpoint is None else Path(checkpoint)
@@ -193,7 +200,13 @@ def _charge(
         )
     events = dict(zip(owners.names, claim.events(method, owners), strict=True))
     study = f"{type(method).__name__}, {owners.contexts[0].rounds:,} rounds"
-    return ledger.charge_run(ledger.run_name(identity), events, dataset=dataset, study=study)
+    return ledger.charge_run(
+        ledger.run_name(identity),
+        events,
+        dataset=dataset,
+        study=study,
+        neighbours=stated.worst.neighbours,
+    )
 
 
 class _Batched:

@@ -61,6 +61,8 @@ def replace_record(
         targets=targets,
         mask=objectives.mask,
         loss=objectives.loss,
+        # a query clips to them, so a record beyond what was declared counts no more than it may
+        gradient_bounds=objectives.gradient_bounds,
     )
     return eqx.tree_at(lambda p: p.objectives, problem, risk)
 

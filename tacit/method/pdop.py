@@ -103,6 +103,8 @@ class PDOP(AbstractMethod):
     one_shot: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:
+        for name in ("step", "ratio", "noise_ratio", "curvature"):
+            check_number(name, getattr(self, name))
         positive("step", self.step)
         check_ratios(self.ratio, self.noise_ratio)
         if not isinstance(self.curvature, Tracer) and not np.all(np.asarray(self.curvature) >= 0.0):
@@ -205,6 +207,16 @@ def mix(state: Mixture, inbox: Inbox, context: Context) -> Mixture:
     """`z_i = sum_j a_ij y_j`, and the point of the set nearest to it."""
     z = inbox.self_weight * state.sent + inbox.mixed
     return Mixture(context.public.project(z), z)
+
+
+def check_number(name: str, value: Any) -> None:
+    """Refuse an array where the noise is made for one number, the same in every coordinate.
+
+    Raises:
+        ConfigError: naming the argument.
+    """
+    if value is not None and np.ndim(value) > 0:
+        raise ConfigError(f"{name}={value!r} must be one number, the same for all coordinates")
 
 
 def check_ratios(ratio: Any, noise_ratio: Any) -> None:

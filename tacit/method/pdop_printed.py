@@ -12,7 +12,14 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from tacit.errors import PrivacyError
-from tacit.method.pdop import Mixture, check_network, check_ratios, mix, send_released
+from tacit.method.pdop import (
+    Mixture,
+    check_network,
+    check_number,
+    check_ratios,
+    mix,
+    send_released,
+)
 from tacit.method.pdop_budget import grown
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.schedule import positive
@@ -88,6 +95,8 @@ class PDOPPrinted(AbstractMethod):
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
     def __check_init__(self) -> None:
+        for name in ("step", "ratio", "noise_ratio"):
+            check_number(name, getattr(self, name))
         positive("step", self.step)
         check_ratios(self.ratio, self.noise_ratio)
         for name in ("epsilon", "gradient_bound"):

@@ -130,6 +130,13 @@ class Guarantee:
         """Whether these outputs may be published under the guarantee: proved, with secure noise."""
         return self.status is Status.PROVED and self.noise is NoiseSource.SECURE
 
+    @property
+    def neighbours(self) -> str:
+        """What epsilon is about; epsilons about other neighbours are not added up in a ledger."""
+        person = f"{self.sites_per_person} sites, {self.records_per_person} records a site"
+        many = self.sites_per_person > 1 or self.records_per_person > 1
+        return ", ".join([self.unit.value, self.relation.value, *([person] if many else [])])
+
     def refuted(self, epsilon: float, how: str) -> Guarantee:
         """The guarantee after an audit that found it broken.
 

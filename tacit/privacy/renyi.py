@@ -37,6 +37,10 @@ _DENSE = 1.0 + np.geomspace(0.05, 1e7, 640)
 """Where Renyi orders are all there is; the ratio of 1.03 costs a ten-thousandth of epsilon."""
 
 
+_SMALL = 1.0
+_LAST_BITS = 1e-14
+
+
 @dataclass(frozen=True)
 class Renyi:
     """`eps(alpha)` of a sequence of releases, at some orders.
@@ -63,6 +67,7 @@ class Renyi:
         from dp_accounting.rdp import RdpAccountant
 
         counts = bucketed(dict(tally.releases))
+        rounded = sum(count for event, count in counts.items() if _cancels(event))
         accountant = RdpAccountant(orders=_orders(counts))
         orders = np.asarray(accountant.orders, dtype=float)
         known: list[DpEvent] = []
@@ -82,7 +87,9 @@ class Renyi:
                     values += count * randomised_response(pure_epsilon(event), orders)
         if known:
             accountant.compose(ComposedDpEvent(known))
-        return cls(orders, values + accountant.rdp)
+        # logarithms of sums close to 1 lose their last bits, which must not earn privacy
+        lost = rounded * _LAST_BITS / (orders - 1.0)
+        return cls(orders, values + np.maximum(accountant.rdp, 0.0) + lost)
 
     def epsilon(self, delta: float) -> float:
         """The smallest epsilon over all orders, for `delta` above 0."""
@@ -112,9 +119,14 @@ def randomised_response(
     """
     # (p^a q^(1-a) + q^a p^(1-a)) with p = 1/(1 + e^-eps), q = e^-eps p
     up, down = (orders - 1.0) * epsilon, -orders * epsilon
-    moment = np.logaddexp(up, down) - math.log1p(math.exp(-epsilon))
-    # a rounding error below 0 would earn privacy
-    return np.maximum(moment, 0.0) / (orders - 1.0)
+    both = math.log1p(math.exp(-epsilon))
+    # the same less 1, a product of positive numbers: nothing cancels where the loss is tiny
+    small = orders * epsilon < _SMALL
+    far, near = np.where(small, 0.0, up), np.where(small, orders * epsilon, 0.0)
+    product = np.sinh(near / 2.0) * np.sinh(np.where(small, up, 0.0) / 2.0)
+    less_one = 4.0 * product * math.exp(-epsilon / 2.0 - both)
+    moment = np.where(small, np.log1p(less_one), np.logaddexp(far, down) - both)
+    return moment / (orders - 1.0)
 
 
 def sampled(
@@ -139,6 +151,14 @@ def sampled(
         terms[1:] += math.log(3.0)
         bounds.append(float(np.logaddexp.reduce(np.append(terms, first))) / (order - 1.0))
     return np.maximum(bounds, 0.0)
+
+
+def _cancels(event: Event) -> bool:
+    """Whether the release's curve is computed from a logarithm that may be close to 0."""
+    return isinstance(event, LaplaceRelease) or (
+        isinstance(event, PoissonSampled)
+        and isinstance(event.event, GaussianRelease | DiscreteGaussianRelease)
+    )
 
 
 def _orders(counts: dict[Event, int]) -> list[float]:

@@ -14,8 +14,8 @@ sees `Y = A x + B z`, with `z` the noise of all *other* agents. That is a Gaussi
     mu = sqrt( (A d)' (B B')^+ A d ) / s,
 
 infinite where `A d` is outside the range of `B`, for neighbours `d` apart: nothing is lost, so
-these are exact values, not bounds. They rest on a model of who sees what, which nothing enforces:
-the guarantees are `model` claims. Proofs: docs/proofs/gossip.md.
+these are exact values (in double precision), not bounds. They rest on a model of who sees what,
+which nothing enforces: the guarantees are `model` claims. Proofs: docs/proofs/gossip.md.
 """
 
 from __future__ import annotations
@@ -39,8 +39,11 @@ ASSUMPTION = (
 )
 """What a view takes for granted."""
 
-_DEPENDENT = 1e-12
+_DEPENDENT = 1e-14
 """Length below which what is left of a unit vector after projection is rounding."""
+
+_FAINT = 1e-9
+"""Weights below this are refused: what they carry could not be told from rounding."""
 
 _OUTSIDE = 1e-9
 """Share of a change outside the range of the noise that counts as rounding."""
@@ -248,6 +251,12 @@ def _observed(
     """Whose values reach the observers."""
     if not np.all(np.isfinite(weights)):
         raise PrivacyError("a weight is not a finite number; correct the weight matrix")
+    sizes = np.abs(weights)
+    if np.any((sizes > 0.0) & (sizes < _FAINT)):
+        raise PrivacyError(
+            f"a weight of {sizes[sizes > 0.0].min():g} is too small to be told from rounding; make "
+            f"it 0, or at least {_FAINT:g}"
+        )
     if steps < 0:
         raise PrivacyError(f"steps={steps!r} must be at least 0")
     agents = len(weights)

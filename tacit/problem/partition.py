@@ -113,7 +113,8 @@ def sorted_by_label(prepared: Prepared, agents: int) -> Sites:
         ProblemError: fewer than two agents, or more than records.
     """
     _check_agents(prepared, agents)
-    return _deal(prepared, np.argsort(prepared.targets, kind="stable"), agents)
+    by_label = np.argsort(prepared.targets, kind="stable")
+    return _of_labels(_deal(prepared, by_label, agents))
 
 
 def dirichlet(
@@ -167,7 +168,7 @@ def dirichlet(
     for label, cut in enumerate(cuts):
         members = generator.permutation(np.flatnonzero(codes == label))
         owner[members] = np.searchsorted(cut, np.arange(len(members)), side="right")
-    return _divide(prepared, owner, _numbered(agents))
+    return _of_labels(_divide(prepared, owner, _numbered(agents)))
 
 
 def train_test_split(
@@ -236,6 +237,12 @@ def _deal(prepared: Prepared, order: Int[np.ndarray, " n"], agents: int) -> Site
     for k, part in enumerate(np.array_split(order, agents)):
         owner[part] = k
     return _divide(prepared, owner, _numbered(agents))
+
+
+def _of_labels(sites: Sites) -> Sites:
+    """Sites that the labels decided upon: another label moves other records, too."""
+    decided = "which site holds which record is public, and no change of a record alters it"
+    return replace(sites, assumptions=(*sites.assumptions, decided))
 
 
 def _divide(prepared: Prepared, owner: Int[np.ndarray, " n"], names: list[str]) -> Sites:

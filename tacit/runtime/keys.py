@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import jax
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Array, Key, PRNGKeyArray
 
 _PURPOSES = 4
 """Keys of one phase, in the order of `PhaseKeys`."""
@@ -33,6 +33,14 @@ class PhaseKeys(NamedTuple):
 def trial_key(seed: int, trial: Any) -> PRNGKeyArray:
     """Root of one trial's randomness: the same however many trials are batched."""
     return jax.random.fold_in(jax.random.key(seed), trial)
+
+
+def rekeyed(roots: Key[Array, " trials"], secret: bytes) -> Key[Array, " trials"]:
+    """Roots that depend on a secret besides, 4 bytes of it at a time."""
+    for first in range(0, len(secret), 4):
+        word = int.from_bytes(secret[first : first + 4], "big")
+        roots = jax.vmap(lambda root, word=word: jax.random.fold_in(root, word))(roots)
+    return roots
 
 
 def public_key(seed: int) -> PRNGKeyArray:

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import tacit
-from tacit import DGD, DPSG, Privacy, Simulation, network
+from tacit import DGD, DPSG, Privacy, Simulation, network, problem
 from tacit.cli import app
-from tacit.errors import BudgetExceeded, ConfigError, LedgerBusy, PrivacyError
+from tacit.errors import BudgetExceeded, ConfigError, LedgerBusy, LedgerError, PrivacyError
 from tacit.privacy.ledger import Ledger
 from tests.conformance.table import task
 from tests.end_to_end.study import changed, write
@@ -54,6 +55,45 @@ def test_the_same_run_again_costs_nothing_and_any_other_does(ledger: Ledger) -> 
         before = ledger.balances()[0].spent
         assert not go(ledger, **change).charge.repeated
         assert ledger.balances()[0].spent > before
+
+
+def test_two_charged_runs_share_no_noise_whatever_their_seeds(ledger: Ledger) -> None:
+    """Of one seed and two noise scales, noise and private answer could be solved for."""
+    small = DPSG(step=0.1, privacy=Privacy(clip=1.0, epsilon=0.2, delta=1e-6))
+    kept = []
+    for method in (METHOD, small):
+        bare = tacit.run(task(0), network.ring(4), method, rounds=1, seed=1)
+        charged = go(ledger, method=method, rounds=1)
+        scale = next(each.noise_scale for each in charged.releases if each.noise_scale)
+        # both answers hold the same gradient: what is left is the difference of two noises
+        kept.append((charged.solutions - bare.solutions) / scale)
+    assert np.abs(kept[0] - kept[1]).max() > 1e-3
+
+
+def test_what_cannot_be_compared_is_charged_at_every_start(ledger: Ledger) -> None:
+    data = [0.0]
+
+    def cost(x: Any, agent: int) -> float:
+        return float(np.sum((x - agent - data[0]) ** 2))
+
+    watched = problem.black_box_problem(cost, 4, x0=np.zeros(2), names=list(task(0).names))
+    method = tacit.DZOA(privacy=Privacy(clip=1.0, epsilon=0.3, delta=1e-6))
+    given = {"rounds": 2, "seed": 1, "ledger": ledger, "dataset": "visits"}
+    for _ in range(2):
+        before = ledger.balances()[0].spent
+        done = tacit.run(watched, network.ring(4), method, **given)
+        assert done.charge is not None and not done.charge.repeated
+        assert ledger.balances()[0].spent > before
+        data[0] += 5.0
+
+
+def test_epsilons_about_different_neighbours_are_not_added_up(ledger: Ledger) -> None:
+    go(ledger)
+    mark = ledger.mark
+    added = Privacy(clip=1.0, epsilon=0.1, delta=1e-6, relation="add_remove")
+    with pytest.raises(LedgerError, match=r"of another kind \(record, add_remove\)"):
+        go(ledger, method=DPSG(step=0.1, privacy=added))
+    assert ledger.mark == mark
 
 
 def test_a_run_that_is_not_paid_for_does_not_begin(ledger: Ledger) -> None:

@@ -60,6 +60,10 @@ class Balance:
         return max(left, 0.0)
 
 
+RECORD = "record, replace_one"
+"""What an epsilon is about, if nothing else is said."""
+
+
 class Account:
     """One owner's budget for one dataset and everything charged to it."""
 
@@ -69,20 +73,29 @@ class Account:
         self.budget_entry = 0
         self.spending = Spending()
         self.runs: set[str] = set()
+        self.neighbours = ""
         self.releases = 0
         self.entry, self.time = 0, ""
 
-    def require(self, more: Tally) -> None:
-        """Refuse what would exceed the budget, or what has none.
+    def require(self, more: Tally, neighbours: str) -> None:
+        """Refuse what would exceed the budget, what has none, or what cannot be added to it.
 
         Raises:
             BudgetExceeded: naming what is spent, what it would come to, and the budget.
+            LedgerError: epsilons about other neighbours have been charged.
         """
         whose = f"owner {self.owner!r}, dataset {self.dataset!r}"
         if self.budget is None:
             raise BudgetExceeded(
                 f"{whose}: no budget is set in this ledger, so nothing may be released; set one "
                 "with Ledger.set_budget or `tacit ledger budget`"
+            )
+        if self.neighbours not in ("", neighbours):
+            raise LedgerError(
+                f"{whose}: an epsilon about neighbours of another kind ({neighbours}) cannot be "
+                f"added to those charged so far ({self.neighbours}): a record that is replaced may "
+                "count twice where one that is added counts once. Nothing was released; state the "
+                "study's guarantee as before, or share the budget out between two dataset names"
             )
         epsilon, delta = self.budget
         if self.spending.fits(epsilon, delta, more):
@@ -97,8 +110,11 @@ class Account:
             "or let whoever answers for these records raise the budget"
         )
 
-    def charge(self, more: Tally, run: str, entry: Entry) -> None:
+    def charge(self, more: Tally, run: str, neighbours: str, entry: Entry) -> None:
         """Enter what was released."""
+        if self.neighbours not in ("", neighbours):
+            raise ValueError(f"({neighbours}) added to ({self.neighbours})")
+        self.neighbours = neighbours
         self.spending.add(more)
         self.releases += _number(more)
         self.runs.add(run)
@@ -211,11 +227,13 @@ class Book:
                 account.budget_entry = entry.sequence
             case "release":
                 account = self.accounts[what["owner"], what["dataset"]]
-                account.charge(Tally.of([event_from_json(what["event"])]), what["run"], entry)
+                more = Tally.of([event_from_json(what["event"])])
+                account.charge(more, what["run"], what["neighbours"], entry)
             case "run":
                 for owner, rows in what["charges"].items():
                     account = self.accounts[owner, what["dataset"]]
-                    account.charge(Tally.of(grouped_from_json(rows)), what["run"], entry)
+                    more = Tally.of(grouped_from_json(rows))
+                    account.charge(more, what["run"], what["neighbours"], entry)
                 self.runs[what["run"]] = (entry.sequence, what)
             case "acknowledged":
                 pass

@@ -19,7 +19,7 @@ from tacit.errors import LedgerError, PrivacyError, ReleaseConflict
 from tacit.privacy import accounting
 from tacit.privacy.event import Event
 from tacit.privacy.ledger import store
-from tacit.privacy.ledger.book import FORMAT, Balance
+from tacit.privacy.ledger.book import FORMAT, RECORD, Balance
 from tacit.privacy.ledger.chain import Mark, digest
 from tacit.privacy.ledger.encoding import canonical, event_to_json, grouped_to_json
 from tacit.privacy.ledger.outbox import Prepared, ReleaseId
@@ -161,7 +161,9 @@ class Ledger:
         with self._thread, self._writer.usable():
             self._writer.require(at_least)
 
-    def check(self, owner: str, dataset: str, events: Sequence[Event]) -> None:
+    def check(
+        self, owner: str, dataset: str, events: Sequence[Event], *, neighbours: str = RECORD
+    ) -> None:
         """Whether events would stay within the budget; charges nothing.
 
         Raises:
@@ -169,7 +171,7 @@ class Ledger:
             UnsupportedEvent: an event without a proved rule.
         """
         with self._thread:
-            self._book.account(owner, dataset).require(Tally.of(events))
+            self._book.account(owner, dataset).require(Tally.of(events), neighbours)
 
     def run_name(self, identity: str) -> str:
         """The name of a run that is known by a digest of everything that determines it.
@@ -179,10 +181,26 @@ class Ledger:
         that no entry or export says anything about the data behind the digest.
 
         Args:
-            identity: a digest that any change of the run or its data changes.
+            identity: a digest that any change of the run, of its data or of what computes it
+                changes.
         """
+        return self._keyed(b"name", identity).hex()[:32]
+
+    def noise_key(self, identity: str) -> bytes:
+        """32 bytes for the noise of a run: the same for the same run, and unrelated for any other.
+
+        What is charged to one budget is added up as independent. Two runs with one seed are not,
+        so a charged run draws its noise from this key and not from the seed alone.
+
+        Args:
+            identity: as for `run_name`.
+        """
+        return self._keyed(b"noise", identity)
+
+    def _keyed(self, purpose: bytes, identity: str) -> bytes:
         with self._thread:
-            return hmac.new(self._writer.secret(), identity.encode(), "sha256").hexdigest()[:32]
+            text = purpose + b" " + identity.encode()
+            return hmac.new(self._writer.secret(), text, "sha256").digest()
 
     def charge_run(
         self,
@@ -191,6 +209,7 @@ class Ledger:
         *,
         dataset: str,
         study: str = "",
+        neighbours: str = RECORD,
     ) -> Charge:
         """Charge everything that a run will release, for all its owners or for none.
 
@@ -202,6 +221,8 @@ class Ledger:
             charges: all events of each owner.
             dataset: whose budget is charged.
             study: a title or a fingerprint of the study, for the record.
+            neighbours: what the epsilons are about, such as "record, add_remove"; the same for
+                everything that is ever charged to a dataset of an owner.
 
         Raises:
             BudgetExceeded: naming the first owner whose budget does not allow it.
@@ -214,6 +235,7 @@ class Ledger:
             "run": run,
             "study": study,
             "dataset": dataset,
+            "neighbours": neighbours,
             "charges": {owner: grouped_to_json(events) for owner, events in charges.items()},
         }
         with self._thread:
@@ -226,7 +248,7 @@ class Ledger:
             accounts = {owner: self._book.account(owner, dataset) for owner in charges}
             if not sequence:
                 for owner, events in charges.items():
-                    accounts[owner].require(Tally.of(events))
+                    accounts[owner].require(Tally.of(events), neighbours)
                 self._writer.write("run", what)
             balances = tuple(accounts[owner].balance() for owner in charges)
             return Charge(run, sequence or self.mark.sequence, balances, repeated=sequence > 0)
@@ -262,6 +284,7 @@ class Ledger:
         recipients: Sequence[str],
         state: bytes = b"",
         owner: str | None = None,
+        neighbours: str = RECORD,
     ) -> Prepared:
         """Charge one release and store its exact bytes; when this returns they may be sent.
 
@@ -277,6 +300,7 @@ class Ledger:
             recipients: everybody who will be sent these bytes, at least one.
             state: of the method after it, to go on from; never a generator's.
             owner: whose budget is charged; the agent itself by default.
+            neighbours: what its epsilon is about, as for `charge_run`.
 
         Raises:
             BudgetExceeded: the budget does not allow it; nothing is stored.
@@ -297,6 +321,7 @@ class Ledger:
             "step": id.step,
             "owner": owner,
             "dataset": dataset,
+            "neighbours": neighbours,
             "event": event_to_json(event),
             "input_hash": input_hash,
             "payload_hash": digest(payload),
@@ -308,7 +333,7 @@ class Ledger:
             if earlier is not None:
                 self._check_same(earlier, what)
                 return earlier
-            self._book.account(owner, dataset).require(Tally.of([event]))
+            self._book.account(owner, dataset).require(Tally.of([event]), neighbours)
             with self._writer.writing("release", what) as sequence:
                 release = Prepared(id, sequence, payload, state, input_hash, waiting)
                 self._outbox.add(release)

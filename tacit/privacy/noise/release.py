@@ -127,11 +127,13 @@ def on_grid(
     relation: Relation,
     dimension: int,
     roundoff: float = DOUBLE,
+    *,
+    most_records: int | None = None,
 ) -> GridRelease:
     """The release on a grid that stands for a Gaussian or Laplace mechanism on real numbers.
 
     Its event is the discrete one with the same noise multiplier. The sensitivity is the query's,
-    plus what the rounding errors of a sum over `public.count` records may add.
+    plus what the rounding errors of a sum over all records may add.
 
     Args:
         mechanism: `Gaussian` or `Laplace`.
@@ -140,11 +142,13 @@ def on_grid(
         relation: when two data sets are neighbours.
         dimension: number of coordinates of the query's answer.
         roundoff: unit roundoff of the arithmetic of the query.
+        most_records: under add/remove, where their number is private, a public number that it never
+            exceeds, at least 1; whoever asks the query must see to that. Not used otherwise.
 
     Raises:
-        PrivacyError: a mechanism that adds no noise to the answer or also changes the objective
-            (discrete noise does not protect that), a query that is no clipped sum or has no bound,
-            the relation metric, or no grid that fits.
+        PrivacyError: add/remove without `most_records`, a mechanism that adds no noise to the
+            answer or also changes the objective (discrete noise does not protect that), a query
+            that is no clipped sum or has no bound, the relation metric, or no grid that fits.
     """
     # Not isinstance: a subclass may also perturb the objective.
     if type(mechanism) is not Gaussian and type(mechanism) is not Laplace:
@@ -174,7 +178,12 @@ def on_grid(
     sensitivity = query.sensitivity(public, relation)
     replaces = relation is Relation.REPLACE_ONE
     contribution = sensitivity / 2 if replaces else sensitivity
-    records = public.count if replaces else public.count + 1
+    if not replaces and (most_records is None or most_records < 1):
+        raise PrivacyError(
+            f"most_records={most_records!r}: under add/remove the number of records is private, "
+            "and rounding errors of their sum grow with it; declare one that is never exceeded"
+        )
+    records = public.count if most_records is None or replaces else most_records
     release = grid_release(
         NoiseKind.GAUSSIAN if isinstance(mechanism, Gaussian) else NoiseKind.LAPLACE,
         multiplier,

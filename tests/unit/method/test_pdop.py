@@ -304,6 +304,10 @@ def test_extreme_ratios_stay_finite() -> None:
 
 
 def test_what_is_out_of_range_is_refused() -> None:
+    for name in ("step", "ratio", "curvature"):
+        # noise made for the first entry would not hide the others
+        with pytest.raises(ConfigError, match=f"{name}=.* must be one number"):
+            private(**{name: np.array([0.001, 1.0])})
     with pytest.raises(ConfigError, match="step=0 must be a positive"):
         private(step=0)
     with pytest.raises(ConfigError, match=r"ratio=0.0 must be in"):

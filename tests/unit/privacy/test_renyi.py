@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from tacit.privacy import accounting
 from tacit.privacy.event import (
     DiscreteGaussianRelease,
     DiscreteLaplaceRelease,
@@ -105,3 +106,32 @@ def test_sampled_gaussians_are_asked_at_whole_orders_only() -> None:
 def test_delta_and_epsilon_belong_together() -> None:
     found = curve(Repeated(DiscreteGaussianRelease(10.0), 50))
     assert found.delta(found.epsilon(1e-6)) <= 1e-6 * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-8, 1e-4, 0.4, 3.0])
+def test_tiny_losses_are_not_rounded_away(epsilon: float) -> None:
+    """A curve of exactly 0 would afford any number of rounds."""
+    from mpmath import exp, log, mp, mpf
+
+    with mp.workdps(60):
+        e = mpf(epsilon)
+        for order in (1.5, 2.0, 5.0, 64.0, 1e4):
+            a = mpf(order)
+            exact = log((exp((a - 1) * e) + exp(-a * e)) / (1 + exp(-e))) / (a - 1)
+            found = randomised_response(epsilon, np.array([order]))[0]
+            assert found == pytest.approx(float(exact), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("event", "least"),
+    [
+        (Repeated(DiscreteLaplaceRelease(1e8), 10**14), 0.397),
+        (Repeated(DiscreteLaplaceRelease(1e8), 10**10), 0.0027),
+        (Repeated(PoissonSampled(1e-4, LaplaceRelease(1e4)), 10**10), 0.0027),
+        (Repeated(PoissonSampled(1e-3, GaussianRelease(1e6)), 10**10), 1.9e-4),
+    ],
+)
+def test_many_faint_releases_cost_what_they_cost(event: Repeated, least: float) -> None:
+    # by the central limit: Gaussian-DP with the same variance of losses
+    assert curve(event).epsilon(1e-6) >= least
+    assert accounting.epsilon([event], 1e-6) >= least

@@ -192,6 +192,7 @@ def test_guarantees_are_model_claims_that_name_who_looks() -> None:
         (r"observers=\[4\] must be numbers", {"observers": [4]}),
         ("nobody is left", {"observers": [0, 1, 2, 3]}),
         ("2 names for 4 agents", {"names": ["a", "b"]}),
+        ("weight of 1e-13 is too small", {"weights": np.eye(4) + 1e-13 * np.eye(4)[::-1]}),
         ("not a finite number", {"weights": np.full((4, 4), math.nan)}),
     ],
 )

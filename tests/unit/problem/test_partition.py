@@ -38,7 +38,7 @@ def check_whole(sites: Sites, prepared: Prepared) -> None:
         np.testing.assert_array_equal(features, prepared.features[rows])
         np.testing.assert_array_equal(targets, prepared.targets[rows])
     assert sites.feature_names == prepared.feature_names
-    assert sites.assumptions == prepared.assumptions
+    assert sites.assumptions[:1] == prepared.assumptions
 
 
 PARTITIONS: dict[str, Callable[[Prepared, int, int], Sites]] = {
@@ -98,7 +98,9 @@ def test_one_site_or_none_is_refused() -> None:
 def test_even_is_even_and_sorted_is_sorted() -> None:
     prepared = table([1, 0] * 5)
     assert even(prepared, 3).counts == (4, 3, 3)
-    assert sorted_by_label(prepared, 2).targets[0].tolist() == [0.0] * 5
+    sites = sorted_by_label(prepared, 2)
+    assert sites.targets[0].tolist() == [0.0] * 5
+    assert "which site holds which record is public" in sites.assumptions[-1]
     different = even(prepared, 3, seed=1).rows
     assert any(
         not np.array_equal(a, b) for a, b in zip(even(prepared, 3).rows, different, strict=True)

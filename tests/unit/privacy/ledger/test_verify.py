@@ -171,7 +171,13 @@ def rewritten(path: Path, kind: str, what: dict[str, Any]) -> None:
         )
 
 
-RUN = {"run": "whole", "study": "s", "dataset": "visits", "charges": {}}
+RUN = {
+    "run": "whole",
+    "study": "s",
+    "dataset": "visits",
+    "neighbours": "record, replace_one",
+    "charges": {},
+}
 LOUD = [{"count": 1, "event": event_to_json(GaussianRelease(1.0))}]
 
 

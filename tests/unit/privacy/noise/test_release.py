@@ -92,7 +92,7 @@ def test_a_mechanism_keeps_its_multiplier(
 ) -> None:
     order = 2 if isinstance(mechanism, Gaussian) else 1
     event = DiscreteGaussianRelease if order == 2 else DiscreteLaplaceRelease
-    release = on_grid(mechanism, clipped(order), PUBLIC, relation, dimension=3)
+    release = on_grid(mechanism, clipped(order), PUBLIC, relation, dimension=3, most_records=51)
     assert release.event == event(4.0)
     assert release.grid.order == order
     bound = clipped(order).sensitivity(PUBLIC, relation)
@@ -111,7 +111,9 @@ def test_no_value_that_a_query_can_give_is_beyond_the_grid() -> None:
 
 
 def test_a_sampled_release_stays_sampled() -> None:
-    release = on_grid(Gaussian(2.0), clipped(2, rate=0.1), PUBLIC, Relation.ADD_REMOVE, 3)
+    release = on_grid(
+        Gaussian(2.0), clipped(2, rate=0.1), PUBLIC, Relation.ADD_REMOVE, 3, most_records=51
+    )
     assert release.event == PoissonSampled(0.1, DiscreteGaussianRelease(2.0))
 
 
@@ -149,6 +151,16 @@ def test_a_query_that_is_no_clipped_sum_is_refused() -> None:
 def test_an_unbounded_query_is_refused() -> None:
     with pytest.raises(PrivacyError, match="no finite sensitivity"):
         on_grid(Gaussian(1.0), clipped(2, clip=math.inf), PUBLIC, Relation.REPLACE_ONE, dimension=3)
+
+
+def test_a_private_number_of_records_needs_a_declared_limit() -> None:
+    with pytest.raises(PrivacyError, match="most_records=None: under add/remove"):
+        on_grid(Gaussian(2.0), clipped(2), PUBLIC, Relation.ADD_REMOVE, 3)
+    few, many = (
+        on_grid(Gaussian(2.0), clipped(2), PUBLIC, Relation.ADD_REMOVE, 3, most_records=most)
+        for most in (50, 10**6)
+    )
+    assert few.scale * few.grid.step < many.scale * many.grid.step
 
 
 def test_the_relation_metric_is_refused() -> None:
