@@ -49,7 +49,7 @@ _SLEEPY = network.RandomActivation(network.complete(AGENTS), 0.6)
 _CLIENTS = network.Coordinator(AGENTS)
 _DRAWN = network.Coordinator(AGENTS, probability=0.5)
 
-_PLAIN = tuple(
+PLAIN = tuple(
     Row(
         entry.name,
         entry.default().prepare(task(0), where),
@@ -62,7 +62,7 @@ _PLAIN = tuple(
 """Every method of the package, so that a new one is tested without being named here."""
 
 ROWS = (
-    *_PLAIN,
+    *PLAIN,
     Row("dgd, random activation", DGD(step=0.1), _SLEEPY, status="none"),
     Row("gradient descent", GradientDescent(step=0.1), _CLIENTS, status="none"),
     Row("clients drawn", GradientDescent(step=0.1, privacy=_GAUSS), _DRAWN),

@@ -13,9 +13,18 @@ from tacit.method import claim
 from tacit.method.claim import Owners
 from tacit.runner import Simulation
 from tacit.runtime.exact import ExactEngine, Transcript
-from tests.conformance.table import ROWS, Row, task
+from tests.conformance.table import PLAIN, ROWS, Row, task
 
 rows = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+
+plain_rows = pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=row.name, marks=() if number < len(PLAIN) else pytest.mark.slow)
+        for number, row in enumerate(ROWS)  # the plain ones come first
+    ],
+)
+"""For what takes long to compile: every method in `make test`, its variants in `make test-all`."""
 
 
 def _transcript(
@@ -79,7 +88,7 @@ def test_noise_scales_do_not_depend_on_data(row: Row) -> None:
         assert min(np.min(scale) for scale in scales[0] if np.any(scale)) > 0
 
 
-@rows
+@plain_rows
 def test_one_trial_is_the_same_however_many_there_are(row: Row) -> None:
     def answers(trials: int) -> np.ndarray:
         runtime = Simulation(trials=trials, exact=True)

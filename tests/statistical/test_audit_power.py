@@ -63,7 +63,8 @@ def test_bounds_come_close_and_rarely_exceed_the_truth(name: str, epsilon: float
     # 200 repetitions of so many runs are below, marked slow
     found = bounds(name, epsilon, RUNS, repetitions=6)
     assert found.mean() >= SHARES[epsilon] * epsilon
-    assert np.sum(bounds(name, epsilon, 500, REPETITIONS, seed=1) > epsilon) <= MOST
+    # 13 of 100 are the 99.9 % point, too
+    assert np.sum(bounds(name, epsilon, 500, 100, seed=1) > epsilon) <= 13
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from scipy import stats
 
 from tests.statistical.controls import CONTROLS
 
-MISTAKEN, CORRECT = 60, 60
+MISTAKEN, CORRECT = 60, 30
 """Repetitions. If all of 60 audits refute, the probability of refuting is above 0.95 (with 95 %
 confidence, `0.05^(1/60) = 0.951`)."""
 
