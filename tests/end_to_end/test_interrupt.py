@@ -11,21 +11,23 @@ import pytest
 
 from tests.end_to_end.study import changed, write
 
+HEARS_INTERRUPTS = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from tacit.cli import main
+main()
+"""
+"""The command. A shell that runs tests in the background hands on that SIGINT is ignored."""
+
 
 def start(*arguments: str | Path) -> subprocess.Popen[str]:
     """The command in a process of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "tacit", *map(str, arguments)],
+        [sys.executable, "-c", HEARS_INTERRUPTS, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=_hear_interrupts,
     )
-
-
-def _hear_interrupts() -> None:
-    """Tests that a shell runs in the background hand on that SIGINT is ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
