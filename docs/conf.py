@@ -2,7 +2,10 @@
 
 import importlib.metadata
 import re
+from pathlib import Path
 from typing import Any
+
+from sphinx.util.docutils import SphinxDirective
 
 project = "tacit"
 author = "The tacit maintainers"
@@ -48,6 +51,33 @@ def _indented_is_literal(
             lines[here] += ":"
 
 
+class ComparisonOfMethods(SphinxDirective):
+    """The table of all methods, made of what they answer when they are asked."""
+
+    def run(self) -> list[Any]:
+        from tacit.config.traits import HEADINGS, methods, traits
+
+        self.env.note_reread()
+        rows = [["Method", *HEADINGS.values()]]
+        rows.append(["---"] * len(rows[0]))
+        for method in methods():
+            found = traits(method)
+            rows.append([_linked(method.__name__), *(getattr(found, key) for key in HEADINGS)])
+        return self.parse_text_to_nodes("\n".join(f"| {' | '.join(row)} |" for row in rows))
+
+
+def _linked(method: str) -> str:
+    """A method's name, with a link to the page that introduces it, or to the reference."""
+    role = f"{{py:class}}`tacit.method.{method}`"
+    pages = {
+        page.name: page.read_text(encoding="utf-8").find(role)
+        for page in sorted((Path(__file__).parent / "methods").glob("*.md"))
+    }
+    found = {name: place for name, place in pages.items() if place >= 0}
+    return f"[{method}]({min(found, key=found.__getitem__)})" if found else role
+
+
 def setup(app: Any) -> None:
+    app.add_directive("comparison-of-methods", ComparisonOfMethods)
     # before napoleon, which rewrites the sections
     app.connect("autodoc-process-docstring", _indented_is_literal, priority=400)

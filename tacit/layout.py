@@ -92,7 +92,7 @@ def owners_of(
     if claim.Releases(method).sites > 1:
         # a person's records may stand at the most active sites
         taken = np.full_like(taken, taken.max())
-    return Owners.of(problem, network, rounds, taken, trials)
+    return Owners.of(problem, network, rounds, taken, trials, method.protects(problem))
 
 
 def lay_out(

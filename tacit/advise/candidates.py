@@ -45,7 +45,15 @@ def _penalised(pace: Pace) -> dict[str, float]:
     }
 
 
-_RECIPES: Mapping[str, Callable[[Pace], dict[str, float]]] = MappingProxyType({"d-zoa": _penalised})
+def _split(pace: Pace) -> dict[str, float]:
+    # the step and the penalty of its coupling must multiply to less than 1
+    step = two_digits(pace.step)
+    return {"step": step, "penalty": two_digits(0.5 / step)}
+
+
+_RECIPES: Mapping[str, Callable[[Pace], dict[str, float]]] = MappingProxyType(
+    {"d-zoa": _penalised, "zoo-admm": _split}
+)
 """Arguments for a pace, where they are not just `step`."""
 
 

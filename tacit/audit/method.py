@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from tacit.errors import ConfigError, NonPrivateRelease
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.planning import account
-from tacit.privacy.guarantee import Guarantee, Status
+from tacit.privacy.guarantee import Guarantee, Scope, Status
 from tacit.problem.problem import Problem
+from tacit.types import Unit
 
 
 def audit_method(
@@ -79,10 +81,23 @@ def audit_method(
             f"{type(method).__name__} claims no privacy for {claim.owner}, so there is nothing to "
             "audit; give it a privacy budget"
         )
+    if claim.total_epsilon is not None:  # what is attacked is all that the run releases
+        claim = replace(
+            claim,
+            status=Status.MODEL,
+            scope=Scope.RUN,
+            epsilon=claim.total_epsilon,
+            total_epsilon=None,
+        )
     neighbours = (
         method.worst_case(problem, owner)
         if neighbour is None
-        else given(problem, neighbour, owner, claim.records_per_person)
+        else given(
+            problem,
+            neighbour,
+            owner,
+            None if claim.unit is Unit.AGENT else claim.records_per_person,
+        )
     )
     events = planned.events[owner]
     runs = Runs(problem, network, method, rounds, neighbours, seed)

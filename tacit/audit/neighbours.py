@@ -77,14 +77,14 @@ def check_owner(problem: Problem, owner: int) -> None:
         raise ProblemError(f"owner={owner!r}: the problem has {problem.agents} agents, from 0")
 
 
-def given(problem: Problem, neighbour: Problem, owner: int, units: int) -> Neighbours:
+def given(problem: Problem, neighbour: Problem, owner: int, units: int | None) -> Neighbours:
     """A user's pair of problems as neighbours, after what can be checked has been.
 
     Args:
         problem: the data D.
         neighbour: the data D'.
         owner: the agent whose data differ.
-        units: how many records of one agent one guarantee protects together.
+        units: how many records of one agent one guarantee protects together; `None` for all.
 
     Raises:
         ProblemError: public parts that differ, other owners whose data differ, or more than
@@ -128,7 +128,7 @@ def given(problem: Problem, neighbour: Problem, owner: int, units: int) -> Neigh
         raise ProblemError(
             f"the data of {problem.names[owner]} are the same in both problems; change one record"
         )
-    if changed is not None and changed > units:
+    if changed is not None and units is not None and changed > units:
         raise ProblemError(
             f"{changed} records of {problem.names[owner]} differ, and the guarantee is about "
             f"{units}; change no more"

@@ -15,6 +15,7 @@ from tacit.privacy import accounting
 from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Guarantee, Status
 from tacit.privacy.wording import rounded_up
+from tacit.types import Unit
 
 FORMAT = "tacit-account-1"
 
@@ -196,7 +197,10 @@ def _study(path: Path, question: Question, *, json: bool) -> None:
     )
     if worst.sites_per_person == 1 and len(found.owners) > 1:
         say(
-            "A record stands at one owner only, so the owners' epsilons do not add up: for "
+            "Each owner's line is about all data of that owner together, so the owners' epsilons "
+            "do not add up."
+            if worst.unit is Unit.AGENT
+            else "A record stands at one owner only, so the owners' epsilons do not add up: for "
             "anybody's record its own owner's line holds."
         )
     if protected:

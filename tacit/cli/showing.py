@@ -8,10 +8,15 @@ from typing import Any
 from tacit.cli.console import emit, guarded, say, table
 from tacit.config.catalogue import METHODS
 from tacit.config.describe import cost_example, document
+from tacit.config.traits import HEADINGS
 from tacit.errors import ConfigError
 from tacit.output.files import jsonable
 
 _ORACLES = {"value": "values", "gradient": "gradients", "prox": "proximal maps"}
+_COLUMNS = (
+    ("oracle", "topology", "constraints", "nonsmooth", "varying"),
+    ("adjacency", "status", "releases", "evaluations"),
+)
 _PROTECTION = {"required": "yes", "optional": "if [privacy] is given", "none": "no"}
 
 
@@ -21,24 +26,19 @@ def show_methods(*, json: bool) -> int:
     def command() -> int:
         documents = [document(entry) for entry in METHODS.values()]
         if json:
-            keys = ("name", "summary", "oracle", "topology", "privacy", "status", "when")
+            keys = ("name", "summary", "oracle", "topology", "privacy", "status", "when", "traits")
             rows = [{key: one[key] for key in keys} for one in documents]
             emit({"format": "tacit-methods-1", "methods": rows})
             return 0
         table(
-            ["Name", "Asks for", "Between", "Private", "Guarantee", "Choose it when"],
-            [
-                [
-                    one["name"],
-                    _ORACLES[one["oracle"]],
-                    one["topology"],
-                    _PROTECTION[one["privacy"]],
-                    one["status"],
-                    one["when"],
-                ]
-                for one in documents
-            ],
+            ["Name", "Private", "Choose it when"],
+            [[one["name"], _PROTECTION[one["privacy"]], one["when"]] for one in documents],
         )
+        for columns in _COLUMNS:
+            table(
+                ["Name", *(HEADINGS[column] for column in columns)],
+                [[one["name"], *(one["traits"][c] for c in columns)] for one in documents],
+            )
         say("tacit describe NAME says what is private, what leaves, and what it costs.")
         return 0
 

@@ -57,7 +57,9 @@ def arguments(
     """
     hints = dict(typing.get_type_hints(target))
     if inspect.isclass(target):
-        hints |= typing.get_type_hints(target.__init__)
+        given = typing.get_type_hints(target.__init__)
+        # a field with a converter may be given anything: what is meant stands at the field
+        hints |= {key: kind for key, kind in given.items() if kind is not Any or key not in hints}
     texts = described(target)
     found: list[Argument] = []
     for name, parameter in inspect.signature(target).parameters.items():

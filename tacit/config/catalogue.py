@@ -6,13 +6,18 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import tacit.method
 from tacit.config.arguments import Argument, arguments
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.budget import Privacy
 from tacit.types import Role
+
+if TYPE_CHECKING:
+    from tacit.config.traits import Traits
 
 
 class Protection(StrEnum):
@@ -21,13 +26,6 @@ class Protection(StrEnum):
     REQUIRED = "required"
     OPTIONAL = "optional"
     NONE = "none"
-
-
-_STATUS = {
-    Protection.REQUIRED: "proved",
-    Protection.OPTIONAL: "proved with [privacy], none without",
-    Protection.NONE: "none",
-}
 
 
 @dataclass(frozen=True)
@@ -67,8 +65,14 @@ class Entry:
     @property
     def status(self) -> str:
         """How sure its guarantee is, in words."""
-        claims = any(argument.name == "claim" for argument in self.parameters)
-        return _STATUS[self.protection] + ("; model with claim" if claims else "")
+        return self.traits.status
+
+    @cached_property
+    def traits(self) -> Traits:
+        """What it takes and promises, found by asking it."""
+        from tacit.config.traits import traits
+
+        return traits(self.build)
 
     @property
     def parameters(self) -> tuple[Argument, ...]:

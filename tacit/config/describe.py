@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def asked(query: Any) -> str:
     shown = (
         f"{sizes[0]:g}" if len(set(sizes.tolist())) == 1 else f"{sizes.min():g} to {sizes.max():g}"
     )
-    return f"{text} Clip: {shown} in the l{query.clip_norm} norm."
+    return f"{text} Clip: {shown} in the l{getattr(query, 'clip_norm', query.order)} norm."
 
 
 def document(entry: Entry) -> dict[str, Any]:
@@ -43,6 +44,7 @@ def document(entry: Entry) -> dict[str, Any]:
         "when": entry.when,
         "privacy": entry.protection.value,
         "status": entry.status,
+        "traits": asdict(entry.traits),
         "oracle": method.oracle.value,
         "topology": "coordinator" if entry.coordinated else "peers",
         "phases": [phase_row(phase) for phase in method.phases()],

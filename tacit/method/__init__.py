@@ -1,33 +1,69 @@
 """Methods of distributed optimisation, one file each."""
 
+from tacit.method.admm import ADMM
 from tacit.method.d_zoa import DZOA
 from tacit.method.d_zoa_claim import PaperClaim
 from tacit.method.d_zoa_solver import DZOASolver
 from tacit.method.dgd import DGD
+from tacit.method.dp_admm import DPADMM
+from tacit.method.dp_admm_printed import DPADMMPrinted
+from tacit.method.dp_iadmm_printed import DPIADMMPrinted
+from tacit.method.dp_iadmm_prox import DPIADMMProx
+from tacit.method.dp_iadmm_step import GrowingPenalty
+from tacit.method.dp_iadmm_trust import DPIADMMTrust
 from tacit.method.dpsg import DPSG
+from tacit.method.dvp_printed import DVPPrinted
 from tacit.method.extra import EXTRA
 from tacit.method.fed_avg import FedAvg
+from tacit.method.functional import FunctionalPerturbation
+from tacit.method.functional_basis import LegendreBasis, QuadraticBasis, metric_epsilon
+from tacit.method.functional_projection import CurvatureBounds
 from tacit.method.gradient_descent import GradientDescent
 from tacit.method.gradient_tracking import GradientTracking
+from tacit.method.or_zo import ORZO
+from tacit.method.outp import OutP
+from tacit.method.outp_as_coded import OutPAsCoded
 from tacit.method.pdop import PDOP
 from tacit.method.pdop_printed import PDOPPrinted
 from tacit.method.pdop_tuning import PDOPConstants, tune_pdop
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.pvp import PVP
+from tacit.method.pvp_printed import PVPPrinted
+from tacit.method.zoo_admm import ZOOADMM
 
 __all__ = [
+    "ADMM",
     "DGD",
+    "DPADMM",
     "DPSG",
     "DZOA",
     "EXTRA",
+    "ORZO",
     "PDOP",
+    "PVP",
+    "ZOOADMM",
     "AbstractMethod",
+    "CurvatureBounds",
+    "DPADMMPrinted",
+    "DPIADMMPrinted",
+    "DPIADMMProx",
+    "DPIADMMTrust",
+    "DVPPrinted",
     "DZOASolver",
     "FedAvg",
+    "FunctionalPerturbation",
     "GradientDescent",
     "GradientTracking",
+    "GrowingPenalty",
+    "LegendreBasis",
+    "OutP",
+    "OutPAsCoded",
     "PDOPConstants",
     "PDOPPrinted",
+    "PVPPrinted",
     "PaperClaim",
     "Phase",
+    "QuadraticBasis",
+    "metric_epsilon",
     "tune_pdop",
 ]

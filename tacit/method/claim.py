@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 
 from tacit.errors import BudgetExceeded, PrivacyError, UnsupportedEvent
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.worst_case import gradient_bounds
+from tacit.method.worst_case import UNBOUNDED, gradient_bounds
 from tacit.privacy import accounting
 from tacit.privacy.adjacency import at_distance
 from tacit.privacy.budget import Privacy
@@ -47,15 +47,29 @@ class Owners:
 
     @classmethod
     def of(
-        cls, problem: Any, network: Any, rounds: int, participations: Any, trials: int = 1
+        cls,
+        problem: Any,
+        network: Any,
+        rounds: int,
+        participations: Any,
+        trials: int = 1,
+        unit: Unit | None = None,
     ) -> Owners:
-        """Gather them from a problem (counts, normalisers) and a network (degrees, activity)."""
+        """Gather them from a problem (counts, normalisers) and a network (degrees, activity).
+
+        `unit` is what one guarantee protects, if that is not the unit of the problem.
+        """
         # under add/remove the actual numbers are private
         declared = problem.declared
         counts = np.rint(problem.normaliser).astype(int) if declared else problem.counts
-        columns = (counts, problem.normaliser, network.degrees, participations)
-        bounds = gradient_bounds(problem)
-        agents, unit = problem.agents, problem.unit
+        normaliser, bounds = problem.normaliser, gradient_bounds(problem)
+        agents = problem.agents
+        protected: Unit = problem.unit if unit is None else unit
+        if protected is Unit.AGENT and problem.unit is not Unit.AGENT:
+            # all that an agent has is one unit; how many records that is, is private too
+            declared, bounds = True, [UNBOUNDED] * agents
+            counts, normaliser = np.ones(agents, dtype=int), np.ones(agents)
+        columns = (counts, normaliser, network.degrees, participations)
         contexts = tuple(
             PublicContext(
                 agent,
@@ -64,7 +78,7 @@ class Owners:
                 rounds,
                 count,
                 normaliser,
-                unit,
+                protected,
                 degree,
                 taken,
                 problem.dimension,
@@ -75,12 +89,12 @@ class Owners:
             )
         )
         assumptions = tuple(problem.objectives.assumptions)
-        if unit is Unit.RECORD and not problem.declared:
+        if protected is Unit.RECORD and not declared:
             assumptions = ("the number of records of every owner is public", *assumptions)
         if trials > 1:  # every trial is a release of its own, and the guarantee is that of one
             published = f"one trial is published, the first of {trials:,}, and no other"
             assumptions = (*assumptions, published)
-        return cls(contexts, tuple(problem.names), assumptions, problem.declared)
+        return cls(contexts, tuple(problem.names), assumptions, declared)
 
     def kinds(
         self, method: AbstractMethod, *also: Any

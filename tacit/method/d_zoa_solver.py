@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -69,6 +71,9 @@ class DZOASolver(AbstractMethod):
     name: ClassVar[str] = "d-zoa-solver"
     when: ClassVar[str] = (
         "only values of the loss can be had; with claim, to reproduce the D-ZOA paper"
+    )
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+        {"with claim": {"step": 0.2, "printed": True, "claim": PaperClaim(0.5, 1e-3)}}
     )
     per_agent: ClassVar[tuple[str, ...]] = ("step", "directions")
     oracle: ClassVar[Oracle] = Oracle.VALUE

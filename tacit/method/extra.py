@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import equinox as eqx
 
 from tacit.errors import NetworkError
+from tacit.method.assumptions import check_smooth
 from tacit.method.consensus_admm import check_prox
 from tacit.method.oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
@@ -94,6 +95,7 @@ class EXTRA(AbstractMethod):
                 "GradientTracking, or DGD with decay."
             )
         check_prox("EXTRA", problem)
+        check_smooth("EXTRA", problem)
 
 
 def _hold(state: Corrected, released: Vector, context: Context) -> tuple[Corrected, Vector]:

@@ -4,16 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, PrivacyError, ProblemError
 from tacit.method.oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.schedule import decayed, positive
 from tacit.privacy.budget import Privacy
-from tacit.types import Context, Inbox, Oracle, Role, Vector
+from tacit.privacy.mechanism import NoNoise, Release
+from tacit.privacy.sensitivity import AbstractQuery, ClippedUpdate, Exact
+from tacit.types import (
+    AbstractDifferentiable,
+    AbstractObjective,
+    Context,
+    Inbox,
+    Oracle,
+    Role,
+    Unit,
+    Vector,
+)
+
+Released = Literal["gradients", "update"]
+"""What is clipped and noised: every gradient, or what a round changes."""
+
+
+def _released(name: Any) -> Any:
+    if name in get_args(Released):
+        return name
+    raise ConfigError(f"release={name!r} must be 'gradients' or 'update'")
 
 
 class Local(eqx.Module):
@@ -24,7 +46,7 @@ class Local(eqx.Module):
 
 
 class FedAvg(AbstractMethod):
-    """Federated averaging, with noise at every local step when a budget is given.
+    """Federated averaging, with noise at every local step or on each client's whole update.
 
     The server sends `w`; every client that takes part starts at `x_k = w`, takes `E` steps
 
@@ -36,9 +58,15 @@ class FedAvg(AbstractMethod):
     Decentralized Data, algorithm 1, with full local gradients and equal weights; `m > 0` is
     FedProx, Li et al. (2020), algorithm 2, whose local problems are solved by these steps.
 
-    What leaves: local models that are functions of the noised clipped gradients, one release a
-    local step. Theorem: Gaussian mechanism (l2 clip) with exact composition; status proved for
-    single records. Noise on the update alone would protect an agent's whole cost, not a record.
+    What leaves, with a budget, is one of two (Gaussian mechanism, l2 clip, exact composition;
+    status proved):
+
+    * `release="gradients"`: local models made of gradients that are clipped record by record and
+      noised, `E` releases a round. One record is protected, with a sensitivity of `2C / N_k`.
+    * `release="update"`: `w` plus the noised change `x_k - w`, clipped as a whole to `C`, one
+      release a round however many local steps. All of a client's data are protected together, with
+      a sensitivity of `2C` that no number of records divides. McMahan, Ramage, Talwar, Zhang
+      (2018), algorithm 1, with the noise added by every client instead of a trusted server.
 
     With several local steps and sites that differ it settles at a distance from the optimum that
     shrinks with the step.
@@ -49,26 +77,35 @@ class FedAvg(AbstractMethod):
         proximal: `m`, at least 0: how strongly a client is held at the server's model.
         server_step: `a`, positive; 1 takes the mean of the clients.
         decay: the local step size of round t is `step / (t + 1)^decay`, at least 0.
+        release: what is clipped and noised: "gradients" protects a record (or a whole cost, where
+            the problem consists of costs), "update" a client's data as a whole.
         privacy: budget, clip and relation, or `None`.
 
     Raises:
         ConfigError: a number out of range.
+        PrivacyError: a budget that samples records, for an update that is clipped as a whole.
 
     Example:
         >>> from tacit.method import FedAvg
         >>> [(phase.name, phase.repeat) for phase in FedAvg(step=0.1, local_steps=5).phases()]
         [('model', 1), ('local step', 5), ('local model', 1)]
+        >>> [phase.name for phase in FedAvg(step=0.1, release="update").phases()]
+        ['model', 'local update']
     """
 
     name: ClassVar[str] = "fedavg"
     when: ClassVar[str] = "a coordinator can be reached by every site, but only now and then"
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.1})
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+        {"with whole updates": {"release": "update"}}
+    )
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     step: Any
     local_steps: int = eqx.field(static=True, default=5)
     proximal: Any = 0.0
     server_step: Any = 1.0
     decay: Any = 0.0
+    release: Released = eqx.field(static=True, default="gradients", converter=_released)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __check_init__(self) -> None:
@@ -77,20 +114,41 @@ class FedAvg(AbstractMethod):
         positive("server_step", self.server_step)
         if isinstance(self.proximal, int | float) and not 0 <= self.proximal < float("inf"):
             raise ConfigError(f"proximal={self.proximal!r} must be at least 0 and finite")
+        if self.release == "update" and self.privacy is not None and self.privacy.sampling < 1.0:
+            raise PrivacyError(
+                f"sampling={self.privacy.sampling!r} draws records, and release='update' clips "
+                "what all records of a client do together; leave it out, or use "
+                "release='gradients'"
+            )
 
     def init(self, role: Role, x0: Vector, degree: Any) -> Local:
         return Local(x0, x0)
 
     def phases(self) -> tuple[Phase, ...]:
+        model = Phase(
+            name="model",
+            sender=Role.SERVER,
+            message=_send_iterate,
+            receiver=Role.CLIENT,
+            update=_adopt,
+        )
+        if self.release == "update":
+            query, release = self._update_query()
+            return (
+                model,
+                Phase(
+                    name="local update",
+                    sender=Role.CLIENT,
+                    query=query,
+                    release=release,
+                    message=_send_moved,
+                    receiver=Role.SERVER,
+                    update=self.average,
+                ),
+            )
         query, release = gradient_query(self.privacy)
         return (
-            Phase(
-                name="model",
-                sender=Role.SERVER,
-                message=_send_iterate,
-                receiver=Role.CLIENT,
-                update=_adopt,
-            ),
+            model,
             Phase(
                 name="local step",
                 sender=Role.CLIENT,
@@ -109,9 +167,21 @@ class FedAvg(AbstractMethod):
         )
 
     def descend(self, state: Local, released: Vector, context: Context) -> tuple[Local, None]:
-        step = decayed(self.step, self.decay, context.round)
-        slope = released + self.proximal * (state.x - state.anchor)
-        return Local(context.public.descend(state.x, slope, step), state.anchor), None
+        return Local(self._local_step(state.x, state.anchor, released, context), state.anchor), None
+
+    def change(self, state: Local, objective: AbstractObjective, context: Context) -> Vector:
+        """What `E` local steps from the server's model change: private, and never sent as it is."""
+        if not isinstance(objective, AbstractDifferentiable):
+            raise ProblemError(
+                f"FedAvg takes gradient steps, and {type(objective).__name__} gives values only. "
+                "Use a zeroth-order method such as ORZO."
+            )
+        start = jnp.asarray(state.x)
+
+        def step(i: Any, x: Vector) -> Vector:
+            return self._local_step(x, start, objective.gradient(x), context)
+
+        return jax.lax.fori_loop(0, self.local_steps, step, start) - start
 
     def average(self, state: Local, inbox: Inbox, context: Context) -> Local:
         x = state.x + self.server_step * (inbox.mixed - state.x)
@@ -120,9 +190,35 @@ class FedAvg(AbstractMethod):
     def solution(self, state: Local) -> Vector:
         return state.x
 
+    def protects(self, problem: Any) -> Unit:
+        noised = self.release == "update" and self.privacy is not None
+        return Unit.AGENT if noised else problem.unit
+
+    def _local_step(self, x: Vector, anchor: Vector, gradient: Vector, context: Context) -> Vector:
+        slope = gradient + self.proximal * (jnp.asarray(x) - anchor)
+        return context.public.descend(x, slope, decayed(self.step, self.decay, context.round))
+
+    def _update_query(self) -> tuple[AbstractQuery, Release]:
+        if self.privacy is None:
+            return Exact(self.change, points=self.local_steps), Release("update", NoNoise())
+        query = ClippedUpdate(
+            self.change,
+            self.privacy.clip,
+            points=self.local_steps,
+            order=self.privacy.order,
+            norm=self.privacy.clip_norm,
+        )
+        release = Release("noised clipped update", self.privacy.mechanism, self.privacy.relation)
+        return query, release
+
 
 def _send_iterate(state: Local, released: None, context: Context) -> tuple[Local, Vector]:
     return state, state.x
+
+
+def _send_moved(state: Local, released: Vector, context: Context) -> tuple[Local, Vector]:
+    moved = state.x + released
+    return Local(moved, state.anchor), moved
 
 
 def _adopt(state: Local, inbox: Inbox, context: Context) -> Local:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 
+from tacit.method.assumptions import check_smooth
 from tacit.method.consensus_admm import check_prox
 from tacit.method.oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
@@ -86,6 +87,7 @@ class GradientTracking(AbstractMethod):
 
     def check(self, problem: Any, network: Any) -> None:
         check_prox("GradientTracking", problem)
+        check_smooth("GradientTracking", problem)
 
 
 def _track(

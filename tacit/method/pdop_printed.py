@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import equinox as eqx
@@ -85,6 +87,9 @@ class PDOPPrinted(AbstractMethod):
         ['noised start', 'noised iterate']
     """
 
+    example: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"step": 0.1, "ratio": 0.5, "noise_ratio": 0.8, "epsilon": 1.0, "gradient_bound": 1.0}
+    )
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     step: Any
     ratio: Any = eqx.field(kw_only=True)

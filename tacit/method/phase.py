@@ -19,7 +19,7 @@ from tacit.method.worst_case import Neighbours, gradient_bounds, linear_neighbou
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
-from tacit.types import Combine, Context, Inbox, Oracle, Role, Vector
+from tacit.types import Combine, Context, Inbox, Oracle, Role, Unit, Vector
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,8 @@ class AbstractMethod(eqx.Module):
         name: in study files; a method without one can be run from Python only.
         when: to choose it, as the end of the sentence "choose it when ...".
         example: arguments without a default, for describing it.
+        variants: modes with a guarantee or a release of their own, for describing them: arguments
+            by the words that follow "proved" or "model", such as "with claim".
         per_agent: arguments that may differ from agent to agent.
         oracle: what it asks of each private objective.
         privacy: the protection asked for, or `None` for a method that releases private values.
@@ -78,6 +80,7 @@ class AbstractMethod(eqx.Module):
     name: ClassVar[str] = ""
     when: ClassVar[str] = ""
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
     per_agent: ClassVar[tuple[str, ...]] = ()
     oracle: ClassVar[Oracle]
     privacy: eqx.AbstractVar[Privacy | None]
@@ -101,6 +104,13 @@ class AbstractMethod(eqx.Module):
     def delta(self, agent: int) -> float:
         """The delta at which an owner's epsilon is stated; 1e-6 for a method without a budget."""
         return 1e-6 if self.privacy is None else own_public(self.privacy.delta, agent)
+
+    def protects(self, problem: Any) -> Unit:
+        """What one guarantee protects: by default what one summand of the objectives is.
+
+        A method that bounds what all data of an agent do together answers `Unit.AGENT`.
+        """
+        return problem.unit
 
     def worst_case(self, problem: Any, owner: int) -> Neighbours:
         """Neighbouring data for an audit: by default those that move a clipped query the most.

@@ -20,10 +20,11 @@ from tacit.privacy.event import (
     LaplaceRelease,
     ModelClaim,
     NonPrivate,
+    PerReleaseClaim,
     PoissonSampled,
     Repeated,
 )
-from tacit.privacy.guarantee import Guarantee, Guarantees, NoiseSource, Status
+from tacit.privacy.guarantee import Guarantee, Guarantees, NoiseSource, Scope, Status
 from tacit.types import PublicContext, Unit
 
 _MECHANISMS: Mapping[type[Event], str] = {
@@ -102,6 +103,8 @@ def _guarantee(
     delta = method.delta(public.agent)
     plain = [_innermost(event) for event in composed]
     claims = [event for event in plain if isinstance(event, ModelClaim)]
+    alone = any(isinstance(claim, PerReleaseClaim) for claim in claims)
+    total = accounting.epsilon(composed, delta)
     unit = public.unit
     assumptions = list(assumed)
     if releases.sites > 1 or releases.records > 1:
@@ -116,15 +119,17 @@ def _guarantee(
             "none: private values leave as they are",
             NoiseSource.NONE,
         )
+        alone = False
     elif claims:
-        status, theorem, noise = Status.MODEL, claims[0].theorem, NoiseSource.SIMULATED
+        status = Status.PER_RELEASE if alone else Status.MODEL
+        theorem, noise = claims[0].theorem, NoiseSource.SIMULATED
         assumptions += dict.fromkeys(claim.assumption for claim in claims)
     else:
         status, theorem, noise = Status.PROVED, _theorem(plain, delta), NoiseSource.SIMULATED
         assumptions.append(_ARITHMETIC)
     return Guarantee(
         owner=str(public.agent),
-        epsilon=accounting.epsilon(composed, delta),
+        epsilon=max(accounting.epsilon([each], delta) for each in set(plain)) if alone else total,
         delta=delta,
         unit=unit,
         relation=releases.relation,
@@ -136,6 +141,8 @@ def _guarantee(
         sites_per_person=releases.sites,
         records_per_person=releases.records,
         reason=claims[0].reason if claims else "",
+        scope=Scope.RELEASE if alone else Scope.RUN,
+        total_epsilon=total if alone else None,
     )
 
 

@@ -49,10 +49,10 @@ def protection(outcome: Outcome) -> list[str]:
             "Nothing is protected: what the sites send determines values of their private data.",
         ]
     equal = "each site's" if outcome.result.guarantee.equal else "the least protected site's"
+    among = "" if worst.unit is Unit.AGENT else f" among {equal} data"
     protected = "Protected is" if worst.status is Status.PROVED else "Said to be protected is"
     lines = [
-        f"{protected} {UNITS[worst.unit.value]} among {equal} data, against anybody who reads "
-        "every message.",
+        f"{protected} {UNITS[worst.unit.value]}{among}, against anybody who reads every message.",
         _cost(worst),
         f"Status: {STATUS[worst.status]}",
         f"Assumed: {'; '.join(worst.assumptions)}.",
@@ -110,7 +110,7 @@ def _cost(g: Guarantee) -> str:
 UNITS = {
     "record": "one record",
     "person": "all records of one person, as many as were declared",
-    "agent": "the whole cost function of one site",
+    "agent": "the whole cost function of one site, with all of its records",
 }
 
 STATUS = {

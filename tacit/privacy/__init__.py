@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ModelClaim,
         NonPrivate,
         NoRelease,
+        PerReleaseClaim,
         PoissonSampled,
         Repeated,
     )
@@ -43,7 +44,13 @@ if TYPE_CHECKING:
         Status,
     )
     from tacit.privacy.mechanism import AbstractMechanism, Gaussian, Intrinsic, Laplace, Release
-    from tacit.privacy.sensitivity import AbstractQuery, ClippedDifferences, ClippedGradient, Exact
+    from tacit.privacy.sensitivity import (
+        AbstractQuery,
+        ClippedDifferences,
+        ClippedGradient,
+        ClippedUpdate,
+        Exact,
+    )
     from tacit.privacy.views import (
         GossipNoise,
         gossip_guarantees,
@@ -66,12 +73,19 @@ _HOME = {
         "ModelClaim",
         "NoRelease",
         "NonPrivate",
+        "PerReleaseClaim",
         "PoissonSampled",
         "Repeated",
     ],
     "guarantee": ["Adversary", "Guarantee", "Guarantees", "NoiseSource", "Scope", "Status"],
     "mechanism": ["AbstractMechanism", "Gaussian", "Intrinsic", "Laplace", "Release"],
-    "sensitivity": ["AbstractQuery", "ClippedDifferences", "ClippedGradient", "Exact"],
+    "sensitivity": [
+        "AbstractQuery",
+        "ClippedDifferences",
+        "ClippedGradient",
+        "ClippedUpdate",
+        "Exact",
+    ],
     "views": ["GossipNoise", "gossip_guarantees", "gossip_mu", "gossip_pairs", "linear_mu"],
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
@@ -82,6 +96,7 @@ __all__ = [
     "Adversary",
     "ClippedDifferences",
     "ClippedGradient",
+    "ClippedUpdate",
     "DiscreteGaussianRelease",
     "DiscreteLaplaceRelease",
     "Event",
@@ -99,6 +114,7 @@ __all__ = [
     "NoiseKind",
     "NoiseSource",
     "NonPrivate",
+    "PerReleaseClaim",
     "PoissonSampled",
     "Privacy",
     "Release",

@@ -102,6 +102,11 @@ class ModelClaim(Event):
 
 
 @dataclass(frozen=True)
+class PerReleaseClaim(ModelClaim):
+    """A claim that its source makes for every release taken alone, and not for a run."""
+
+
+@dataclass(frozen=True)
 class Repeated(Event):
     """`event`, `count` times, each chosen with knowledge of the earlier ones (adaptive)."""
 

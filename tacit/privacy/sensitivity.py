@@ -159,17 +159,18 @@ class ClippedGradient(AbstractQuery):
 class ClippedDifferences(AbstractQuery):
     """Sum of per-unit forward differences, clipped, over the declared normaliser.
 
-    For each unit `j` the vector `((loss_j(x + u d_i) - loss_j(x)) / u)_i` over the directions `d_i`
-    is clipped to norm `clip`. The directions are known to everybody; only function values are asked
-    of the objective. Proofs: docs/proofs/finite_differences.md and, for whole costs,
-    docs/proofs/agent_level.md.
+    For each unit `j` the vector `((loss_j(x_i + u d_i) - loss_j(x_i)) / u)_i` over the directions
+    `d_i` is clipped to norm `clip`; `x_i` is the point `x`, or lies beside it. Points and
+    directions are known to everybody; only function values are asked of the objective. Proofs:
+    docs/proofs/finite_differences.md and, for whole costs, docs/proofs/agent_level.md.
 
     Attributes:
         point: where, a function of the method's state.
         directions: `(state, context) -> array of shape (m, p)`.
         count: `m`, the number of directions, or `None` for the dimension of the problem.
-        smoothing: the step `u`, positive.
+        smoothing: the step `u`, positive, or `(state, context) -> u` where it changes.
         clip: largest norm of one unit's vector of differences, positive; may differ per agent.
+        offsets: `(state, context) -> x_i - x`, shape `(m, p)`; all at `x` when `None`.
         norm: of the clip, 1, 2 or infinity; `order` when `None`.
     """
 
@@ -178,6 +179,9 @@ class ClippedDifferences(AbstractQuery):
     smoothing: Any
     clip: PerAgent = eqx.field(converter=per_agent)
     count: int | None = eqx.field(static=True, default=None)
+    offsets: Callable[[Any, Context], Float[Array, "m p"]] | None = eqx.field(
+        static=True, kw_only=True, default=None
+    )
     order: int = eqx.field(static=True, kw_only=True, default=2)
     rate: float = eqx.field(static=True, kw_only=True, default=1.0)
     norm: Order | None = eqx.field(static=True, kw_only=True, default=None)
@@ -192,10 +196,12 @@ class ClippedDifferences(AbstractQuery):
         self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
     ) -> Float[Array, " m"]:
         x = jnp.asarray(self.point(state))
-        moves = self.smoothing * self.directions(state, context)
-        points = x + jnp.concatenate([jnp.zeros_like(moves[:1]), moves])
-        losses = jax.vmap(objective.losses)(points)
-        slopes = (losses[1:] - losses[0]) / self.smoothing
+        u = self.smoothing
+        step: Any = u(state, context) if callable(u) else u
+        moves = step * self.directions(state, context)
+        starts = jnp.zeros_like(moves[:1]) if self.offsets is None else self.offsets(state, context)
+        losses = jax.vmap(objective.losses)(x + jnp.concatenate([starts, starts + moves]))
+        slopes = (losses[len(starts) :] - losses[: len(starts)]) / step
         inside = clipped(slopes.T, own(self.clip, context.agent), self.clip_norm)
         keep = sample(key, objective.units, self.rate)
         if keep is not None:
@@ -211,7 +217,62 @@ class ClippedDifferences(AbstractQuery):
         return _of_a_sum(bound, self.rate, public, relation)
 
     def evaluations(self, dimension: int) -> int:
-        return 1 + (dimension if self.count is None else self.count)
+        count = dimension if self.count is None else self.count
+        return count + (1 if self.offsets is None else count)
+
+
+class ClippedUpdate(AbstractQuery):
+    """What an agent's own computation on all of its data changes, clipped as a whole to `clip`.
+
+    Between any two data sets of the agent the answer moves by at most twice the clip, however the
+    change came about and however many records there are: the unit is the agent. Proof:
+    docs/proofs/agent_level.md.
+
+    Attributes:
+        change: `(state, objective, context) -> vector`, anything that the agent computes.
+        clip: largest norm of the change, positive; may differ per agent.
+        points: function values or gradients that it asks of each unit.
+        norm: of the clip, 1, 2 or infinity; `order` when `None`.
+
+    Raises:
+        PrivacyError: a `rate` other than 1: there is nothing to sample.
+    """
+
+    change: Callable[[Any, Any, Context], Params]
+    clip: PerAgent = eqx.field(converter=per_agent)
+    points: int = eqx.field(static=True, default=1)
+    order: int = eqx.field(static=True, kw_only=True, default=2)
+    rate: float = eqx.field(static=True, kw_only=True, default=1.0)
+    norm: Order | None = eqx.field(static=True, kw_only=True, default=None)
+    oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.GRADIENT)
+
+    def __check_init__(self) -> None:
+        if self.rate != 1.0:
+            raise PrivacyError(
+                f"rate={self.rate!r} would sample records, and all data of the agent are one unit "
+                "here; leave it at 1"
+            )
+
+    @property
+    def clip_norm(self) -> Order:
+        """Norm of the clip."""
+        return self.order if self.norm is None else self.norm
+
+    def __call__(
+        self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
+    ) -> Float[Array, " p"]:
+        change = jnp.asarray(self.change(state, objective, context))
+        return clipped(change[None], own(self.clip, context.agent), self.clip_norm)[0]
+
+    def sensitivity(self, public: PublicContext, relation: Relation) -> float:
+        if relation is Relation.METRIC:
+            return math.inf  # two costs that are close may lead many steps far apart
+        clip = own_public(self.clip, public.agent)
+        size = public.dimension
+        return 2.0 * clip * _conversion(self.clip_norm, self.order, size, "PublicContext.dimension")
+
+    def evaluations(self, dimension: int) -> int:
+        return self.points
 
 
 def sample(key: PRNGKeyArray, units: int, rate: float) -> Bool[Array, " n"] | None:

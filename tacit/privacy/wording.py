@@ -131,11 +131,13 @@ def _model(g: Guarantee, subject: str) -> str:
 
 def _per_release(g: Guarantee, subject: str) -> str:
     total = g.total_epsilon if g.total_epsilon is not None else math.inf
+    alone, whole = ("is said to be", "would even then come") if g.reason else ("is", "comes")
+    doubt = f" Not even that is proved, because {g.reason}." if g.reason else ""
     return (
         f"For one release only, for {subject}: to {_reader(g)}, each single release taken alone "
-        f"is {_pair(g.epsilon, g.delta)}-differentially private when {_change(g)} ({g.theorem}), "
-        f"but the whole run ({_count(g.releases)}) comes to epsilon {rounded_up(total)} at delta "
-        f"{rounded_up(g.delta)}."
+        f"{alone} {_pair(g.epsilon, g.delta)}-differentially private when {_change(g)} "
+        f"({g.theorem}), but the whole run ({_count(g.releases)}) {whole} to epsilon "
+        f"{rounded_up(total)} at delta {rounded_up(g.delta)}.{doubt}"
     )
 
 

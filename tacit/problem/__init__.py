@@ -12,7 +12,7 @@ _HOME = {
     "cost": ("Cost", "costs"),
     "problem": ("Problem",),
     "public": ("Public",),
-    "smoothness": ("curvature",),
+    "smoothness": ("curvature", "smooth"),
     "reference": ("Reference", "solve"),
     "losses": (
         "LOSSES",

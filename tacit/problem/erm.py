@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import jax
@@ -14,6 +16,9 @@ from tacit.clipping import ORDERS, clip_factor, clipped, row_norms
 from tacit.errors import ProblemError
 from tacit.problem.losses import LOSSES, AbstractLinearLoss, AbstractLoss, JaxLoss
 from tacit.types import AbstractDifferentiable, Order, Params, Scalar, Unit
+
+_BLOCK = 500
+"""Records that are worked on at a time in float32: with 784 features 1.5 MB of them."""
 
 
 class EmpiricalRisk(AbstractDifferentiable):
@@ -125,15 +130,14 @@ class EmpiricalRisk(AbstractDifferentiable):
         """
         counted = jnp.asarray(self.mask) * (1.0 if keep is None else keep)
         if isinstance(self.loss, AbstractLinearLoss):
-            slopes = self.loss.derivative(self._scores(self.loss, x), self.targets)
-            sizes = jnp.abs(slopes) if slopes.ndim == 1 else row_norms(slopes, order)
-            # Numbers below the smallest normal one may be taken for 0 here and not in the product.
-            tiny = jnp.finfo(sizes.dtype).tiny
-            rows = jnp.asarray(self.norms)[ORDERS.index(order)]
-            norms = jnp.maximum(sizes, tiny) * jnp.maximum(rows, tiny)
-            finite = jnp.isfinite(norms)
-            slopes = jnp.where(finite.reshape(-1, *[1] * (slopes.ndim - 1)), slopes, 0.0)
-            return self._pull(slopes, counted * clip_factor(norms, clip)) / self.normaliser
+            features = jnp.asarray(self.features)
+            weights = self.loss.weights(x, features.shape[-1])
+            norms = jnp.asarray(self.norms)[ORDERS.index(order)]
+            total = _in_blocks(
+                partial(_clipped_sum, self.loss, weights, clip, order),
+                (features, jnp.asarray(self.targets), counted, norms),
+            )
+            return total.T.reshape(-1) / self.normaliser
         gradients = clipped(self._each(jax.grad(_function(self.loss)), x), clip, order)
         return counted @ gradients / self.normaliser
 
@@ -167,6 +171,50 @@ class EmpiricalRisk(AbstractDifferentiable):
         features = jnp.where(mask[:, None] > 0, features, features[0])
         targets = jnp.where(mask > 0, targets, targets[0])
         return jax.vmap(function, in_axes=(None, 0, 0))(jnp.asarray(x), features, targets)
+
+
+def _clipped_sum(
+    loss: AbstractLinearLoss, weights: Any, clip: Any, order: Order, records: Any
+) -> Array:
+    """`sum_j counted_j clip(slope_j row_j)` with one row for each score.
+
+    Args:
+        loss: of one record.
+        weights: the parameters, as they multiply a row.
+        clip: largest norm of one record's gradient.
+        order: of the norm.
+        records: rows, targets, whether each counts, and the norms of the rows.
+    """
+    rows, targets, counted, lengths = records
+    slopes = loss.derivative(rows @ weights, targets)
+    sizes = jnp.abs(slopes) if slopes.ndim == 1 else row_norms(slopes, order)
+    # Numbers below the smallest normal one may be taken for 0 here and not in the product.
+    tiny = jnp.finfo(sizes.dtype).tiny
+    norms = jnp.maximum(sizes, tiny) * jnp.maximum(lengths, tiny)
+    finite, each = jnp.isfinite(norms), (-1, *[1] * (slopes.ndim - 1))
+    weighted = jnp.where(finite.reshape(each), slopes, 0.0)
+    weighted = weighted * (counted * clip_factor(norms, clip)).reshape(each)
+    if rows.dtype != jnp.float64:
+        # a row that overflowed is 0: its weight of 0 would make it NaN; none does in float64
+        rows = jnp.where(jnp.isfinite(lengths)[:, None], rows, 0.0)
+    return weighted.T @ rows
+
+
+def _in_blocks(function: Callable[[Any], Array], records: tuple[Array, ...]) -> Array:
+    """`function` of all records, as a sum over blocks that stay in the cache.
+
+    What it computes of a block is then not written to memory, and its rows are read once. In
+    float64, whose answers must not depend on how many records there are, all are one block.
+    """
+    count = records[0].shape[0]
+    whole = 0 if records[0].dtype == jnp.float64 else count - count % _BLOCK
+    if whole == 0:
+        return function(records)
+    blocks = tuple(each[:whole].reshape(-1, _BLOCK, *each.shape[1:]) for each in records)
+    shape = jax.eval_shape(function, tuple(each[0] for each in blocks))
+    first = jnp.zeros(shape.shape, shape.dtype)
+    total, _ = jax.lax.scan(lambda sum, block: (sum + function(block), None), first, blocks)
+    return total if whole == count else total + function(tuple(each[whole:] for each in records))
 
 
 def _function(loss: AbstractLoss) -> Any:

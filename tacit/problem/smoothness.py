@@ -1,4 +1,4 @@
-"""How curved each agent's objective is: what bounds the step sizes that converge."""
+"""How smooth and how curved objectives are: what decides which methods and steps converge."""
 
 from __future__ import annotations
 
@@ -7,9 +7,28 @@ import math
 import numpy as np
 from jaxtyping import Float
 
+from tacit.problem.cost import Cost
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss
 from tacit.problem.problem import Problem
+
+
+def smooth(problem: Problem) -> bool:
+    """Whether all gradients are continuous, as the losses declare; a black box is not asked.
+
+    Args:
+        problem: with any objectives.
+
+    Example:
+        >>> from tacit.problem import Hinge, Logistic, empirical_risk
+        >>> rows, answers = [[[1.0]], [[2.0]]], [[1.0], [0.0]]
+        >>> [smooth(empirical_risk(rows, answers, loss)) for loss in (Logistic(), Hinge())]
+        [True, False]
+    """
+    objectives = problem.objectives
+    if isinstance(objectives, EmpiricalRisk):
+        return objectives.loss.smooth
+    return objectives.smooth if isinstance(objectives, Cost) else True
 
 
 def curvature(problem: Problem) -> Float[np.ndarray, " agents"]:

@@ -9,7 +9,29 @@ import numpy as np
 
 from tacit import DGD, DPSG, DZOA, DZOASolver, GradientDescent, Privacy, network, problem
 from tacit.config.catalogue import METHODS, Protection
-from tacit.method import PDOP, FedAvg, PaperClaim, PDOPPrinted
+from tacit.method import (
+    DPADMM,
+    ORZO,
+    PDOP,
+    PVP,
+    ZOOADMM,
+    CurvatureBounds,
+    DPADMMPrinted,
+    DPIADMMPrinted,
+    DPIADMMProx,
+    DPIADMMTrust,
+    DVPPrinted,
+    FedAvg,
+    FunctionalPerturbation,
+    GradientTracking,
+    GrowingPenalty,
+    LegendreBasis,
+    OutPAsCoded,
+    PaperClaim,
+    PDOPPrinted,
+    PVPPrinted,
+    QuadraticBasis,
+)
 
 AGENTS, FEATURES = 4, 3
 
@@ -42,12 +64,16 @@ _GAUSS = Privacy(clip=0.5, epsilon=2.0, delta=1e-5)
 _LAPLACE = Privacy(clip=0.5, epsilon=2.0, delta=1e-5, noise="laplace")
 _PURE = Privacy(clip=0.5, epsilon=2.0, delta=0.0, noise="laplace")
 _SAMPLED = Privacy(clip=0.5, epsilon=2.0, delta=1e-5, relation="add_remove", sampling=0.5)
+_COMING = Privacy(clip=0.5, epsilon=2.0, delta=1e-5, relation="add_remove")
 _OWN = Privacy(clip=np.array([0.5, 0.4, 0.3, 0.2]), epsilon=np.array([1.0, 2.0, 3.0, 4.0]))
 _RING = network.ring(AGENTS)
 _FAILING = network.LinkFailure(network.complete(AGENTS), 0.3)
 _SLEEPY = network.RandomActivation(network.complete(AGENTS), 0.6)
 _CLIENTS = network.Coordinator(AGENTS)
 _DRAWN = network.Coordinator(AGENTS, probability=0.5)
+
+_QUADRATIC = QuadraticBasis([-2.0] * FEATURES, [2.0] * FEATURES)
+_LEGENDRE = LegendreBasis([-2.0] * FEATURES, [2.0] * FEATURES, degree=2)
 
 PLAIN = tuple(
     Row(
@@ -65,9 +91,58 @@ ROWS = (
     *PLAIN,
     Row("dgd, random activation", DGD(step=0.1), _SLEEPY, status="none"),
     Row("gradient descent", GradientDescent(step=0.1), _CLIENTS, status="none"),
-    Row("clients drawn", GradientDescent(step=0.1, privacy=_GAUSS), _DRAWN),
+    Row("dp-fedsgd, clients drawn", GradientDescent(step=0.1, privacy=_GAUSS), _DRAWN),
     Row("fedavg", FedAvg(step=0.1, local_steps=3, privacy=_GAUSS), _CLIENTS),
     Row("fedprox, clients drawn", FedAvg(step=0.1, proximal=0.5, privacy=_GAUSS), _DRAWN),
+    Row("fedavg, whole updates", FedAvg(step=0.1, release="update", privacy=_GAUSS), _CLIENTS),
+    Row(
+        "dp-fedsgd, whole updates, clients drawn",
+        FedAvg(step=0.1, local_steps=1, release="update", privacy=_OWN),
+        _DRAWN,
+    ),
+    Row("or-zo, no privacy", ORZO(step=0.1), _CLIENTS, status="none"),
+    Row("or-zo, clients and records drawn", ORZO(step=0.1, privacy=_SAMPLED), _DRAWN),
+    Row("zoo-admm, laplace", ZOOADMM(step=0.1, directions=1, privacy=_LAPLACE), _CLIENTS),
+    Row("zoo-admm, budgets per owner", ZOOADMM(step=0.1, privacy=_OWN), _DRAWN),
+    Row(
+        "dp-iadmm-prox, own copies, sampled records",
+        DPIADMMProx(penalty=5.0, point="own", privacy=_SAMPLED),
+        _CLIENTS,
+    ),
+    Row(
+        "dp-iadmm-trust, growing penalty, budgets per owner",
+        DPIADMMTrust(penalty=GrowingPenalty(2.0, every=2), trust_region="printed", privacy=_OWN),
+        _CLIENTS,
+    ),
+    Row(
+        "dp-iadmm-trust, euclidean, laplace",
+        DPIADMMTrust(penalty=5.0, radius=0.1, norm="euclidean", privacy=_LAPLACE),
+        _CLIENTS,
+    ),
+    Row(
+        "dp-iadmm-prox printed",
+        DPIADMMPrinted(DPIADMMProx(penalty=GrowingPenalty(2.0)), 2.0),
+        _CLIENTS,
+        status="per_release",
+    ),
+    Row(
+        "dp-iadmm-trust as coded",
+        DPIADMMPrinted(DPIADMMTrust(penalty=GrowingPenalty(2.0)), 2.0),
+        _CLIENTS,
+        status="per_release",
+    ),
+    Row(
+        "outp as coded",
+        OutPAsCoded(epsilon=5.0, penalty=GrowingPenalty(5.0)),
+        _CLIENTS,
+        status="model",
+    ),
+    Row("dp-admm, sampled records", DPADMM(penalty=0.5, privacy=_SAMPLED), _CLIENTS),
+    Row("dp-admm printed", DPADMMPrinted(epsilon=0.5), _CLIENTS, status="per_release"),
+    Row("pvp, budgets per owner", PVP(penalty=0.1, privacy=_OWN), _RING),
+    Row("pvp, add/remove", PVP(privacy=_COMING), _RING),
+    Row("pvp printed", PVPPrinted(epsilon=0.5), _RING, status="per_release"),
+    Row("dvp printed", DVPPrinted(epsilon=0.5), _RING, status="model"),
     Row("dpsg, laplace", DPSG(step=0.1, privacy=_LAPLACE), _RING),
     Row("dpsg, sampled records", DPSG(step=0.1, privacy=_SAMPLED), _RING),
     Row("dpsg, budgets per owner", DPSG(step=0.1, privacy=_OWN), _RING),
@@ -92,5 +167,30 @@ ROWS = (
         ),
         _RING,
         status="model",
+    ),
+    Row(
+        "functional perturbation, dgd",
+        FunctionalPerturbation(DGD(step=0.1), _LEGENDRE, privacy=_PURE),
+        _RING,
+    ),
+    Row(
+        "functional perturbation, gradient tracking, budgets per owner",
+        FunctionalPerturbation(
+            GradientTracking(step=0.1),
+            _QUADRATIC,
+            CurvatureBounds(0.0, 1.0, 2.0),
+            privacy=Privacy(
+                clip=np.array([0.5, 0.4, 0.3, 0.2]),
+                epsilon=np.array([1.0, 2.0, 3.0, 4.0]),
+                delta=0.0,
+                noise="laplace",
+            ),
+        ),
+        _RING,
+    ),
+    Row(
+        "functional perturbation, gradient descent, clients drawn",
+        FunctionalPerturbation(GradientDescent(step=0.1), _QUADRATIC, privacy=_PURE),
+        _DRAWN,
     ),
 )

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
+from collections.abc import Callable
 from types import ModuleType
 
 import numpy as np
 import pytest
 
-PATH = Path(__file__).parents[2] / "examples" / "rendezvous.py"
-
 
 @pytest.fixture(scope="module")
-def example() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("rendezvous", PATH)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def example(load: Callable[[str], ModuleType]) -> ModuleType:
+    return load("rendezvous")
 
 
 def test_it_runs_and_says_what_it_promises(

@@ -15,11 +15,11 @@ import pytest
 
 import tacit
 from tacit import network, problem
-from tacit.method import EXTRA, FedAvg, GradientTracking
+from tacit.method import EXTRA, FedAvg, GradientDescent, GradientTracking
 from tacit.types import Role
 
 TARGETS = (Fraction(3), Fraction(-1))
-STEP = Fraction(1, 8)
+STEP, CLIP = Fraction(1, 8), Fraction(3, 4)
 Pair = tuple[Fraction, Fraction]
 
 
@@ -78,10 +78,40 @@ def fed_avg(rounds: int) -> Pair:
     return (w, w)
 
 
+def clipped_fed_avg(rounds: int) -> Pair:
+    """McMahan et al. (2018), algorithm 1, two local steps: each client's update clipped whole."""
+    w = Fraction(0)
+    for _ in range(rounds):
+        x: Pair = (w, w)
+        for _ in range(2):
+            x = combine((1, x), (-STEP, slope(x)))
+        w += sum(max(-CLIP, min(CLIP, own - w)) for own in x) / 2
+    return (w, w)
+
+
+def clipped_descent(rounds: int) -> Pair:
+    """Federated SGD, McMahan et al. (2018), with each client's only record's gradient clipped."""
+    w, clip = Fraction(0), 4 * CLIP  # of one gradient only
+    for _ in range(rounds):
+        w -= STEP * sum(max(-clip, min(clip, own)) for own in slope((w, w))) / 2
+    return (w, w)
+
+
+def _silent(clip: Fraction) -> tacit.Privacy:
+    """A clip without noise."""
+    return tacit.Privacy(clip=float(clip), noise_multiplier=0.0)
+
+
 METHODS: list[tuple[Any, Callable[[int], Pair]]] = [
     (EXTRA(step=float(STEP)), extra),
     (GradientTracking(step=float(STEP)), gradient_tracking),
     (FedAvg(step=float(STEP), local_steps=2, proximal=0.25), fed_avg),
+    (FedAvg(step=float(STEP), local_steps=2, proximal=0.25, release="update"), fed_avg),
+    (
+        FedAvg(step=float(STEP), local_steps=2, release="update", privacy=_silent(CLIP)),
+        clipped_fed_avg,
+    ),
+    (GradientDescent(step=float(STEP), privacy=_silent(4 * CLIP)), clipped_descent),
 ]
 
 

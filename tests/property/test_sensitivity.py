@@ -23,7 +23,7 @@ from tacit.method.claim import Owners, scales
 from tacit.method.worst_case import LinearUnits
 from tacit.privacy.adjacency import at_distance
 from tacit.privacy.mechanism import Gaussian, Laplace
-from tacit.privacy.sensitivity import ClippedDifferences, ClippedGradient
+from tacit.privacy.sensitivity import ClippedDifferences, ClippedGradient, ClippedUpdate
 from tacit.problem import (
     Cost,
     EmpiricalRisk,
@@ -249,6 +249,23 @@ def test_no_cost_moves_its_gradient_further_than_two_clips(
     bound = query.sensitivity(public(1.0, Unit.AGENT), Relation.REPLACE_ONE)
     assert bound == pytest.approx(2.0 * clip * norm_ratio(norm, order, P))
     assert moved(query, here, there, x) <= bound * ROUNDING
+
+
+def several_steps(state: Any, objective: Any, context: Any) -> Any:
+    return sum(objective.gradient(state - step) for step in (0.0, 1.0, 2.0))
+
+
+@pytest.mark.parametrize(("norm", "order"), NORMS)
+@QUICK
+@given(tables=arrays(float, (2, N, P), elements=ANYTHING), clip=CLIPS)
+def test_no_data_of_an_agent_move_its_update_further_than_two_clips(
+    norm: Any, order: int, tables: Any, clip: float
+) -> None:
+    query = ClippedUpdate(several_steps, np.float64(clip), order=order, norm=norm)
+    here, there = (LinearUnits(np.float64(N), rows) for rows in tables)
+    bound = query.sensitivity(public(1.0, Unit.AGENT), Relation.REPLACE_ONE)
+    assert bound == pytest.approx(2.0 * clip * norm_ratio(norm, order, P))
+    assert moved(query, here, there) <= bound * ROUNDING
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import tacit
-from tacit import DGD, DZOASolver, GradientDescent, network, problem
+from tacit import DGD, DZOASolver, GradientDescent, Privacy, network, problem
+from tacit.method import ORZO, ZOOADMM, FedAvg
 from tests.paper import paper_network, paper_problem
 
 
@@ -158,3 +159,48 @@ def test_the_d_zoa_solver_on_a_black_box() -> None:
         optimum = float(total(best))
     assert (float(total(result.solution)) - optimum) / optimum < 1e-3
     assert result.history.evaluations[-1] == 3 * 40 * 2 * 6 * 20
+
+
+@pytest.mark.parametrize("kind", [ORZO, ZOOADMM])
+def test_two_point_methods_without_noise_reach_an_unpenalised_optimum(kind: Any) -> None:
+    x, y = _data(4)
+    task = problem.empirical_risk(x, y, problem.Squared())
+    method = kind(step=0.2, directions=16, privacy=Privacy(clip=np.inf, epsilon=np.inf))
+    done = tacit.run(
+        task, network.Coordinator(6), method, rounds=1000, seed=0, reference="solve", record=1000
+    )
+    assert _distance(done) < 1e-4
+
+
+@pytest.mark.parametrize("kind", [ORZO, ZOOADMM])
+def test_beside_a_penalty_the_estimate_keeps_its_randomness(kind: Any) -> None:
+    # at the optimum the costs' gradient is not 0, and neither is the spread of its estimate
+    x, y = _data(4)
+    task = problem.empirical_risk(x, y, problem.Squared(), regulariser=problem.L1(1.0))
+    done = tacit.run(
+        task,
+        network.Coordinator(6),
+        kind(step=0.2, directions=16),
+        rounds=10_000,
+        seed=0,
+        reference="solve",
+        record=[100, 10_000],
+        runtime=tacit.Simulation(trials=8),
+    )
+    early, late = done.history.measured["distance"][[1, 2]].mean(axis=1)
+    # squared distances follow the step at least, 10 times smaller
+    assert 1e-10 < late < 0.15 * early
+
+
+def test_whole_updates_without_noise_reach_the_optimum_of_one_local_step() -> None:
+    x, y = _data(5)
+    task = problem.empirical_risk(x, y, problem.Squared())
+    silent = Privacy(clip=np.inf, epsilon=np.inf)
+    for steps, error in ((1, 1e-8), (5, 0.1)):
+        method = FedAvg(step=0.2, local_steps=steps, release="update", privacy=silent)
+        done = tacit.run(
+            task, network.Coordinator(6), method, rounds=400, seed=0, reference="solve", record=400
+        )
+        assert _distance(done) < error
+    # several steps at sites that differ settle beside it
+    assert _distance(done) > 1e-4

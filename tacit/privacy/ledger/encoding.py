@@ -24,6 +24,7 @@ from tacit.privacy.event import (
     ModelClaim,
     NonPrivate,
     NoRelease,
+    PerReleaseClaim,
     PoissonSampled,
     Repeated,
 )
@@ -40,6 +41,7 @@ _EVENTS: Mapping[str, type[Event]] = {
         ModelClaim,
         NoRelease,
         NonPrivate,
+        PerReleaseClaim,
         PoissonSampled,
         Repeated,
     )

@@ -25,6 +25,7 @@ from tacit.privacy.sensitivity import (
     AbstractQuery,
     ClippedDifferences,
     ClippedGradient,
+    ClippedUpdate,
     own_public,
 )
 from tacit.types import PublicContext, Relation
@@ -137,7 +138,7 @@ def on_grid(
 
     Args:
         mechanism: `Gaussian` or `Laplace`.
-        query: `ClippedGradient` or `ClippedDifferences`.
+        query: `ClippedGradient`, `ClippedDifferences` or `ClippedUpdate`.
         public: declared constants of the owner.
         relation: when two data sets are neighbours.
         dimension: number of coordinates of the query's answer.
@@ -157,7 +158,7 @@ def on_grid(
             "(Gaussian, Laplace) can be drawn on a grid. Choose a method with such a release, or "
             "simulate it."
         )
-    if not isinstance(query, ClippedGradient | ClippedDifferences):
+    if not isinstance(query, ClippedGradient | ClippedDifferences | ClippedUpdate):
         raise PrivacyError(
             f"{type(query).__name__} is no clipped sum, so nothing here bounds its answers and "
             "their rounding errors: bound both and use grid_release, or simulate it"
@@ -178,12 +179,14 @@ def on_grid(
     sensitivity = query.sensitivity(public, relation)
     replaces = relation is Relation.REPLACE_ONE
     contribution = sensitivity / 2 if replaces else sensitivity
-    if not replaces and (most_records is None or most_records < 1):
+    single = isinstance(query, ClippedUpdate)  # one vector, whatever the records behind it
+    if not (replaces or single) and (most_records is None or most_records < 1):
         raise PrivacyError(
             f"most_records={most_records!r}: under add/remove the number of records is private, "
             "and rounding errors of their sum grow with it; declare one that is never exceeded"
         )
-    records = public.count if most_records is None or replaces else most_records
+    known = public.count if replaces or most_records is None else most_records
+    records = 1 if single else known
     release = grid_release(
         NoiseKind.GAUSSIAN if isinstance(mechanism, Gaussian) else NoiseKind.LAPLACE,
         multiplier,

@@ -25,6 +25,17 @@ def test_every_private_method_is_measured_or_left_out_for_a_reason() -> None:
     assert all(left_out.values())
 
 
+def test_a_coordinator_has_methods_of_its_own() -> None:
+    found, left_out = candidates(replace(PEERS, network=network.Coordinator(5)))
+    names = {each.name for each in found}
+    assert {"fedavg", "gradient-descent", "or-zo", "zoo-admm"} <= names
+    assert "it needs peers" in left_out["dpsg"]
+    (split,) = [each for each in found if each.name == "zoo-admm"]
+    for step in (0.01, 1.0, 30.0):
+        chosen = split.arguments(Pace(step, 1.0))
+        assert 0.4 < chosen["step"] * chosen["penalty"] < 0.6
+
+
 class Leaky(DPSG):
     """Takes a budget and releases its gradients as they are."""
 

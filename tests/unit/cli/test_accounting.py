@@ -11,9 +11,11 @@ from typer.testing import CliRunner
 
 from tacit.cli import app
 from tacit.config import read_study
+from tacit.output.words import protection
 from tacit.privacy import accounting
 from tacit.privacy.event import GaussianRelease, LaplaceRelease, PoissonSampled, Repeated
 from tacit.study import assemble, execute
+from tacit.types import Unit
 from tests.end_to_end.study import STUDY, changed, write
 
 RUN = CliRunner()
@@ -39,6 +41,21 @@ def refused(*arguments: str | Path) -> str:
     assert done.exit_code == 2, done.output
     assert done.stderr.startswith("error: ")
     return done.stderr
+
+
+def test_a_study_may_protect_all_data_of_a_site(tmp_path: Path) -> None:
+    text = changed('graph = "ring"', 'graph = "coordinator"\nprobability = 0.5')
+    text = changed('name = "dpsg"', 'name = "fedavg"\nrelease = "update"', text)
+    text = changed("rounds = 20", "rounds = 4", text)
+    study = write(tmp_path, text)
+    shown = said(study)
+    assert "all data of that owner together" in shown and "A record stands" not in shown
+    outcome = execute(assemble(read_study(study)))
+    assert {each.unit for each in outcome.result.guarantee} == {Unit.AGENT}
+    assert protection(outcome)[0] == (
+        "Protected is the whole cost function of one site, with all of its records, against "
+        "anybody who reads every message."
+    )
 
 
 def test_a_study_is_told_what_a_run_of_it_guarantees(tmp_path: Path) -> None:

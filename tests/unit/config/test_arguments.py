@@ -1,9 +1,10 @@
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pytest
 from pydantic import ValidationError
 
 from tacit.config.arguments import REQUIRED, arguments, described, section
+from tacit.method import PDOP, FedAvg
 
 
 def build(size: int, rate: float = 0.5, mode: Literal["a", "b"] = "a", step: Any = 1, x=None):
@@ -55,6 +56,12 @@ def test_a_section_checks_types() -> None:
     ):
         with pytest.raises(ValidationError):
             kind.model_validate(wrong)
+
+
+@pytest.mark.parametrize(("build", "key"), [(FedAvg, "release"), (PDOP, "schedule")])
+def test_a_converter_does_not_hide_what_a_field_may_be(build: Any, key: str) -> None:
+    (found,) = [one for one in arguments(build) if one.name == key]
+    assert found.default in get_args(found.kind)
 
 
 def test_what_differs_from_site_to_site() -> None:

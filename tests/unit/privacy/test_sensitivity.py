@@ -17,6 +17,7 @@ from tacit.errors import PrivacyError
 from tacit.privacy.sensitivity import (
     ClippedDifferences,
     ClippedGradient,
+    ClippedUpdate,
     Exact,
     own,
     own_public,
@@ -215,6 +216,47 @@ def test_differences_of_a_linear_loss_are_its_slopes() -> None:
     np.testing.assert_allclose(found, data.mean(axis=0))
     assert query.evaluations(3) == 4
     assert query.sensitivity(public(), Relation.REPLACE_ONE) == math.inf
+
+
+@pytest.mark.usefixtures("float64")
+def test_differences_may_begin_anywhere_and_be_as_long_as_the_state_says() -> None:
+    def directions(state, context):
+        return jnp.eye(2)
+
+    def offsets(state, context):
+        return jnp.array([[3.0, 0.0], [0.0, -1.0]])
+
+    query = ClippedDifferences(
+        lambda state: state[0],
+        directions,
+        lambda state, context: state[1],
+        math.inf,
+        2,
+        offsets=offsets,
+    )
+    # x'x from (1, 2) + offset, along the axes: 2 x_i + u
+    found = query((jnp.array([1.0, 2.0]), jnp.asarray(0.5)), ValuesOnly(), context(), KEY)
+    np.testing.assert_allclose(found, [2 * 4.0 + 0.5, 2 * 1.0 + 0.5])
+    assert query.evaluations(2) == 4
+
+
+@pytest.mark.usefixtures("float64")
+def test_an_update_is_clipped_as_a_whole_whatever_it_is() -> None:
+    def twice(state, objective, context):
+        return 2.0 * objective.gradient(state)
+
+    query = ClippedUpdate(twice, np.array([9.0, 0.5]), points=3)
+    data = linear(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    found = query(jnp.zeros(2), data, context(agent=1), KEY)
+    np.testing.assert_allclose(found, [0.3, 0.4])
+    assert query.evaluations(7) == 3
+    for relation in (Relation.REPLACE_ONE, Relation.ADD_REMOVE):
+        assert query.sensitivity(public(agent=1), relation) == 1.0
+    assert query.sensitivity(public(agent=1), Relation.METRIC) == math.inf
+    nothing = query(jnp.zeros(2), linear(np.array([[math.nan, 1.0]])), context(agent=1), KEY)
+    assert nothing.tolist() == [0.0, 0.0]
+    with pytest.raises(PrivacyError, match=r"rate=0\.5 would sample records"):
+        ClippedUpdate(twice, 1.0, rate=0.5)
 
 
 @pytest.mark.usefixtures("float64")

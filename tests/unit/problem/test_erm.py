@@ -225,3 +225,25 @@ def test_a_loss_of_neither_kind_is_refused(float64):
 
     with pytest.raises(TypeError, match="Odd is neither"):
         risk(Odd()).losses(np.ones(4))
+
+
+@pytest.mark.parametrize("records", [1000, 1234])
+@pytest.mark.parametrize("loss", [Logistic(), Softmax(3)])
+def test_blocks_of_records_in_float32_add_up_to_all_at_once(loss, records):
+    rng = np.random.default_rng(4)
+    whole = EmpiricalRisk(
+        normaliser=np.float64(records),
+        features=rng.normal(size=(records, 5)),
+        targets=rng.integers(0, 2, records).astype(float),
+        mask=np.ones(records),
+        loss=loss,
+    )
+    x, keep = rng.normal(size=loss.dimension(5)), rng.random(records) < 0.7
+    with jax.enable_x64(True):
+        exact = np.asarray(whole.clipped_gradient(x, 0.5, 2, jnp.asarray(keep)))
+    with jax.enable_x64(False):
+        narrow = jax.tree.map(jnp.asarray, whole)
+        blocks = jax.jit(lambda risk, x: risk.clipped_gradient(x, 0.5, 2, jnp.asarray(keep)))
+        loops = str(jax.make_jaxpr(blocks)(narrow, jnp.asarray(x))).count("scan[")
+        np.testing.assert_allclose(blocks(narrow, jnp.asarray(x)), exact, rtol=1e-4, atol=1e-7)
+    assert loops == 1

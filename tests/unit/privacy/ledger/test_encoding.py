@@ -20,6 +20,7 @@ from tacit.privacy.event import (
     ModelClaim,
     NonPrivate,
     NoRelease,
+    PerReleaseClaim,
     PoissonSampled,
     Repeated,
 )
@@ -41,6 +42,7 @@ ONE_OF_EACH = [
     DiscreteLaplaceRelease(3.0),
     PoissonSampled(0.25, DiscreteGaussianRelease(2.0)),
     ModelClaim(Repeated(GaussianRelease(1.0), 3), "théorème 1", "normality", "it is assumed"),
+    PerReleaseClaim(LaplaceRelease(20.0), "eq (20)", "a global bound", "it is a local one"),
     Repeated(Repeated(PoissonSampled(0.5, LaplaceRelease(7.0)), 2), 10**12),
 ]
 

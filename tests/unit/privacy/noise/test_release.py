@@ -22,7 +22,7 @@ from tacit.privacy.noise import (
     sampling_delta,
     sum_error,
 )
-from tacit.privacy.sensitivity import ClippedGradient, Exact
+from tacit.privacy.sensitivity import ClippedGradient, ClippedUpdate, Exact
 from tacit.types import PublicContext, Relation, Unit
 
 PUBLIC = PublicContext(
@@ -108,6 +108,21 @@ def test_no_value_that_a_query_can_give_is_beyond_the_grid() -> None:
     release = on_grid(Laplace(1e-6), clipped(1), PUBLIC, Relation.REPLACE_ONE, dimension=1)
     noised = release([1.0], SecureNoise())  # fifty records, each clipped to 1, over fifty
     assert noised == pytest.approx([1.0], abs=1e-5)
+
+
+def test_the_grid_of_an_update_does_not_tell_the_number_of_records() -> None:
+    few, many = (
+        on_grid(
+            Gaussian(2.0),
+            ClippedUpdate(itself, 1.0),
+            dataclasses.replace(PUBLIC, count=count, unit=Unit.AGENT),
+            Relation.REPLACE_ONE,
+            dimension=3,
+        )
+        for count in (1, 10_000)
+    )
+    assert few.grid == many.grid and few.scale == many.scale
+    assert few.event == DiscreteGaussianRelease(2.0)
 
 
 def test_a_sampled_release_stays_sampled() -> None:

@@ -1,0 +1,158 @@
+"""DP-IADMM: linearised ADMM with a coordinator, in which clients solve noised local problems."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, ClassVar, Literal
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from tacit.errors import ConfigError, NetworkError, PrivacyError
+from tacit.method.dp_iadmm_step import penalty_at
+from tacit.method.oracle import gradient_query
+from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.schedule import positive
+from tacit.privacy.budget import Privacy
+from tacit.types import Context, Inbox, Oracle, Role, Scalar, Vector
+
+
+class Consensus(eqx.Module):
+    """What the server knows, and sends: mean of the `z_p`, mean of the multipliers, and `w`."""
+
+    mean: Vector
+    dual: Vector
+    w: Vector
+
+
+class Copy(eqx.Module):
+    """A client's copy `z_p` with its multiplier, the last `w`, and where it asks for a gradient."""
+
+    x: Vector
+    z: Vector
+    dual: Vector
+    w: Vector
+
+
+class AbstractIADMM(AbstractMethod):
+    """The rounds that the proximal and the trust-region variant of DP-IADMM share.
+
+    All multipliers start at 0 and all copies at the public `x0`. With the noised gradient `G_p` of
+    client `p`, regulariser share included,
+
+        w     <- mean_p (z_p - lam_p / rho),
+        z_p   <- argmin_z  G_p'z + (rho/2) ||w - z + lam_p/rho||^2  (the variant's own addition),
+        lam_p <- lam_p + rho (w - z_p).
+
+    The server needs the means of `z_p` and `lam_p` only.
+
+    Source: Ryu, Kim (2021), Differentially Private Federated Learning via Inexact ADMM,
+    algorithm 1.
+
+    Attributes:
+        penalty: `rho`, a number or a `GrowingPenalty`.
+        point: where gradients are taken, at the mean of the `z_p` or at one's own.
+    """
+
+    oracle: ClassVar[Oracle] = Oracle.GRADIENT
+    penalty: eqx.AbstractVar[Any]
+    point: eqx.AbstractVar[Literal["mean", "own"]]
+
+    @abc.abstractmethod
+    def minimise(self, state: Copy, slope: Vector, penalty: Scalar, context: Context) -> Vector:
+        """The new `z_p`."""
+
+    def init(self, role: Role, x0: Vector, degree: Any) -> Consensus | Copy:
+        nothing = jnp.zeros_like(jnp.asarray(x0))
+        if role is Role.SERVER:
+            return Consensus(x0, nothing, x0)
+        return Copy(x0, x0, nothing, x0)
+
+    def phases(self) -> tuple[Phase, ...]:
+        query, release = gradient_query(self.privacy)
+        return (
+            Phase(
+                name="consensus",
+                sender=Role.SERVER,
+                message=self.agree,
+                receiver=Role.CLIENT,
+                update=self.hear,
+            ),
+            Phase(
+                name="local problem",
+                sender=Role.CLIENT,
+                query=query,
+                release=release,
+                message=self.solve,
+                receiver=Role.SERVER,
+                update=self.collect,
+            ),
+        )
+
+    def agree(
+        self, state: Consensus, released: None, context: Context
+    ) -> tuple[Consensus, Consensus]:
+        rho = penalty_at(self.penalty, context.round)
+        told = Consensus(state.mean, state.dual, state.mean - state.dual / rho)
+        return told, told
+
+    def hear(self, state: Copy, inbox: Inbox, context: Context) -> Copy:
+        told: Consensus = inbox.total
+        x = told.mean if self.point == "mean" else state.z
+        return Copy(x, state.z, state.dual, told.w)
+
+    def solve(self, state: Copy, released: Vector, context: Context) -> tuple[Copy, Vector]:
+        rho = penalty_at(self.penalty, context.round)
+        slope = released + context.public.gradient(state.x)
+        z = self.minimise(state, slope, rho, context)
+        return Copy(state.x, z, state.dual + rho * (state.w - z), state.w), z
+
+    def collect(self, state: Consensus, inbox: Inbox, context: Context) -> Consensus:
+        rho = penalty_at(self.penalty, context.round)
+        dual = state.dual + rho * (state.w - inbox.mixed)  # the mean of the clients' own
+        return Consensus(inbox.mixed, dual, state.w)
+
+    def solution(self, state: Consensus) -> Vector:
+        return state.mean
+
+    def check(self, problem: Any, network: Any) -> None:
+        check_everybody(type(self).__name__, network)
+
+
+def check_everybody(name: str, network: Any) -> None:
+    """Refuse a coordinator that draws the clients of a round.
+
+    Raises:
+        NetworkError: naming the method.
+    """
+    if network.varying:
+        raise NetworkError(
+            f"{name} keeps a multiplier for every client and needs all of them in every round; "
+            "this coordinator draws who takes part. Leave probability out, or use GradientDescent "
+            "or FedAvg."
+        )
+
+
+def check_setting(name: str, penalty: Any, proximity: Any, point: str) -> None:
+    """Refuse hyper-parameters out of their range.
+
+    Raises:
+        ConfigError: naming the parameter and its value.
+    """
+    positive("penalty", penalty)
+    positive(name, proximity)
+    if point not in ("mean", "own"):
+        raise ConfigError(f"point={point!r} must be 'mean' or 'own'")
+
+
+def check_no_budget(name: str, privacy: Privacy | None) -> None:
+    """Refuse a budget beside the noise of a paper.
+
+    Raises:
+        PrivacyError: naming the method.
+    """
+    if privacy is not None:
+        raise PrivacyError(
+            f"{name} has the noise of the paper, which knows no budget; leave privacy out, or run "
+            "the method itself with it"
+        )

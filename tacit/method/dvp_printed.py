@@ -1,0 +1,222 @@
+"""DVP as published: noise in the dual variable of ADMM, and what it is said to protect."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from tacit.errors import PrivacyError, ProblemError
+from tacit.method import consensus_admm as admm
+from tacit.method.admm import share
+from tacit.method.admm_claim import check_claim, claimed_multiplier, opposite_gradients
+from tacit.method.admm_inner import (
+    check_local_problem,
+    check_tolerance,
+    curvature_bound,
+    local_minimiser,
+)
+from tacit.method.consensus_admm import Consensus
+from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.schedule import positive
+from tacit.method.worst_case import Neighbours
+from tacit.privacy.budget import Privacy
+from tacit.privacy.event import Event, GaussianRelease, ModelClaim
+from tacit.privacy.mechanism import AbstractMechanism, Release
+from tacit.privacy.sensitivity import AbstractQuery, own_public
+from tacit.problem.losses import Logistic, Softmax, Squared
+from tacit.types import (
+    AbstractDifferentiable,
+    AbstractObjective,
+    Context,
+    Inbox,
+    Oracle,
+    PublicContext,
+    Relation,
+    Role,
+    Vector,
+)
+
+_SOURCE = "Zhang, Zhu (2017), as a baseline of Gratton et al. (2021)"
+_ASSUMPTION = (
+    "no record's gradient is longer than the bound, local problems are solved exactly, and their "
+    "solution tells no more than the noised linear term alone would"
+)
+_REASON = (
+    "nothing enforces that bound, and how the curvature of the loss changes the law of the "
+    "solution (its Jacobian) is left out"
+)
+
+
+class DVPPrinted(AbstractMethod):
+    """Dual variable perturbation with the noise of the papers, for reproduction only.
+
+        v_k     ~  N(0, (z 2 c1 / N_k)^2 I),   z = sqrt(2.1 log(1.25 / delta)) / epsilon
+        b_k     <- argmin f_k(b) + (eta/K) R(b) + b'(gamma_k + v_k) + rho sum_l ||b - m_kl||^2
+        gamma_k <- gamma_k + rho sum_l (b_k - b_l)
+
+    with `m_kl = (b_k + b_l)/2`; `b_k` goes to the neighbours.
+
+    This is objective perturbation: what leaves is an exact minimiser, and no noise is added to it.
+    The claim counts the noise as if it were added to a released gradient. The status is `model`:
+    the bound `c1` is assumed, and a proof needs a twice differentiable loss with bounded curvature,
+    a term for the Jacobian, and an argument for solutions that are not exact (Kifer, Smith,
+    Thakurta 2012, theorem 2). There is no certified mode: take `PVP`.
+
+    Source: Zhang, Zhu (2017), Dynamic Differential Privacy for ADMM-Based Distributed
+    Classification Learning, algorithm 2, with the Gaussian noise of Gratton et al. (2021), section
+    VI.
+
+    Args:
+        epsilon: as claimed for one iteration, positive.
+        claimed_delta: `delta` of that claim, in (0, 1).
+        gradient_bound: `c1`, positive; assumed.
+        penalty: `rho`, positive.
+        tolerance: largest distance from the exact local solution, in units of the parameters, at
+            least 1e-13; the claim does not count it.
+
+    Raises:
+        ConfigError: a hyper-parameter out of its range.
+        PrivacyError: `epsilon` or `claimed_delta` out of its range.
+
+    Example:
+        >>> from tacit.method import DVPPrinted
+        >>> DVPPrinted(epsilon=0.15).phases()[0].release.name
+        'minimiser of a noised objective'
+    """
+
+    example: ClassVar[Mapping[str, Any]] = MappingProxyType({"epsilon": 0.5})
+    oracle: ClassVar[Oracle] = Oracle.PROX
+    epsilon: Any
+    claimed_delta: Any = 1e-3
+    gradient_bound: Any = 1.0
+    penalty: Any = 0.2
+    tolerance: Any = 1e-12
+    privacy: Privacy | None = eqx.field(init=False, default=None)
+
+    def __check_init__(self) -> None:
+        check_claim(self.epsilon, self.claimed_delta, self.gradient_bound)
+        positive("penalty", self.penalty)
+        check_tolerance(self.tolerance)
+
+    def init(self, role: Role, x0: Vector, degree: Any) -> Consensus:
+        return admm.start(x0, degree)
+
+    def phases(self) -> tuple[Phase, ...]:
+        return (
+            Phase(
+                name="minimise",
+                sender=Role.PEER,
+                query=PerturbedSolution(
+                    self.epsilon,
+                    self.claimed_delta,
+                    self.gradient_bound,
+                    self.penalty,
+                    self.tolerance,
+                ),
+                release=Release(
+                    "minimiser of a noised objective", AsClaimed(self.epsilon, self.claimed_delta)
+                ),
+                message=share,
+                receiver=Role.PEER,
+                update=self.dual_step,
+            ),
+        )
+
+    def dual_step(self, state: Consensus, inbox: Inbox, context: Context) -> Consensus:
+        return admm.dual_step(self.penalty, state, inbox, context)
+
+    def solution(self, state: Consensus) -> Vector:
+        return state.x
+
+    def delta(self, agent: int) -> float:
+        return own_public(self.claimed_delta, agent)
+
+    def check(self, problem: Any, network: Any) -> None:
+        loss = getattr(problem.objectives, "loss", problem.objectives)
+        if not isinstance(loss, Logistic | Softmax | Squared):
+            raise ProblemError(
+                f"DVP needs a twice differentiable loss; {type(loss).__name__} is not known to be "
+                "one: use DPSG, DZOA or PVP, or a loss such as Logistic"
+            )
+        check_local_problem("DVPPrinted", problem, network)
+
+    def worst_case(self, problem: Any, owner: int) -> Neighbours:
+        """One linear loss with the longest gradient assumed, or its opposite."""
+        return opposite_gradients(self.gradient_bound, problem, owner)
+
+
+class AsClaimed(AbstractMechanism):
+    """Adds nothing to what `PerturbedSolution` answers, and states the paper's claim for it.
+
+    Attributes:
+        epsilon: as claimed for one iteration.
+        delta: of that claim.
+    """
+
+    epsilon: Any
+    delta: Any
+
+    def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
+        return value
+
+    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+        return 0.0
+
+    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
+        noise = GaussianRelease(claimed_multiplier(self.epsilon, self.delta))
+        return ModelClaim(noise, _SOURCE, _ASSUMPTION, _REASON)
+
+
+class PerturbedSolution(AbstractQuery):
+    """The local solution with a random linear term in its objective.
+
+    The noise is part of the private answer, for the objective that it enters is private. Nothing is
+    proved of how the answer's law moves between neighbours.
+
+    Attributes:
+        epsilon: as claimed for one iteration.
+        delta: of that claim.
+        bound: `c1`; nothing enforces it.
+        penalty: `rho`.
+        tolerance: certified distance from the exact solution.
+    """
+
+    epsilon: Any
+    delta: Any
+    bound: Any
+    penalty: Any
+    tolerance: Any
+    oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.PROX)
+    order: int = eqx.field(static=True, kw_only=True, default=2)
+    rate: float = eqx.field(static=True, kw_only=True, default=1.0)
+
+    def __call__(
+        self, state: Consensus, objective: AbstractObjective, context: Context, key: PRNGKeyArray
+    ) -> Float[Array, " p"]:
+        if not isinstance(objective, AbstractDifferentiable):
+            raise PrivacyError(
+                f"{type(objective).__name__} gives values only, and DVP asks for gradients"
+            )
+        private = objective
+        multiplier = jnp.sqrt(2.1 * jnp.log(1.25 / self.delta)) / self.epsilon
+        scale = multiplier * 2.0 * self.bound / private.normaliser
+        noise = scale * jax.random.normal(key, jnp.shape(state.x), jnp.result_type(state.x))
+
+        def gradient(b: Vector) -> Vector:
+            return private.gradient(b) + noise
+
+        bound = curvature_bound(private)
+        return local_minimiser(gradient, bound, state, self.penalty, self.tolerance, context)
+
+    def sensitivity(self, public: PublicContext, relation: Relation) -> float:
+        return math.inf
+
+    def evaluations(self, dimension: int) -> int:
+        return 1

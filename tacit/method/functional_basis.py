@@ -1,0 +1,353 @@
+"""Costs as a few coefficients: polynomial bases on a box, whose coefficients follow from values.
+
+A basis asks a cost for its values at public points and maps them linearly to coefficients. What it
+cannot represent is left out by that map itself, so nothing of it can leak.
+"""
+
+from __future__ import annotations
+
+import abc
+import itertools
+import math
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int
+
+from tacit.clipping import ORDERS, clipped
+from tacit.errors import ConfigError
+from tacit.types import AbstractDifferentiable, Order, Params, Scalar, Unit, Vector
+
+
+def graded(dimension: int, degree: int) -> Int[np.ndarray, "m d"]:
+    """Exponents of all monomials up to a total degree, in an order that is frozen.
+
+    Lower total degrees first; within one, the powers of the first coordinate fall. The noise of a
+    coefficient grows with its place, so another order would be another mechanism.
+
+    Args:
+        dimension: number of coordinates, at least 1.
+        degree: total degree, at least 0.
+
+    Example:
+        >>> graded(2, 2).tolist()
+        [[0, 0], [1, 0], [0, 1], [2, 0], [1, 1], [0, 2]]
+        >>> [len(graded(2, degree)) for degree in (4, 6, 14)]
+        [15, 28, 120]
+    """
+    rows: list[tuple[int, ...]] = []
+    for total in range(degree + 1):
+        chosen = itertools.combinations_with_replacement(range(dimension), total)
+        rows += [tuple(each.count(axis) for axis in range(dimension)) for each in chosen]
+    return np.array(rows, dtype=np.int64).reshape(-1, dimension)
+
+
+class AbstractBasis(eqx.Module):
+    """Finitely many functions on a box, the first of them a constant.
+
+    Attributes:
+        lower: corner of the box, shape `(d,)`.
+        upper: opposite corner.
+        points: where a cost is asked for its value, shape `(n, d)`, public.
+        operator: from those values to the coefficients, shape `(m, n)`.
+        degree: total degree of the functions as polynomials.
+    """
+
+    lower: eqx.AbstractVar[Float[ArrayLike, " d"]]
+    upper: eqx.AbstractVar[Float[ArrayLike, " d"]]
+    points: eqx.AbstractVar[Float[ArrayLike, "n d"]]
+    operator: eqx.AbstractVar[Float[ArrayLike, "m n"]]
+    degree: eqx.AbstractVar[int]
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return np.shape(self.points)[1]
+
+    @property
+    def size(self) -> int:
+        """Number of functions."""
+        return np.shape(self.operator)[0]
+
+    def project(self, values: Float[ArrayLike, "n ..."]) -> Float[Array, "m ..."]:
+        """Coefficients of the functions whose values at `points` these are."""
+        return jnp.tensordot(jnp.asarray(self.operator), jnp.asarray(values), 1)
+
+    def unit_box(self, x: Params) -> Vector:
+        """`x` in the coordinates in which the box is [-1, 1]^d."""
+        lower, upper = jnp.asarray(self.lower), jnp.asarray(self.upper)
+        return (2.0 * jnp.asarray(x) - lower - upper) / (upper - lower)
+
+    @abc.abstractmethod
+    def functions(self, x: Params) -> Float[Array, " m"]:
+        """All functions at `x`."""
+
+    @abc.abstractmethod
+    def weights(self, p: Any) -> Float[Array, " m"]:
+        """Share of the noise that each coefficient gets is the inverse of this."""
+
+
+class LegendreBasis(AbstractBasis):
+    """Orthonormal polynomials on a box: products of Legendre polynomials, in graded order.
+
+    Gram-Schmidt of the monomials in this order gives exactly these functions, to the sign.
+    Coefficients are inner products in L2 of the box, by Gauss quadrature.
+
+    Source: Nozari, Tallapragada, Cortes (2018), section VI; coefficient `k` counts from 1.
+
+    Args:
+        lower: corner of the box, shape `(d,)`, d at most 3.
+        upper: opposite corner, above `lower` in every coordinate.
+        degree: total degree, 1 to 20; 2, 6, 10, 14 suit costs that are even up to a linear part.
+        points_per_axis: of the quadrature, above `degree`; `degree + 10` by default.
+
+    Raises:
+        ConfigError: an argument out of range.
+
+    Example:
+        >>> basis = LegendreBasis([-1.0], [1.0], degree=2)
+        >>> values = basis.points[:, 0] ** 2
+        >>> with jax.enable_x64(True):
+        ...     print(np.asarray(basis.project(values)).round(6) + 0.0)
+        [0.471405 0.       0.421637]
+    """
+
+    lower: Any
+    upper: Any
+    points: Any
+    operator: Any
+    exponents: tuple[tuple[int, ...], ...] = eqx.field(static=True)
+    degree: int = eqx.field(static=True)
+
+    def __init__(
+        self, lower: Any, upper: Any, degree: int, points_per_axis: int | None = None
+    ) -> None:
+        self.lower, self.upper = _box(lower, upper)
+        dimension = len(self.lower)
+        if dimension > 3:
+            raise ConfigError(
+                f"a Legendre basis in {dimension} dimensions has too many coefficients and "
+                "quadrature points; take QuadraticBasis above 3"
+            )
+        if not 1 <= degree <= 20:
+            raise ConfigError(f"degree={degree!r} must be between 1 and 20")
+        count = degree + 10 if points_per_axis is None else points_per_axis
+        if count <= degree:
+            raise ConfigError(
+                f"points_per_axis={count!r} must be above the degree, {degree}: with fewer points "
+                "the functions are not orthonormal"
+            )
+        self.degree = degree
+        exponents = graded(dimension, degree)
+        self.exponents = tuple(map(tuple, exponents.tolist()))
+        nodes, shares = np.polynomial.legendre.leggauss(count)
+        unit = np.stack(np.meshgrid(*[nodes] * dimension, indexing="ij"), -1).reshape(-1, dimension)
+        share = np.prod(np.stack(np.meshgrid(*[shares] * dimension, indexing="ij"), -1), axis=-1)
+        half = (self.upper - self.lower) / 2.0
+        self.points = (self.upper + self.lower) / 2.0 + half * unit
+        table = np.polynomial.legendre.legvander(unit, degree)  # (n, d, degree + 1)
+        scale = np.sqrt(np.prod((2 * exponents + 1) / 2.0, axis=1) / np.prod(half))
+        axes = np.arange(dimension)
+        functions = scale[:, None] * np.prod(table[:, axes, exponents[:, axes]].T, axis=0).reshape(
+            len(exponents), -1
+        )
+        self.operator = functions * (share.reshape(-1) * np.prod(half))
+
+    @property
+    def volume(self) -> float:
+        """Of the box."""
+        return float(np.prod(np.asarray(self.upper) - np.asarray(self.lower)))
+
+    def functions(self, x: Params) -> Float[Array, " m"]:
+        """All functions at `x`, by the three-term recurrence."""
+        unit = self.unit_box(x)
+        table = [jnp.ones_like(unit), unit]
+        for n in range(1, self.degree):
+            table.append(((2 * n + 1) * unit * table[n] - n * table[n - 1]) / (n + 1))
+        exponents = np.array(self.exponents)
+        values = jnp.stack(table)[exponents, np.arange(self.dimension)]
+        half = (jnp.asarray(self.upper) - jnp.asarray(self.lower)) / 2.0
+        scale = jnp.sqrt(np.prod((2 * exponents + 1) / 2.0, axis=1) / jnp.prod(half))
+        return scale * jnp.prod(values, axis=1)
+
+    def weights(self, p: Any) -> Float[Array, " m"]:
+        """`k^p`, k = 1, 2, ...: later coefficients get less noise, as the paper has it."""
+        return jnp.arange(1.0, self.size + 1.0) ** p
+
+
+class QuadraticBasis(AbstractBasis):
+    """`1`, `t_i` and `t_i t_j` in the coordinates `t` in which the box is [-1, 1]^d.
+
+    A cost is replaced by a quadratic through its values at the middle and at points around it, by
+    least squares: exact for quadratics, in any dimension, from `1 + 2 d^2` values. It is the
+    functional mechanism of Zhang, Zhang, Xiao, Yang, Winslett (2012), with values in the place of a
+    Taylor expansion.
+
+    Args:
+        lower: corner of the box, shape `(d,)`.
+        upper: opposite corner, above `lower` in every coordinate.
+        reach: how far out the points lie, as a share of half the width, in (0, 1].
+
+    Raises:
+        ConfigError: an argument out of range.
+
+    Example:
+        >>> QuadraticBasis([-1.0] * 10, [1.0] * 10).size
+        66
+    """
+
+    lower: Any
+    upper: Any
+    points: Any
+    operator: Any
+    degree: ClassVar[int] = 2
+
+    def __init__(self, lower: Any, upper: Any, reach: float = 0.5) -> None:
+        self.lower, self.upper = _box(lower, upper)
+        if not 0.0 < reach <= 1.0:
+            raise ConfigError(f"reach={reach!r} must be in (0, 1]")
+        dimension = len(self.lower)
+        axes = np.eye(dimension)
+        pairs = [
+            (axes[i] + sign * axes[j])
+            for i, j in itertools.combinations(range(dimension), 2)
+            for sign in (1.0, -1.0)
+        ]
+        directions = np.array([*axes, *pairs])
+        unit = reach * np.concatenate([np.zeros((1, dimension)), directions, -directions])
+        self.points = (self.upper + self.lower) / 2.0 + (self.upper - self.lower) / 2.0 * unit
+        exponents = graded(dimension, 2)
+        table = np.prod(unit[:, None, :] ** exponents[None], axis=2)
+        self.operator = np.linalg.pinv(table)
+
+    def functions(self, x: Params) -> Float[Array, " m"]:
+        """All functions at `x`."""
+        unit = self.unit_box(x)
+        first, second = np.triu_indices(self.dimension)
+        return jnp.concatenate([jnp.ones(1, unit.dtype), unit, unit[first] * unit[second]])
+
+    def weights(self, p: Any) -> Float[Array, " m"]:
+        """1: all coefficients get the same noise, whatever `p`."""
+        return jnp.ones(self.size)
+
+    def hessian(self, coefficients: Any) -> Float[Array, "d d"]:
+        """Second derivatives, in the coordinates of `x`."""
+        half = (jnp.asarray(self.upper) - jnp.asarray(self.lower)) / 2.0
+        upper = (
+            jnp.zeros((self.dimension, self.dimension))
+            .at[np.triu_indices(self.dimension)]
+            .set(jnp.asarray(coefficients)[1 + self.dimension :])
+        )
+        return (upper + upper.T) / jnp.outer(half, half)
+
+    def with_hessian(self, coefficients: Any, hessian: Any) -> Float[Array, " m"]:
+        """The coefficients with other second derivatives, value and gradient at the middle kept."""
+        half = (jnp.asarray(self.upper) - jnp.asarray(self.lower)) / 2.0
+        whole = jnp.asarray(hessian) * jnp.outer(half, half)
+        parts = whole / (1.0 + jnp.eye(self.dimension))
+        first = jnp.asarray(coefficients)[: 1 + self.dimension]
+        return jnp.concatenate([first, parts[np.triu_indices(self.dimension)]])
+
+
+class PublicPolynomial(AbstractDifferentiable):
+    """A cost given by public coefficients in a basis: what is left of a cost once released.
+
+    Attributes:
+        normaliser: 1.
+        basis: the functions.
+        coefficients: one a function; with many agents a leading agent axis.
+    """
+
+    normaliser: Float[ArrayLike, "*agents"]
+    basis: AbstractBasis
+    coefficients: Float[ArrayLike, "*agents m"]
+    unit: ClassVar[Unit] = Unit.AGENT
+
+    @property
+    def units(self) -> int:
+        """1: the cost is the unit."""
+        return 1
+
+    def losses(self, x: Params) -> Float[Array, " n"]:
+        """The cost, shape `(1,)`."""
+        return self.value(x)[None] * self.normaliser
+
+    def value(self, x: Params) -> Float[Array, ""]:
+        """`f(x)`."""
+        return jnp.asarray(self.coefficients) @ self.basis.functions(x)
+
+    def gradient(self, x: Params) -> Float[Array, " p"]:
+        """`f'(x)`, by JAX."""
+        return jax.grad(self.value)(jnp.asarray(x))
+
+    def clipped_gradient(
+        self, x: Params, clip: Scalar, order: Order, keep: Any
+    ) -> Float[Array, " p"]:
+        """The gradient clipped to norm `clip`; 0 where the unit is left out."""
+        assert order in ORDERS
+        slope = clipped(self.gradient(x)[None], clip, order)[0]
+        return slope if keep is None else slope * keep[0]
+
+
+def weighted_norm(coefficients: Any, q: float) -> float:
+    """`sqrt(sum_k (k^q c_k)^2)`, the norm of the space V_q.
+
+    Source: Nozari, Tallapragada, Cortes (2018), eq (8).
+
+    Args:
+        coefficients: shape `(m,)`, in the frozen order.
+        q: above 1 in the paper.
+
+    Example:
+        >>> weighted_norm([3.0, 1.0], q=2.0)
+        5.0
+    """
+    values = np.asarray(coefficients, dtype=np.float64)
+    places = np.arange(1.0, values.shape[-1] + 1.0)
+    return float(math.sqrt(np.sum((places**q * values) ** 2)))
+
+
+def metric_epsilon(basis: LegendreBasis, scale: float, q: float, p: float) -> float:
+    """Epsilon between two costs at distance 1 in V_q, when coefficient k gets `Lap(scale / k^p)`.
+
+    `sum_k k^p |c_k - c'_k| <= sqrt(sum_k k^(2(p-q))) ||f - f'||_Vq` by Cauchy and Schwarz, over the
+    coefficients that are released: a part of the printed zeta(2(q-p)), which it approaches as the
+    degree grows (proof: docs/proofs/functional.md). Costs at distance d take d times as much.
+
+    Source: Nozari, Tallapragada, Cortes (2018), theorem V.2.
+
+    Args:
+        basis: what is released, its constant left out.
+        scale: `gamma`, positive.
+        q: of the norm, above `p`.
+        p: of the noise.
+
+    Raises:
+        ConfigError: a number out of its range.
+
+    Example:
+        >>> basis = LegendreBasis([-5.0, -5.0], [5.0, 5.0], degree=6)
+        >>> round(metric_epsilon(basis, scale=1.0, q=1.1, p=0.55), 2)  # zeta: 3.25
+        1.56
+    """
+    if not 0.0 < scale < math.inf or not 0.0 <= p < q:
+        raise ConfigError(
+            f"scale={scale!r} must be positive, and p={p!r} at least 0 and below q={q!r}"
+        )
+    places = np.arange(2.0, basis.size + 1.0)
+    return float(math.sqrt(np.sum(places ** (2.0 * (p - q)))) / scale)
+
+
+def _box(lower: Any, upper: Any) -> tuple[np.ndarray, np.ndarray]:
+    low, high = (np.atleast_1d(np.asarray(end, dtype=np.float64)) for end in (lower, upper))
+    if low.shape != high.shape or low.ndim != 1 or not np.all(np.isfinite(high - low)):
+        raise ConfigError(
+            f"lower={lower!r} and upper={upper!r} must be corners of a box: finite numbers, one a "
+            "coordinate"
+        )
+    if not np.all(low < high):
+        raise ConfigError(f"lower={lower!r} must be below upper={upper!r} in every coordinate")
+    return low, high

@@ -1,0 +1,115 @@
+"""OR-ZO: zeroth-order descent on the sum of all costs, from pairs of function values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from tacit.method.directions import normal_directions
+from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.schedule import decayed, positive, tail_average
+from tacit.method.two_point import SMALLEST, Probe, estimate, two_point_phases, unasked
+from tacit.privacy.budget import Privacy
+from tacit.types import Context, Inbox, Oracle, Role, Vector
+
+
+class Centre(eqx.Module):
+    """The server's iterate, its tail average, and where the clients are asked."""
+
+    x: Vector
+    average: Vector
+    probe: Probe
+
+
+class ORZO(AbstractMethod):
+    """Two-point zeroth-order descent with a coordinator; private when a budget is given.
+
+    In round `t = 1, 2, ...` the server draws `n1_j, n2_j ~ N(0, I)`, `j = 1 .. J`, and takes
+
+        q_j = (1/K) sum_k [f_k(x + u1 n1_j + u2 n2_j) - f_k(x + u1 n1_j)] / u2,
+        g   = (1/J) sum_j q_j n2_j,
+        x  <- prox[ x - (c / sqrt t) g ],          u1 = u/t,   u2 = u / (P t)^2 <= u1/2.
+
+    The first point is moved at random, too, which smooths a cost with kinks.
+
+    Source: Duchi, Jordan, Wainwright, Wibisono (2015), Optimal Rates for Zero-Order Convex
+    Optimization: the Power of Two Function Evaluations: the estimate for non-smooth functions, with
+    the mean over several pairs. Deviations: the regulariser and the constraint, which everybody
+    knows, enter exactly instead of being differenced; `u2` never falls below `1.5e-8`, where
+    rounding would take over; the answer averages the second half of the iterates only.
+
+    What leaves: `J` difference quotients a client and round. With a budget every record's vector of
+    them (scaled by `1 / sqrt J`, so that it is about as long as the record's gradient) is clipped
+    to `C` and their mean noised. Theorem: Gaussian mechanism (l2 clip) with exact composition;
+    status proved. Without a budget, not private.
+
+    Args:
+        step: `c`, the first step size, positive, relative to the mean objective
+            `(1/K) sum_k f_k`.
+        directions: `J`, at least 1. The more of them, the less random the estimate is; below the
+            dimension `P` it calls for steps about `J / (J + P)` as long as those of a gradient.
+        smoothing: `u`, positive: how far from the iterate the first round looks.
+        decay: step size of round t is `step / t^decay`, at least 0.
+        average: answer with the mean of the second half of the iterates instead of the last.
+        privacy: budget, clip and relation, or `None`.
+
+    Raises:
+        ConfigError: a number out of range.
+
+    Example:
+        >>> from tacit.method import ORZO
+        >>> from tacit.privacy import Privacy
+        >>> points, differences = ORZO(step=0.1, privacy=Privacy(clip=1.0, epsilon=1.0)).phases()
+        >>> differences.query.evaluations(dimension=30), differences.release.name
+        (20, 'noised clipped differences')
+    """
+
+    name: ClassVar[str] = "or-zo"
+    when: ClassVar[str] = (
+        "only values of costs can be had, perhaps with kinks, and a coordinator reaches every site"
+    )
+    example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.1})
+    oracle: ClassVar[Oracle] = Oracle.VALUE
+    step: Any
+    directions: int = eqx.field(static=True, default=10)
+    smoothing: Any = 0.01
+    decay: Any = 0.5
+    average: bool = eqx.field(static=True, default=True)
+    privacy: Privacy | None = eqx.field(kw_only=True, default=None)
+
+    def __check_init__(self) -> None:
+        for name in ("step", "directions", "smoothing"):
+            positive(name, getattr(self, name))
+
+    def init(self, role: Role, x0: Vector, degree: Any) -> Centre | Probe:
+        nothing = unasked(x0, self.directions, offsets=True)
+        return Centre(x0, x0, nothing) if role is Role.SERVER else nothing
+
+    def phases(self) -> tuple[Phase, ...]:
+        return two_point_phases(
+            self.ask, self.descend, count=self.directions, offsets=True, privacy=self.privacy
+        )
+
+    def ask(self, state: Centre, released: None, context: Context) -> tuple[Centre, Probe]:
+        x = jnp.asarray(state.x)
+        t, root = context.round + 1.0, math.sqrt(self.directions)
+        u1 = self.smoothing / t
+        u2 = jnp.minimum(self.smoothing / (x.shape[0] * t) ** 2, u1 / 2)
+        normal = normal_directions(context.key, (2, self.directions, x.shape[0])).astype(x.dtype)
+        # root times the width, root times shorter directions: a move of u2 n2
+        width = root * jnp.maximum(u2, SMALLEST)
+        probe = Probe(x, normal[1] / root, width, u1 * normal[0])
+        return Centre(x, state.average, probe), probe
+
+    def descend(self, state: Centre, inbox: Inbox, context: Context) -> Centre:
+        step = decayed(self.step, self.decay, context.round)
+        x = context.public.descend(state.x, estimate(state.probe, inbox), step)
+        return Centre(x, tail_average(state.average, x, context), state.probe)
+
+    def solution(self, state: Centre) -> Vector:
+        return state.average if self.average else state.x

@@ -1,0 +1,100 @@
+"""Rounds of OR-ZO and ZOO-ADMM on two agents, worked in rationals from the papers' forms.
+
+Agent k has the cost `(x - a_k)^2`; the penalty is `|x| / 4`, of which each agent has a half. The
+directions are those of the run: every number that a computer draws is a fraction.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import jax
+import pytest
+
+import tacit
+from tacit import network, problem
+from tacit.method import ORZO, ZOOADMM
+from tacit.method.directions import normal_directions
+from tacit.runtime.keys import agent_secret, phase_keys, trial_key
+
+SEED, SERVER = 7, 2
+TARGETS = (Fraction(3), Fraction(-1))
+STEP, PENALTY, CLIP, SHARE = Fraction(1, 8), Fraction(4), Fraction(3), Fraction(1, 8)
+
+
+def cost(x: Fraction, target: Fraction) -> Fraction:
+    return (x - target) ** 2
+
+
+def shrunk(v: Fraction, by: Fraction) -> Fraction:
+    """The proximal map of `by |x|`."""
+    return max(abs(v) - by, Fraction(0)) * (1 if v > 0 else -1)
+
+
+def answer(start: Fraction, end: Fraction, width: Fraction, clip: Fraction | None) -> Fraction:
+    """The mean quotient of both agents, each clipped."""
+    quotients = [(cost(end, a) - cost(start, a)) / width for a in TARGETS]
+    if clip is not None:
+        quotients = [max(-clip, min(clip, q)) for q in quotients]
+    return sum(quotients) / 2
+
+
+def drawn(round: int, shape: tuple[int, ...]) -> Any:
+    """What the server drew in a round, from the run's own seed."""
+    with jax.enable_x64(True):
+        key = phase_keys(agent_secret(trial_key(SEED, 0), SERVER), round, 0, 0).method
+        return normal_directions(key, shape).tolist()
+
+
+def or_zo(rounds: int, pairs: int, clip: Fraction | None) -> Fraction:
+    """Duchi et al. (2015): two points, the first one moved too; u1 = u/t, u2 = u/(P t)^2."""
+    x = Fraction(0)
+    for t in range(1, rounds + 1):
+        u1 = Fraction(1, t)
+        u2 = min(Fraction(1, t**2), u1 / 2)
+        n1, n2 = drawn(t - 1, (2, pairs, 1))
+        g = Fraction(0)
+        for (first,), (second,) in zip(n1, n2, strict=True):
+            start = x + u1 * Fraction(first)
+            move = u2 * Fraction(second)
+            g += answer(start, start + move, u2, clip) * Fraction(second) / pairs
+        x = shrunk(x - STEP / t * g, STEP / t * SHARE)
+    return x
+
+
+def zoo_admm(rounds: int, pairs: int, clip: Fraction | None) -> Fraction:
+    """Liu et al. (2018), algorithm 1, with A = 1, B = -1: in one dimension the sphere is +-1."""
+    x = y = dual = Fraction(0)
+    for t in range(1, rounds + 1):
+        b = Fraction(1, t)
+        g = Fraction(0)
+        for (number,) in drawn(t - 1, (pairs, 1)):
+            z = Fraction(1 if number > 0 else -1)
+            g += answer(x, x + b * z, b, clip) * z / pairs
+        x -= STEP / t * (g + PENALTY * (x - y) - dual)
+        y = shrunk(x - dual / PENALTY, SHARE / PENALTY)
+        dual -= PENALTY * (x - y)
+    return y
+
+
+def box(x: Any, agent: int) -> float:
+    return (float(x[0]) - float(TARGETS[agent])) ** 2
+
+
+@pytest.mark.parametrize(("pairs", "clip"), [(2, None), (1, CLIP)], ids=["plain", "clipped"])
+@pytest.mark.parametrize("kind", [ORZO, ZOOADMM], ids=lambda kind: kind.__name__)
+def test_two_rounds_worked_by_hand(kind: Any, pairs: int, clip: Fraction | None) -> None:
+    by_hand = or_zo if kind is ORZO else zoo_admm
+    more: dict[str, Any] = {} if kind is ORZO else {"penalty": float(PENALTY)}
+    if clip is not None:
+        # no noise: what is left is the clip
+        more["privacy"] = tacit.Privacy(clip=float(clip), noise_multiplier=0.0)
+    method = kind(
+        step=float(STEP), directions=pairs, smoothing=1.0, decay=1.0, average=False, **more
+    )
+    task = problem.black_box_problem(box, 2, [0.0], regulariser=problem.L1(float(2 * SHARE)))
+    for rounds in (1, 2):
+        done = tacit.run(task, network.Coordinator(2), method, rounds=rounds, seed=SEED)
+        assert done.solution[0] == pytest.approx(float(by_hand(rounds, pairs, clip)), abs=1e-12)
+    assert done.solution[0] != 0.0
