@@ -16,7 +16,8 @@ from tacit.runtime.exact import ExactEngine, Transcript
 from tacit.types import Oracle
 from tests.conformance.table import PLAIN, ROWS, Row, task
 
-rows = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+rows = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name, scope="module")
+"""The scope makes the tests of a row follow each other: they share what was compiled."""
 
 plain_rows = pytest.mark.parametrize(
     "row",
@@ -24,6 +25,7 @@ plain_rows = pytest.mark.parametrize(
         pytest.param(row, id=row.name, marks=() if number < len(PLAIN) else pytest.mark.slow)
         for number, row in enumerate(ROWS)  # the plain ones come first
     ],
+    scope="module",
 )
 """For what takes long to compile: every method in `make test`, its variants in `make test-all`."""
 

@@ -17,6 +17,8 @@ from typer.testing import CliRunner
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LONG = {ROOT / "docs" / "advise.md"}
+"""Pages whose examples take more than half a minute: run by `make test-all`."""
 BLOCK = re.compile(r"^```(python|console|toml)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -65,8 +67,15 @@ def run_example(
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if examples(page)],
-    ids=lambda page: str(page.relative_to(ROOT)),
+    [
+        pytest.param(
+            page,
+            id=str(page.relative_to(ROOT)),
+            marks=[pytest.mark.slow] if page in LONG else [],
+        )
+        for page in PAGES
+        if examples(page)
+    ],
 )
 def test_examples_of_a_page_run_in_order(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -172,6 +172,7 @@ def test_two_point_methods_without_noise_reach_an_unpenalised_optimum(kind: Any)
     assert _distance(done) < 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [ORZO, ZOOADMM])
 def test_beside_a_penalty_the_estimate_keeps_its_randomness(kind: Any) -> None:
     # at the optimum the costs' gradient is not 0, and neither is the spread of its estimate

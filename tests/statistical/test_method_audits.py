@@ -79,7 +79,7 @@ def longest_gradient(data: Any, net: Any, method: Any, owner: int) -> tuple[floa
     )
 
 
-@pytest.mark.parametrize("kind", ["ridge", "lasso"])
+@pytest.mark.parametrize("kind", ["ridge", pytest.param("lasso", marks=pytest.mark.slow)])
 def test_the_papers_claim_falls_within_its_assumption(kind: str) -> None:
     paper, net, owner = paper_problem(kind, seed=0), paper_network(), 0
     method = paper_method(paper, net, kind, epsilon=0.15)

@@ -125,7 +125,7 @@ def test_tiny_losses_are_not_rounded_away(epsilon: float) -> None:
 @pytest.mark.parametrize(
     ("event", "least"),
     [
-        (Repeated(DiscreteLaplaceRelease(1e8), 10**14), 0.397),
+        pytest.param(Repeated(DiscreteLaplaceRelease(1e8), 10**14), 0.397, marks=pytest.mark.slow),
         (Repeated(DiscreteLaplaceRelease(1e8), 10**10), 0.0027),
         (Repeated(PoissonSampled(1e-4, LaplaceRelease(1e4)), 10**10), 0.0027),
         (Repeated(PoissonSampled(1e-3, GaussianRelease(1e6)), 10**10), 1.9e-4),
