@@ -18,10 +18,10 @@ help: ## Say what there is to make
 demo: $(VENV)/.demo ## Fit a private model of real records at eight sites; say where the report is
 	@$(VENV)/bin/tacit demo
 
-test: $(VENV)/.dev ## Run the tests, with coverage
-	@$(PYTEST) -m "not slow" --cov --cov-report=term --cov-fail-under=90
+test: $(VENV)/.dev ## Run the tests
+	@$(PYTEST) -m "not slow"
 
-test-all: $(VENV)/.dev ## Run the tests, the slow ones too
+test-all: $(VENV)/.dev ## Run the tests, the slow ones too, with coverage (adds half to the time)
 	@$(PYTEST) --cov --cov-report=term --cov-fail-under=90
 
 check: $(VENV)/.dev ## Check format, lint, types, import rules and documentation

@@ -59,7 +59,7 @@ def test_batched_simulation_agrees_with_the_exact_runtime(row: Row) -> None:
     np.testing.assert_allclose(answers(True), answers(False), rtol=tolerance, atol=tolerance)
 
 
-@rows
+@plain_rows
 def test_the_order_of_agents_does_not_matter(row: Row) -> None:
     first, states = _transcript(row, seed=0)
     second, reordered = _transcript(row, seed=0, order=[2, 0, 3, 1])

@@ -136,6 +136,7 @@ def test_the_d_zoa_solver_on_other_losses(case: str) -> None:
     assert -1e-9 < gap < 1e-3
 
 
+@pytest.mark.slow
 def test_the_d_zoa_solver_on_a_black_box() -> None:
     centres = np.array([[1.0, 2.0], [-1.0, 0.5], [0.5, -1.5]])
 
