@@ -36,7 +36,7 @@ from tacit.method import (
 AGENTS, FEATURES = 4, 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """A method with a network it runs on."""
 

@@ -17,8 +17,11 @@ from typer.testing import CliRunner
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LONG = {ROOT / "docs" / "advise.md"}
-"""Pages whose examples take more than half a minute: run by `make test-all`."""
+LONG = {
+    ROOT / "docs" / page
+    for page in ("advise.md", "study.md", "methods/dp_fed_sgd.md", "methods/dp_iadmm.md")
+}
+"""Pages whose examples take long: run by `make test-all`."""
 BLOCK = re.compile(r"^```(python|console|toml)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

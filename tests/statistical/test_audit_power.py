@@ -11,6 +11,7 @@ import pytest
 from tacit.audit import lower_bounds, trials_for_power
 from tacit.audit.scores import gaussian_log_ratio, laplace_log_ratio
 from tacit.privacy.gaussian_dp import mu_from_epsilon
+from tests.quick import only
 
 DELTA, RUNS = 1e-5, 50_000
 SHARES = {0.1: 0.6, 0.5: 0.85, 1.0: 0.85, 3.0: 0.85}
@@ -57,7 +58,7 @@ def bounds(name: str, epsilon: float, runs: int, repetitions: int, seed: int = 0
     )
 
 
-@pytest.mark.parametrize("epsilon", SHARES)
+@pytest.mark.parametrize("epsilon", only({"1.0"}, SHARES))
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_bounds_come_close_and_rarely_exceed_the_truth(name: str, epsilon: float) -> None:
     # 200 repetitions of so many runs are below, marked slow

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.quick import only
 from tests.statistical.controls import CONTROLS
 
 MISTAKEN, CORRECT = 60, 30
@@ -16,7 +17,10 @@ MOST = int(stats.binom.ppf(0.999, CORRECT, 0.05))
 """False refutations at an error of 5 %, in all but one of a thousand series."""
 
 
-@pytest.mark.parametrize("name", CONTROLS)
+QUICK = {"halved noise", "printed PDOP schedule", "local sensitivity of DP-IADMM"}
+
+
+@pytest.mark.parametrize("name", only(QUICK, CONTROLS))
 def test_the_mistake_is_found_in_the_stated_number_of_runs(name: str) -> None:
     rng = np.random.default_rng(1)
     assert all(CONTROLS[name].refuted(rng, correct=False) for _ in range(MISTAKEN))

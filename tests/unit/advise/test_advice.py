@@ -66,6 +66,7 @@ def hopeless() -> Advice:
     return advise(setting(20))
 
 
+@pytest.mark.slow
 def test_a_hopeless_case_is_called_hopeless(hopeless: Advice) -> None:
     assert hopeless.verdict is Verdict.HOPELESS
     # measured elsewhere, tuned without accounting: 0.80 to 0.84
@@ -74,6 +75,7 @@ def test_a_hopeless_case_is_called_hopeless(hopeless: Advice) -> None:
     assert hopeless.best.spread[0] < hopeless.best.error < hopeless.best.spread[1]
 
 
+@pytest.mark.slow
 def test_what_would_be_enough_was_simulated(hopeless: Advice) -> None:
     records, epsilon = hopeless.needs
     assert records.value is not None
@@ -93,6 +95,7 @@ def test_an_easy_case_is_not(easy: Advice) -> None:
     assert easy.left_out["gradient-descent"] == "it needs a coordinator"
 
 
+@pytest.mark.slow
 def test_more_epsilon_is_not_worse(easy: Advice, hopeless: Advice) -> None:
     assert easy.best.error < 0.1 * hopeless.best.error
 

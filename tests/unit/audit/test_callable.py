@@ -71,6 +71,7 @@ def test_noise_behind_the_keys_back_is_not_frozen_into_one_draw() -> None:
     assert not audit(box, trials=128).refuted
 
 
+@pytest.mark.slow
 def test_a_claim_about_known_releases_is_tested_more_sharply() -> None:
     def noisy(data: Any, key: Any) -> Any:
         return jnp.sum(data) + 4.0 * jax.random.normal(key, (4,))
