@@ -35,7 +35,7 @@ class Phase:
         update: `(state, inbox, context) -> state` at the receiver.
         query: what is asked of the sender's private objective.
         release: how the answer is protected; given if and only if `query` is.
-        once: run before round 0 only.
+        once: run before round 0 only, by everybody, whoever sleeps in round 0.
         repeat: how many times in a row (local steps); `Context.step` counts them.
         combine: whether the receiver sees each message or only their sum.
 

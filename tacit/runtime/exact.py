@@ -149,7 +149,8 @@ class ExactEngine:
         phases = phases_of(self.whole.method, once=once)
         if not phases:
             return current
-        mixing = jax.tree.map(np.asarray, _mixing(self.whole, jnp.asarray(max(round, 0))))
+        mixing = _mixing_before(self.whole) if once else _mixing(self.whole, jnp.asarray(round))
+        mixing = jax.tree.map(np.asarray, mixing)
         if not np.any(mixing.participates):
             return current
         current = dict(current)
@@ -277,6 +278,11 @@ def _initial(plan: Plan) -> Any:
 @eqx.filter_jit
 def _mixing(plan: Plan, round: Any) -> Any:
     return plan.mixing(round)
+
+
+@eqx.filter_jit
+def _mixing_before(plan: Plan) -> Any:
+    return plan.mixing_before()
 
 
 def _to_bytes(payload: Any) -> Any:

@@ -72,6 +72,11 @@ class Plan(eqx.Module):
         """Active links and weights of a round."""
         return self.network.mixing(round, self.shared)
 
+    def mixing_before(self) -> Mixing:
+        """Those before round 0: the links of round 0, but who sleeps is drawn for rounds only."""
+        mixing = self.mixing(jnp.asarray(0))
+        return eqx.tree_at(lambda m: m.participates, mixing, np.ones(self.agents, dtype=bool))
+
 
 def phases_of(method: AbstractMethod, *, once: bool) -> list[tuple[int, Phase]]:
     """The phases of a round (or those before round 0) with their numbers in the table."""

@@ -127,16 +127,17 @@ class Simulator:
         self.server_secret = agent_secret(root, plan.agents)
         self.delivery = Delivery(plan.network)
         # a static network's weights are arranged once, outside the loop over rounds
-        self.fixed = None if plan.network.varying else self.links(jnp.asarray(0))
+        self.fixed = None if plan.network.varying else self.links(jnp.asarray(0), once=False)
 
-    def links(self, round: Any) -> Links:
-        return arrange(self.delivery, self.plan.mixing(jnp.maximum(round, 0)))
+    def links(self, round: Any, *, once: bool) -> Links:
+        mixing = self.plan.mixing_before() if once else self.plan.mixing(round)
+        return arrange(self.delivery, mixing)
 
     def round(self, states: States, round: Any, *, once: bool) -> States:
         phases = phases_of(self.plan.method, once=once)
         if not phases:
             return states
-        links = self.links(round) if self.fixed is None else self.fixed
+        links = self.links(round, once=once) if self.fixed is None else self.fixed
         before = states
         for index, phase in phases:
             if phase.repeat == 1:

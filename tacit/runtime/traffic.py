@@ -23,7 +23,7 @@ def bytes_sent(plan: Plan, rounds: int) -> Int[np.ndarray, " stops"]:
     once, each_round = _sizes(plan, once=True), _sizes(plan, once=False)
     peers, clients = _counts(plan, rounds)
     per_round = peers * each_round[Role.PEER] + clients * each_round[Role.CLIENT]
-    first = peers[0] * once[Role.PEER] + clients[0] * once[Role.CLIENT]
+    first = peers[0] * once[Role.PEER] + plan.agents * once[Role.CLIENT]
     return np.concatenate([[0], first + np.cumsum(per_round)])
 
 
