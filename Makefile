@@ -4,7 +4,7 @@
 #   make VENV=elsewhere            another place for the environment (no spaces)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check format bench docs wheel clean
+.PHONY: help demo test test-all check format bench plots docs wheel clean
 
 VENV ?= .venv
 WORKERS ?= 2
@@ -37,6 +37,9 @@ bench: $(VENV)/.dev ## Run every benchmark (long) and print its figures
 docs: $(VENV)/.dev ## Build the documentation site in site/
 	@$(RUN) sphinx --quiet --fail-on-warning --keep-going docs site
 	@echo "open site/index.html"
+
+plots: $(VENV)/.dev ## Draw the plots of the documentation anew (minutes)
+	@$(RUN) docs.plots
 
 wheel: $(VENV)/.dev ## Build the wheel in dist/
 	@$(RUN) build --wheel

@@ -37,6 +37,10 @@ PROTOTYPE = {
     ("scalar-ZO", 1.72, 2000): 0.10,
     ("scalar-ZO", 14.27, 200): 0.0080,
     ("scalar-ZO", 14.27, 2000): 0.087,
+    ("PVP", 1.72, 200): 0.14,
+    ("PVP", 1.72, 2000): 0.017,
+    ("PVP", 14.27, 200): 0.018,
+    ("PVP", 14.27, 2000): 0.0086,
     ("DPSG", 1.72, 200): 0.11,
     ("DPSG", 1.72, 2000): 0.0031,
     ("DPSG", 14.27, 200): 0.0042,
@@ -55,6 +59,11 @@ def candidates(name: str, epsilon: float) -> list[tuple[Any, int]]:
         if name == "DPSG":
             for step, decay in itertools.product((0.3, 1.0, 3.0), (0.0, 0.5)):
                 found.append((tacit.DPSG(step=step, decay=decay, privacy=privacy), 100))
+        elif name == "PVP":
+            # gradients that are clipped within the problem: a square that is linear far out
+            for penalty in (0.03, 0.1, 0.3, 1.0, 3.0, 10.0):
+                method = tacit.method.PVP(penalty=penalty, tolerance=1e-6, privacy=privacy)
+                found.append((method, 100))
         else:
             estimator = name.split("-")[0]
             # 2 values a record instead of 11 leave room for more rounds
@@ -94,12 +103,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--data", type=int, default=5, help="data sets reported on")
+    names = sorted({name for name, _, _ in PROTOTYPE})
+    parser.add_argument("--methods", nargs="+", choices=names, default=names)
     options = parser.parse_args()
     print(
         f"{'method':<10} {'epsilon':>7} {'N_k':>5} {'error':>9} {'prototype':>9} {'ratio':>6} "
         " chosen"
     )
     for (name, epsilon, records), known in PROTOTYPE.items():
+        if name not in options.methods:
+            continue
         began = time.perf_counter()
         scored = [
             (error(method, rounds, records, range(1000, 1002), 4), i, method, rounds)

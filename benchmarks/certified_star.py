@@ -1,10 +1,10 @@
-"""The certified two-point methods and gradient descent at equal proved epsilon, with a coordinator.
+"""The certified methods with a coordinator at equal proved epsilon.
 
-    python benchmarks/certified_star.py [--trials 20] [--data 5]
+    python benchmarks/certified_star.py [--trials 20] [--data 5] [--problem lasso]
 
-The ridge regression of `certified.py` (its data law, tuning seeds and number of settings), 100
-rounds, J = P = 10 directions. Every cell's clip, step and decay are chosen on data sets with other
-seeds (1000 and 1001) by the same grid of 24 settings for each method.
+The ridge regression of `certified.py` (its data law, tuning seeds and number of settings) or the
+lasso of the same strength, 100 rounds, J = P = 10 directions. Every cell's clip, step and one more
+number are chosen on data sets with other seeds (1000 and 1001) among 24 settings for each method.
 """
 
 from __future__ import annotations
@@ -22,31 +22,50 @@ import numpy as np
 
 import tacit
 from tacit import network
-from tacit.method import ORZO, ZOOADMM
+from tacit.method import DPADMM, ORZO, ZOOADMM, DPIADMMProx
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for tests.paper
 from tests.paper import paper_problem
 
 ROUNDS, DELTA = 100, 1e-6
 CELLS = ((1.72, 200), (1.72, 2000), (14.27, 200), (14.27, 2000))
-METHODS: dict[str, Callable[..., Any]] = {
-    "OR-ZO": ORZO,
-    "ZOO-ADMM": partial(ZOOADMM, penalty=0.3),
-    "gradient descent": tacit.GradientDescent,
+PROTOTYPE = {
+    ("DP-ADMM", 1.72, 200): 0.074,
+    ("DP-ADMM", 1.72, 2000): 0.0045,
+    ("DP-ADMM", 14.27, 200): 0.0042,
+    ("DP-ADMM", 14.27, 2000): 2.9e-4,
 }
+"""Errors on the ridge regression, where the design knows one."""
+
+
+def _prox(step: float, **rest: Any) -> Any:
+    return DPIADMMProx(proximity=step, **rest)
+
+
+DECAY, PENALTY = ("decay", (0.0, 0.5)), ("penalty", (0.1, 0.3))
+Floats = tuple[float, ...]
+SHORT, LONG = (0.3, 1.0, 3.0), (1.0, 3.0, 10.0)
+METHODS: dict[str, tuple[Callable[..., Any], Floats, tuple[str, Floats]]] = {
+    "OR-ZO": (ORZO, SHORT, DECAY),
+    "ZOO-ADMM": (partial(ZOOADMM, penalty=0.3), SHORT, DECAY),
+    "DP-ADMM": (DPADMM, LONG, PENALTY),
+    "DP-IADMM-Prox": (_prox, LONG, PENALTY),
+    "gradient descent": (tacit.GradientDescent, SHORT, DECAY),
+}
+"""What builds a method, its steps, and the other number with its values."""
 
 
 @cache
-def task(seed: int, records: int) -> Any:
-    """The ridge regression, with its solution computed once."""
-    return paper_problem("ridge", seed, weighting="agent", records=records, strength=1.0 / records)
+def task(kind: str, seed: int, records: int) -> Any:
+    """The regression, with its solution computed once."""
+    return paper_problem(kind, seed, weighting="agent", records=records, strength=1.0 / records)
 
 
-def error(method: Any, records: int, seeds: Iterable[int], trials: int) -> float:
+def error(kind: str, method: Any, records: int, seeds: Iterable[int], trials: int) -> float:
     """Mean of `sum_k ||b_k - b*||^2 / ||b*||^2` over data sets and trials; 0 scores 5."""
     errors = []
     for seed in seeds:
-        data = task(seed, records)
+        data = task(kind, seed, records)
         result = tacit.run(
             data,
             network.Coordinator(5),
@@ -62,11 +81,13 @@ def error(method: Any, records: int, seeds: Iterable[int], trials: int) -> float
     return float(np.mean(errors))
 
 
-def settings(build: Callable[..., Any], epsilon: float) -> Iterable[Any]:
-    """The grid."""
-    for clip, step, decay in itertools.product((0.3, 0.5, 1.0, 2.0), (0.3, 1.0, 3.0), (0.0, 0.5)):
+def settings(name: str, epsilon: float) -> Iterable[tuple[Any, str]]:
+    """The grid, with what each setting is called."""
+    build, steps, (key, values) = METHODS[name]
+    for clip, step, value in itertools.product((0.3, 0.5, 1.0, 2.0), steps, values):
         privacy = tacit.Privacy(clip=clip, epsilon=epsilon, delta=DELTA)
-        yield build(step=step, decay=decay, privacy=privacy)
+        called = f"clip {clip:g}, step {step:g}, {key} {value:g}"
+        yield build(step=step, privacy=privacy, **{key: value}), called
 
 
 def main() -> None:
@@ -74,17 +95,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--data", type=int, default=5, help="data sets reported on")
+    parser.add_argument("--problem", choices=("ridge", "lasso"), default="ridge")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     options = parser.parse_args()
-    for (epsilon, records), (name, build) in itertools.product(CELLS, METHODS.items()):
+    for (epsilon, records), name in itertools.product(CELLS, options.methods):
         began = time.perf_counter()
-        tried = list(settings(build, epsilon))
-        scores = [error(method, records, (1000, 1001), 4) for method in tried]
-        method = tried[int(np.nanargmin(scores))]
-        found = error(method, records, range(options.data), options.trials)
+        tried = list(settings(name, epsilon))
+        scores = [error(options.problem, m, records, (1000, 1001), 4) for m, _ in tried]
+        method, called = tried[int(np.nanargmin(scores))]
+        found = error(options.problem, method, records, range(options.data), options.trials)
+        known = PROTOTYPE.get((name, epsilon, records)) if options.problem == "ridge" else None
+        beside = f" / {known:.2g} = {found / known:.2f}" if known else ""
         print(
-            f"{epsilon:>6} {records:>5} {name:<17} {found:>8.2g}  clip "
-            f"{float(method.privacy.clip):g}, step {float(method.step):g}, decay "
-            f"{float(method.decay):g}; {time.perf_counter() - began:.0f} s",
+            f"{epsilon:>6} {records:>5} {name:<17} {found:>8.2g}{beside}  {called}; "
+            f"{time.perf_counter() - began:.0f} s",
             flush=True,
         )
 

@@ -52,18 +52,20 @@ def _indented_is_literal(
 
 
 class ComparisonOfMethods(SphinxDirective):
-    """The table of all methods, made of what they answer when they are asked."""
+    """The tables of all methods, made of what they answer when they are asked."""
 
     def run(self) -> list[Any]:
-        from tacit.config.traits import HEADINGS, methods, traits
+        from tacit.config.traits import HEADINGS, TABLES, methods, traits
 
         self.env.note_reread()
-        rows = [["Method", *HEADINGS.values()]]
-        rows.append(["---"] * len(rows[0]))
-        for method in methods():
-            found = traits(method)
-            rows.append([_linked(method.__name__), *(getattr(found, key) for key in HEADINGS)])
-        return self.parse_text_to_nodes("\n".join(f"| {' | '.join(row)} |" for row in rows))
+        lines: list[str] = []
+        for title, columns in TABLES.items():
+            rows = [["Method", *(HEADINGS[key] for key in columns)], ["---"] * (1 + len(columns))]
+            for method in methods():
+                found = traits(method)
+                rows.append([_linked(method.__name__), *(getattr(found, key) for key in columns)])
+            lines += ["", f"**{title}**", "", *(f"| {' | '.join(row)} |" for row in rows)]
+        return self.parse_text_to_nodes("\n".join(lines))
 
 
 def _linked(method: str) -> str:

@@ -92,13 +92,21 @@ def estimates(
             clip = two_digits(factor * slopes.typical)
             deviation = z * setting.moves * clip / (setting.records * setting.budget.sampling)
             deviation *= norm_ratio(setting.clip_norm, setting.budget.order, setting.parameters)
-            deviation *= math.sqrt(2) if setting.budget.noise is NoiseKind.LAPLACE else 1.0
+            deviation *= _deviation(setting.budget.noise, setting.parameters)
             signal = slopes.clipped(clip) * slopes.size * slopes.variances
             ratio = deviation**2 / (max(releases, 1) * signal**2)
             error = float(np.mean(ratio / (1.0 + ratio)))
             length = float(np.linalg.norm(signal)) / setting.weight
             found.append(Estimate(error, clip, rounds, z, deviation / setting.weight, length))
     return found
+
+
+def _deviation(law: NoiseKind, parameters: int) -> float:
+    """Standard deviation of one coordinate of the noise, over its scale."""
+    if law is NoiseKind.L2_LAPLACE:
+        # its squared length is p (p + 1) on average
+        return math.sqrt(parameters + 1.0)
+    return math.sqrt(2.0) if law is NoiseKind.LAPLACE else 1.0
 
 
 def multiplier(setting: Setting, rounds: int, method: AbstractMethod | None = None) -> float:

@@ -41,10 +41,11 @@ def audit_method(
 ) -> Audit:
     """Run a method on neighbouring data, and see whether its claim of privacy survives.
 
-    The claim is the one that the guarantee of such a run states for the owner, at its delta. Where
-    every release carries noise of a known law, each run is scored by the exact likelihood ratio of
-    everything that the owner released; otherwise a score is learned from half of the runs and
-    tried on the other half.
+    The claim is the one that the guarantee of such a run states for the owner, at its delta; of a
+    guarantee for one release, what it would come to for all releases of the run. Where every
+    release carries noise of a known law, each run is scored by the exact likelihood ratio of
+    everything that the owner released; otherwise a score is learned from half of the runs and tried
+    on the other half.
 
     Args:
         problem: whose public parts and declared numbers are used; its data only with `neighbour`.
@@ -81,7 +82,9 @@ def audit_method(
             f"{type(method).__name__} claims no privacy for {claim.owner}, so there is nothing to "
             "audit; give it a privacy budget"
         )
+    alone = None
     if claim.total_epsilon is not None:  # what is attacked is all that the run releases
+        alone = claim
         claim = replace(
             claim,
             status=Status.MODEL,
@@ -141,6 +144,7 @@ def audit_method(
         exact=runs.exact,
         rounds=rounds,
         seed=seed,
+        alone=alone,
     )
 
 

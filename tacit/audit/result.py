@@ -32,6 +32,8 @@ class Audit:
         exact: whether the score was the exact likelihood ratio, or learned on half of the runs.
         rounds: of every run.
         seed: of all randomness.
+        alone: the guarantee as its source states it, where that is about one release at a time;
+            `claim` is then what the audited run comes to.
     """
 
     claim: Guarantee
@@ -45,11 +47,17 @@ class Audit:
     exact: bool
     rounds: int
     seed: int
+    alone: Guarantee | None = None
 
     @property
     def best(self) -> Bound:
         """The largest lower bound."""
         return max(self.bounds, key=lambda bound: bound.epsilon)
+
+    @property
+    def stated(self) -> Guarantee:
+        """The guarantee as the run states it: of one release, where its source claims no more."""
+        return self.claim if self.alone is None else self.alone
 
     @property
     def refuted(self) -> bool:
@@ -70,8 +78,25 @@ class Audit:
             "neighbouring data sets"
         )
 
+    def scope(self) -> str:
+        """What the claim covers, in words, as far as `sentence` does not say it; or empty."""
+        if self.alone is None:
+            return ""
+        count = self.alone.releases
+        releases = "its only release" if count == 1 else f"all {count:,} releases together"
+        return (
+            "The source claims this of one release alone: each is said to be "
+            f"({rounded_up(self.alone.epsilon)}, {rounded_up(self.alone.delta)})-differentially "
+            f"private. The audit attacks a run of {self.rounds:,} "
+            f"{'round' if self.rounds == 1 else 'rounds'}, {releases}, for which that would come "
+            f"to epsilon {rounded_up(self.claim.epsilon)}; a longer run costs more."
+        )
+
     def sentence(self) -> str:
         """The finding in words, for somebody who answers for the data."""
+        return " ".join(part for part in (self._finding(), self.scope()) if part)
+
+    def _finding(self) -> str:
         claimed = (
             f"epsilon {rounded_up(self.claim.epsilon)} at delta {rounded_up(self.claim.delta)}"
         )
@@ -117,6 +142,7 @@ class Audit:
             "rounds": self.rounds,
             "seed": self.seed,
             "claim": self.claim.to_dict(),
+            "claim_for_one_release": None if self.alone is None else self.alone.to_dict(),
             "guarantee": self.guarantee.to_dict(),
             "curve": {
                 name: np.asarray(column).tolist() for name, column in vars(self.curve).items()

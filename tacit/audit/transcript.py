@@ -21,7 +21,7 @@ from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 from tacit.errors import PrivacyError
 from tacit.method.phase import AbstractMethod
 from tacit.method.worst_case import Neighbours
-from tacit.privacy.mechanism import AbstractMechanism, Gaussian, Laplace
+from tacit.privacy.mechanism import AbstractMechanism, Gaussian, L2Laplace, Laplace
 from tacit.privacy.sensitivity import sample
 from tacit.runtime.plan import Plan, as_arrays
 from tacit.runtime.simulation import OBSERVED, ONCE, Observation, Simulator
@@ -234,9 +234,18 @@ def _laplace(y: Array, mean: Array, other: Array, scale: Any) -> Float[Array, ""
     return jnp.sum(jnp.sign(gap) * between) / scale
 
 
+def _l2_laplace(y: Array, mean: Array, other: Array, scale: Any) -> Float[Array, ""]:
+    """`(|y - other|_2 - |y - mean|_2) / b`, as a difference of squares over their sum."""
+    lengths = jnp.linalg.norm(jnp.ravel(y - other)) + jnp.linalg.norm(jnp.ravel(y - mean))
+    squares = jnp.sum((mean - other) * (2.0 * y - mean - other))
+    # no length at all: the answers are equal, and so is what they tell
+    return jnp.where(lengths > 0.0, squares / jnp.where(lengths > 0.0, lengths, 1.0), 0.0) / scale
+
+
 _RATIOS: dict[type[AbstractMechanism] | None, Callable[..., Float[Array, ""]]] = {
     Gaussian: _gaussian,
     Laplace: _laplace,
+    L2Laplace: _l2_laplace,
 }
 """Log-likelihood ratio of a release with additive noise, by the noise's law."""
 

@@ -111,7 +111,7 @@ def _write(folder: Path, document: dict[str, Any], page: AuditData) -> None:
 
 def _tell(assembled: Assembled, found: Audit, folder: Path) -> None:
     claim = found.claim
-    say(f"The claim: {claim.sentence()}")
+    say(f"The claim: {found.stated.sentence()}")
     say()
     say(
         f"The attack: {_what(found)}. {found.trials:,} runs of {found.rounds:,} rounds on each of "
@@ -146,6 +146,13 @@ def _score(found: Audit) -> str:
     return "how to weigh what the owner releases is learned from half of the runs"
 
 
+def _of_one_release(found: Audit) -> list[tuple[str, str]]:
+    """The claim for one release, beside what it comes to for all of them."""
+    if found.alone is None:
+        return []
+    return [("Claimed for one release", rounded_up(found.alone.epsilon))]
+
+
 def _page(assembled: Assembled, found: Audit) -> AuditData:
     """What the HTML page shows."""
     from tacit.report import AuditData, TradeOff
@@ -154,10 +161,11 @@ def _page(assembled: Assembled, found: Audit) -> AuditData:
     claim, curve = found.claim, found.curve
     return AuditData(
         title=assembled.source.study.title,
-        claim=claim.sentence(),
+        claim=found.stated.sentence(),
         verdict=found.sentence(),
         refuted=found.refuted,
         facts=(
+            *_of_one_release(found),
             ("Claimed epsilon", rounded_up(claim.epsilon)),
             ("At least", rounded_down(found.best.epsilon)),
             ("Delta", rounded_up(claim.delta)),

@@ -6,17 +6,13 @@ import difflib
 from typing import Any
 
 from tacit.cli.console import emit, guarded, say, table
-from tacit.config.catalogue import METHODS
+from tacit.config.catalogue import METHODS, REFUSED
 from tacit.config.describe import cost_example, document
-from tacit.config.traits import HEADINGS
+from tacit.config.traits import HEADINGS, TABLES
 from tacit.errors import ConfigError
 from tacit.output.files import jsonable
 
 _ORACLES = {"value": "values", "gradient": "gradients", "prox": "proximal maps"}
-_COLUMNS = (
-    ("oracle", "topology", "constraints", "nonsmooth", "varying"),
-    ("adjacency", "status", "releases", "evaluations"),
-)
 _PROTECTION = {"required": "yes", "optional": "if [privacy] is given", "none": "no"}
 
 
@@ -34,7 +30,7 @@ def show_methods(*, json: bool) -> int:
             ["Name", "Private", "Choose it when"],
             [[one["name"], _PROTECTION[one["privacy"]], one["when"]] for one in documents],
         )
-        for columns in _COLUMNS:
+        for columns in TABLES.values():
             table(
                 ["Name", *(HEADINGS[column] for column in columns)],
                 [[one["name"], *(one["traits"][c] for c in columns)] for one in documents],
@@ -49,6 +45,8 @@ def show_method(name: str, *, json: bool) -> int:
     """Everything about one method."""
 
     def command() -> int:
+        if name in REFUSED:
+            raise ConfigError(f"method {name!r} {REFUSED[name]}")
         if name not in METHODS:
             close = difflib.get_close_matches(name, list(METHODS), 1)
             hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(METHODS)}"

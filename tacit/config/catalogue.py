@@ -109,3 +109,13 @@ def _found() -> Mapping[str, Entry]:
 
 METHODS: Mapping[str, Entry] = _found()
 """Every method, by the name that a study file gives it."""
+
+REFUSED: Mapping[str, str] = MappingProxyType(
+    {
+        "dvp": "has no certified mode: it noises the objective and releases an exact minimiser, "
+        "and no amount of noise on a gradient proves that private (it takes a smooth loss, a term "
+        "for the Jacobian, and an argument for minimisers that are not exact). Use 'pvp', which "
+        "noises the solution itself and is proved; DVPPrinted, from Python, reproduces the paper"
+    }
+)
+"""Methods of the literature that a study cannot ask for, and why."""

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from tacit.config.catalogue import REFUSED
 from tacit.config.locate import Path
 
 _LIMITS = {
@@ -67,6 +68,8 @@ def _text(
     if kind == "union_tag_invalid":
         allowed = str(context["expected_tags"])
         tag = str(context["tag"])
+        if tag in REFUSED and path[:1] == ("method",):
+            return f"{tag!r} {REFUSED[tag]}"
         return f"{tag!r} must be one of {allowed}{_close(tag, _quoted(allowed), '')}"
     if kind == "union_tag_not_found":
         return f"needs the key {str(context['discriminator']).strip(chr(39))}, which says its kind"

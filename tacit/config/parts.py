@@ -137,7 +137,7 @@ class PrivacySection(Section):
 
     clip: PerSite = Field(description="largest norm of one record's contribution, positive")
     clip_norm: Literal[1, 2, "inf"] | None = Field(
-        None, description="norm of the clip; by default 2 for Gaussian noise, 1 for Laplace"
+        None, description="norm of the clip; by default 1 for Laplace noise, else 2"
     )
     epsilon: PerSite | None = Field(None, description="budget of the whole run, positive")
     delta: PerSite = Field(1e-6, description="of the whole run, in [1e-12, 1)")
@@ -145,7 +145,9 @@ class PrivacySection(Section):
     relation: Literal["replace_one", "add_remove"] = Field(
         "replace_one", description="what tells neighbouring data sets apart"
     )
-    noise: Literal["gaussian", "laplace"] = Field("gaussian", description="law of the noise")
+    noise: Literal["gaussian", "laplace", "l2_laplace"] = Field(
+        "gaussian", description="law of the noise; the last is Laplace noise for a clip in norm 2"
+    )
     sampling: Number = Field(1.0, description="chance of a record to take part in a round")
     sites_per_person: Whole = Field(1, description="at how many sites a person may have records")
     records_per_person: Whole = Field(1, description="records a person may have at one site")

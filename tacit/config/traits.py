@@ -7,58 +7,28 @@ guarantees are stated for every unit and neighbouring relation. A new method is 
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
-from types import MappingProxyType
-from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 import tacit.method
-from tacit.errors import PrivacyError, TacitError
-from tacit.layout import check_arguments, owners_of
-from tacit.method import claim, promise
+from tacit.config.probes import HOMES, Probe, accepted, instances, networks, probes, promised
+from tacit.errors import TacitError
 from tacit.method.phase import AbstractMethod
-from tacit.network import (
-    AbstractNetwork,
-    Coordinator,
-    Graph,
-    LinkFailure,
-    RandomActivation,
-    complete,
-)
-from tacit.privacy.budget import Privacy
 from tacit.privacy.guarantee import Guarantee, Status
-from tacit.problem import (
-    L1,
-    L2,
-    Ball,
-    Box,
-    Hinge,
-    Logistic,
-    NoRegulariser,
-    Problem,
-    Simplex,
-    costs,
-    empirical_risk,
-)
-from tacit.problem.constraint import FREE
-from tacit.runtime.keys import public_key
 from tacit.types import Relation, Unit
-
-_AGENTS, _ROUNDS = 3, 2
 
 _RELATIONS = {
     Relation.REPLACE_ONE: "replace",
     Relation.ADD_REMOVE: "add/remove",
     Relation.METRIC: "metric",
 }
+
+_UNITS = (Unit.RECORD, Unit.AGENT)
 
 
 @dataclass(frozen=True)
@@ -101,104 +71,11 @@ HEADINGS: Mapping[str, str] = {
 }
 """What the columns are called, in order."""
 
-
-@dataclass(frozen=True)
-class Probe:
-    """A problem to offer, and what is to be learned from it.
-
-    Attributes:
-        problem: small, with declared normalisers, as every relation needs.
-        loss: "smooth" or "non-smooth".
-        penalty: "none", "smooth" or "non-smooth".
-        constraint: "none", "box", "ball" or "simplex".
-    """
-
-    problem: Problem
-    loss: str
-    penalty: str
-    constraint: str
-
-
-def _quadratic(x: Any, centre: Any) -> Any:
-    return jnp.sum((x - centre) ** 2)
-
-
-def _distance(x: Any, centre: Any) -> Any:
-    return jnp.sum(jnp.abs(x - centre))
-
-
-@cache
-def probes() -> tuple[Probe, ...]:
-    """Records and whole costs, with and without kinks, for every kind of penalty and set."""
-    rng = np.random.default_rng(0)
-    rows = [rng.uniform(-1.0, 1.0, (4, 2)) for _ in range(_AGENTS)]
-    answers = [np.array([0.0, 1.0, 1.0, 0.0])] * _AGENTS
-    centres, start = rng.uniform(-1.0, 1.0, (_AGENTS, 2)), np.full(2, 0.5)
-    penalties = {"none": NoRegulariser(), "smooth": L2(0.1), "non-smooth": L1(0.1)}
-    sets = {"none": FREE, "box": Box(0.0, 1.0), "ball": Ball(1.0), "simplex": Simplex(1.0)}
-    found: list[Probe] = []
-    for penalty, shape in product(penalties, sets):
-        public: dict[str, Any] = {"regulariser": penalties[penalty], "constraint": sets[shape]}
-        for kind, loss in (("smooth", Logistic()), ("non-smooth", Hinge())):
-            task = empirical_risk(rows, answers, loss, normaliser=4.0, x0=start, **public)
-            found.append(Probe(task, kind, penalty, shape))
-        for kind, cost in (("smooth", _quadratic), ("non-smooth", _distance)):
-            smooth = kind == "smooth"
-            task = costs(cost, centres, start, smooth=smooth, convex=True, **public)
-            found.append(Probe(task, kind, penalty, shape))
-    return tuple(found)
-
-
-@cache
-def networks() -> Mapping[str, AbstractNetwork]:
-    """One network of every kind, by the words that the table uses."""
-    peers = complete(_AGENTS)
-    around = [(agent, (agent + 1) % _AGENTS) for agent in range(_AGENTS)]
-    return {
-        "peers": peers,
-        "directed peers": Graph.from_edges(_AGENTS, around, directed=True),
-        "failing links": LinkFailure(peers, 0.3),
-        "sleeping agents": RandomActivation(peers, 0.6),
-        "coordinator": Coordinator(_AGENTS),
-        "drawn clients": Coordinator(_AGENTS, probability=0.5),
-    }
-
-
-def accepts(method: AbstractMethod, problem: Problem, network: AbstractNetwork) -> bool:
-    """Whether a run of the method begins, by its own checks."""
-    try:
-        check_arguments(problem, network, method, _ROUNDS)
-    except TacitError:
-        return False
-    return True
-
-
-def instances(
-    build: type[AbstractMethod], relation: Relation = Relation.REPLACE_ONE
-) -> Mapping[str, AbstractMethod]:
-    """The method in every mode: with and without a budget as it allows, and its variants."""
-    budget = inspect.signature(build).parameters.get("privacy")
-    optional = budget is not None and budget.default is not inspect.Parameter.empty
-    found = {"with [privacy]" if optional else "": _private(build, relation)}
-    if optional:
-        found["without"] = build(**build.example)
-    for name, own in build.variants.items():
-        found[name] = _private(build, relation, own)
-    return found
-
-
-def _private(
-    build: type[AbstractMethod], relation: Relation, own: Mapping[str, Any] = MappingProxyType({})
-) -> AbstractMethod:
-    """An instance with a budget if it takes one: Gaussian noise, or Laplace where that is asked."""
-    given = {**build.example, **own}
-    if "privacy" not in inspect.signature(build).parameters:
-        return build(**given)
-    try:
-        return build(**given, privacy=Privacy(clip=1.0, epsilon=1.0, relation=relation))
-    except PrivacyError:
-        pure = Privacy(clip=1.0, epsilon=1.0, delta=0.0, noise="laplace", relation=relation)
-        return build(**given, privacy=pure)
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "What it takes": ("oracle", "topology", "constraints", "nonsmooth", "varying"),
+    "What it promises, and what that costs": ("adjacency", "status", "releases", "evaluations"),
+}
+"""The columns in two tables, as one with all of them is too wide to read."""
 
 
 @cache
@@ -210,9 +87,20 @@ def traits(build: type[AbstractMethod]) -> Traits:
     """
     modes = instances(build)
     method = next(iter(modes.values()))
-    here = [name for name, net in networks().items() if _some(method, probes(), net)]
-    home = [networks()[name] for name in ("peers", "coordinator") if name in here]
-    taken = [probe for probe in probes() if any(accepts(method, probe.problem, n) for n in home)]
+    at_home = {name: list(accepted(method, probes(), networks()[name])) for name in HOMES}
+    home = [name for name in HOMES if at_home[name]]
+    taken = [probe for name in home for probe in at_home[name]]
+    here = [
+        name
+        for name, network in networks().items()
+        if name in home or any(accepted(method, taken, network))
+    ]
+    stated = {
+        (mode, unit): promised(one, taken, home, unit)
+        for mode, one in modes.items()
+        for unit in _UNITS
+    }
+    further = (promised(one, taken, home, unit) for one in _related(build) for unit in _UNITS)
     return Traits(
         oracle=_join(sorted({p.query.oracle.value for p in method.phases() if p.query})),
         topology=_join(name for name in here if not networks()[name].varying),
@@ -223,15 +111,19 @@ def traits(build: type[AbstractMethod]) -> Traits:
             if any(getattr(probe, kind) == "non-smooth" for probe in taken)
         ),
         varying=_join(name for name in here if networks()[name].varying),
-        adjacency=_adjacency(build, modes, taken, home),
-        status=_status(modes, taken, home),
+        adjacency=_adjacency([*stated.values(), *further]),
+        status=_status(stated),
         releases=_releases(method),
         evaluations=_evaluations(method),
     )
 
 
-def _some(method: AbstractMethod, offered: Iterable[Probe], network: AbstractNetwork) -> bool:
-    return any(accepts(method, probe.problem, network) for probe in offered)
+def _related(build: type[AbstractMethod]) -> Iterator[AbstractMethod]:
+    """The private modes under each relation but the usual one, where it is not refused."""
+    for relation in (Relation.ADD_REMOVE, Relation.METRIC):
+        with suppress(TacitError):
+            found = instances(build, relation).values()
+            yield from (method for method in found if method.privacy is not None)
 
 
 def _join(words: Iterable[str]) -> str:
@@ -246,63 +138,37 @@ def _constraints(taken: Sequence[Probe]) -> str:
     if held and "none" not in sets:
         words += ", needed"
     penalised = any(probe.penalty != "none" for probe in taken)
-    if held and penalised and all(probe.problem.public.exact for probe in taken):
+    if held and penalised and all(probe.exact for probe in taken):
         words += ", if its prox with the penalty is exact"
     return words
 
 
-def stated(method: AbstractMethod, problem: Problem, network: AbstractNetwork) -> Guarantee | None:
-    """The guarantee of a short run, or `None` where the method refuses to begin it."""
-    try:
-        check_arguments(problem, network, method, _ROUNDS)
-        with jax.enable_x64(True):
-            owners = owners_of(problem, network, method, _ROUNDS, public_key(0), 1)
-            return promise.guarantees(claim.calibrate(method, owners), owners).worst
-    except TacitError:
-        return None
-
-
-def _first(
-    method: AbstractMethod, taken: Sequence[Probe], home: Sequence[AbstractNetwork]
-) -> Guarantee | None:
-    found = (stated(method, probe.problem, net) for probe in taken for net in home)
-    return next((guarantee for guarantee in found if guarantee is not None), None)
-
-
-def _status(
-    modes: Mapping[str, AbstractMethod], taken: Sequence[Probe], home: Sequence[AbstractNetwork]
-) -> str:
+def _status(stated: Mapping[tuple[str, Unit], Guarantee | None]) -> str:
     """The status of every mode; of several with the same one, the first stands for all."""
+    modes: dict[str, str] = {}
+    for mode, unit in stated:
+        guarantee = stated[mode, unit]
+        if mode not in modes and guarantee is not None:
+            modes[mode] = guarantee.status.value
     found: dict[str, str] = {}
-    for mode, method in modes.items():
-        guarantee = _first(method, taken, home)
-        status = "refused" if guarantee is None else guarantee.status.value
+    for mode, _ in stated:
+        status = modes.get(mode, "refused")
         found.setdefault(status, f"{status} {mode}".strip())
     return "; ".join(found.values())
 
 
-def _adjacency(
-    build: type[AbstractMethod],
-    modes: Mapping[str, AbstractMethod],
-    taken: Sequence[Probe],
-    home: Sequence[AbstractNetwork],
-) -> str:
+def _adjacency(stated: Iterable[Guarantee | None]) -> str:
     """Every unit with the relations under which a finite epsilon is stated for it."""
-    tried = list(modes.values())
-    if "privacy" in inspect.signature(build).parameters:
-        for relation in (Relation.ADD_REMOVE, Relation.METRIC):
-            with contextlib.suppress(TacitError):  # a relation that it refuses
-                tried += instances(build, relation).values()
-    found: dict[Unit, list[str]] = {}
-    for unit, method in product((Unit.RECORD, Unit.AGENT), tried):
-        about = [probe for probe in taken if probe.problem.unit is unit]
-        guarantee = _first(method, about, home)
+    found: dict[Unit, list[str]] = {unit: [] for unit in _UNITS}
+    for guarantee in stated:
         if guarantee is None or guarantee.status is Status.NONE or np.isinf(guarantee.epsilon):
             continue
-        named = found.setdefault(guarantee.unit, [])
-        if _RELATIONS[guarantee.relation] not in named:
-            named.append(_RELATIONS[guarantee.relation])
-    return "; ".join(f"{unit.value}: {_join(named)}" for unit, named in found.items()) or "none"
+        relation = _RELATIONS[guarantee.relation]
+        if relation not in found[guarantee.unit]:
+            found[guarantee.unit].append(relation)
+    return "; ".join(f"{unit.value}: {_join(named)}" for unit, named in found.items() if named) or (
+        "none"
+    )
 
 
 def _releases(method: AbstractMethod) -> str:
@@ -316,7 +182,10 @@ def _evaluations(method: AbstractMethod) -> str:
 
 
 def _with_start(rounds: str, before: str) -> str:
-    return rounds if before == "0" else f"{rounds}, and {before} before"
+    """Numbers per round, and those before the first one."""
+    if before == "0":
+        return rounds
+    return f"{before} in all" if rounds == "0" else f"{rounds}, and {before} once"
 
 
 def _formula(method: AbstractMethod, *, once: bool) -> str:

@@ -16,7 +16,12 @@ from tacit.method.dvp_printed import DVPPrinted
 from tacit.method.extra import EXTRA
 from tacit.method.fed_avg import FedAvg
 from tacit.method.functional import FunctionalPerturbation
-from tacit.method.functional_basis import LegendreBasis, QuadraticBasis, metric_epsilon
+from tacit.method.functional_basis import LegendreBasis, QuadraticBasis
+from tacit.method.functional_distance import (
+    RecordDistance,
+    metric_epsilon,
+    record_distance,
+)
 from tacit.method.functional_projection import CurvatureBounds
 from tacit.method.gradient_descent import GradientDescent
 from tacit.method.gradient_tracking import GradientTracking
@@ -29,6 +34,7 @@ from tacit.method.pdop_tuning import PDOPConstants, tune_pdop
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.pvp import PVP
 from tacit.method.pvp_printed import PVPPrinted
+from tacit.method.stability import StabilityPrivacy, check_stability_privacy
 from tacit.method.zoo_admm import ZOOADMM
 
 __all__ = [
@@ -64,6 +70,10 @@ __all__ = [
     "PaperClaim",
     "Phase",
     "QuadraticBasis",
+    "RecordDistance",
+    "StabilityPrivacy",
+    "check_stability_privacy",
     "metric_epsilon",
+    "record_distance",
     "tune_pdop",
 ]

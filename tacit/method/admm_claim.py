@@ -11,8 +11,9 @@ import numpy as np
 from tacit.errors import PrivacyError
 from tacit.method.schedule import positive
 from tacit.method.worst_case import LinearUnits, Neighbours
-from tacit.privacy.event import Event, GaussianRelease, PerReleaseClaim
-from tacit.privacy.mechanism import Gaussian
+from tacit.privacy.budget import NoiseKind
+from tacit.privacy.event import Event, GaussianRelease, LaplaceRelease, PerReleaseClaim
+from tacit.privacy.mechanism import Gaussian, L2Laplace
 from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.types import PublicContext, Relation
 
@@ -52,6 +53,31 @@ class ClaimedGaussian(Gaussian):
         return PerReleaseClaim(claim, self.source, self.assumption, _REASON)
 
 
+class ClaimedL2Laplace(L2Laplace):
+    """Noise of density proportional to `exp(-epsilon ||v||_2 / D)`, `D` an assumed sensitivity.
+
+    The law of Zhang, Zhu (2017), whose rate `zeta` is `epsilon / D` here. Status per_release.
+
+    Attributes:
+        epsilon: as claimed for one iteration, positive.
+        source: where the claim stands.
+        assumption: what would have to be true.
+    """
+
+    epsilon: Any = eqx.field(kw_only=True)
+    source: str = eqx.field(static=True, kw_only=True)
+    assumption: str = eqx.field(static=True, kw_only=True)
+    # the claim fixes it
+    noise_multiplier: None = eqx.field(static=True, kw_only=True, default=None)
+
+    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+        return query.sensitivity(public, relation) / own_public(self.epsilon, 0)
+
+    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
+        claim = LaplaceRelease(1.0 / own_public(self.epsilon, 0))
+        return PerReleaseClaim(claim, self.source, self.assumption, _REASON)
+
+
 def claimed_multiplier(epsilon: Any, delta: Any) -> float:
     """`z = sqrt(2.1 log(1.25 / delta)) / epsilon`: noise over sensitivity, as claimed.
 
@@ -62,13 +88,20 @@ def claimed_multiplier(epsilon: Any, delta: Any) -> float:
     return math.sqrt(2.1 * math.log(1.25 / own_public(delta, 0))) / own_public(epsilon, 0)
 
 
-def check_claim(epsilon: Any, delta: Any, gradient_bound: Any) -> None:
+def check_claim(
+    epsilon: Any, delta: Any, gradient_bound: Any, noise: NoiseKind = NoiseKind.GAUSSIAN
+) -> None:
     """Refuse a claim that no noise can stand for.
 
     Raises:
         ConfigError: `gradient_bound` is not positive.
-        PrivacyError: `epsilon` or `delta` out of its range.
+        PrivacyError: `epsilon` or `delta` out of its range, or noise that no paper took.
     """
+    if noise is NoiseKind.LAPLACE:
+        raise PrivacyError(
+            "noise='laplace' is in neither paper: 'gaussian' is that of Gratton et al. (2021), "
+            "'l2_laplace' that of Zhang, Zhu (2017)"
+        )
     positive("gradient_bound", gradient_bound)
     if isinstance(epsilon, int | float) and not 0.0 < epsilon < math.inf:
         raise PrivacyError(f"epsilon={epsilon!r} must be positive and finite")

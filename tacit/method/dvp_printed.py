@@ -26,9 +26,9 @@ from tacit.method.consensus_admm import Consensus
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.schedule import positive
 from tacit.method.worst_case import Neighbours
-from tacit.privacy.budget import Privacy
-from tacit.privacy.event import Event, GaussianRelease, ModelClaim
-from tacit.privacy.mechanism import AbstractMechanism, Release
+from tacit.privacy.budget import NoiseKind, Privacy
+from tacit.privacy.event import Event, GaussianRelease, LaplaceRelease, ModelClaim
+from tacit.privacy.mechanism import AbstractMechanism, Release, l2_laplace
 from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.problem.losses import Logistic, Softmax, Squared
 from tacit.types import (
@@ -44,6 +44,7 @@ from tacit.types import (
 )
 
 _SOURCE = "Zhang, Zhu (2017), as a baseline of Gratton et al. (2021)"
+_ORIGINAL = "Zhang, Zhu (2017), algorithm 2, without its term for the Jacobian"
 _ASSUMPTION = (
     "no record's gradient is longer than the bound, local problems are solved exactly, and their "
     "solution tells no more than the noised linear term alone would"
@@ -63,6 +64,9 @@ class DVPPrinted(AbstractMethod):
 
     with `m_kl = (b_k + b_l)/2`; `b_k` goes to the neighbours.
 
+    With `noise="l2_laplace"` the noise has the original density, proportional to
+    `exp(-zeta ||v||)`, with `zeta = epsilon N_k / (2 c1)`, and the claim is pure.
+
     This is objective perturbation: what leaves is an exact minimiser, and no noise is added to it.
     The claim counts the noise as if it were added to a released gradient. The status is `model`:
     the bound `c1` is assumed, and a proof needs a twice differentiable loss with bounded curvature,
@@ -80,10 +84,11 @@ class DVPPrinted(AbstractMethod):
         penalty: `rho`, positive.
         tolerance: largest distance from the exact local solution, in units of the parameters, at
             least 1e-13; the claim does not count it.
+        noise: "gaussian" as compared, or "l2_laplace", the original density.
 
     Raises:
         ConfigError: a hyper-parameter out of its range.
-        PrivacyError: `epsilon` or `claimed_delta` out of its range.
+        PrivacyError: `epsilon` or `claimed_delta` out of its range, or another noise.
 
     Example:
         >>> from tacit.method import DVPPrinted
@@ -98,10 +103,11 @@ class DVPPrinted(AbstractMethod):
     gradient_bound: Any = 1.0
     penalty: Any = 0.2
     tolerance: Any = 1e-12
+    noise: NoiseKind = eqx.field(static=True, default=NoiseKind.GAUSSIAN, converter=NoiseKind)
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
     def __check_init__(self) -> None:
-        check_claim(self.epsilon, self.claimed_delta, self.gradient_bound)
+        check_claim(self.epsilon, self.claimed_delta, self.gradient_bound, self.noise)
         positive("penalty", self.penalty)
         check_tolerance(self.tolerance)
 
@@ -119,9 +125,11 @@ class DVPPrinted(AbstractMethod):
                     self.gradient_bound,
                     self.penalty,
                     self.tolerance,
+                    self.noise,
                 ),
                 release=Release(
-                    "minimiser of a noised objective", AsClaimed(self.epsilon, self.claimed_delta)
+                    "minimiser of a noised objective",
+                    AsClaimed(self.epsilon, self.claimed_delta, self.noise),
                 ),
                 message=share,
                 receiver=Role.PEER,
@@ -136,7 +144,8 @@ class DVPPrinted(AbstractMethod):
         return state.x
 
     def delta(self, agent: int) -> float:
-        return own_public(self.claimed_delta, agent)
+        gaussian = self.noise is NoiseKind.GAUSSIAN
+        return own_public(self.claimed_delta, agent) if gaussian else 0.0
 
     def check(self, problem: Any, network: Any) -> None:
         loss = getattr(problem.objectives, "loss", problem.objectives)
@@ -157,11 +166,13 @@ class AsClaimed(AbstractMechanism):
 
     Attributes:
         epsilon: as claimed for one iteration.
-        delta: of that claim.
+        delta: of that claim; of Gaussian noise.
+        noise: law of the noise.
     """
 
     epsilon: Any
     delta: Any
+    noise: NoiseKind = eqx.field(static=True)
 
     def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
         return value
@@ -170,6 +181,9 @@ class AsClaimed(AbstractMechanism):
         return 0.0
 
     def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
+        if self.noise is NoiseKind.L2_LAPLACE:
+            pure = LaplaceRelease(1.0 / own_public(self.epsilon, 0))
+            return ModelClaim(pure, _ORIGINAL, _ASSUMPTION, _REASON)
         noise = GaussianRelease(claimed_multiplier(self.epsilon, self.delta))
         return ModelClaim(noise, _SOURCE, _ASSUMPTION, _REASON)
 
@@ -182,10 +196,11 @@ class PerturbedSolution(AbstractQuery):
 
     Attributes:
         epsilon: as claimed for one iteration.
-        delta: of that claim.
+        delta: of that claim; of Gaussian noise.
         bound: `c1`; nothing enforces it.
         penalty: `rho`.
         tolerance: certified distance from the exact solution.
+        noise: law of the noise.
     """
 
     epsilon: Any
@@ -193,6 +208,7 @@ class PerturbedSolution(AbstractQuery):
     bound: Any
     penalty: Any
     tolerance: Any
+    noise: NoiseKind = eqx.field(static=True)
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.PROX)
     order: int = eqx.field(static=True, kw_only=True, default=2)
     rate: float = eqx.field(static=True, kw_only=True, default=1.0)
@@ -205,15 +221,20 @@ class PerturbedSolution(AbstractQuery):
                 f"{type(objective).__name__} gives values only, and DVP asks for gradients"
             )
         private = objective
-        multiplier = jnp.sqrt(2.1 * jnp.log(1.25 / self.delta)) / self.epsilon
-        scale = multiplier * 2.0 * self.bound / private.normaliser
-        noise = scale * jax.random.normal(key, jnp.shape(state.x), jnp.result_type(state.x))
+        noise = self._drawn(jnp.asarray(state.x), 2.0 * self.bound / private.normaliser, key)
 
         def gradient(b: Vector) -> Vector:
             return private.gradient(b) + noise
 
         bound = curvature_bound(private)
         return local_minimiser(gradient, bound, state, self.penalty, self.tolerance, context)
+
+    def _drawn(self, like: Vector, moved: Any, key: PRNGKeyArray) -> Vector:
+        """The linear term, for a gradient that is said to move by `moved` at most."""
+        if self.noise is NoiseKind.L2_LAPLACE:
+            return moved / self.epsilon * l2_laplace(key, like)
+        multiplier = jnp.sqrt(2.1 * jnp.log(1.25 / self.delta)) / self.epsilon
+        return multiplier * moved * jax.random.normal(key, like.shape, like.dtype)
 
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:
         return math.inf

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import abc
 import itertools
-import math
 from typing import Any, ClassVar
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
-from tacit.clipping import ORDERS, clipped
 from tacit.errors import ConfigError
-from tacit.types import AbstractDifferentiable, Order, Params, Scalar, Unit, Vector
+from tacit.types import Params, Vector
 
 
 def graded(dimension: int, degree: int) -> Int[np.ndarray, "m d"]:
@@ -43,6 +40,23 @@ def graded(dimension: int, degree: int) -> Int[np.ndarray, "m d"]:
         chosen = itertools.combinations_with_replacement(range(dimension), total)
         rows += [tuple(each.count(axis) for axis in range(dimension)) for each in chosen]
     return np.array(rows, dtype=np.int64).reshape(-1, dimension)
+
+
+def box(lower: Any, upper: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Both corners of a box as arrays of shape `(d,)`, checked.
+
+    Raises:
+        ConfigError: not corners of a box.
+    """
+    low, high = (np.atleast_1d(np.asarray(end, dtype=np.float64)) for end in (lower, upper))
+    if low.shape != high.shape or low.ndim != 1 or not np.all(np.isfinite(high - low)):
+        raise ConfigError(
+            f"lower={lower!r} and upper={upper!r} must be corners of a box: finite numbers, one a "
+            "coordinate"
+        )
+    if not np.all(low < high):
+        raise ConfigError(f"lower={lower!r} must be below upper={upper!r} in every coordinate")
+    return low, high
 
 
 class AbstractBasis(eqx.Module):
@@ -76,7 +90,7 @@ class AbstractBasis(eqx.Module):
         """Coefficients of the functions whose values at `points` these are."""
         return jnp.tensordot(jnp.asarray(self.operator), jnp.asarray(values), 1)
 
-    def unit_box(self, x: Params) -> Vector:
+    def unitbox(self, x: Params) -> Vector:
         """`x` in the coordinates in which the box is [-1, 1]^d."""
         lower, upper = jnp.asarray(self.lower), jnp.asarray(self.upper)
         return (2.0 * jnp.asarray(x) - lower - upper) / (upper - lower)
@@ -108,6 +122,7 @@ class LegendreBasis(AbstractBasis):
         ConfigError: an argument out of range.
 
     Example:
+        >>> import jax
         >>> basis = LegendreBasis([-1.0], [1.0], degree=2)
         >>> values = basis.points[:, 0] ** 2
         >>> with jax.enable_x64(True):
@@ -125,7 +140,7 @@ class LegendreBasis(AbstractBasis):
     def __init__(
         self, lower: Any, upper: Any, degree: int, points_per_axis: int | None = None
     ) -> None:
-        self.lower, self.upper = _box(lower, upper)
+        self.lower, self.upper = box(lower, upper)
         dimension = len(self.lower)
         if dimension > 3:
             raise ConfigError(
@@ -163,7 +178,7 @@ class LegendreBasis(AbstractBasis):
 
     def functions(self, x: Params) -> Float[Array, " m"]:
         """All functions at `x`, by the three-term recurrence."""
-        unit = self.unit_box(x)
+        unit = self.unitbox(x)
         table = [jnp.ones_like(unit), unit]
         for n in range(1, self.degree):
             table.append(((2 * n + 1) * unit * table[n] - n * table[n - 1]) / (n + 1))
@@ -206,7 +221,7 @@ class QuadraticBasis(AbstractBasis):
     degree: ClassVar[int] = 2
 
     def __init__(self, lower: Any, upper: Any, reach: float = 0.5) -> None:
-        self.lower, self.upper = _box(lower, upper)
+        self.lower, self.upper = box(lower, upper)
         if not 0.0 < reach <= 1.0:
             raise ConfigError(f"reach={reach!r} must be in (0, 1]")
         dimension = len(self.lower)
@@ -225,7 +240,7 @@ class QuadraticBasis(AbstractBasis):
 
     def functions(self, x: Params) -> Float[Array, " m"]:
         """All functions at `x`."""
-        unit = self.unit_box(x)
+        unit = self.unitbox(x)
         first, second = np.triu_indices(self.dimension)
         return jnp.concatenate([jnp.ones(1, unit.dtype), unit, unit[first] * unit[second]])
 
@@ -250,104 +265,3 @@ class QuadraticBasis(AbstractBasis):
         parts = whole / (1.0 + jnp.eye(self.dimension))
         first = jnp.asarray(coefficients)[: 1 + self.dimension]
         return jnp.concatenate([first, parts[np.triu_indices(self.dimension)]])
-
-
-class PublicPolynomial(AbstractDifferentiable):
-    """A cost given by public coefficients in a basis: what is left of a cost once released.
-
-    Attributes:
-        normaliser: 1.
-        basis: the functions.
-        coefficients: one a function; with many agents a leading agent axis.
-    """
-
-    normaliser: Float[ArrayLike, "*agents"]
-    basis: AbstractBasis
-    coefficients: Float[ArrayLike, "*agents m"]
-    unit: ClassVar[Unit] = Unit.AGENT
-
-    @property
-    def units(self) -> int:
-        """1: the cost is the unit."""
-        return 1
-
-    def losses(self, x: Params) -> Float[Array, " n"]:
-        """The cost, shape `(1,)`."""
-        return self.value(x)[None] * self.normaliser
-
-    def value(self, x: Params) -> Float[Array, ""]:
-        """`f(x)`."""
-        return jnp.asarray(self.coefficients) @ self.basis.functions(x)
-
-    def gradient(self, x: Params) -> Float[Array, " p"]:
-        """`f'(x)`, by JAX."""
-        return jax.grad(self.value)(jnp.asarray(x))
-
-    def clipped_gradient(
-        self, x: Params, clip: Scalar, order: Order, keep: Any
-    ) -> Float[Array, " p"]:
-        """The gradient clipped to norm `clip`; 0 where the unit is left out."""
-        assert order in ORDERS
-        slope = clipped(self.gradient(x)[None], clip, order)[0]
-        return slope if keep is None else slope * keep[0]
-
-
-def weighted_norm(coefficients: Any, q: float) -> float:
-    """`sqrt(sum_k (k^q c_k)^2)`, the norm of the space V_q.
-
-    Source: Nozari, Tallapragada, Cortes (2018), eq (8).
-
-    Args:
-        coefficients: shape `(m,)`, in the frozen order.
-        q: above 1 in the paper.
-
-    Example:
-        >>> weighted_norm([3.0, 1.0], q=2.0)
-        5.0
-    """
-    values = np.asarray(coefficients, dtype=np.float64)
-    places = np.arange(1.0, values.shape[-1] + 1.0)
-    return float(math.sqrt(np.sum((places**q * values) ** 2)))
-
-
-def metric_epsilon(basis: LegendreBasis, scale: float, q: float, p: float) -> float:
-    """Epsilon between two costs at distance 1 in V_q, when coefficient k gets `Lap(scale / k^p)`.
-
-    `sum_k k^p |c_k - c'_k| <= sqrt(sum_k k^(2(p-q))) ||f - f'||_Vq` by Cauchy and Schwarz, over the
-    coefficients that are released: a part of the printed zeta(2(q-p)), which it approaches as the
-    degree grows (proof: docs/proofs/functional.md). Costs at distance d take d times as much.
-
-    Source: Nozari, Tallapragada, Cortes (2018), theorem V.2.
-
-    Args:
-        basis: what is released, its constant left out.
-        scale: `gamma`, positive.
-        q: of the norm, above `p`.
-        p: of the noise.
-
-    Raises:
-        ConfigError: a number out of its range.
-
-    Example:
-        >>> basis = LegendreBasis([-5.0, -5.0], [5.0, 5.0], degree=6)
-        >>> round(metric_epsilon(basis, scale=1.0, q=1.1, p=0.55), 2)  # zeta: 3.25
-        1.56
-    """
-    if not 0.0 < scale < math.inf or not 0.0 <= p < q:
-        raise ConfigError(
-            f"scale={scale!r} must be positive, and p={p!r} at least 0 and below q={q!r}"
-        )
-    places = np.arange(2.0, basis.size + 1.0)
-    return float(math.sqrt(np.sum(places ** (2.0 * (p - q)))) / scale)
-
-
-def _box(lower: Any, upper: Any) -> tuple[np.ndarray, np.ndarray]:
-    low, high = (np.atleast_1d(np.asarray(end, dtype=np.float64)) for end in (lower, upper))
-    if low.shape != high.shape or low.ndim != 1 or not np.all(np.isfinite(high - low)):
-        raise ConfigError(
-            f"lower={lower!r} and upper={upper!r} must be corners of a box: finite numbers, one a "
-            "coordinate"
-        )
-    if not np.all(low < high):
-        raise ConfigError(f"lower={lower!r} must be below upper={upper!r} in every coordinate")
-    return low, high

@@ -7,7 +7,7 @@ public numbers alone:
 
 Source: Nozari, Tallapragada, Cortes (2018), section V.A. On quadratics the eigenvalues are clipped.
 For Legendre bases up to degree 6 matrix sums of squares certify the bounds on the whole box
-(Scherer, Hol 2006).
+(Scherer, Hol 2006); above, they are imposed on a grid and checked between its points.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import functools
 import math
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 import equinox as eqx
@@ -26,10 +25,12 @@ from jaxtyping import Array, Float
 
 from tacit.errors import ConfigError, ProblemError
 from tacit.method.functional_basis import AbstractBasis, LegendreBasis, QuadraticBasis, graded
+from tacit.method.functional_curvature import Extremes, derivatives
+from tacit.method.functional_grid import nearest_on_grid
 from tacit.problem.projection import clarabel, cvxpy
 
 CERTIFIED_DEGREE = 6
-"""Largest degree that sums of squares are used for: their matrices grow with its power."""
+"""Largest degree that sums of squares are used for: their matrices grow with its powers."""
 
 
 class CurvatureBounds(eqx.Module):
@@ -60,6 +61,11 @@ class CurvatureBounds(eqx.Module):
         if not u > 0.0:
             raise ConfigError(f"gradient_bound={u!r} must be positive, or inf for none")
 
+    @property
+    def allowed(self) -> Extremes:
+        """The same numbers, to hold what a function does against."""
+        return Extremes(self.strong_convexity, self.smoothness, self.gradient_bound)
+
     def nearest(self, basis: AbstractBasis, coefficients: Any) -> Float[Array, " m"]:
         """Coefficients of the function in S that stands for the given one. Traced.
 
@@ -88,104 +94,27 @@ class CurvatureBounds(eqx.Module):
         return repaired.at[slice_].multiply(share)
 
 
-@dataclass(frozen=True)
-class Violation:
-    """By how much a function misses S on a fine grid.
-
-    Attributes:
-        lowest: smallest eigenvalue of a Hessian.
-        highest: largest eigenvalue of a Hessian.
-        steepest: longest gradient.
-    """
-
-    lowest: float
-    highest: float
-    steepest: float
-
-    def beyond(self, bounds: CurvatureBounds) -> float:
-        """The largest miss, curvature as a share of beta and slope as a share of u; 0 inside."""
-        beta, u = bounds.smoothness, bounds.gradient_bound
-        misses = (bounds.strong_convexity - self.lowest) / beta, self.highest / beta - 1.0
-        slope = 0.0 if math.isinf(u) else self.steepest / u - 1.0
-        return max(0.0, *misses, slope)
-
-
-def extremes(basis: LegendreBasis, coefficients: Any, per_axis: int = 0) -> Violation:
-    """Curvatures and slopes of a function on a regular grid.
-
-    Args:
-        basis: Legendre.
-        coefficients: shape `(m,)`.
-        per_axis: grid points an axis; about 10,000 points in all by default.
-    """
-    dimension = basis.dimension
-    count = per_axis or round(10_000 ** (1.0 / dimension))
-    axes = [np.linspace(-1.0, 1.0, count)] * dimension
-    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, dimension)
-    gradient, hessian = derivatives(basis, points)
-    curvature = np.linalg.eigvalsh(hessian @ np.asarray(coefficients))
-    slopes = np.linalg.norm(gradient @ np.asarray(coefficients), axis=1)
-    return Violation(float(curvature.min()), float(curvature.max()), float(slopes.max()))
-
-
-def derivatives(
-    basis: LegendreBasis, unit: Any
-) -> tuple[Float[np.ndarray, "n d m"], Float[np.ndarray, "n d d m"]]:
-    """Gradients and Hessians of all functions at points in [-1, 1]^d, in the units of `x`."""
-    from numpy.polynomial import legendre
-
-    exponents, dimension, degree = np.array(basis.exponents), basis.dimension, basis.degree
-    half = (np.asarray(basis.upper) - np.asarray(basis.lower)) / 2.0
-    scale = np.sqrt(np.prod((2 * exponents + 1) / 2.0, axis=1) / np.prod(half))
-    axes = np.arange(dimension)
-    each = [legendre.legder(np.eye(degree + 1), order) for order in range(3)]
-    every = [np.moveaxis(legendre.legval(unit, each[order]), 0, -1) for order in range(3)]
-    tables = np.stack([table[:, axes, exponents] for table in every])  # (3, n, m, d)
-
-    def product(orders: Any) -> np.ndarray:
-        return scale * np.prod(tables[np.asarray(orders), :, :, axes], axis=0)
-
-    unit_orders = np.eye(dimension, dtype=int)
-    gradient = np.stack([product(unit_orders[i]) / half[i] for i in axes], axis=1)
-    rows = [
-        [product(unit_orders[i] + unit_orders[j]) / (half[i] * half[j]) for j in axes] for i in axes
-    ]
-    hessian = np.stack([np.stack(row, axis=1) for row in rows], axis=1)
-    return gradient, hessian
-
-
 def projected(basis: LegendreBasis, bounds: CurvatureBounds, coefficients: Any) -> np.ndarray:
     """The function in S nearest to the given one in L2 of the box, by convex optimisation.
 
-    The program is in the correction, which may be small beside the function.
+    Up to degree `CERTIFIED_DEGREE` sums of squares prove that it is in S; above, a grid and a
+    search between its points find it in S to `functional_grid.TOLERANCE`. The programs are in the
+    correction, which may be small beside the function.
 
     Args:
-        basis: Legendre, of degree at most `CERTIFIED_DEGREE`.
+        basis: Legendre.
         bounds: the set.
         coefficients: shape `(m,)`.
 
     Raises:
-        ConfigError: a higher degree.
-        ProblemError: the solver gave up, or cvxpy is missing.
+        ProblemError: no function is in S, the solver gave up, or cvxpy is missing.
     """
-    check_certifiable(basis)
     given = np.asarray(coefficients, dtype=np.float64)
     if not np.isfinite(given).all():
         return np.full_like(given, np.nan)  # divergence is the run's to report
+    if basis.degree > CERTIFIED_DEGREE:
+        return nearest_on_grid(basis, bounds.allowed, given)
     return given + _certified(_key(basis), bounds).correction(given)
-
-
-def check_certifiable(basis: AbstractBasis) -> None:
-    """Refuse a basis on which bounds of curvature cannot be imposed.
-
-    Raises:
-        ConfigError: a Legendre basis of too high a degree.
-    """
-    if isinstance(basis, LegendreBasis) and basis.degree > CERTIFIED_DEGREE:
-        raise ConfigError(
-            f"bounds of curvature are imposed up to degree {CERTIFIED_DEGREE}, and this basis has "
-            f"degree {basis.degree}; lower it, or leave bounds out"
-        )
 
 
 _Key = tuple[tuple[float, ...], tuple[float, ...], int]

@@ -11,7 +11,7 @@ import equinox as eqx
 import numpy as np
 from jax.core import Tracer
 
-from tacit.errors import ConfigError, NetworkError, ProblemError
+from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError
 from tacit.method.pdop_budget import Schedule, Split, VaryingGaussian, VaryingLaplace
 from tacit.method.pdop_step import ProjectedStep, projected_step
 from tacit.method.phase import AbstractMethod, Phase
@@ -75,6 +75,7 @@ class PDOP(AbstractMethod):
 
     Raises:
         ConfigError: an argument out of its range.
+        PrivacyError: l2-Laplace noise.
 
     Example:
         >>> from tacit.method import PDOP
@@ -105,6 +106,11 @@ class PDOP(AbstractMethod):
     def __check_init__(self) -> None:
         for name in ("step", "ratio", "noise_ratio", "curvature"):
             check_number(name, getattr(self, name))
+        if self.privacy.noise is NoiseKind.L2_LAPLACE:
+            raise PrivacyError(
+                "PDOP divides its budget among the rounds for noise='laplace' or 'gaussian'; "
+                "'l2_laplace' is not among them"
+            )
         positive("step", self.step)
         check_ratios(self.ratio, self.noise_ratio)
         if not isinstance(self.curvature, Tracer) and not np.all(np.asarray(self.curvature) >= 0.0):

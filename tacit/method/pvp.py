@@ -49,17 +49,18 @@ class PVP(AbstractMethod):
     record moves its solution by at most `D = 2C / (N_k 2 rho |V_k|)` under replace-one, for the
     quadratic is strongly convex, and the solver adds twice its certified tolerance (theorem:
     docs/proofs/pvp.md); then `s_k = z D`, Gaussian mechanism with exact composition. Status proved.
+    With `noise="l2_laplace"` in the budget the noise has the paper's own density, in proportion to
+    `exp(-||v|| / s_k)`: a pure epsilon, which also allows `delta=0`.
 
     Source: Zhang, Zhu (2017), Dynamic Differential Privacy for ADMM-Based Distributed
-    Classification Learning, algorithm 3. Deviations: Gaussian noise in place of the density
-    `exp(-zeta ||v||)`; gradients are clipped (the paper assumes a bound); the solver's error
-    counts; and the noised iterate replaces the exact one everywhere, also in the agent's own next
-    problem.
+    Classification Learning, algorithm 3. Deviations: gradients are clipped (the paper assumes a
+    bound); the solver's error counts; and the noised iterate replaces the exact one everywhere,
+    also in the agent's own next problem.
 
     What leaves: the noised solutions, so everybody may read them.
 
     Args:
-        privacy: budget, clip and relation; Gaussian noise, no sampling.
+        privacy: budget, clip and relation; Gaussian or l2-Laplace noise, no sampling.
         penalty: `rho`, positive: more of it needs less noise, and more rounds.
         tolerance: largest distance from the exact local solution, in units of the parameters, at
             least 1e-13.
@@ -67,7 +68,8 @@ class PVP(AbstractMethod):
 
     Raises:
         ConfigError: a number out of range.
-        PrivacyError: Laplace noise, sampled records, or a clip in another norm than l2.
+        PrivacyError: noise made for the l1 norm, sampled records, or a clip in a norm other than
+            l2.
 
     Example:
         >>> from tacit.method import PVP
@@ -90,10 +92,10 @@ class PVP(AbstractMethod):
     def __check_init__(self) -> None:
         positive("penalty", self.penalty)
         check_tolerance(self.tolerance)
-        if self.privacy.noise is not NoiseKind.GAUSSIAN or self.privacy.clip_norm not in (None, 2):
+        if self.privacy.noise is NoiseKind.LAPLACE or self.privacy.clip_norm not in (None, 2):
             raise PrivacyError(
-                "PVP bounds how far a solution moves in the l2 norm; leave noise='gaussian' and "
-                "clip_norm=2"
+                "PVP bounds how far a solution moves in the l2 norm; use noise='gaussian' or "
+                "'l2_laplace', and leave clip_norm=2"
             )
         if self.privacy.sampling != 1.0:
             raise PrivacyError(

@@ -13,7 +13,12 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from tacit.errors import PrivacyError
 from tacit.method import consensus_admm as admm
 from tacit.method.admm import share
-from tacit.method.admm_claim import ClaimedGaussian, check_claim, opposite_gradients
+from tacit.method.admm_claim import (
+    ClaimedGaussian,
+    ClaimedL2Laplace,
+    check_claim,
+    opposite_gradients,
+)
 from tacit.method.admm_inner import (
     check_local_problem,
     check_tolerance,
@@ -24,8 +29,8 @@ from tacit.method.consensus_admm import Consensus
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.schedule import positive
 from tacit.method.worst_case import Neighbours
-from tacit.privacy.budget import Privacy
-from tacit.privacy.mechanism import Release
+from tacit.privacy.budget import NoiseKind, Privacy
+from tacit.privacy.mechanism import AbstractMechanism, Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.types import (
     AbstractDifferentiable,
@@ -40,6 +45,7 @@ from tacit.types import (
 )
 
 _SOURCE = "Zhang, Zhu (2017), as a baseline of Gratton et al. (2021)"
+_ORIGINAL = "Zhang, Zhu (2017), algorithm 3"
 _ASSUMPTION = (
     "no record's gradient is longer than the bound, wherever it is asked, and local problems are "
     "solved exactly"
@@ -54,6 +60,9 @@ class PVPPrinted(AbstractMethod):
     gradient is longer than `c1` is assumed, and `epsilon` is of one iteration: the status is
     `per_release`, with the total of the run in the sentence. Private runs: `PVP`.
 
+    With `noise="l2_laplace"` the noise has the original density, proportional to
+    `exp(-zeta ||v||)`, with `zeta = epsilon rho |V_k| N_k / c1`, and the claim is pure.
+
     Source: Zhang, Zhu (2017), algorithm 3, with the Gaussian noise of Gratton et al. (2021),
     section VI. Deviation: the noised iterate replaces the exact one in the agent's own next
     problem, too.
@@ -65,10 +74,11 @@ class PVPPrinted(AbstractMethod):
         penalty: `rho`, positive.
         tolerance: largest distance from the exact local solution, in units of the parameters, at
             least 1e-13; the claim does not count it.
+        noise: "gaussian" as compared, or "l2_laplace", the original density.
 
     Raises:
         ConfigError: a hyper-parameter out of its range.
-        PrivacyError: `epsilon` or `claimed_delta` out of its range.
+        PrivacyError: `epsilon` or `claimed_delta` out of its range, or another noise.
 
     Example:
         >>> from tacit.method import PVPPrinted
@@ -83,10 +93,11 @@ class PVPPrinted(AbstractMethod):
     gradient_bound: Any = 1.0
     penalty: Any = 0.2
     tolerance: Any = 1e-12
+    noise: NoiseKind = eqx.field(static=True, default=NoiseKind.GAUSSIAN, converter=NoiseKind)
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
     def __check_init__(self) -> None:
-        check_claim(self.epsilon, self.claimed_delta, self.gradient_bound)
+        check_claim(self.epsilon, self.claimed_delta, self.gradient_bound, self.noise)
         positive("penalty", self.penalty)
         check_tolerance(self.tolerance)
 
@@ -94,15 +105,12 @@ class PVPPrinted(AbstractMethod):
         return admm.start(x0, degree)
 
     def phases(self) -> tuple[Phase, ...]:
-        noise = ClaimedGaussian(
-            epsilon=self.epsilon, delta=self.claimed_delta, source=_SOURCE, assumption=_ASSUMPTION
-        )
         return (
             Phase(
                 name="minimise",
                 sender=Role.PEER,
                 query=AssumedSolution(self.gradient_bound, self.penalty, self.tolerance),
-                release=Release("local solution with noise for an assumed bound", noise),
+                release=Release("local solution with noise for an assumed bound", self._noise()),
                 message=share,
                 receiver=Role.PEER,
                 update=self.dual_step,
@@ -116,7 +124,18 @@ class PVPPrinted(AbstractMethod):
         return state.x
 
     def delta(self, agent: int) -> float:
-        return own_public(self.claimed_delta, agent)
+        gaussian = self.noise is NoiseKind.GAUSSIAN
+        return own_public(self.claimed_delta, agent) if gaussian else 0.0
+
+    def _noise(self) -> AbstractMechanism:
+        if self.noise is NoiseKind.GAUSSIAN:
+            return ClaimedGaussian(
+                epsilon=self.epsilon,
+                delta=self.claimed_delta,
+                source=_SOURCE,
+                assumption=_ASSUMPTION,
+            )
+        return ClaimedL2Laplace(epsilon=self.epsilon, source=_ORIGINAL, assumption=_ASSUMPTION)
 
     def check(self, problem: Any, network: Any) -> None:
         check_local_problem("PVPPrinted", problem, network)

@@ -43,7 +43,14 @@ if TYPE_CHECKING:
         Scope,
         Status,
     )
-    from tacit.privacy.mechanism import AbstractMechanism, Gaussian, Intrinsic, Laplace, Release
+    from tacit.privacy.mechanism import (
+        AbstractMechanism,
+        Gaussian,
+        Intrinsic,
+        L2Laplace,
+        Laplace,
+        Release,
+    )
     from tacit.privacy.sensitivity import (
         AbstractQuery,
         ClippedDifferences,
@@ -78,7 +85,14 @@ _HOME = {
         "Repeated",
     ],
     "guarantee": ["Adversary", "Guarantee", "Guarantees", "NoiseSource", "Scope", "Status"],
-    "mechanism": ["AbstractMechanism", "Gaussian", "Intrinsic", "Laplace", "Release"],
+    "mechanism": [
+        "AbstractMechanism",
+        "Gaussian",
+        "Intrinsic",
+        "L2Laplace",
+        "Laplace",
+        "Release",
+    ],
     "sensitivity": [
         "AbstractQuery",
         "ClippedDifferences",
@@ -107,6 +121,7 @@ __all__ = [
     "Guarantee",
     "Guarantees",
     "Intrinsic",
+    "L2Laplace",
     "Laplace",
     "LaplaceRelease",
     "ModelClaim",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -13,7 +13,7 @@ from jax.core import Tracer
 
 from tacit.clipping import ORDERS
 from tacit.errors import PrivacyError
-from tacit.privacy.mechanism import AbstractMechanism, Gaussian, Laplace
+from tacit.privacy.mechanism import AbstractMechanism, Gaussian, L2Laplace, Laplace
 from tacit.privacy.sensitivity import per_agent
 from tacit.types import Order, Relation
 
@@ -23,6 +23,15 @@ class NoiseKind(StrEnum):
 
     GAUSSIAN = "gaussian"
     LAPLACE = "laplace"
+    L2_LAPLACE = "l2_laplace"
+    """Density proportional to `exp(-||z||_2 / b)`: pure epsilon from a bound in the l2 norm."""
+
+
+_MECHANISMS: Mapping[NoiseKind, type[Gaussian] | type[Laplace] | type[L2Laplace]] = {
+    NoiseKind.GAUSSIAN: Gaussian,
+    NoiseKind.LAPLACE: Laplace,
+    NoiseKind.L2_LAPLACE: L2Laplace,
+}
 
 
 def _norm(value: Any) -> Order | None:
@@ -43,17 +52,18 @@ class Privacy(eqx.Module):
         clip: largest norm of one record's contribution, positive. May be infinite where declared
             bounds imply one (`RecordBounds`), and for the relation metric.
         epsilon: for the whole run, positive; infinite for no noise.
-        delta: for the whole run, in [1e-12, 1); 0 is allowed for Laplace noise.
+        delta: for the whole run, in [1e-12, 1); 0 is allowed for Laplace noise of either kind.
         relation: replace one record (its number is public), add/remove one, or metric: epsilon
             for two whole costs whose gradients differ by at most 1 everywhere.
-        noise: law of the noise.
+        noise: law of the noise: "gaussian", "laplace" in every coordinate, or "l2_laplace" (as
+            Laplace noise, made for a bound in the l2 norm; simulated only).
         noise_multiplier: noise scale over sensitivity of one release; calibrated when `None`.
         sampling: probability with which each record takes part in a round, in (0, 1].
         sites_per_person: at how many sites one person's records may stand.
         records_per_person: how many records one person may have at one site.
-        clip_norm: norm of the clip, 1, 2 or "inf"; by default the one that the noise needs (2 for
-            Gaussian, 1 for Laplace). With another one the bound is converted, at a cost of up to a
-            root of the dimension (docs/proofs/clipping.md).
+        clip_norm: norm of the clip, 1, 2 or "inf"; by default the one that the noise needs (1 for
+            Laplace, else 2). With another one the bound is converted, at a cost of up to a root of
+            the dimension (docs/proofs/clipping.md).
 
     Raises:
         PrivacyError: a value out of its range, or neither epsilon nor noise_multiplier.
@@ -77,14 +87,14 @@ class Privacy(eqx.Module):
 
     @property
     def order(self) -> int:
-        """Norm in which the noise needs a bound: 2 for Gaussian noise, 1 for Laplace."""
-        return 2 if self.noise is NoiseKind.GAUSSIAN else 1
+        """Norm in which the noise needs a bound: 1 for Laplace noise, 2 for the others."""
+        return 1 if self.noise is NoiseKind.LAPLACE else 2
 
     @property
     def mechanism(self) -> AbstractMechanism:
         """The mechanism with its noise multiplier; not a number until a run has calibrated it."""
         multiplier = math.nan if self.noise_multiplier is None else self.noise_multiplier
-        return Gaussian(multiplier) if self.noise is NoiseKind.GAUSSIAN else Laplace(multiplier)
+        return _MECHANISMS[self.noise](multiplier)
 
     def __check_init__(self) -> None:
         _within("clip", self.clip, lambda v: v > 0, "positive (infinite for no clipping)")
@@ -101,12 +111,12 @@ class Privacy(eqx.Module):
             _within("epsilon", self.epsilon, lambda v: v > 0, "positive")
         if self.noise_multiplier is not None:
             _within("noise_multiplier", self.noise_multiplier, lambda v: v >= 0, "at least 0")
-        laplace = self.noise is NoiseKind.LAPLACE
-        allowed = "0, or in [1e-12, 1)" if laplace else "in [1e-12, 1)"
+        pure = self.noise is not NoiseKind.GAUSSIAN
+        allowed = "0, or in [1e-12, 1)" if pure else "in [1e-12, 1)"
         _within(
             "delta",
             self.delta,
-            lambda v: ((v >= 1e-12) | (laplace & (v == 0))) & (v < 1),
+            lambda v: ((v >= 1e-12) | (pure & (v == 0))) & (v < 1),
             f"{allowed}; a common choice is below one over the number of records",
         )
         if not 0.0 < self.sampling <= 1.0:

@@ -39,6 +39,9 @@ class GaussianRelease(Event):
 class LaplaceRelease(Event):
     """`v + z`, `z_i ~ Lap(b)` independent, where neighbours move `v` by at most `D` in l1 norm.
 
+    Or noise of density proportional to `exp(-||z|| / b)` in another norm, in which neighbours move
+    `v` by at most `D`: it costs no more (docs/proofs/laplace.md).
+
     Attributes:
         noise_multiplier: `b / D`, positive; the release is `(D / b)`-DP.
     """

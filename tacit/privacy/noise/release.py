@@ -20,7 +20,7 @@ from tacit.privacy.event import (
 from tacit.privacy.mechanism import AbstractMechanism, Gaussian, Laplace
 from tacit.privacy.noise.grid import Grid
 from tacit.privacy.noise.rounding import DOUBLE, sum_error
-from tacit.privacy.noise.source import AbstractNoise
+from tacit.privacy.noise.source import AbstractNoise, check_law
 from tacit.privacy.sensitivity import (
     AbstractQuery,
     ClippedDifferences,
@@ -104,8 +104,10 @@ def grid_release(
         roundoff: unit roundoff of the arithmetic that `sensitivity` allows for.
 
     Raises:
-        PrivacyError: an argument out of range, or no grid fits (the message says why).
+        PrivacyError: an argument out of range, a law that no grid has, or no grid fits (the
+            message says why).
     """
+    check_law(law)
     if not 0.0 < noise_multiplier < math.inf:
         raise PrivacyError(
             f"noise_multiplier={noise_multiplier!r} must be positive and finite; without noise a "

@@ -97,9 +97,23 @@ class SeededNoise(AbstractNoise):
         return _added(self._stream, steps, law, scale)
 
 
+def check_law(law: NoiseKind) -> None:
+    """Refuse a law that has no form on a grid.
+
+    Raises:
+        PrivacyError: naming it.
+    """
+    if law is NoiseKind.L2_LAPLACE:
+        raise PrivacyError(
+            f"noise={law.value!r} has no form on a grid that is proved here; use 'gaussian' or "
+            "'laplace', or simulate it"
+        )
+
+
 def _added(
     stream: Stream, steps: Int64[np.ndarray, " n"], law: NoiseKind, scale: float
 ) -> Int64[np.ndarray, " n"]:
+    check_law(law)
     draw = discrete_gaussian if law is NoiseKind.GAUSSIAN else discrete_laplace
     total = draw(stream, scale, steps.size)
     total += steps  # in place: the noise stands nowhere by itself any more

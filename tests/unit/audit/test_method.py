@@ -13,7 +13,7 @@ import tacit
 from tacit import DGD, DPSG, DZOASolver, GradientDescent, Privacy, network, problem
 from tacit.audit import Audit, audit_method, replace_record
 from tacit.errors import ConfigError, NetworkError, NonPrivateRelease, ProblemError
-from tacit.method import PaperClaim, Phase
+from tacit.method import PaperClaim, Phase, PVPPrinted
 from tacit.privacy import Gaussian, Status
 
 AGENTS = 3
@@ -103,6 +103,30 @@ def test_without_a_likelihood_half_of_the_runs_teach_the_score() -> None:
     assert not found.exact and found.claim.status is Status.MODEL
     assert found.refuted and found.guarantee.status is Status.REFUTED
     assert found.to_dict()["score"] == "learned"
+
+
+@pytest.mark.parametrize(
+    ("rounds", "releases"), [(1, "its only release"), (3, "all 3 releases together")]
+)
+def test_an_audit_of_a_claim_for_one_release_says_so(rounds: int, releases: str) -> None:
+    method, net = PVPPrinted(epsilon=0.5), network.ring(AGENTS)
+    found = audit_method(task(), net, method, rounds=rounds, trials=64, seed=0)
+    stated = tacit.account(task(), net, method, rounds=rounds).guarantee[0]
+    # what is tried is the run; what is stated stays in sight
+    assert found.stated == found.alone == stated and stated.status is Status.PER_RELEASE
+    assert found.claim.epsilon == stated.total_epsilon
+    said = found.sentence()
+    assert said.endswith(found.scope()) and "The source claims this of one release alone" in said
+    assert f"(0.2692, 0.001)-differentially private. The audit attacks a run of {rounds}" in said
+    assert releases in said and "a longer run costs more" in said
+    document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert document["claim_for_one_release"]["status"] == "per_release"
+
+
+def test_an_audit_of_a_claim_for_the_run_has_no_more_to_say() -> None:
+    found = audit_method(task(), network.ring(AGENTS), private(), rounds=1, trials=64, seed=0)
+    assert found.stated is found.claim and found.scope() == ""
+    assert found.to_dict()["claim_for_one_release"] is None
 
 
 def test_a_coordinator_and_pure_epsilon() -> None:

@@ -86,6 +86,10 @@ METHODS: dict[str, tuple[Any, Any]] = {
         network.Coordinator(AGENTS),
     ),
     "peers": (DPSG(step=0.1, privacy=budget()), network.ring(AGENTS)),
+    "peers, l2-laplace": (
+        DPSG(step=0.1, privacy=budget(noise="l2_laplace")),
+        network.ring(AGENTS),
+    ),
     "values": (DZOA(privacy=budget()), network.ring(AGENTS)),
     "one direction": (DZOA(privacy=budget(), estimator="scalar"), network.ring(AGENTS)),
 }
@@ -106,7 +110,7 @@ def test_worst_case_neighbours_use_up_the_sensitivity(name: str) -> None:
         assert sign * found.mean() == pytest.approx(mean, abs=5 * found.std() / np.sqrt(trials))
 
 
-@pytest.mark.parametrize("name", ["star, laplace", "values"])
+@pytest.mark.parametrize("name", ["star, laplace", "values", "peers, l2-laplace"])
 def test_any_neighbours_give_a_likelihood_ratio(name: str) -> None:
     method, net = METHODS[name]
     data = task()

@@ -54,6 +54,11 @@ def test_mistakes_are_explained(old: str, new: str, message: str) -> None:
         parse_study(changed(old, new))
 
 
+def test_a_study_that_asks_for_dvp_is_told_why_there_is_none() -> None:
+    with pytest.raises(ConfigError, match=r"'dvp' has no certified mode.*Jacobian.*Use 'pvp'"):
+        parse_study(changed('name = "dpsg"', 'name = "dvp"'))
+
+
 def test_an_edge_list_needs_no_graph() -> None:
     study = parse_study(changed('graph = "ring"', 'edges = [[0, 1], ["a", "b"]]')).study
     assert getattr(study.network, "edges", None) == ((0, 1), ("a", "b"))

@@ -10,7 +10,8 @@ import pytest
 
 import tacit
 from tacit.config import traits as asked
-from tacit.config.traits import HEADINGS, Probe, Traits, accepts, instances, networks, probes
+from tacit.config.probes import Probe, accepted, instances, networks, probes, promised
+from tacit.config.traits import HEADINGS, TABLES, Traits
 from tacit.errors import NetworkError, TacitError
 from tacit.method import DGD, DPSG, DZOA, EXTRA, DZOASolver, FedAvg, GradientTracking, PDOPPrinted
 from tacit.problem import Hinge
@@ -20,7 +21,7 @@ each_method = pytest.mark.parametrize("build", asked.methods(), ids=lambda build
 
 
 def _taken(method: Any, network: Any) -> Sequence[Probe]:
-    return [probe for probe in probes() if accepts(method, probe.problem, network)]
+    return list(accepted(method, probes(), network))
 
 
 def test_rows_are_what_the_methods_say() -> None:
@@ -29,7 +30,7 @@ def test_rows_are_what_the_methods_say() -> None:
         topology="peers, directed peers",
         constraints="any set",
         nonsmooth="losses, penalties",
-        varying="failing links, sleeping agents",
+        varying="given sequences, failing links, sleeping agents",
         adjacency="record: replace, add/remove; agent: replace, metric",
         status="proved",
         releases="1",
@@ -47,16 +48,17 @@ def test_modes_have_a_status_each() -> None:
     assert asked.traits(DGD).adjacency == "none"
     # an update that is clipped as a whole protects the agent, whatever the unit of the problem
     update = instances(FedAvg)["with whole updates"]
-    stated = asked.stated(update, probes()[0].problem, networks()["coordinator"])
+    stated = promised(update, probes(), ["coordinator"], Unit.RECORD)
     assert stated is not None and stated.unit is Unit.AGENT
 
 
 def test_what_comes_before_the_first_round_is_told_apart() -> None:
-    assert asked.traits(PDOPPrinted).releases == "1, and 1 before"
+    assert asked.traits(PDOPPrinted).releases == "1, and 1 once"
 
 
 def test_a_column_a_trait() -> None:
     assert list(HEADINGS) == list(Traits.__dataclass_fields__)
+    assert [column for columns in TABLES.values() for column in columns] == list(HEADINGS)
 
 
 @pytest.mark.parametrize("build", [EXTRA, GradientTracking])

@@ -154,6 +154,8 @@ def test_dvp_moves_around_the_solution_of_admm() -> None:
         (lambda: DPADMMPrinted(1.0, step=-1.0), ConfigError, "step=-1.0"),
         (lambda: PVPPrinted(1.0, 1.0), PrivacyError, "delta=1.0"),
         (lambda: PVPPrinted(1.0, penalty=0.0), ConfigError, "penalty=0.0"),
+        (lambda: PVPPrinted(1.0, noise="laplace"), PrivacyError, "noise='laplace'"),
+        (lambda: DVPPrinted(1.0, noise="laplace"), PrivacyError, "noise='laplace'"),
         (lambda: DVPPrinted(1.0, gradient_bound=0.0), ConfigError, "gradient_bound=0.0"),
         (lambda: DVPPrinted(1.0, tolerance=0.0), ConfigError, "tolerance=0.0"),
     ],
@@ -166,7 +168,7 @@ def test_numbers_out_of_range(build: Any, error: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"noise": "laplace"}, "noise='gaussian'"),
+        ({"noise": "laplace"}, "noise='gaussian' or 'l2_laplace'"),
         ({"clip_norm": "inf"}, "clip_norm=2"),
         ({"sampling": 0.5, "relation": "add_remove"}, "sampling=0.5.*all records"),
     ],
@@ -232,3 +234,26 @@ def test_claims_of_one_iteration_state_the_total_too(method: Any, where: Any) ->
     assert found.delta == 1e-3 and 0.2 < found.epsilon < 0.5
     assert found.total_epsilon is not None and found.total_epsilon > 1.0
     assert "nothing enforces that bound" in found.sentence()
+
+
+def test_pvp_with_the_original_density_is_pure() -> None:
+    privacy = Privacy(clip=0.5, epsilon=2.0, delta=0.0, noise="l2_laplace")
+    found = tacit.account(task(0), RING, PVP(privacy=privacy), rounds=10).guarantee[0]
+    assert found.status.value == "proved"
+    assert (found.epsilon, found.delta) == (pytest.approx(2.0, rel=1e-6), 0.0)
+    assert "adding pure epsilons" in found.theorem
+
+
+@pytest.mark.parametrize("build", [PVPPrinted, DVPPrinted])
+def test_the_original_density_is_claimed_purely(build: Any) -> None:
+    method = build(0.5, noise="l2_laplace")
+    found = tacit.account(task(0), RING, method, rounds=20).guarantee[0]
+    assert found.delta == 0.0
+    total = found.epsilon if found.total_epsilon is None else found.total_epsilon
+    assert total == pytest.approx(10.0) and found.status.value in ("per_release", "model")
+    assert "Zhang, Zhu (2017), algorithm" in found.theorem
+
+
+def test_a_proved_dvp_is_refused_with_the_reason() -> None:
+    with pytest.raises(PrivacyError, match=r"'model', because nothing enforces.*Jacobian"):
+        tacit.run(task(0), RING, DVPPrinted(0.5), rounds=1, require="proved")

@@ -23,7 +23,7 @@ from tacit.method.pdop_bounds import exact_accuracy
 from tacit.method.pdop_step import ProjectedStep
 from tacit.method.promise import guarantees
 from tacit.method.worst_case import LinearUnits
-from tacit.problem import Affine, Ball, Box, Simplex, costs
+from tacit.problem import Affine, Ball, Box, ConvexSet, Simplex, costs
 from tacit.types import PublicContext, Relation, Unit
 
 PURE = Privacy(clip=4.0, epsilon=1.0, delta=0.0, noise="laplace")
@@ -387,3 +387,19 @@ def test_the_paper_mode_says_what_its_claim_rests_on() -> None:
         assert worst.status.value == "model" and words in worst.reason and worst.delta == 0.0
         # the assumption stands there once, although every round makes its own claim
         assert len([text for text in worst.assumptions if "C2" in text]) == 1
+
+
+def half_disc(x: Any) -> list[Any]:
+    import cvxpy
+
+    return [cvxpy.sum_squares(x) <= 0.25, x[0] + x[1] >= 0.0]
+
+
+def test_it_runs_on_a_convex_set_that_cvxpy_describes() -> None:
+    task = rendezvous(agents=2, constraint=ConvexSet(half_disc))
+    with pytest.raises(ProblemError, match="ConvexSet does not act on each coordinate"):
+        tacit.account(task, network.complete(2), private(), rounds=3)
+    method = private(domain="general")
+    result = tacit.run(task, network.complete(2), method, rounds=3, seed=0)
+    assert result.guarantee.worst.epsilon == pytest.approx(1.0)
+    assert max(ConvexSet(half_disc).violation(each) for each in result.solutions[0]) < 1e-8

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.errors import PrivacyError
 from tacit.privacy.budget import NoiseKind, Privacy
-from tacit.privacy.mechanism import Gaussian, Laplace
+from tacit.privacy.mechanism import Gaussian, L2Laplace, Laplace
 from tacit.types import Relation
 
 
@@ -43,6 +43,8 @@ def test_numbers_may_differ_per_owner() -> None:
 
 def test_a_pure_budget_is_for_laplace_only() -> None:
     assert Privacy(clip=1.0, epsilon=1.0, delta=0.0, noise=NoiseKind.LAPLACE).delta == 0.0
+    l2 = Privacy(clip=1.0, epsilon=1.0, delta=0.0, noise="l2_laplace")
+    assert l2.order == 2 and isinstance(l2.mechanism, L2Laplace)
     with pytest.raises(PrivacyError, match="delta=0"):
         Privacy(clip=1.0, epsilon=1.0, delta=0.0)
 

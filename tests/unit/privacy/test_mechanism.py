@@ -16,7 +16,14 @@ from tacit.privacy.event import (
     NonPrivate,
     PoissonSampled,
 )
-from tacit.privacy.mechanism import AbstractMechanism, Gaussian, Intrinsic, Laplace, NoNoise
+from tacit.privacy.mechanism import (
+    AbstractMechanism,
+    Gaussian,
+    Intrinsic,
+    L2Laplace,
+    Laplace,
+    NoNoise,
+)
 from tacit.privacy.sensitivity import ClippedGradient, Exact
 from tacit.types import PublicContext, Relation, Unit
 
@@ -47,7 +54,11 @@ def _itself(state):
 
 @pytest.mark.parametrize(
     ("mechanism", "order", "event"),
-    [(Gaussian(3.0), 2, GaussianRelease(3.0)), (Laplace(3.0), 1, LaplaceRelease(3.0))],
+    [
+        (Gaussian(3.0), 2, GaussianRelease(3.0)),
+        (Laplace(3.0), 1, LaplaceRelease(3.0)),
+        (L2Laplace(3.0), 2, LaplaceRelease(3.0)),
+    ],
 )
 @pytest.mark.parametrize(("relation", "moves"), [("replace_one", 2.0), ("add_remove", 1.0)])
 def test_scale_is_multiplier_times_sensitivity(
@@ -65,7 +76,7 @@ def test_multipliers_may_differ_per_agent() -> None:
     assert events == [GaussianRelease(1.0), GaussianRelease(2.0)]
 
 
-@pytest.mark.parametrize("mechanism", [Gaussian(0.0), Laplace(0.0), NoNoise()])
+@pytest.mark.parametrize("mechanism", [Gaussian(0.0), Laplace(0.0), L2Laplace(0.0), NoNoise()])
 def test_no_noise_is_not_private(mechanism: AbstractMechanism) -> None:
     query = Exact(lambda state, objective, context: state)
     assert mechanism.scale(query, public(), Relation.REPLACE_ONE) == 0.0
@@ -74,7 +85,9 @@ def test_no_noise_is_not_private(mechanism: AbstractMechanism) -> None:
 
 @pytest.mark.parametrize("ask", ["scale", "event"])
 @pytest.mark.parametrize(
-    ("mechanism", "order"), [(Gaussian(1.0), 1), (Laplace(1.0), 2)], ids=["gaussian", "laplace"]
+    ("mechanism", "order"),
+    [(Gaussian(1.0), 1), (Laplace(1.0), 2), (L2Laplace(1.0), 1)],
+    ids=["gaussian", "laplace", "l2-laplace"],
 )
 def test_noise_needs_a_clip_in_its_own_norm(
     ask: str, mechanism: AbstractMechanism, order: int
@@ -122,3 +135,24 @@ def test_noise_follows_its_law(mechanism: AbstractMechanism, law: stats.rv_conti
     released = mechanism.after(jnp.full(20_000, 3.0), 0.5, KEY)
     found = stats.kstest(np.asarray(released), law(loc=3.0, scale=0.5).cdf)
     assert found.pvalue > 1e-4  # false alarm for one key in ten thousand; this key is fixed
+
+
+@pytest.mark.usefixtures("float64")
+def test_l2_laplace_noise_has_a_gamma_length_and_any_direction() -> None:
+    size, scale = 3, 0.5
+    keys = jax.random.split(KEY, 5000)
+    mechanism, value = L2Laplace(1.0), jnp.arange(3.0)
+    drawn = np.asarray(jax.vmap(lambda key: mechanism.after(value, scale, key))(keys) - value)
+    lengths = np.linalg.norm(drawn, axis=1)
+    assert stats.kstest(lengths, stats.gamma(size, scale=scale).cdf).pvalue > 1e-4
+    # a coordinate of a uniform direction in three dimensions is uniform itself
+    along = drawn[:, 0] / lengths
+    assert stats.kstest(along, stats.uniform(-1.0, 2.0).cdf).pvalue > 1e-4
+    # in one dimension it is Laplace noise
+    one = jax.vmap(lambda key: mechanism.after(jnp.zeros(1), scale, key))(keys)[:, 0]
+    assert stats.kstest(np.asarray(one), stats.laplace(scale=scale).cdf).pvalue > 1e-4
+
+
+def test_l2_laplace_noise_is_not_stated_for_distances() -> None:
+    with pytest.raises(PrivacyError, match="relation='metric'"):
+        L2Laplace(1.0).event(clipped(), public(Unit.AGENT), Relation.METRIC)

@@ -50,7 +50,7 @@ class Perturbed(Gaussian):
     """Stands for a mechanism that also changes the objective."""
 
 
-@pytest.mark.parametrize("law", list(NoiseKind))
+@pytest.mark.parametrize("law", [NoiseKind.GAUSSIAN, NoiseKind.LAPLACE])
 @pytest.mark.parametrize("kind", [list, np.array, jnp.asarray])
 def test_what_is_released_lies_on_the_grid(law: NoiseKind, kind: Callable[[Any], Any]) -> None:
     release = grid_release(
@@ -201,3 +201,10 @@ def test_a_refused_value_draws_no_noise() -> None:
 def test_imperfect_sampling_costs_next_to_nothing() -> None:
     assert sampling_delta(epsilon=0.0, draws=2**20) == 2.0**-112
     assert sampling_delta(epsilon=10.0, draws=10**12) < 1e-22
+
+
+def test_l2_laplace_noise_has_no_secure_form() -> None:
+    with pytest.raises(PrivacyError, match=r"noise='l2_laplace' has no form on a grid"):
+        grid_release(NoiseKind.L2_LAPLACE, 2.0, sensitivity=0.1, dimension=3, largest=5.0)
+    with pytest.raises(PrivacyError, match=r"noise='l2_laplace' has no form on a grid"):
+        SecureNoise().added(np.zeros(3, np.int64), NoiseKind.L2_LAPLACE, 10.0)

@@ -15,7 +15,7 @@ from tacit.privacy.noise.laplace import discrete_laplace
 from tacit.privacy.noise.stream import Stream
 
 ZEROS = np.zeros(8, np.int64)
-LAWS = pytest.mark.parametrize("law", list(NoiseKind))
+LAWS = pytest.mark.parametrize("law", [NoiseKind.GAUSSIAN, NoiseKind.LAPLACE])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,112 @@
+"""Noise on messages against steps that do not vanish: when no finite epsilon is left.
+
+A method that perturbs its messages pays for every round. Where it is to settle, its noise must
+vanish; if steps do not vanish faster, what is left of the noise hides less and less of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import ArrayLike, Float
+
+from tacit.errors import ConfigError
+
+_DIVERGES = 0.97
+"""Ratio of dyadic blocks above which a sum is taken to diverge: 1 for 1/t, 0.966 for t^-1.05."""
+
+_FEWEST = 8
+"""Rounds for two blocks of more than one term."""
+
+
+@dataclass(frozen=True)
+class StabilityPrivacy:
+    """What a schedule of steps and noise costs, round by round.
+
+    Attributes:
+        epsilon: worst case over the first `t + 1` rounds, pure, shape `(rounds,)`.
+        private: whether the sum seems to stay finite for ever.
+        limit: the sum for ever, extrapolated; infinite where `private` is false. An estimate, no
+            guarantee: that of a run with so many rounds is `epsilon[-1]`.
+    """
+
+    epsilon: Float[np.ndarray, " rounds"]
+    private: bool
+    limit: float
+
+    def __str__(self) -> str:
+        spent, rounds = float(self.epsilon[-1]), len(self.epsilon)
+        if self.private:
+            return (
+                f"epsilon is {spent:.4g} after {rounds:,} rounds and tends to about "
+                f"{self.limit:.4g}: step / noise scale is summable, as far as these rounds show"
+            )
+        return (
+            f"epsilon is {spent:.4g} after {rounds:,} rounds and grows without bound: the sum of "
+            "step / noise scale diverges, so no finite epsilon covers a run without an end; let "
+            "steps vanish faster than the noise, keep the noise, fix the number of rounds, or "
+            "perturb the costs once"
+        )
+
+
+def check_stability_privacy(
+    steps: Sequence[float] | Float[ArrayLike, " rounds"],
+    noise_scales: Sequence[float] | Float[ArrayLike, " messages"],
+    *,
+    distance: float = 1.0,
+) -> StabilityPrivacy:
+    """Whether a method that adds Laplace noise to its messages can stay private for ever.
+
+    The first message after step `t` moves by up to `step_t G` when a cost is replaced, and hides it
+    in noise of scale `M_t`, so the worst case over rounds, which is attained, is
+
+        epsilon(T) = sum_(t <= T) step_t G / M_t.
+
+    A stable method settles only if `M_t` vanishes. With steps that stay, the sum then diverges:
+    no such method is private. Divergence of a sum is judged from its last two dyadic blocks.
+
+    Source: Nozari, Tallapragada, Cortes (2018), proposition IV.2, in numbers.
+
+    Args:
+        steps: `step_t`, at least 0, shape `(rounds,)`, 8 rounds or more.
+        noise_scales: `M_t`, positive, of the first message that carries step `t`.
+        distance: `G`, the largest l1 distance of two gradients (two clips).
+
+    Raises:
+        ConfigError: an argument out of range.
+
+    Example:
+        >>> rounds = np.arange(2.0, 101.0)
+        >>> verdict = check_stability_privacy(0.2 + 0.0 * rounds, 1.0 / np.sqrt(rounds))
+        >>> verdict.private, round(float(verdict.epsilon[-1]))
+        (False, 134)
+        >>> print(check_stability_privacy(0.2 * 0.5**rounds, 0.9**rounds))
+        epsilon is 0.1389 after 99 rounds and tends to about 0.1389: step / noise scale is \
+summable, as far as these rounds show
+    """
+    step, scale = (np.asarray(each, dtype=np.float64) for each in (steps, noise_scales))
+    if step.ndim != 1 or step.shape != scale.shape or step.size < _FEWEST:
+        raise ConfigError(
+            f"steps has shape {step.shape} and noise_scales {scale.shape}; give both for the same "
+            f"rounds, {_FEWEST} or more"
+        )
+    if not (np.all(step >= 0.0) and np.all(np.isfinite(step))):
+        raise ConfigError("steps must be at least 0 and finite")
+    if not (np.all(scale > 0.0) and np.all(np.isfinite(scale))):
+        raise ConfigError("noise_scales must be positive and finite")
+    if not 0.0 < distance < math.inf:
+        raise ConfigError(f"distance={distance!r} must be a positive finite number")
+    lost = step * distance / scale
+    # the last half of the rounds, and the half of what is before (Cauchy's condensation)
+    quarter = step.size // 4
+    late, early = (
+        float(np.sum(lost[2 * quarter : 4 * quarter])),
+        float(np.sum(lost[quarter : 2 * quarter])),
+    )
+    ratio = 0.0 if late == 0.0 else late / early if early > 0.0 else math.inf
+    epsilon, private = np.cumsum(lost), ratio < _DIVERGES
+    rest = late * ratio / (1.0 - ratio) if private else math.inf
+    return StabilityPrivacy(epsilon, private, float(epsilon[-1]) + rest)

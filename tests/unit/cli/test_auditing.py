@@ -1,0 +1,44 @@
+"""What `tacit audit` prints and draws of a claim that is about one release."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tacit
+from tacit import network, problem
+from tacit.cli import auditing
+from tacit.method import PVPPrinted
+
+
+@pytest.fixture(scope="module")
+def found() -> Any:
+    rows = [np.ones((4, 2))] * 3
+    data = problem.empirical_risk(rows, [np.ones(4)] * 3, problem.Logistic())
+    method = PVPPrinted(epsilon=0.5)
+    return tacit.audit(data, network.ring(3), method, rounds=2, trials=64, seed=0)
+
+
+def assembled() -> Any:
+    source = SimpleNamespace(study=SimpleNamespace(title="Visits"))
+    return SimpleNamespace(source=source, method=PVPPrinted(epsilon=0.5))
+
+
+def test_the_terminal_shows_both_claims(
+    found: Any, tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    auditing._tell(assembled(), found, tmp_path)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "The claim: For one release only, for agent 0" in said
+    assert "The source claims this of one release alone" in said
+
+
+def test_the_page_shows_both_claims(found: Any) -> None:
+    page = auditing._page(assembled(), found)
+    assert page.claim.startswith("For one release only")
+    assert dict(page.facts)["Claimed for one release"] == "0.2692"
+    assert float(dict(page.facts)["Claimed epsilon"]) > 0.2692
+    assert found.scope() in page.verdict
