@@ -1,4 +1,7 @@
-"""The documentation site builds without a warning and has every public symbol of tacit."""
+"""The documentation site builds without a warning and has every public symbol of tacit.
+
+The site is built once, in `make check`, which runs the tests that are marked `site`.
+"""
 
 import importlib
 import inspect
@@ -60,14 +63,14 @@ def public_names() -> set[str]:
     return names
 
 
-@pytest.mark.xdist_group("site")
+@pytest.mark.site
 def test_every_public_symbol_stands_on_the_site(site: Path) -> None:
     names = public_names()
     assert "tacit.privacy.Privacy" in names
     assert sorted(names - documented(site)) == []
 
 
-@pytest.mark.xdist_group("site")
+@pytest.mark.site
 def test_references_in_pages_lead_somewhere(site: Path) -> None:
     known = documented(site)
     pages = "".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
@@ -76,7 +79,7 @@ def test_references_in_pages_lead_somewhere(site: Path) -> None:
     assert sorted(used - known) == []
 
 
-@pytest.mark.xdist_group("site")
+@pytest.mark.site
 def test_every_method_stands_in_the_comparison(site: Path) -> None:
     from tacit.config.traits import HEADINGS, TABLES, methods
 
@@ -94,7 +97,7 @@ def test_every_method_stands_in_the_comparison(site: Path) -> None:
         assert unlinked == [], "name each with {py:class}`tacit.method....` on its page"
 
 
-@pytest.mark.xdist_group("site")
+@pytest.mark.site
 def test_the_site_asks_no_other_server_for_anything(site: Path) -> None:
     for page in site.rglob("*.html"):
         loaded = re.findall(

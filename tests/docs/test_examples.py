@@ -19,7 +19,27 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONG = {
     ROOT / "docs" / page
-    for page in ("advise.md", "study.md", "methods/dp_fed_sgd.md", "methods/dp_iadmm.md")
+    for page in (
+        "advise.md",
+        "audit.md",
+        "study.md",
+        *(
+            f"methods/{name}.md"
+            for name in (
+                "d_zoa",
+                "dp_admm",
+                "dp_fed_sgd",
+                "dp_iadmm",
+                "fed_avg",
+                "functional_perturbation",
+                "gradient_tracking",
+                "or_zo",
+                "pdop",
+                "pvp",
+                "zoo_admm",
+            )
+        ),
+    )
 }
 """Pages whose examples take long: run by `make test-all`."""
 BLOCK = re.compile(r"^```(python|console|toml)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -102,6 +102,7 @@ def test_an_unknown_method_is_not_described() -> None:
     assert "did you mean 'dpsg'?" in done.stderr
 
 
+@pytest.mark.slow
 def test_init_writes_a_study_without_bounds(tmp_path: Path) -> None:
     visits().to_csv(tmp_path / "visits.csv", index=False)
     study = tmp_path / "study.toml"

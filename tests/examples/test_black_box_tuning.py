@@ -39,6 +39,7 @@ def test_a_day_by_hand(example: ModuleType) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_rule_stays_in_its_box(example: ModuleType) -> None:
     sales = example.histories(2, 20, seed=0)
     result = example.tune(sales, epsilon=0.01, rounds=5)

@@ -22,6 +22,7 @@ def test_it_runs_and_says_what_it_promises(
     assert "best place" in printed and "(5, 0)-differentially private, which is proved" in printed
 
 
+@pytest.mark.slow
 def test_many_people_meet_near_the_best_place(example: ModuleType) -> None:
     addresses = np.random.default_rng(3).uniform(-1.0, 1.0, (100, 2))
     result = example.meet(addresses, epsilon=10.0)

@@ -36,6 +36,7 @@ def test_a_row_beyond_the_bound_is_scaled_down(example: ModuleType) -> None:
     assert np.all(task.objectives.gradient_bounds[:, 1] == example.ROW)
 
 
+@pytest.mark.slow
 def test_no_privacy_is_the_only_thing_between_it_and_the_optimum(example: ModuleType) -> None:
     data = example.patients(3, 100, seed=2)
     task = example.machine(data)

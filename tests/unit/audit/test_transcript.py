@@ -17,6 +17,7 @@ from tacit.method import PaperClaim
 from tacit.method.worst_case import Neighbours
 from tacit.network.randomised import RandomActivation
 from tacit.runtime.exact import ExactEngine
+from tests.quick import only
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -95,7 +96,7 @@ METHODS: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", ["star, laplace", "peers", "one direction"])
+@pytest.mark.parametrize("name", only(["peers"], ["star, laplace", "peers", "one direction"]))
 def test_worst_case_neighbours_use_up_the_sensitivity(name: str) -> None:
     method, net = METHODS[name]
     trials, total = 4000, ROUNDS / 3.0**2
@@ -110,7 +111,7 @@ def test_worst_case_neighbours_use_up_the_sensitivity(name: str) -> None:
         assert sign * found.mean() == pytest.approx(mean, abs=5 * found.std() / np.sqrt(trials))
 
 
-@pytest.mark.parametrize("name", ["star, laplace", "values", "peers, l2-laplace"])
+@pytest.mark.parametrize("name", only(["values"], ["star, laplace", "values", "peers, l2-laplace"]))
 def test_any_neighbours_give_a_likelihood_ratio(name: str) -> None:
     method, net = METHODS[name]
     data = task()
@@ -169,7 +170,7 @@ def claimed() -> DZOASolver:
     )
 
 
-@pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.parametrize("rounds", only(["2"], [1, 2]))
 def test_without_a_density_features_are_gathered(rounds: int) -> None:
     data, net = task(), network.ring(AGENTS)
     method = claimed()

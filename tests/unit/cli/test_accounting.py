@@ -43,6 +43,7 @@ def refused(*arguments: str | Path) -> str:
     return done.stderr
 
 
+@pytest.mark.slow
 def test_a_study_may_protect_all_data_of_a_site(tmp_path: Path) -> None:
     text = changed('graph = "ring"', 'graph = "coordinator"\nprobability = 0.5')
     text = changed('name = "dpsg"', 'name = "fedavg"\nrelease = "update"', text)

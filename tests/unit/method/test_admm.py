@@ -59,7 +59,9 @@ def somewhere(seed: int) -> Consensus:
     ("method", "loss"),
     [
         (ADMM(penalty=0.05), problem.Logistic()),
-        (PVP(penalty=0.05, privacy=SILENT), problem.Huber(0.5)),
+        pytest.param(
+            *(PVP(penalty=0.05, privacy=SILENT), problem.Huber(0.5)), marks=pytest.mark.slow
+        ),
         (PVP(penalty=0.5, privacy=SILENT), problem.Squared()),
     ],
 )
@@ -126,6 +128,7 @@ def test_one_record_moves_a_solution_by_no_more_than_the_sensitivity() -> None:
     assert max(moved) > 0.3 * bound
 
 
+@pytest.mark.slow
 def test_dvp_moves_around_the_solution_of_admm() -> None:
     data = records(problem.Logistic(), regulariser=problem.L2(0.2))
     best = tacit.run(data, RING, ADMM(), rounds=3, seed=0).solutions[0]

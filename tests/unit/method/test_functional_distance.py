@@ -56,6 +56,7 @@ def test_smaller_boxes_cost_much_less(half: float, distance: float) -> None:
     assert found.upper <= 1.1 * found.lower * (1.0 + 1e-6)
 
 
+@pytest.mark.slow
 def test_no_random_pair_is_beyond_the_certificate() -> None:
     basis = LegendreBasis([-2.0], [3.0], 5)
     found = record_distance(basis, Logistic(), [-1.0], [2.0], [0.0, 1.0], tolerance=0.02)

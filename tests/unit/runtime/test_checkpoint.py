@@ -63,7 +63,11 @@ def test_the_fingerprint_sees_every_setting() -> None:
     assert checkpoint.fingerprint(tacit.DGD(step=0.1)) in prints
 
 
-@pytest.mark.parametrize("row", ROWS[5:8], ids=lambda row: row.name)
+@pytest.mark.parametrize(
+    "row",
+    [ROWS[5], *(pytest.param(row, marks=pytest.mark.slow) for row in ROWS[6:8])],
+    ids=lambda row: row.name,
+)
 def test_a_finished_run_is_read_back_from_its_checkpoint(tmp_path: Path, row: Row) -> None:
     path = tmp_path / "run.npz"
 

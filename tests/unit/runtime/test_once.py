@@ -18,7 +18,10 @@ from tests.conformance.table import task
 pytestmark = pytest.mark.usefixtures("float64")
 
 SLEEPY = [
-    (GradientDescent(step=0.1), network.Coordinator(4, probability=0.2), Role.CLIENT),
+    pytest.param(
+        *(GradientDescent(step=0.1), network.Coordinator(4, probability=0.2), Role.CLIENT),
+        marks=pytest.mark.slow,
+    ),
     (DGD(step=0.1), network.RandomActivation(network.complete(4), 0.2), Role.PEER),
 ]
 
