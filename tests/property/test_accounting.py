@@ -99,7 +99,7 @@ def test_what_is_reported_is_the_least_of_sum_renyi_and_loss_distribution(
     assert spent <= pure
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=6)
 @given(sequences(), deltas)
 def test_delta_at_epsilon_at_delta_returns(events: list[Event], delta: float) -> None:
     spent = accounting.epsilon(events, delta)

@@ -45,6 +45,7 @@ def test_what_20000_iterations_would_cost_with_a_global_sensitivity(
     assert spent == pytest.approx(total, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_the_guarantee_is_of_one_release_and_says_why_not_even_that() -> None:
     found = tacit.account(task(0), CLIENTS, PRINTED, rounds=20_000).guarantee.worst
     assert found.status is Status.PER_RELEASE and found.epsilon == pytest.approx(0.05, rel=1e-3)

@@ -101,6 +101,7 @@ def _distance(x: Any, centre: Any) -> Any:
     return ((x - centre) ** 2).sum()
 
 
+@pytest.mark.slow
 def test_an_audit_may_change_every_record_of_a_client() -> None:
     data = task()
     other = replace_record(replace_record(data, 0, 0, target=50.0), 0, 1, target=50.0)
