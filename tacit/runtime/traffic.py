@@ -8,8 +8,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Int, PRNGKeyArray
 
+from tacit.network.base import AbstractNetwork
 from tacit.runtime.plan import Plan, phases_of
 from tacit.runtime.simulation import Simulator
 from tacit.types import Role
@@ -39,26 +40,27 @@ def _sizes(plan: Plan, *, once: bool) -> dict[Role, int]:
             size //= plan.agents
         total[Role.PEER if phase.sender is Role.PEER else Role.CLIENT] += phase.repeat * size
 
+    def run() -> Any:
+        # all of it within the trace: every operation outside would be compiled by itself
+        return Simulator(plan, plan.shared, note).round(plan.initial(), jnp.asarray(0), once=once)
+
     if phases_of(plan.method, once=once):
-        simulator = Simulator(plan, plan.shared, note)
-        jax.eval_shape(lambda: simulator.round(plan.initial(), jnp.asarray(0), once=once))
+        jax.eval_shape(run)
     return total
 
 
 def _counts(plan: Plan, rounds: int) -> tuple[Any, Any]:
     """Active links between peers, and active clients, in each round."""
-    if not plan.network.varying:
-        mixing = plan.mixing(jnp.asarray(0))
-        ones = np.ones(rounds, dtype=np.int64)
-        return ones * int(np.sum(mixing.active)), ones * int(np.sum(mixing.participates))
-    peers, clients = _varying_counts(plan, jnp.arange(rounds))
-    return np.asarray(peers, dtype=np.int64), np.asarray(clients, dtype=np.int64)
+    told_apart = np.arange(rounds if plan.network.varying else 1)
+    found = _counts_of(plan.network, plan.shared, told_apart)
+    peers, clients = (np.broadcast_to(np.asarray(count, np.int64), rounds) for count in found)
+    return peers, clients
 
 
 @eqx.filter_jit
-def _varying_counts(plan: Plan, rounds: Any) -> tuple[Any, Any]:
+def _counts_of(network: AbstractNetwork, key: PRNGKeyArray, rounds: Any) -> tuple[Any, Any]:
     def count(round: Any) -> tuple[Any, Any]:
-        mixing = plan.mixing(round)
+        mixing = network.mixing(round, key)
         return jnp.sum(mixing.active), jnp.sum(mixing.participates)
 
     return jax.lax.map(count, rounds)

@@ -85,7 +85,8 @@ def test_every_method_stands_in_the_comparison(site: Path) -> None:
 
     page = (site / "methods" / "index.html").read_text(encoding="utf-8")
     tables = re.findall(r"<table.*?</table>", page, re.DOTALL)
-    for columns, table in zip(TABLES.values(), tables, strict=True):
+    # the last table explains the columns of the others
+    for columns, table in zip(TABLES.values(), tables[:-1], strict=True):
         rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
         assert len(rows) == 1 + len(methods())
         assert all(HEADINGS[column] in rows[0] for column in columns)
