@@ -17,29 +17,10 @@ from typer.testing import CliRunner
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+QUICK_METHODS = ("dgd", "dpsg", "dvp", "gradient_descent")
 LONG = {
-    ROOT / "docs" / page
-    for page in (
-        "advise.md",
-        "audit.md",
-        "study.md",
-        *(
-            f"methods/{name}.md"
-            for name in (
-                "d_zoa",
-                "dp_admm",
-                "dp_fed_sgd",
-                "dp_iadmm",
-                "fed_avg",
-                "functional_perturbation",
-                "gradient_tracking",
-                "or_zo",
-                "pdop",
-                "pvp",
-                "zoo_admm",
-            )
-        ),
-    )
+    *(ROOT / "docs" / page for page in ("advise.md", "audit.md", "study.md")),
+    *(page for page in (ROOT / "docs" / "methods").glob("*.md") if page.stem not in QUICK_METHODS),
 }
 """Pages whose examples take long: run by `make test-all`."""
 BLOCK = re.compile(r"^```(python|console|toml)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -257,7 +257,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("kind", only(["coordinator", "zeroth order"], OTHERS))
+@pytest.mark.parametrize("kind", only(["zeroth order"], OTHERS))
 def test_other_studies(kind: str, tmp_path: Path) -> None:
     changes, score = OTHERS[kind]
     text = STUDY

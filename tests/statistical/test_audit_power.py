@@ -92,7 +92,7 @@ def test_at_a_large_epsilon_the_number_of_runs_is_the_limit() -> None:
         ("laplace", 1.0, 1.5, 408),
         ("laplace", 1.0, 2.0, 135),
         ("laplace", 0.1, 2.0, 3900),
-        ("gaussian", 1.0, 2.0, 752),
+        pytest.param("gaussian", 1.0, 2.0, 752, marks=pytest.mark.slow),
     ],
 )
 def test_nine_of_ten_audits_refute_in_the_planned_number_of_runs(

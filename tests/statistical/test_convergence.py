@@ -126,7 +126,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", only({"svm"}, CASES))
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
 def test_the_d_zoa_solver_on_other_losses(case: str) -> None:
     loss, binary, rounds = CASES[case]
     x, y = _data(3, agents=5, records=20)
@@ -165,7 +166,8 @@ def test_the_d_zoa_solver_on_a_black_box() -> None:
     assert result.history.evaluations[-1] == 3 * 40 * 2 * 6 * 20
 
 
-@pytest.mark.parametrize("kind", [ORZO, pytest.param(ZOOADMM, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [ORZO, ZOOADMM])
 def test_two_point_methods_without_noise_reach_an_unpenalised_optimum(kind: Any) -> None:
     x, y = _data(4)
     task = problem.empirical_risk(x, y, problem.Squared())

@@ -50,8 +50,14 @@ def errors(task: Any, method: PDOP, net: Any, trials: int) -> tuple[np.ndarray, 
     ("method", "law"),
     [
         (PDOP(step=0.2, ratio=0.8, privacy=pure(), **KNOWN), 2.0),
-        (PDOP(step=0.2, ratio=0.8, schedule="optimised", privacy=pure(), **KNOWN), 2.0),
-        (PDOP(step=0.2, ratio=0.8, privacy=Privacy(clip=4.0, epsilon=2.0), **KNOWN), 1.0),
+        pytest.param(
+            *(PDOP(step=0.2, ratio=0.8, schedule="optimised", privacy=pure(), **KNOWN), 2.0),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *(PDOP(step=0.2, ratio=0.8, privacy=Privacy(clip=4.0, epsilon=2.0), **KNOWN), 1.0),
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["corrected", "optimised", "gaussian"],
 )

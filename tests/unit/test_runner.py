@@ -121,6 +121,7 @@ def test_no_seed_draws_and_records_one() -> None:
     assert np.array_equal(again.solutions, runs[0].solutions)
 
 
+@pytest.mark.slow
 def test_single_precision_runs_in_single_precision() -> None:
     result = tacit.run(
         task(0),

@@ -88,6 +88,7 @@ def test_what_would_be_enough_was_simulated(hopeless: Advice) -> None:
         assert need.error <= 0.2
 
 
+@pytest.mark.slow
 def test_an_easy_case_is_not(easy: Advice) -> None:
     assert easy.verdict is Verdict.HOPEFUL
     assert easy.needs == ()
@@ -100,6 +101,7 @@ def test_more_epsilon_is_not_worse(easy: Advice, hopeless: Advice) -> None:
     assert easy.best.error < 0.1 * hopeless.best.error
 
 
+@pytest.mark.slow
 def test_the_advice_as_toml_does_what_was_predicted(easy: Advice) -> None:
     sections = tomllib.loads(easy.toml)
     arguments = sections["method"]

@@ -123,6 +123,7 @@ def test_any_neighbours_give_a_likelihood_ratio(name: str) -> None:
         assert weights.mean() == pytest.approx(1.0, abs=5 * weights.std() / np.sqrt(4000))
 
 
+@pytest.mark.slow
 def test_a_sampled_release_is_a_mixture() -> None:
     privacy = budget(relation="add_remove", sampling=0.3, noise_multiplier=0.8)
     method = GradientDescent(step=0.1, privacy=privacy)
@@ -155,6 +156,7 @@ def test_what_an_owner_says_in_its_sleep_does_not_count() -> None:
     assert int(np.asarray(plan.rounds)) == ROUNDS
 
 
+@pytest.mark.slow
 def test_a_persons_records_at_several_sites_count_together() -> None:
     privacy = budget(sites_per_person=2, records_per_person=3)
     method = DPSG(step=0.1, privacy=privacy)

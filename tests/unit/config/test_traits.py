@@ -88,7 +88,14 @@ def test_every_method_can_be_asked(build: Any) -> None:
     assert "refused" not in found.status
 
 
-@each_method
+@pytest.mark.parametrize(
+    "build",
+    [
+        build if build is DPSG else pytest.param(build, marks=pytest.mark.slow)
+        for build in asked.methods()
+    ],
+    ids=lambda build: build.__name__,
+)
 def test_a_method_that_takes_changing_graphs_runs_on_failing_links(build: Any) -> None:
     """And keeps to a set. Fixed networks and drawn clients are the conformance table's."""
     method, failing = next(iter(instances(build).values())), networks()["failing links"]

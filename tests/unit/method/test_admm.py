@@ -80,6 +80,7 @@ def test_penalties_and_sets_with_an_exact_prox_are_solved_too() -> None:
     assert np.abs(result.solutions[0] - data.reference().solution).max() < 1e-4
 
 
+@pytest.mark.slow
 def test_dp_admm_without_noise_reaches_the_optimum() -> None:
     data = task(0)
     method = DPADMM(penalty=0.4, step=1e3, privacy=SILENT)

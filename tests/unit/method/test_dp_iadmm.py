@@ -30,9 +30,14 @@ def on(constraint: Any) -> Any:
     "method",
     [
         DPIADMMProx(penalty=0.4, proximity=1e3, privacy=WIDE),
-        DPIADMMProx(penalty=0.4, proximity=1e3, point="own", privacy=WIDE),
-        DPIADMMTrust(penalty=0.4, privacy=WIDE),
-        OutP(penalty=0.4, proximity=1e3, privacy=WIDE),
+        *(
+            pytest.param(method, marks=pytest.mark.slow)
+            for method in (
+                DPIADMMProx(penalty=0.4, proximity=1e3, point="own", privacy=WIDE),
+                DPIADMMTrust(penalty=0.4, privacy=WIDE),
+                OutP(penalty=0.4, proximity=1e3, privacy=WIDE),
+            )
+        ),
     ],
     ids=["prox", "prox, own copies", "trust", "outp"],
 )

@@ -60,6 +60,7 @@ def test_a_clip_in_another_norm_is_converted() -> None:
     assert row.sensitivity == pytest.approx(2 * 0.5 * 2**0.5)
 
 
+@pytest.mark.slow
 def test_updates_are_clipped_as_a_whole() -> None:
     # far away targets make steep gradients; nobody moves further than the clip
     bare = Privacy(clip=0.25, noise_multiplier=0.0)

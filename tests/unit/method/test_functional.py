@@ -103,6 +103,7 @@ def test_problems_that_do_not_fit_are_refused(task: problem.Problem, word: str) 
         tacit.account(task, network.complete(2), method, rounds=1)
 
 
+@pytest.mark.slow
 def test_iterates_stay_in_the_box_of_the_basis_and_of_the_problem() -> None:
     task = a_task(problem.Box(-0.2, 5.0))
     loud = Privacy(clip=1.0, noise_multiplier=100.0, delta=0.0, noise="laplace")
@@ -128,6 +129,7 @@ def test_coefficients_of_the_functions_are_the_unit_vectors(
     np.testing.assert_allclose(basis.project(values), np.eye(basis.size), atol=1e-10)
 
 
+@pytest.mark.slow
 def test_derivatives_are_those_of_the_functions(float64: None) -> None:
     basis = BASES[0]
     assert isinstance(basis, LegendreBasis)

@@ -22,6 +22,7 @@ def square(half: float, degree: int = 6) -> LegendreBasis:
     return LegendreBasis([-half, -half], [half, half], degree)
 
 
+@pytest.mark.slow
 def test_a_replaced_record_costs_forty_times_the_metric_epsilon() -> None:
     found = record_distance(
         square(5.0), Logistic(), *UNIT, [0.0, 1.0], constant=True, tolerance=0.03
