@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import sys
 import textwrap
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -21,7 +23,8 @@ def guarded(command: Callable[[], int], *, as_json: bool) -> int:
     Any other exception is a bug of tacit and keeps its traceback.
     """
     try:
-        return command()
+        with _hearing_interrupts():
+            return command()
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -31,6 +34,28 @@ def guarded(command: Callable[[], int], *, as_json: bool) -> int:
             emit({"format": "tacit-error-1", "error": str(error), "exit_code": code})
         print(f"error: {error}", file=sys.stderr)
         return code
+
+
+@contextlib.contextmanager
+def _hearing_interrupts() -> Iterator[None]:
+    """Send an interrupt again that arrives where Python drops exceptions.
+
+    JAX lets the garbage collector call it; what is raised in there is printed and forgotten.
+    """
+    usual = sys.unraisablehook
+
+    def again(dropped: sys.UnraisableHookArgs) -> None:
+        if issubclass(dropped.exc_type, KeyboardInterrupt):
+            # not at once: it would arrive in here
+            threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
+        else:
+            usual(dropped)
+
+    sys.unraisablehook = again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = usual
 
 
 def emit(document: Any) -> None:

@@ -1,8 +1,11 @@
 """Progress and messages as a terminal and a pipe get them."""
 
+import gc
 import io
 import json
+import signal
 import sys
+import time
 
 import pytest
 
@@ -102,4 +105,25 @@ def test_an_interrupted_command_ends_with_one_word(capsys: pytest.CaptureFixture
         raise KeyboardInterrupt
 
     assert guarded(command, as_json=False) == INTERRUPTED
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_an_interrupt_that_arrives_while_garbage_is_collected_is_not_lost(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupted(phase: str, info: dict[str, int]) -> None:
+        gc.callbacks.remove(interrupted)
+        raise KeyboardInterrupt
+
+    def command() -> int:
+        gc.callbacks.append(interrupted)
+        gc.collect()  # drops what the callback raises
+        time.sleep(60)
+        return 0
+
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert guarded(command, as_json=False) == INTERRUPTED
+    finally:
+        signal.signal(signal.SIGINT, usual)
     assert capsys.readouterr().err == "interrupted\n"
