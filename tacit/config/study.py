@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Union
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
@@ -17,12 +19,13 @@ if TYPE_CHECKING:
     Method = Section
 else:
     Method = Annotated[
-        Union[  # noqa: UP007 - built from a registry, so it cannot be written with |
-            tuple(
+        reduce(
+            or_,
+            (
                 section(entry.summary, "name", entry.name, entry.parameters)
                 for entry in METHODS.values()
-            )
-        ],
+            ),
+        ),
         Field(discriminator="name"),
     ]
 

@@ -89,8 +89,8 @@ def build_network(source: Source, names: Sequence[str]) -> AbstractNetwork:
 def build_method(source: Source, names: Sequence[str]) -> AbstractMethod:
     """The method, with the budget of the study."""
     chosen = source.study.method
-    values = {key: value for key, value in chosen if key != "name"}
-    entry = METHODS[getattr(chosen, "name")]  # noqa: B009 - the section is built at run time
+    values = dict(chosen)
+    entry = METHODS[values.pop("name")]
     privacy = build_privacy(source, names)
     if entry.protection is Protection.NONE and privacy is not None:
         with source.section("privacy"):

@@ -22,6 +22,7 @@ from tacit.errors import PrivacyError
 from tacit.method.claim import Owners, scales
 from tacit.method.worst_case import LinearUnits
 from tacit.privacy.adjacency import at_distance
+from tacit.privacy.event import GaussianRelease, LaplaceRelease
 from tacit.privacy.mechanism import Gaussian, Laplace
 from tacit.privacy.sensitivity import ClippedDifferences, ClippedGradient, ClippedUpdate
 from tacit.problem import (
@@ -351,4 +352,5 @@ def test_a_distance_costs_as_much_as_that_much_less_noise(multiplier: Any, dista
         )
     ]
     for event in events:
-        assert event.noise_multiplier == pytest.approx(multiplier / distance)  # pyright: ignore[reportAttributeAccessIssue] - both have one
+        assert isinstance(event, GaussianRelease | LaplaceRelease)
+        assert event.noise_multiplier == pytest.approx(multiplier / distance)
