@@ -31,6 +31,7 @@ Examples:
   tacit account study.toml              what it guarantees, without running it
   tacit ledger show clinic.ledger       what each owner has spent of which budget
   tacit audit study.toml                attacks that guarantee, see the report
+  tacit reproduce --list                the figures of the papers, with verdicts
 
 \b
 Exit codes:
@@ -155,6 +156,46 @@ def audit(
             rounds=rounds,
             seed=seed,
             force=force,
+            json=json,
+        )
+    )
+
+
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[TARGET]...", help="Such as huang2015/fig1.")
+    ] = None,
+    paper: Annotated[str | None, typer.Option("--paper", help="All targets of this paper.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All targets of all papers.")] = False,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Name the targets and their times.")
+    ] = False,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Fewer trials; says so on the page.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Directory of the pages; reproduction.")
+    ] = None,
+    cores: Annotated[int | None, typer.Option("--cores", help="Processes; all cores.")] = None,
+    json: Json = False,
+) -> None:
+    """Draw the figures of the field's papers anew, each with a verdict.
+
+    Beside every figure stands the same comparison with proved guarantees. What has been computed is
+    stored in the output directory: the same command goes on where it was interrupted.
+    """
+    from tacit.cli.reproducing import reproduce_targets
+
+    raise typer.Exit(
+        reproduce_targets(
+            names or (),
+            paper=paper,
+            every=every,
+            listed=listed,
+            fast=fast,
+            output=output,
+            cores=cores,
             json=json,
         )
     )

@@ -1,0 +1,155 @@
+"""`tacit reproduce`: the figures of the field's papers, with a verdict each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tacit.cli.console import emit, guarded, progress, say, table
+from tacit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tacit.reproduce import Scale, Target
+
+FOLDER = Path("reproduction")
+"""Where the pages go if nothing is said."""
+
+
+def reproduce_targets(
+    names: Sequence[str],
+    *,
+    paper: str | None,
+    every: bool,
+    listed: bool,
+    fast: bool,
+    output: Path | None,
+    cores: int | None,
+    json: bool,
+) -> int:
+    """Reproduce; see `tacit reproduce --help`."""
+
+    def command() -> int:
+        from tacit.reproduce import Scale
+
+        folder = FOLDER if output is None else output
+        scale = Scale.FAST if fast else Scale.FULL
+        count = _cores(cores)
+        if listed:
+            _list(folder, count, json=json)
+            return 0
+        chosen = _chosen(names, paper, every=every)
+        _run(chosen, folder, scale, count, json=json)
+        return 0
+
+    return guarded(command, as_json=json)
+
+
+def _cores(given: int | None) -> int:
+    """As many processes as asked for, or as this process may use."""
+    if given is None:
+        mine = getattr(os, "sched_getaffinity", None)
+        return len(mine(0)) if mine is not None else os.cpu_count() or 1
+    if given < 1:
+        raise ConfigError(f"--cores {given} must be at least 1")
+    return given
+
+
+def _chosen(names: Sequence[str], paper: str | None, *, every: bool) -> list[Target]:
+    """The targets that were asked for, in one of three ways."""
+    from tacit.reproduce import find, targets
+
+    ways = [bool(names), paper is not None, every]
+    if sum(ways) != 1:
+        raise ConfigError(
+            "name targets, or a paper with --paper NAME, or --all; `tacit reproduce --list` shows "
+            "what there is"
+        )
+    if every:
+        return targets()
+    return targets(paper) if paper is not None else [find(name) for name in dict.fromkeys(names)]
+
+
+def _list(folder: Path, cores: int, *, json: bool) -> None:
+    """Every target with what is shown there, and how long it takes."""
+    from tacit.reproduce import Scale, seconds_left, targets
+
+    rows = [
+        (
+            target.name,
+            target.title,
+            seconds_left([target], folder, Scale.FAST, cores),
+            seconds_left([target], folder, Scale.FULL, cores),
+        )
+        for target in targets()
+    ]
+    if json:
+        keys = ("name", "title", "seconds_fast", "seconds_full")
+        emit(
+            {
+                "format": "tacit-targets-1",
+                "cores": cores,
+                "targets": [dict(zip(keys, row, strict=True)) for row in rows],
+            }
+        )
+        return
+    table(
+        ["Target", "What the paper shows", "--fast", "in full"],
+        [[name, title, duration(fast), duration(full)] for name, title, fast, full in rows],
+    )
+    say(f"Times on {cores} cores, about, without what is stored in {folder} already.")
+    say("tacit reproduce TARGET draws one anew; --all --fast gives an impression of all.")
+
+
+def _run(chosen: Sequence[Target], folder: Path, scale: Scale, cores: int, *, json: bool) -> None:
+    from tacit.reproduce import reproduce, seconds_left
+
+    left = seconds_left(chosen, folder, scale, cores)
+    if not json:
+        what = chosen[0].name if len(chosen) == 1 else f"{len(chosen)} targets"
+        say(
+            f"{what}, {scale.value} scale: {duration(left)} on {cores} cores, about. An interrupted "
+            "run goes on with the same command."
+        )
+    with progress("reproducing", quiet=json) as bar:
+        found = reproduce(
+            chosen,
+            folder,
+            scale=scale,
+            cores=cores,
+            told=None if bar is None else lambda done, total: bar(round(done), round(total)),
+        )
+    if json:
+        emit(
+            {
+                "format": "tacit-reproduction-1",
+                "scale": scale.value,
+                "output": str(folder),
+                "targets": [
+                    {
+                        "name": target.name,
+                        "verdict": shown.verdict.value,
+                        "sentence": shown.sentence,
+                        "comparison": [dict(row) for row in shown.comparison],
+                    }
+                    for target, shown in zip(chosen, found, strict=True)
+                ],
+            }
+        )
+        return
+    for target, shown in zip(chosen, found, strict=True):
+        say()
+        say(f"{target.name}: {shown.verdict.value}. {shown.sentence}")
+    say()
+    say(f"Pages: {folder / 'index.html'}")
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it."""
+    if seconds < 1.0:
+        return "no time"
+    if seconds < 90.0:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60.0
+    return f"{minutes:.0f} min" if minutes < 90.0 else f"{minutes / 60.0:.1f} h"

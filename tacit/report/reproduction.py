@@ -1,0 +1,297 @@
+"""The page of a paper whose figures were drawn anew, and the index of all papers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from tacit.report.assets import asset, embedded, plotly, script_hash, template, write_page
+from tacit.report.data import Column, Row
+from tacit.report.figures import BLUE, DASHES, GREEN, GREY, ORANGE, SYMBOLS, finish, finite, plain
+from tacit.report.tables import number, table
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+COLOURS = (BLUE, ORANGE, GREEN, "#8a4fb0", "#a8791c", GREY)
+"""Of the curves of a panel, in turn; they differ in marker and dash, too."""
+
+HEIGHT = 340
+
+
+class Verdict(StrEnum):
+    """What came of a target, in a word."""
+
+    REPRODUCED = "reproduced"
+    CONDITIONALLY = "reproduced with a change"
+    NOT_REPRODUCED = "not reproduced"
+    REFUTED = "claim refuted"
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line, points or bars of a panel.
+
+    Attributes:
+        name: in the legend.
+        x: places; text for bars of categories.
+        y: values, as many.
+        low: lower ends of a band or of error bars around `y`.
+        high: upper ends of the same.
+        shape: how it is drawn.
+        reference: a straight comparison, drawn grey and dashed: a bound, a prediction.
+    """
+
+    name: str
+    x: Column
+    y: Column
+    low: Column | None = None
+    high: Column | None = None
+    shape: Literal["line", "points", "bars"] = "line"
+    reference: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One coordinate system.
+
+    Attributes:
+        title: what is shown, in a few words.
+        x: name of the horizontal axis.
+        y: name of the vertical axis.
+        curves: what is drawn.
+        caption: what to see there, in a sentence.
+        log: axes that are logarithmic: "", "x", "y" or "xy".
+    """
+
+    title: str
+    x: str
+    y: str
+    curves: Sequence[Curve]
+    caption: str = ""
+    log: Literal["", "x", "y", "xy"] = "y"
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What a target shows.
+
+    Attributes:
+        verdict: in a word.
+        sentence: in a sentence, with its numbers.
+        published: the figure in the paper's layout, as it is published.
+        certified: the same comparison with methods whose guarantee is proved, at equal true total
+            epsilon.
+        comparison: rows with the paper's number, ours and their ratio.
+        parameters: name to value, those included that the paper leaves out.
+        notes: what else a reader must know, in sentences.
+        shortened: what was left out of a fast run; empty if nothing.
+    """
+
+    verdict: Verdict
+    sentence: str
+    published: Sequence[Panel] = ()
+    certified: Sequence[Panel] = ()
+    comparison: Sequence[Row] = ()
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    shortened: str = ""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A target on a page.
+
+    Attributes:
+        name: "paper/figure".
+        title: what the paper shows there.
+        found: what came of it.
+    """
+
+    name: str
+    title: str
+    found: Reproduction
+
+    @property
+    def figure(self) -> str:
+        """The name without the paper, which is the anchor, too."""
+        return self.name.partition("/")[2]
+
+    @property
+    def panels(self) -> list[tuple[str, str, list[tuple[str, Panel]]]]:
+        """Heading, explanation and panels with their anchors, of each half that is there."""
+        halves = (
+            ("As published", "", self.found.published),
+            (
+                "Certified, at equal true epsilon",
+                "The same comparison between guarantees that are proved.",
+                self.found.certified,
+            ),
+        )
+        return [
+            (
+                heading,
+                text,
+                [(f"{self.figure}-{part}-{i}", panel) for i, panel in enumerate(panels)],
+            )
+            for part, (heading, text, panels) in zip("pc", halves, strict=True)
+            if panels
+        ]
+
+
+def compared(what: str, paper: float | None, ours: float, **further: Any) -> Row:
+    """A row of the table: the paper's number, ours, and ours over the paper's."""
+    ratio = None if paper is None or paper == 0.0 else ours / paper
+    return {"what": what, "paper": paper, "ours": ours, "ratio": ratio, **further}
+
+
+def write_paper(
+    path: str | os.PathLike[str],
+    *,
+    title: str,
+    citation: str,
+    shown: Sequence[Shown],
+    fast: bool,
+    environment: Mapping[str, Any],
+) -> Path:
+    """Write the page of a paper; an older file at `path` is replaced whole or not at all.
+
+    Raises:
+        RuntimeFailure: the file could not be written.
+    """
+    drawn = {
+        anchor: json.loads(str(draw(panel).to_json()))
+        for each in shown
+        for _, _, panels in each.panels
+        for anchor, panel in panels
+    }
+    library, script = plotly(), asset("report.js")
+    page = template("reproduction.html").render(
+        title=title,
+        citation=citation,
+        shown=shown,
+        fast=fast,
+        environment=environment,
+        tables={each.name: table(each.found.comparison) for each in shown},
+        height=HEIGHT,
+        figures=embedded(drawn),
+        style=asset("report.css"),
+        script=script,
+        library=library.packed,
+        hashes=(script_hash(script), library.hash),
+        alternative=alternative,
+    )
+    return write_page(path, page)
+
+
+def write_index(
+    path: str | os.PathLike[str],
+    papers: Sequence[tuple[str, str, Sequence[Shown]]],
+    *,
+    fast: bool,
+) -> Path:
+    """Write the index: every target with its verdict, and a link to the page of its paper.
+
+    Raises:
+        RuntimeFailure: the file could not be written.
+    """
+    page = template("reproductions.html").render(
+        papers=papers, fast=fast, style=asset("report.css")
+    )
+    return write_page(path, page)
+
+
+def draw(panel: Panel) -> go.Figure:
+    """A panel as a figure."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    for index, curve in enumerate(panel.curves):
+        colour = GREY if curve.reference else COLOURS[index % len(COLOURS)]
+        _add(figure, curve, colour, index, panel.log)
+    for axis, update in (("x", figure.update_xaxes), ("y", figure.update_yaxes)):
+        update(title=plain(getattr(panel, axis)))
+        if axis in panel.log:
+            update(type="log", exponentformat="power", dtick=_every(panel, axis))
+    figure.update_layout(bargap=0.05, barmode="overlay")
+    return finish(figure, height=HEIGHT, legend=len(panel.curves) > 1)
+
+
+def _add(figure: go.Figure, curve: Curve, colour: str, index: int, log: str) -> None:
+    x = [value if isinstance(value, str) else finite(value) for value in curve.x]
+    y = _drawable(curve.y, "y" in log)
+    look = {"name": plain(curve.name), "legendgroup": str(index)}
+    hover = f"%{{x}}<br>%{{y:.3g}}<extra>{plain(curve.name)}</extra>"
+    if curve.shape == "bars":
+        figure.add_bar(x=x, y=y, marker_color=colour, opacity=0.6, hovertemplate=hover, **look)
+        return
+    if curve.low is not None and curve.high is not None:
+        low, high = _drawable(curve.low, "y" in log), _drawable(curve.high, "y" in log)
+        inside = [i for i in range(len(x)) if low[i] is not None and high[i] is not None]
+        around = [*inside, *reversed(inside)]
+        figure.add_scatter(
+            x=[x[i] for i in around],
+            y=[*(high[i] for i in inside), *(low[i] for i in reversed(inside))],
+            mode="lines",
+            line={"width": 0},
+            fill="toself",
+            fillcolor=_faint(colour),
+            hoverinfo="skip",
+            showlegend=False,
+            legendgroup=str(index),
+        )
+    few = len(x) <= 40 and not curve.reference
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="markers" if curve.shape == "points" else "lines+markers" if few else "lines",
+        line={
+            "color": colour,
+            "width": 2,
+            "dash": "dash" if curve.reference else DASHES[index % len(DASHES)],
+        },
+        marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 6, "color": colour},
+        hovertemplate=hover,
+        **look,
+    )
+
+
+def _drawable(values: Column, log: bool) -> list[float | None]:
+    """Finite values, and on a logarithmic axis positive ones; the others leave a gap."""
+    found = [finite(value) for value in values]
+    return [value if value is not None and (value > 0 or not log) else None for value in found]
+
+
+def _faint(colour: str) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, 0.15)"
+
+
+def _every(panel: Panel, axis: str) -> int | str:
+    """Powers of ten; also twice and five times where there are few."""
+    import math
+
+    values = [
+        value
+        for curve in panel.curves
+        for value in _drawable(curve.x if axis == "x" else curve.y, log=True)
+        if value is not None
+    ]
+    span = math.log10(max(values) / min(values)) if values else 0.0
+    return "D2" if 0.7 <= span < 2.0 else max(1, math.ceil(span / 6))
+
+
+def alternative(panel: Panel) -> str:
+    """A panel in words: where each curve begins and ends."""
+    said = []
+    for curve in panel.curves:
+        ends = [value for value in map(finite, curve.y) if value is not None]
+        if ends:
+            said.append(f"{curve.name} from {number(ends[0])} to {number(ends[-1])}")
+    return f"{panel.title}: {panel.y} over {panel.x}. {'; '.join(said)}. {panel.caption}".strip()

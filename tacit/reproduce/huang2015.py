@@ -1,0 +1,14 @@
+"""Huang, Mitra, Vaidya (2015): a private rendezvous by PDOP."""
+
+from __future__ import annotations
+
+from tacit.reproduce.target import Paper
+
+PAPER = Paper(
+    name="huang2015",
+    citation=(
+        "Z. Huang, S. Mitra, N. Vaidya: Differentially Private Distributed Optimization. "
+        "International Conference on Distributed Computing and Networking, 2015."
+    ),
+    targets=(),
+)

@@ -1,0 +1,116 @@
+"""From targets to pages: run what is missing, read the answers, write what they show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tacit.errors import ConfigError
+from tacit.report.reproduction import Reproduction, Shown, write_index, write_paper
+from tacit.reproduce.papers import PAPERS
+from tacit.reproduce.store import Store
+from tacit.reproduce.target import Paper, Scale, Target
+from tacit.reproduce.work import Told, announced, answers, missing
+from tacit.runtime.environment import environment
+
+PIECES = "pieces"
+"""The folder of stored answers within the output folder."""
+
+
+def seconds_left(
+    targets: Sequence[Target], output: Path, scale: Scale = Scale.FULL, cores: int = 1
+) -> float:
+    """What the targets still take, as announced by their pieces; what is stored takes nothing."""
+    pieces = [piece for target in targets for piece in target.pieces(scale)]
+    return announced(missing(pieces, Store(output / PIECES)), cores)
+
+
+def reproduce(
+    targets: Sequence[Target],
+    output: Path,
+    *,
+    scale: Scale = Scale.FULL,
+    cores: int = 1,
+    told: Told | None = None,
+    ended: Callable[[Target, Reproduction], None] | None = None,
+) -> list[Reproduction]:
+    """Reproduce targets and write the page of each of their papers and an index.
+
+    The pages show what was asked for now. Answers are stored in the output folder: the same call
+    again does only what is missing, and an interrupted one goes on.
+
+    Args:
+        targets: what to reproduce; at least one.
+        output: folder of the pages; made if it is not there.
+        scale: how much is run.
+        cores: processes at a time, at least 1.
+        told: progress over all targets, in announced seconds.
+        ended: called with every target as it is complete.
+
+    Returns:
+        What each target shows, in the order given.
+
+    Raises:
+        ConfigError: no target, no core, or a folder that cannot be made.
+        RuntimeFailure: a process died, or a file cannot be written.
+    """
+    if not targets or cores < 1:
+        raise ConfigError("give at least one target, and cores=1 or more")
+    store = _store(output)
+    every = missing([piece for target in targets for piece in target.pieces(scale)], store)
+    total, before = sum(piece.seconds for piece in every), 0.0
+    found: list[Reproduction] = []
+    for target in targets:
+        pieces = target.pieces(scale)
+        mine = sum(piece.seconds for piece in missing(pieces, store))
+
+        def passed_on(done: float, _: float, base: float = before) -> None:
+            if told is not None:
+                told(base + done, total)
+
+        answered = answers(pieces, store, cores, passed_on)
+        shown = target.told(answered, scale)
+        before += mine
+        found.append(shown)
+        _write(targets, found, output, scale)
+        if ended is not None:
+            ended(target, shown)
+    return found
+
+
+def _store(output: Path) -> Store:
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"the folder {str(output)!r} cannot be made ({error.strerror}); choose another one"
+        ) from error
+    return Store(output / PIECES)
+
+
+def _write(
+    targets: Sequence[Target], found: Sequence[Reproduction], output: Path, scale: Scale
+) -> None:
+    """The pages of the papers that have something to show, and the index."""
+    shown = [
+        Shown(target.name, target.title, reproduction)
+        for target, reproduction in zip(targets, found, strict=False)
+    ]
+    pages: list[tuple[Paper, list[Shown]]] = []
+    for paper in PAPERS:
+        own = [each for each in shown if each.name.startswith(f"{paper.name}/")]
+        if own:
+            pages.append((paper, own))
+            write_paper(
+                output / f"{paper.name}.html",
+                title=paper.name,
+                citation=paper.citation,
+                shown=own,
+                fast=scale is Scale.FAST,
+                environment=environment(),
+            )
+    write_index(
+        output / "index.html",
+        [(paper.name, paper.citation, own) for paper, own in pages],
+        fast=scale is Scale.FAST,
+    )

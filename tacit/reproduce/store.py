@@ -1,0 +1,108 @@
+"""Answers of pieces of work on disk, under a name that says what was computed with which code."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+from tacit.errors import RuntimeFailure
+from tacit.reproduce.target import Answer, Piece
+
+_COMPUTING = ("audit", "method", "network", "privacy", "problem", "runtime")
+"""Packages of tacit whose code decides what a run answers, besides the modules at its top."""
+
+_LIBRARIES = ("jax", "numpy", "scipy")
+
+
+class Store:
+    """A folder with one file an answer; a file is there whole or not at all."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def get(self, piece: Piece) -> Answer | None:
+        """The stored answer; `None` where there is none or it cannot be read."""
+        try:
+            return json.loads(self._path(piece).read_text(encoding="utf-8"))["answer"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def put(self, piece: Piece, answer: Answer) -> None:
+        """Store an answer.
+
+        Raises:
+            RuntimeFailure: it cannot be written.
+        """
+        path = self._path(piece)
+        document = {"piece": piece.label, "answer": answer}
+        draft = path.with_suffix(f".{os.getpid()}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_text(json.dumps(document), encoding="utf-8")
+            draft.replace(path)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise RuntimeFailure(
+                f"{path} cannot be written ({error.strerror}); make room, or choose another folder "
+                "with --output. What was stored before is kept."
+            ) from error
+
+    def _path(self, piece: Piece) -> Path:
+        return self.folder / f"{name_of(piece)}.json"
+
+
+def name_of(piece: Piece) -> str:
+    """A digest of the code that runs, the arguments, and the versions of the libraries."""
+    work = piece.work
+    said = [
+        f"{work.__module__}.{work.__qualname__}",
+        json.dumps(dict(piece.arguments), sort_keys=True),
+        _code(work.__module__),
+        *(f"{library} {metadata.version(library)}" for library in _LIBRARIES),
+    ]
+    return hashlib.sha256("\n".join(said).encode()).hexdigest()[:32]
+
+
+@functools.cache
+def _code(module: str) -> str:
+    """A digest of the source that a module of this package runs."""
+    home = Path(str(import_module("tacit").__file__)).parent
+    files = {file for package in _COMPUTING for file in (home / package).rglob("*.py")}
+    files |= set(home.glob("*.py"))
+    files |= {Path(str(getattr(import_module(each), "__file__", ""))) for each in _reached(module)}
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _reached(module: str) -> set[str]:
+    """The module and those of this package that it imports, directly or not."""
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += [each for each in _imports(name) if each.startswith(f"{__package__}.")]
+    return found
+
+
+def _imports(module: str) -> Iterator[str]:
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        return
+    for node in ast.walk(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            if node.module == __package__:
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)

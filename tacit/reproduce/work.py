@@ -1,0 +1,104 @@
+"""Running pieces of work over the cores, each stored as soon as it ends."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+
+from tacit.errors import RuntimeFailure
+from tacit.reproduce.store import Store, name_of
+from tacit.reproduce.target import Answer, Piece
+
+Told = Callable[[float, float], None]
+"""Called with the announced seconds that are done, and all of them."""
+
+
+def missing(pieces: Sequence[Piece], store: Store) -> list[Piece]:
+    """The pieces without a stored answer, each once, the longest first."""
+    found = {name_of(piece): piece for piece in pieces if store.get(piece) is None}
+    return sorted(found.values(), key=lambda piece: -piece.seconds)
+
+
+def announced(pieces: Sequence[Piece], cores: int) -> float:
+    """Seconds that the pieces take on so many cores, as far as can be said beforehand."""
+    if not pieces:
+        return 0.0
+    longest = max(piece.seconds for piece in pieces)
+    return max(longest, sum(piece.seconds for piece in pieces) / cores)
+
+
+def answers(
+    pieces: Sequence[Piece], store: Store, cores: int, told: Told | None = None
+) -> list[Answer]:
+    """The answers of all pieces, of which those that are missing are run first.
+
+    Args:
+        pieces: to answer; the same one may stand there twice.
+        store: of the answers; each is put there when it ends.
+        cores: processes at a time, at least 1; with 1 the work is done in this process.
+        told: progress.
+
+    Raises:
+        RuntimeFailure: a process died, or the store cannot be written.
+        KeyboardInterrupt: what had ended is stored.
+    """
+    waiting = missing(pieces, store)
+    total, done = sum(piece.seconds for piece in waiting), 0.0
+    for piece, answer in _each(waiting, cores):
+        store.put(piece, answer)
+        done += piece.seconds
+        if told is not None:
+            told(done, total)
+    found = [store.get(piece) for piece in pieces]
+    if any(answer is None for answer in found):
+        raise RuntimeFailure(
+            f"answers vanished from {store.folder} while they were read; run the same command again"
+        )
+    return [answer for answer in found if answer is not None]
+
+
+def _each(pieces: Sequence[Piece], cores: int) -> Iterator[tuple[Piece, Answer]]:
+    """Pieces with their answers, as they end."""
+    if cores == 1 or len(pieces) <= 1:
+        yield from ((piece, piece.work(**piece.arguments)) for piece in pieces)
+        return
+    # JAX does not survive a fork
+    pool = ProcessPoolExecutor(
+        min(cores, len(pieces)), multiprocessing.get_context("spawn"), initializer=_one_core
+    )
+    running: dict[Future[Answer], Piece] = {}
+    try:
+        running = {pool.submit(piece.work, **piece.arguments): piece for piece in pieces}
+        pending = set(running)
+        while pending:
+            ended, pending = wait(pending, return_when=FIRST_COMPLETED)
+            for future in ended:
+                yield running[future], future.result()
+    except BrokenProcessPool as error:
+        raise RuntimeFailure(
+            "a process was killed, perhaps because memory ran out; what had ended is stored. Run "
+            "the same command again, with fewer --cores if need be."
+        ) from error
+    except BaseException:
+        _stop(pool)
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    """End the processes at once: their work is not stored and will be done again."""
+    for process in list(pool._processes.values()):
+        process.terminate()
+
+
+def _one_core() -> None:
+    """As many processes as cores run already: none should start threads for all of them."""
+    os.environ["XLA_FLAGS"] = (
+        os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
+    )
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = "1"

@@ -1,0 +1,48 @@
+from pathlib import Path
+
+import pytest
+
+from tacit.errors import RuntimeFailure
+from tacit.reproduce import Piece
+from tacit.reproduce.store import Store
+from tacit.reproduce.work import announced, answers, missing
+from tests.unit.reproduce.pieces import die, fail, square, squares
+
+
+def test_answers_stand_in_the_order_of_the_pieces_and_are_run_once(tmp_path: Path) -> None:
+    store, pieces = Store(tmp_path), squares(3)
+    found = answers([pieces[2], pieces[0], pieces[2]], store, 1)
+    assert [answer["squared"] for answer in found] == [4.0, 0.0, 4.0]
+    assert found[0]["when"] == found[2]["when"]
+    assert answers([pieces[0]], store, 1)[0]["when"] == found[1]["when"]
+
+
+def test_processes_answer_the_same(tmp_path: Path) -> None:
+    told: list[tuple[float, float]] = []
+    found = answers(squares(4), Store(tmp_path), 2, lambda *done: told.append(done))
+    assert [answer["squared"] for answer in found] == [0.0, 1.0, 4.0, 9.0]
+    assert told == [(1.0, 4.0), (2.0, 4.0), (3.0, 4.0), (4.0, 4.0)]
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_what_ended_before_a_failure_is_stored(tmp_path: Path, cores: int) -> None:
+    store = Store(tmp_path)
+    pieces = [*squares(3), Piece(fail, {"number": 9.0}, 0.5)]
+    with pytest.raises(ValueError, match=r"9\.0 is not to be squared"):
+        answers(pieces, store, cores)
+    assert missing(pieces, store) == [pieces[-1]]
+
+
+def test_a_process_that_dies_is_reported_with_a_remedy(tmp_path: Path) -> None:
+    pieces = [*squares(3), Piece(die, {"number": 9.0}, 0.5)]
+    with pytest.raises(RuntimeFailure, match=r"a process was killed.*same command.*--cores"):
+        answers(pieces, Store(tmp_path), 2)
+
+
+def test_the_longest_come_first_and_bound_the_time() -> None:
+    store = Store(Path("nowhere"))
+    pieces = [Piece(square, {"number": n}, seconds) for n, seconds in enumerate((2.0, 9.0, 4.0))]
+    assert [piece.seconds for piece in missing(pieces, store)] == [9.0, 4.0, 2.0]
+    assert announced(pieces, 1) == 15.0
+    assert announced(pieces, 2) == 9.0
+    assert announced([], 2) == 0.0
