@@ -109,8 +109,8 @@ def _run(chosen: Sequence[Target], folder: Path, scale: Scale, cores: int, *, js
     if not json:
         what = chosen[0].name if len(chosen) == 1 else f"{len(chosen)} targets"
         say(
-            f"{what}, {scale.value} scale: {duration(left)} on {cores} cores, about. An interrupted "
-            "run goes on with the same command."
+            f"{what}, {scale.value} scale: {duration(left)} on {cores} cores, about. An "
+            "interrupted run goes on with the same command."
         )
     with progress("reproducing", quiet=json) as bar:
         found = reproduce(

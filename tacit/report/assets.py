@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -18,6 +19,7 @@ from tacit.report.tables import number
 
 if TYPE_CHECKING:
     import jinja2
+    import plotly.graph_objects as go
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,27 @@ def template(name: str) -> jinja2.Template:
     )
     environment.filters["number"] = number
     return environment.get_template(name)
+
+
+def page(name: str, figures: Mapping[str, go.Figure] | None = None, **given: Any) -> str:
+    """A page as HTML; with figures, the script that draws them and no other may run.
+
+    Args:
+        name: of its template.
+        figures: anchor to figure; about 2 MB are added to a page that has any.
+        given: what the template shows.
+    """
+    drawing: dict[str, Any] = {"hashes": ()}
+    if figures is not None:
+        library, script = plotly(), asset("report.js")
+        drawn = {anchor: json.loads(str(figure.to_json())) for anchor, figure in figures.items()}
+        drawing = {
+            "figures": embedded(drawn),
+            "script": script,
+            "library": library.packed,
+            "hashes": (script_hash(script), library.hash),
+        }
+    return template(name).render(**drawing, **given, style=asset("report.css"))
 
 
 def asset(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import ConfigError
-from tacit.report.assets import asset, embedded, plotly, script_hash, template, write_page
+from tacit.report.assets import page, write_page
 from tacit.report.data import Column, Row
 from tacit.report.figures import BLUE, ORANGE, finish, thin
 from tacit.report.tables import table
@@ -121,19 +120,15 @@ def write_audit(path: str | os.PathLike[str], data: AuditData) -> Path:
 
 def render_audit(data: AuditData) -> str:
     """The page of an audit as HTML, self-contained like that of a run."""
-    library, script = plotly(), asset("report.js")
-    drawn = {"tradeoff": json.loads(str(trade_off(data.curve).to_json()))}
-    return template("audit.html").render(
+    return page(
+        "audit.html",
+        {"tradeoff": trade_off(data.curve)},
         data=data,
+        environment=data.environment,
         bounds=table(data.bounds),
         explanation=EXPLANATION,
         alternative=_alternative(data),
         height=HEIGHT,
-        figures=embedded(drawn),
-        style=asset("report.css"),
-        script=script,
-        library=library.packed,
-        hashes=(script_hash(script), library.hash),
     )
 
 

@@ -7,12 +7,11 @@ stored compressed, which makes the page less than half as large; the browser unp
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 from tacit.report import words
-from tacit.report.assets import asset, embedded, plotly, script_hash, template, write_page
+from tacit.report.assets import page, write_page
 from tacit.report.data import ReportData, released_only
 from tacit.report.sections import owners, sections
 
@@ -45,15 +44,17 @@ def render(data: ReportData) -> str:
     if data.public:
         data = released_only(data)
     parts = sections(data)
-    drawn = {
-        block.anchor: json.loads(str(block.figure.to_json()))
+    figures = {
+        block.anchor: block.figure
         for part in parts
         for block in part.blocks
         if block.figure is not None
     }
-    library, script = plotly(), asset("report.js")
-    return template("template.html").render(
+    return page(
+        "template.html",
+        figures,
         data=data,
+        environment=data.environment,
         banner=words.banner(data),
         status=words.STATUSES[data.guarantee_status],
         facts=words.facts(data),
@@ -62,9 +63,4 @@ def render(data: ReportData) -> str:
         explanation=words.explanation(data),
         owners=owners(data),
         sections=parts,
-        figures=embedded(drawn),
-        style=asset("report.css"),
-        script=script,
-        library=library.packed,
-        hashes=(script_hash(script), library.hash),
     )

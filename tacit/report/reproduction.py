@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tacit.report.assets import asset, embedded, plotly, script_hash, template, write_page
+from tacit.report.assets import page, write_page
 from tacit.report.data import Column, Row
 from tacit.report.figures import BLUE, DASHES, GREEN, GREY, ORANGE, SYMBOLS, finish, finite, plain
 from tacit.report.tables import number, table
@@ -165,14 +165,15 @@ def write_paper(
     Raises:
         RuntimeFailure: the file could not be written.
     """
-    drawn = {
-        anchor: json.loads(str(draw(panel).to_json()))
+    figures = {
+        anchor: draw(panel)
         for each in shown
         for _, _, panels in each.panels
         for anchor, panel in panels
     }
-    library, script = plotly(), asset("report.js")
-    page = template("reproduction.html").render(
+    text = page(
+        "reproduction.html",
+        figures,
         title=title,
         citation=citation,
         shown=shown,
@@ -180,14 +181,9 @@ def write_paper(
         environment=environment,
         tables={each.name: table(each.found.comparison) for each in shown},
         height=HEIGHT,
-        figures=embedded(drawn),
-        style=asset("report.css"),
-        script=script,
-        library=library.packed,
-        hashes=(script_hash(script), library.hash),
         alternative=alternative,
     )
-    return write_page(path, page)
+    return write_page(path, text)
 
 
 def write_index(
@@ -201,10 +197,7 @@ def write_index(
     Raises:
         RuntimeFailure: the file could not be written.
     """
-    page = template("reproductions.html").render(
-        papers=papers, fast=fast, style=asset("report.css")
-    )
-    return write_page(path, page)
+    return write_page(path, page("reproductions.html", papers=papers, fast=fast))
 
 
 def draw(panel: Panel) -> go.Figure:
@@ -275,8 +268,6 @@ def _faint(colour: str) -> str:
 
 def _every(panel: Panel, axis: str) -> int | str:
     """Powers of ten; also twice and five times where there are few."""
-    import math
-
     values = [
         value
         for curve in panel.curves

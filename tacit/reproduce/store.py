@@ -7,9 +7,10 @@ import functools
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Iterator
-from importlib import import_module, metadata
-from importlib.util import find_spec
+from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 
 from tacit.errors import RuntimeFailure
@@ -17,6 +18,8 @@ from tacit.reproduce.target import Answer, Piece
 
 _COMPUTING = ("audit", "method", "network", "privacy", "problem", "runtime")
 """Packages of tacit whose code decides what a run answers, besides the modules at its top."""
+
+_HOME = Path(__file__).parent
 
 _LIBRARIES = ("jax", "numpy", "scipy")
 
@@ -48,7 +51,8 @@ class Store:
             draft.write_text(json.dumps(document), encoding="utf-8")
             draft.replace(path)
         except OSError as error:
-            draft.unlink(missing_ok=True)
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
             raise RuntimeFailure(
                 f"{path} cannot be written ({error.strerror}); make room, or choose another folder "
                 "with --output. What was stored before is kept."
@@ -72,37 +76,33 @@ def name_of(piece: Piece) -> str:
 
 @functools.cache
 def _code(module: str) -> str:
-    """A digest of the source that a module of this package runs."""
-    home = Path(str(import_module("tacit").__file__)).parent
-    files = {file for package in _COMPUTING for file in (home / package).rglob("*.py")}
-    files |= set(home.glob("*.py"))
-    files |= {Path(str(getattr(import_module(each), "__file__", ""))) for each in _reached(module)}
+    """A digest of the source that a module runs."""
+    files = {file for package in _COMPUTING for file in (_HOME.parent / package).rglob("*.py")}
+    files |= set(_HOME.parent.glob("*.py"))
+    files |= _reached(Path(str(sys.modules[module].__file__)))
     digest = hashlib.sha256()
     for file in sorted(files):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 
 
-def _reached(module: str) -> set[str]:
-    """The module and those of this package that it imports, directly or not."""
-    found: set[str] = set()
-    waiting = [module]
+def _reached(file: Path) -> set[Path]:
+    """The file and those of this package that it imports, directly or not."""
+    found: set[Path] = set()
+    waiting = [file]
     while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += [each for each in _imports(name) if each.startswith(f"{__package__}.")]
+        file = waiting.pop()
+        if file not in found:
+            found.add(file)
+            named = (_HOME / f"{name}.py" for name in _imported(file))
+            waiting += [each for each in named if each.is_file()]
     return found
 
 
-def _imports(module: str) -> Iterator[str]:
-    spec = find_spec(module)
-    if spec is None or spec.origin is None:
-        return
-    for node in ast.walk(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
+def _imported(file: Path) -> Iterator[str]:
+    """What a file imports from this package; names of no module are among them."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module == __package__:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            if node.module == __package__:
-                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            yield node.module.removeprefix(f"{__package__}.")

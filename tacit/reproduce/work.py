@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 
 from tacit.errors import RuntimeFailure
@@ -61,7 +61,7 @@ def answers(
 
 
 def _each(pieces: Sequence[Piece], cores: int) -> Iterator[tuple[Piece, Answer]]:
-    """Pieces with their answers, as they end."""
+    """Pieces with their answers, as they end; what fails is raised when nothing runs any more."""
     if cores == 1 or len(pieces) <= 1:
         yield from ((piece, piece.work(**piece.arguments)) for piece in pieces)
         return
@@ -69,24 +69,31 @@ def _each(pieces: Sequence[Piece], cores: int) -> Iterator[tuple[Piece, Answer]]
     pool = ProcessPoolExecutor(
         min(cores, len(pieces)), multiprocessing.get_context("spawn"), initializer=_one_core
     )
-    running: dict[Future[Answer], Piece] = {}
+    failed: BaseException | None = None
     try:
         running = {pool.submit(piece.work, **piece.arguments): piece for piece in pieces}
-        pending = set(running)
-        while pending:
-            ended, pending = wait(pending, return_when=FIRST_COMPLETED)
-            for future in ended:
+        for future in as_completed(running):
+            if future.cancelled():
+                continue
+            error = future.exception()
+            if error is None:
                 yield running[future], future.result()
-    except BrokenProcessPool as error:
-        raise RuntimeFailure(
-            "a process was killed, perhaps because memory ran out; what had ended is stored. Run "
-            "the same command again, with fewer --cores if need be."
-        ) from error
+            elif failed is None:
+                failed = error
+                for other in running:
+                    other.cancel()
     except BaseException:
         _stop(pool)
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+    if isinstance(failed, BrokenProcessPool):
+        raise RuntimeFailure(
+            "a process was killed, perhaps because memory ran out; what had ended is stored. Run "
+            "the same command again, with fewer --cores if need be."
+        ) from failed
+    if failed is not None:
+        raise failed
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:
