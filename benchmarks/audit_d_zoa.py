@@ -13,10 +13,8 @@ how each agent's losses are added up: the theorem speaks of a mean, the figures 
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -26,10 +24,8 @@ import numpy as np
 import tacit
 from tacit.audit.neighbours import replace_record
 from tacit.method.worst_case import Neighbours
+from tacit.reproduce.gratton import paper_method, paper_network, paper_problem
 from tacit.runner import Simulation
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # for tests.paper
-from tests.paper import paper_method, paper_network, paper_problem
 
 EPSILON, DELTA = 0.15, 1e-3
 

@@ -14,18 +14,14 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import tacit
+from tacit.reproduce.gratton import paper_network, paper_problem
 from tacit.runner import Simulation
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # for tests.paper
-from tests.paper import paper_network, paper_problem
 
 DELTA = 1e-6
 PROTOTYPE = {

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import sys
 import time
 from collections.abc import Callable, Iterable
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,9 +21,7 @@ import numpy as np
 import tacit
 from tacit import network
 from tacit.method import DPADMM, ORZO, ZOOADMM, DPIADMMProx
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # for tests.paper
-from tests.paper import paper_problem
+from tacit.reproduce.gratton import paper_problem
 
 ROUNDS, DELTA = 100, 1e-6
 CELLS = ((1.72, 200), (1.72, 2000), (14.27, 200), (14.27, 2000))

@@ -11,17 +11,13 @@ design's prototype measured 1.3e-4 (ridge) and 2.0e-4 (lasso) at epsilon = 0.15.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 
 import tacit
+from tacit.reproduce.gratton import paper_method, paper_network, paper_problem
 from tacit.runner import Simulation
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # for tests.paper
-from tests.paper import paper_method, paper_network, paper_problem
 
 PROTOTYPE = {"ridge": 1.3e-4, "lasso": 2.0e-4}
 

@@ -10,77 +10,24 @@ Then the quadratic mechanism, whose epsilon is of one record. Prints means over 
 """
 
 import argparse
-import math
 import time
 
 import jax
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit, zeta
 
-from tacit.method import CurvatureBounds, LegendreBasis, QuadraticBasis
-from tacit.method.functional_grid import nearest_on_grid
+from tacit.method import CurvatureBounds, QuadraticBasis
+from tacit.reproduce.nozari2016_problem import AGENTS, HALF, RECORDS, STRENGTH, Costs, on_box
+from tacit.reproduce.nozari2016_runs import perturbed
 
-AGENTS, RECORDS, STRENGTH, HALF = 10, 100, 0.01, 5.0
-Q, P = 1.1, 0.55
 EPSILONS = (0.01, 0.1, 1.0, 10.0, 1000.0)
 
 
-class Costs:
-    """The private costs of all agents, their sum, and its minimiser on the box."""
-
-    def __init__(self, dimension: int, rng: np.random.Generator) -> None:
-        self.rows = rng.random((AGENTS, RECORDS, dimension))
-        self.labels = rng.choice([-1.0, 1.0], (AGENTS, RECORDS))
-        self.best = on_box(self.total, dimension)
-
-    def losses(self, points: np.ndarray) -> np.ndarray:
-        """Of every record at every point: `(points, agents, records)`."""
-        scores = np.einsum("nd,ajd->naj", points, self.rows)
-        return np.logaddexp(0.0, -self.labels * scores)
-
-    def total(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        """Value and gradient of the sum over agents."""
-        margins = self.labels * (self.rows @ x)
-        pulls = -self.labels * expit(-margins)
-        ridge = AGENTS * RECORDS * STRENGTH
-        value = np.logaddexp(0.0, -margins).sum() + ridge / 2.0 * x @ x
-        return float(value), np.einsum("aj,ajd->d", pulls, self.rows) + ridge * x
-
-    def missed(self, x: np.ndarray) -> tuple[float, float]:
-        """Distance to the minimiser, and by how much the value is larger."""
-        return float(np.linalg.norm(x - self.best)), self.total(x)[0] - self.total(self.best)[0]
-
-
-def on_box(value_and_gradient, dimension: int) -> np.ndarray:
-    """The minimiser of a convex function on the box."""
-    start, bounds = np.zeros(dimension), [(-HALF, HALF)] * dimension
-    options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000}
-    return minimize(value_and_gradient, start, jac=True, bounds=bounds, options=options).x
-
-
 def figure_two(degree: int, runs: int) -> None:
-    basis = LegendreBasis([-HALF, -HALF], [HALF, HALF], degree)
-    slope = math.sqrt(2.0) * RECORDS * (HALF * STRENGTH + expit(2.0 * HALF))
-    bounds = CurvatureBounds(RECORDS * STRENGTH, RECORDS * (STRENGTH + 0.5), slope)
-    ask = jax.jit(jax.value_and_grad(lambda x, c: c @ basis.functions(x)))
-    points, operator = np.asarray(basis.points), np.asarray(basis.operator)
-    ridge = RECORDS * STRENGTH / 2.0 * np.sum(points**2, axis=1)
-    shares = np.arange(1.0, basis.size + 1.0) ** P
     for epsilon in EPSILONS:
-        gamma, missed, began = math.sqrt(zeta(2.0 * (Q - P))) / epsilon, [], time.monotonic()
-        for run in range(runs):
-            rng = np.random.default_rng(run)
-            costs = Costs(2, rng)
-            exact = operator @ (costs.losses(points).sum(axis=2) + ridge[:, None])
-            noised = exact.T + rng.laplace(size=(AGENTS, basis.size)) * gamma / shares
-            released = [nearest_on_grid(basis, bounds.allowed, each) for each in noised]
-            total = np.sum(released, axis=0)
-            missed.append(
-                costs.missed(on_box(lambda x, c=total: tuple(map(np.asarray, ask(x, c))), 2))
-            )
-        distance, excess = np.mean(missed, axis=0)
-        seconds = (time.monotonic() - began) / (runs * AGENTS)
+        began = time.process_time()
+        found = perturbed(degree, epsilon, first=0, runs=runs, tolerance=1e-6)
+        distance, excess = np.mean(found["distance"]), np.mean(found["excess"])
+        seconds = (time.process_time() - began) / (runs * AGENTS)
         print(
             f"{degree:6d}  {epsilon:7g}  {distance:10.4f}  {excess:13.4f}  {seconds:12.2f}",
             flush=True,
@@ -100,7 +47,7 @@ def quadratic(dimension: int, runs: int, epsilon: float = 10.0) -> None:
     missed = []
     for run in range(runs):
         rng = np.random.default_rng(run)
-        costs = Costs(dimension, rng)
+        costs = Costs(rng, dimension)
         each = np.tensordot(operator, costs.losses(points), 1)[1:]
         each *= np.minimum(1.0, clip / np.abs(each).sum(axis=0))
         noised = each.sum(axis=2) + rng.laplace(size=each.shape[:2]) * 2.0 * clip / epsilon

@@ -16,10 +16,8 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -30,12 +28,10 @@ import tacit
 from tacit import network, problem
 from tacit.layout import lay_out
 from tacit.method.directions import normal_directions
+from tacit.reproduce.gratton import paper_network, paper_problem
 from tacit.runner import Simulation
 from tacit.runtime import simulation
 from tacit.runtime.keys import agent_secret, phase_keys
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # for tests.paper
-from tests.paper import paper_network, paper_problem
 
 RECORDS, FEATURES, STEP = 50, 20, 0.1
 ROUNDS = {10: 40_000, 100: 8_000, 1_000: 600, 10_000: 200}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -151,13 +151,11 @@ class DZOASolver(AbstractMethod):
             b, centre = carry
             t = i + 1.0
             step = own(self.step, context.agent) / jnp.sqrt(t)
-            n1, n2 = normal_directions(jax.random.fold_in(context.key, i), shape)
-            u1 = self.smoothing / t
-            u2 = jnp.maximum(jnp.minimum(self.smoothing / (shape[2] * t) ** 2, u1 / 2), _FLOOR)
-            base = b + u1 * n1
-            points = jnp.concatenate([base, base + u2 * n2])
-            values = jax.vmap(augmented if self.printed else objective.value)(points)
-            slopes = (values[self.draws :] - values[: self.draws]) / u2
+            directions = normal_directions(jax.random.fold_in(context.key, i), shape)
+            slopes = two_point_slopes(
+                augmented if self.printed else objective.value, b, t, self.smoothing, directions
+            )
+            n2 = directions[1]
             if self.printed:
                 g = (share * slopes) @ n2.astype(b.dtype)
                 return context.public.project(b - step * g), centre
@@ -213,6 +211,32 @@ class DZOASolver(AbstractMethod):
             )
         step = 0.5 / (2.0 * self.penalty * network.degrees + bound)
         return eqx.tree_at(lambda m: m.step, self, step, is_leaf=lambda leaf: leaf is None)
+
+
+def two_point_slopes(
+    function: Callable[[Vector], Any],
+    b: Vector,
+    t: Any,
+    smoothing: Any,
+    directions: Float[Array, "2 J p"],
+) -> Float[Array, " J"]:
+    """`[F(b + u1 n1 + u2 n2) - F(b + u1 n1)] / u2` for every pair of directions `(n1, n2)`.
+
+    Source: Gratton et al. (2021), eq (10), with the steps `u1`, `u2` of inner step `t = 1, 2, ...`.
+
+    Args:
+        function: `F`.
+        b: where the gradient is wanted.
+        t: inner step.
+        smoothing: `u1` at t = 1, positive.
+        directions: `n1` and `n2`.
+    """
+    n1, n2 = directions
+    u1 = smoothing / t
+    u2 = jnp.maximum(jnp.minimum(smoothing / (n2.shape[1] * t) ** 2, u1 / 2), _FLOOR)
+    base = b + u1 * n1
+    values = jax.vmap(function)(jnp.concatenate([base, base + u2 * n2]))
+    return (values[n2.shape[0] :] - values[: n2.shape[0]]) / u2
 
 
 def _share(state: Consensus, released: Vector, context: Context) -> tuple[Consensus, Vector]:

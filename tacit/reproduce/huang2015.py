@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tacit.reproduce.huang2015_fig1 import FIG1
+from tacit.reproduce.huang2015_theorem10 import THEOREM10
 from tacit.reproduce.target import Paper
 
 PAPER = Paper(
@@ -10,5 +12,5 @@ PAPER = Paper(
         "Z. Huang, S. Mitra, N. Vaidya: Differentially Private Distributed Optimization. "
         "International Conference on Distributed Computing and Networking, 2015."
     ),
-    targets=(),
+    targets=(FIG1, THEOREM10),
 )

@@ -6,10 +6,10 @@ import difflib
 from collections.abc import Sequence
 
 from tacit.errors import ConfigError
-from tacit.reproduce import huang2015
+from tacit.reproduce import gratton2021, huang2015, nozari2016, ryu2021
 from tacit.reproduce.target import Paper, Target
 
-PAPERS: Sequence[Paper] = (huang2015.PAPER,)
+PAPERS: Sequence[Paper] = (huang2015.PAPER, nozari2016.PAPER, gratton2021.PAPER, ryu2021.PAPER)
 """In the order of their years."""
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from tacit.errors import RuntimeFailure
 from tacit.reproduce.target import Answer, Piece
@@ -50,6 +51,7 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
             draft.write_text(json.dumps(document), encoding="utf-8")
             draft.replace(path)
+            self._unfinished(piece).unlink(missing_ok=True)
         except OSError as error:
             with suppress(OSError):
                 draft.unlink(missing_ok=True)
@@ -58,8 +60,28 @@ class Store:
                 "with --output. What was stored before is kept."
             ) from error
 
+    def arguments(self, piece: Piece) -> dict[str, Any]:
+        """What the work of a piece is called with.
+
+        Raises:
+            RuntimeFailure: the folder cannot be made.
+        """
+        if not piece.resumes:
+            return dict(piece.arguments)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RuntimeFailure(
+                f"{self.folder} cannot be made ({error.strerror}); choose another folder with "
+                "--output"
+            ) from error
+        return {**piece.arguments, "checkpoint": str(self._unfinished(piece))}
+
     def _path(self, piece: Piece) -> Path:
         return self.folder / f"{name_of(piece)}.json"
+
+    def _unfinished(self, piece: Piece) -> Path:
+        return self._path(piece).with_suffix(".part")
 
 
 def name_of(piece: Piece) -> str:

@@ -32,11 +32,14 @@ class Piece:
             answer the same to the same arguments: seeds are arguments.
         arguments: names to values that JSON has.
         seconds: that it takes on one core, as measured once; for what is announced beforehand.
+        resumes: whether `work` takes a further argument `checkpoint`, the path of a file in which
+            it may keep how far it is; the file is removed when the answer is stored.
     """
 
     work: Callable[..., Answer]
     arguments: Mapping[str, Any]
     seconds: float
+    resumes: bool = False
 
     @property
     def label(self) -> str:

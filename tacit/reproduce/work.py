@@ -47,7 +47,7 @@ def answers(
     """
     waiting = missing(pieces, store)
     total, done = sum(piece.seconds for piece in waiting), 0.0
-    for piece, answer in _each(waiting, cores):
+    for piece, answer in _each(waiting, store, cores):
         store.put(piece, answer)
         done += piece.seconds
         if told is not None:
@@ -60,10 +60,10 @@ def answers(
     return [answer for answer in found if answer is not None]
 
 
-def _each(pieces: Sequence[Piece], cores: int) -> Iterator[tuple[Piece, Answer]]:
+def _each(pieces: Sequence[Piece], store: Store, cores: int) -> Iterator[tuple[Piece, Answer]]:
     """Pieces with their answers, as they end; what fails is raised when nothing runs any more."""
     if cores == 1 or len(pieces) <= 1:
-        yield from ((piece, piece.work(**piece.arguments)) for piece in pieces)
+        yield from ((piece, piece.work(**store.arguments(piece))) for piece in pieces)
         return
     # JAX does not survive a fork
     pool = ProcessPoolExecutor(
@@ -71,7 +71,7 @@ def _each(pieces: Sequence[Piece], cores: int) -> Iterator[tuple[Piece, Answer]]
     )
     failed: BaseException | None = None
     try:
-        running = {pool.submit(piece.work, **piece.arguments): piece for piece in pieces}
+        running = {pool.submit(piece.work, **store.arguments(piece)): piece for piece in pieces}
         for future in as_completed(running):
             if future.cancelled():
                 continue

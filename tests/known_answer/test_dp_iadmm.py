@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import dblquad
 
 import tacit
 from tacit import network, problem
@@ -224,3 +226,38 @@ def test_output_perturbation_as_coded_squares_its_standard_deviation() -> None:
     assert scale == pytest.approx(sigma**2, rel=1e-14)
     bound = local.query.sensitivity(public, Relation.REPLACE_ONE)
     assert bound == pytest.approx(2.0 / (100.0 * curvature), rel=1e-14)
+
+
+def test_the_density_of_the_noise_has_a_factor_for_every_coordinate() -> None:
+    """Eq (11a) has one: in two dimensions it integrates to `2 b`."""
+    scale = 0.3
+
+    def density(y: float, x: float) -> float:
+        return math.exp(-(abs(x) + abs(y)) / scale) / (2.0 * scale) ** 2
+
+    quarter, _ = dblquad(density, 0.0, 40.0 * scale, 0.0, 40.0 * scale)
+    assert 4.0 * quarter == pytest.approx(1.0, abs=1e-6)
+    assert 4.0 * quarter * 2.0 * scale == pytest.approx(0.6, abs=1e-6)  # as printed
+    drawn = np.asarray(jax.random.laplace(jax.random.key(0), (200_000, 2))) * scale
+    inside = np.mean(np.all(np.abs(drawn) < scale, axis=1))
+    whole, _ = dblquad(density, 0.0, scale, 0.0, scale)
+    assert inside == pytest.approx(4.0 * whole, abs=0.005)
+
+
+@pytest.mark.usefixtures("float64")
+def test_the_copies_of_all_agents_are_further_apart_than_one_set_is_wide() -> None:
+    """Theorem 2 bounds the squared distance of the stacked copies by `U2`; it reaches `P U2^2`."""
+    box = problem.Box(-1.0, 1.0)
+    width = 2.0 * math.sqrt(SIZE)  # U2, the diameter of the set
+    stacks = []
+    for sign in (1.0, -1.0):
+        method = DPIADMMProx(penalty=1.0)
+        server, clients = begin(method)
+        context = replace(_context(0), public=Public(NO_REGULARISER, box))
+        _, told = method.agree(server, None, context)
+        heard = [method.hear(client, _inbox(told), context) for client in clients]
+        pull = jnp.full(SIZE, sign * 100.0)
+        stacks.append(np.stack([method.solve(client, pull, context)[1] for client in heard]))
+    distance = float(np.sum((stacks[0] - stacks[1]) ** 2))
+    assert distance == pytest.approx(AGENTS * width**2)
+    assert distance > width

@@ -18,8 +18,8 @@ from tacit.audit.neighbours import replace_record
 from tacit.audit.runs import Runs
 from tacit.method.d_zoa_neighbours import GRADIENT_BOUND, REACH
 from tacit.privacy import Status
+from tacit.reproduce.gratton import paper_method, paper_network, paper_problem
 from tests.conformance.table import ROWS, Row, task
-from tests.paper import paper_method, paper_network, paper_problem
 
 REPETITIONS, RUNS, MOST = 100, 200, 13
 """13 false refutations of 100 are the 99.9 % point at an error of 5 %."""

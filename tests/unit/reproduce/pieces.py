@@ -1,6 +1,7 @@
 """Pieces of work that end at once, for tests of what runs and stores them."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 from tacit.report.reproduction import Curve, Panel, Reproduction, Verdict, compared
@@ -19,6 +20,38 @@ def die(number: float) -> dict[str, Any]:
     import os
 
     os._exit(9)
+
+
+def wait(number: int, log: str) -> dict[str, Any]:
+    """Note in a file of its own that the piece began; the last piece then waits."""
+    with (Path(log) / str(number)).open("a", encoding="utf-8") as file:
+        file.write("x")
+    if number == 3:
+        time.sleep(float((Path(log) / "wait").read_text(encoding="utf-8")))
+    return {"number": number}
+
+
+def slow_target(log: str, seconds: float) -> Target:
+    """Four pieces, the last of which takes so many seconds."""
+    (Path(log) / "wait").write_text(str(seconds), encoding="utf-8")
+
+    def pieces(scale: Scale) -> list[Piece]:
+        # the longest are begun first
+        return [Piece(wait, {"number": n, "log": log}, 10.0 - n) for n in range(4)]
+
+    def told(answers: Any, scale: Scale) -> Reproduction:
+        return Reproduction(Verdict.REPRODUCED, f"{len(answers)} pieces ended.")
+
+    return Target("someone1999/fig1", "waiting", pieces, told)
+
+
+def resume(number: float, checkpoint: str) -> dict[str, Any]:
+    """Fails the first time, and answers with what it has kept the next."""
+    kept = Path(checkpoint)
+    if not kept.exists():
+        kept.write_text(f"{number * number}")
+        raise ValueError(f"{number} is half squared")
+    return {"squared": float(kept.read_text())}
 
 
 def squares(count: int, first: int = 0) -> list[Piece]:

@@ -6,7 +6,7 @@ from tacit.errors import RuntimeFailure
 from tacit.reproduce import Piece
 from tacit.reproduce.store import Store
 from tacit.reproduce.work import announced, answers, missing
-from tests.unit.reproduce.pieces import die, fail, square, squares
+from tests.unit.reproduce.pieces import die, fail, resume, square, squares
 
 
 def test_answers_stand_in_the_order_of_the_pieces_and_are_run_once(tmp_path: Path) -> None:
@@ -31,6 +31,17 @@ def test_what_ended_before_a_failure_is_stored(tmp_path: Path, cores: int) -> No
     with pytest.raises(ValueError, match=r"9\.0 is not to be squared"):
         answers(pieces, store, cores)
     assert missing(pieces, store) == [pieces[-1]]
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_a_piece_that_resumes_finds_what_it_had_kept(tmp_path: Path, cores: int) -> None:
+    store = Store(tmp_path / "pieces")
+    pieces = [*squares(1), Piece(resume, {"number": 3.0}, 0.5, resumes=True)]
+    with pytest.raises(ValueError, match=r"3\.0 is half squared"):
+        answers(pieces, store, cores)
+    assert [path.read_text() for path in store.folder.glob("*.part")] == ["9.0"]
+    assert answers(pieces, store, cores)[1] == {"squared": 9.0}
+    assert not list(store.folder.glob("*.part"))
 
 
 def test_a_process_that_dies_is_reported_with_a_remedy(tmp_path: Path) -> None:

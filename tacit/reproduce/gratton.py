@@ -1,0 +1,124 @@
+"""The five-agent regression of Gratton et al. (2020, 2021), section VI, and D-ZOA as printed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from tacit.method import DZOASolver, PaperClaim
+from tacit.method.d_zoa_claim import inner_directions, printed_step
+from tacit.network import Graph
+from tacit.problem import L1, L2, Problem, Squared, empirical_risk
+
+Kind = Literal["ridge", "lasso"]
+
+EDGES = ((0, 1), (0, 3), (1, 2), (2, 3), (3, 4))
+"""12, 14, 23, 34 and 45 of the paper, counted from 0."""
+
+AGENTS, RECORDS, DIMENSION = 5, 20, 10
+"""`K`, `N_k` and `P`."""
+
+PENALTY, ROUNDS, INNER_STEPS, ALPHA0, SMOOTHING = 4.0, 200, 100, 0.54, 1.0
+"""`rho`, outer iterations, inner ones, `alpha0` and `u1`."""
+
+NOISE_VARIANCE = 0.1
+
+
+def paper_network() -> Graph:
+    """Five agents, edges 12, 14, 23, 34, 45."""
+    return Graph.from_edges(AGENTS, EDGES)
+
+
+def paper_problem(
+    kind: Kind,
+    seed: int,
+    weighting: Literal["agent", "sum"] = "sum",
+    records: int = RECORDS,
+    dimension: int = DIMENSION,
+    strength: float = 1.0,
+) -> Problem:
+    """Gaussian features, columns then rows normalised; true weights N(0, I); noise variance 0.1.
+
+    Args:
+        kind: of regulariser.
+        seed: of the data.
+        weighting: "sum", as in the paper's experiments, or the mean loss of its theory.
+        records: of each agent.
+        dimension: number of parameters.
+        strength: `eta`.
+    """
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(AGENTS * records, dimension))
+    features /= np.linalg.norm(features, axis=0)
+    features /= np.linalg.norm(features, axis=1, keepdims=True)
+    truth = rng.normal(size=dimension)
+    targets = features @ truth + np.sqrt(NOISE_VARIANCE) * rng.normal(size=AGENTS * records)
+    return empirical_risk(
+        list(features.reshape(AGENTS, records, dimension)),
+        list(targets.reshape(AGENTS, records)),
+        Squared(),
+        regulariser=L2(strength) if kind == "ridge" else L1(strength),
+        weighting=weighting,
+    )
+
+
+def paper_method(
+    task: Problem,
+    net: Graph,
+    kind: Kind,
+    epsilon: float,
+    delta: float = 1e-3,
+    *,
+    optimum: float | None = None,
+    inner_steps: int = INNER_STEPS,
+) -> DZOASolver:
+    """D-ZOA as printed: rho = 4, T = 100, alpha0 = 0.54, u1 = 1, cold start, J from eq (22).
+
+    Args:
+        task: the sum-loss problem: `R = ||b*||`.
+        net: of its agents.
+        kind: of regulariser, which decides the constant L.
+        epsilon: claimed for one iteration.
+        delta: claimed for one iteration.
+        optimum: `||b*||`, if it is known already.
+        inner_steps: `T` as it is run; J and step are those of T = 100.
+
+    Raises:
+        PrivacyError: eq (22) allows less than one direction.
+    """
+    if optimum is None:
+        optimum = float(np.linalg.norm(task.reference().solution))
+    claim = PaperClaim(epsilon, delta)
+    directions = inner_directions(
+        claim,
+        penalty=PENALTY,
+        degrees=net.degrees,
+        counts=task.counts,
+        dimension=task.dimension,
+        inner_steps=INNER_STEPS,
+        radius=optimum,
+        optimum=optimum,
+    )
+    return DZOASolver(
+        step=paper_step(kind, optimum, task.dimension),
+        penalty=PENALTY,
+        directions=directions,
+        inner_steps=inner_steps,
+        smoothing=SMOOTHING,
+        printed=True,
+        warm_start=False,
+        claim=claim,
+    )
+
+
+def paper_step(kind: Kind, optimum: float, dimension: int = DIMENSION) -> float:
+    """The first step size with the L that reproduces the figures, which is no Lipschitz constant.
+
+    Args:
+        kind: ridge has `L = 1 + 2 ||b*|| / K`, lasso `1 + sqrt(P) / K`.
+        optimum: `||b*||`.
+        dimension: `P`.
+    """
+    lipschitz = 1 + (2 * optimum if kind == "ridge" else np.sqrt(dimension)) / AGENTS
+    return printed_step(dimension, optimum, float(lipschitz), ALPHA0)

@@ -1,0 +1,149 @@
+"""Formulas of Huang, Mitra, Vaidya (2015) that fail as printed, each against a case worked out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxtyping import Array, Float
+from scipy.optimize import minimize_scalar
+
+from tacit import Privacy, network, problem
+from tacit.layout import lay_out
+from tacit.method import PDOP, PDOPPrinted
+from tacit.method.pdop import Mixture
+from tacit.method.pdop_bounds import printed_accuracy
+from tacit.problem.public import Public
+from tacit.types import Context
+
+SQUARE: dict[str, Any] = {
+    "epsilon": 1.0,
+    "diameter": 8.0**0.5,
+    "gradient_bound": 32.0**0.5,
+    "curvature": 2.0,
+    "dimension": 2,
+}
+
+
+def quartic(x: Float[Array, " n"], sign: Float[Array, ""]) -> Float[Array, ""]:
+    return sign * jnp.sum(x**4)
+
+
+@pytest.mark.parametrize(("printed", "within"), [(True, False), (False, True)])
+def test_a_gradient_outside_the_set_moves_by_more_than_is_claimed(
+    printed: bool, within: bool, float64: None
+) -> None:
+    # on [-1, 1] no gradient of x^4 is longer than 4, and at z = 3 it is 108
+    step, bound, z = 0.03, 4.0, jnp.array([3.0])
+    task = problem.costs(
+        quartic, np.array([1.0, -1.0]), np.zeros(1), constraint=problem.Box(-1.0, 1.0)
+    )
+    if printed:
+        method: Any = PDOPPrinted(
+            step=step, ratio=0.5, noise_ratio=0.8, epsilon=1.0, gradient_bound=bound
+        )
+    else:
+        privacy = Privacy(clip=bound, epsilon=1.0, delta=0.0, noise="laplace")
+        method = PDOP(step=step, ratio=0.5, privacy=privacy)
+    query = method.phases()[-1].query
+    zero = jnp.asarray(0)
+    public = Public(problem.NoRegulariser(), task.constraint)
+    context = Context(zero, zero, zero, zero, jax.random.key(0), public, zero, agents=2)
+    state = Mixture(jnp.clip(z, -1.0, 1.0), z)
+    answers = [
+        query(
+            state,
+            jax.tree.map(lambda leaf, i=agent: leaf[i], task.objectives),
+            context,
+            context.key,
+        )
+        for agent in (0, 1)
+    ]
+    moved = float(jnp.sum(jnp.abs(answers[0] - answers[1])))
+    # n = 1, so that the printed 2 C2 sqrt(n) gamma is also what two clips allow
+    assert (moved <= 2.0 * bound * step) is within
+
+
+def test_the_first_term_of_theorem_10_lacks_a_square() -> None:
+    # from one corner of the square to the other, nearly without a step, lies C1 and not its root
+    step = 1e-6
+    said = printed_accuracy(step, 0.5, 0.8, **SQUARE)
+    moved = math.exp(-SQUARE["curvature"] * step / 0.5)
+    error = moved**2 * SQUARE["diameter"] ** 2
+    assert said < 0.4 * error
+    with_a_square = said + (SQUARE["diameter"] ** 2 - SQUARE["diameter"]) * moved
+    assert error <= with_a_square < 1.01 * error
+
+
+def test_the_noise_of_theorem_10_lacks_a_factor_of_the_dimension() -> None:
+    dimension, c, q, p = 4, 0.1, 0.5, 0.8
+    task = problem.costs(quartic, np.ones(2), np.zeros(dimension))
+    method = PDOPPrinted(step=c, ratio=q, noise_ratio=p, epsilon=1.0, gradient_bound=1.0)
+    with jax.enable_x64(True):
+        plan = lay_out(task, network.complete(2), method, 60, seed=0)[0]
+        first = np.asarray(plan.scales[0]).reshape(-1)[0]
+        later = np.asarray(plan.scales[1])[:, 0]
+    # E ||w||^2 = 2 n M^2 for a Laplace vector, all rounds together
+    noise = 2.0 * dimension * float(first**2 + np.sum(later**2))
+    common = {"diameter": 1e-12, "gradient_bound": 1.0, "curvature": 1.0, "dimension": dimension}
+    said = printed_accuracy(c, q, p, epsilon=1.0, **common)
+    said -= printed_accuracy(c, q, p, epsilon=1e9, **common)
+    assert noise == pytest.approx(dimension * said, rel=1e-6)
+
+
+def slope_in_step(c: float, q: float, p: float, *, printed: bool) -> tuple[float, float]:
+    """Condition (I) of section 4.5: both sides of `d/dc = 0`."""
+    s = SQUARE
+    left = s["diameter"] * s["curvature"] * math.exp(-s["curvature"] * c / (1.0 - q))
+    left *= 1.0 if printed else 1.0 / (1.0 - q)
+    moved = 2.0 * s["gradient_bound"] ** 2 * c / (1.0 - q**2)
+    noise = 16.0 * s["dimension"] * (s["gradient_bound"] * p / (s["epsilon"] * (p - q))) ** 2 * c
+    return left, moved + noise / (1.0 - p**2)
+
+
+def slope_in_ratio(c: float, q: float, p: float, *, power: int, factor: float) -> float:
+    """Condition (II): `d/dq`, with the power of `1 - q` and the factor of the second term."""
+    s = SQUARE
+    bias = s["diameter"] * s["curvature"] * c / (1.0 - q) ** power
+    bias *= math.exp(-s["curvature"] * c / (1.0 - q))
+    moved = (s["gradient_bound"] * c) ** 2 * factor / (1.0 - q**2) ** 2
+    noise = 16.0 * s["dimension"] * (s["gradient_bound"] * c * p / s["epsilon"]) ** 2
+    return moved + noise / ((p - q) ** 3 * (1.0 - p**2)) - bias
+
+
+def test_condition_one_of_section_4_5_lacks_a_factor() -> None:
+    q, p = 0.5, 0.8
+    best = minimize_scalar(
+        lambda c: printed_accuracy(c, q, p, **SQUARE),
+        bounds=(1e-6, 0.1),
+        method="bounded",
+        options={"xatol": 1e-12},
+    ).x
+    left, right = slope_in_step(best, q, p, printed=False)
+    assert left == pytest.approx(right, rel=1e-4)
+    left, right = slope_in_step(best, q, p, printed=True)
+    assert left == pytest.approx((1.0 - q) * right, rel=1e-4)
+
+
+def test_condition_two_of_section_4_5_needs_a_square_and_a_factor() -> None:
+    c, q, p, h = 0.01, 0.4, 0.8, 1e-6
+    ends = [printed_accuracy(c, q + d, p, **SQUARE) for d in (-h, h)]
+    slope = (ends[1] - ends[0]) / (2.0 * h)
+    assert slope_in_ratio(c, q, p, power=2, factor=2.0 * q) == pytest.approx(slope, rel=1e-5)
+    assert abs(slope_in_ratio(c, q, p, power=1, factor=2.0 * q) - slope) > 0.01 * abs(slope)
+    assert abs(slope_in_ratio(c, q, p, power=2, factor=1.0) - slope) > 1e-4 * abs(slope)
+
+
+@pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
+def test_condition_three_holds_as_printed(q: float) -> None:
+    best = minimize_scalar(
+        lambda p: printed_accuracy(0.01, q, p, **SQUARE),
+        bounds=(q + 1e-6, 1.0 - 1e-6),
+        method="bounded",
+        options={"xatol": 1e-12},
+    ).x
+    assert best == pytest.approx(q ** (1.0 / 3.0), rel=1e-4)

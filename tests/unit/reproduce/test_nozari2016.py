@@ -1,0 +1,104 @@
+"""What is said of functional perturbation, from made-up answers, and one tiny real run of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit.report.reproduction import Verdict, draw
+from tacit.reproduce import Scale
+from tacit.reproduce import nozari2016_fig2 as fig2
+from tacit.reproduce import nozari2016_plan as plan
+from tacit.reproduce.nozari2016_certified import quadratic
+from tacit.reproduce.nozari2016_problem import Costs, allowed, noise_scale
+from tacit.reproduce.nozari2016_runs import perturbed, replaced
+
+FLOORS = {2: 0.08, 4: 0.12, 6: 0.015, 14: 5e-4}
+
+
+def answers(floors: Mapping[int, float], scale: Scale, fall: float = 1.0) -> list[Any]:
+    """Distances that fall with epsilon to floors, a little apart from run to run."""
+    found: list[Any] = []
+    for degree, epsilon, first in plan.planned(scale):
+        level = floors[degree] + fall * 0.1 / epsilon
+        spread = 1.0 + 0.01 * np.cos(np.arange(first, first + plan.BLOCK[degree]))
+        found.append({"distance": (level * spread).tolist(), "excess": []})
+    found += [{"lower": 130.0, "upper": 140.0}] * len(plan.DEGREES)
+    count = len(plan.CERTIFIED)
+    return [*found, {"distance": [[0.1]] * count, "loss": list(plan.CERTIFIED)}]
+
+
+@pytest.mark.parametrize("scale", list(Scale))
+def test_floors_in_the_order_of_the_degrees_are_reproduced(scale: Scale) -> None:
+    found = fig2.FIG2.told(answers(FLOORS, scale), scale)
+    assert found.verdict is Verdict.REPRODUCED
+    assert "degree 2 has 0.08" in found.sentence
+    assert "between 40 and 43 times" in found.sentence
+    assert bool(found.shortened) is (scale is Scale.FAST)
+    for panel in (*found.published, *found.certified):
+        draw(panel)
+    rows = {row["what"]: row for row in found.comparison}
+    row = rows["degree 6, epsilon 1"]
+    assert row["prototype"] == 0.023 and row["paper"] is None
+    assert row["record_epsilon"] == pytest.approx(140.0 / noise_scale(1.0))
+
+
+def test_floors_out_of_order_and_distances_that_do_not_fall_are_not() -> None:
+    full = Scale.FULL
+    swapped = fig2.FIG2.told(answers({**FLOORS, 14: 0.05}, full), full)
+    assert swapped.verdict is Verdict.CONDITIONALLY and "not in the order" in swapped.sentence
+    flat = fig2.FIG2.told(answers(FLOORS, full, fall=1e-9), full)
+    assert flat.verdict is Verdict.NOT_REPRODUCED
+
+
+def test_floors_within_their_errors_are_in_no_order() -> None:
+    close = {**FLOORS, 14: 0.01499}
+    assert fig2.FIG2.told(answers(close, Scale.FULL), Scale.FULL).verdict is Verdict.CONDITIONALLY
+
+
+def test_runs_of_several_pieces_are_gathered() -> None:
+    two = [(6, 1.0, 0), (6, 1.0, 4), (2, 1.0, 0)]
+    found = plan.gathered(two, [{"distance": [1.0, 2.0]}, {"distance": [3.0]}, {"distance": [9.0]}])
+    assert [(f.degree, f.mean) for f in found] == [(6, 2.0), (2, 9.0)]
+    assert found[0].deviation == pytest.approx(1.0 / 3.0**0.5)
+    assert found[1].deviation == np.inf
+
+
+def test_the_settings_are_those_of_the_paper() -> None:
+    inside = allowed()
+    assert (inside.strong_convexity, inside.smoothness) == (1.0, 51.0)
+    assert inside.gradient_bound == pytest.approx(148.5, abs=0.05)
+    assert noise_scale(0.5) == pytest.approx(2.0 * 3.2533, rel=1e-4)
+    runs = [(d, e) for d, e, first in plan.planned(Scale.FULL) for _ in range(plan.BLOCK[d])]
+    assert {runs.count(each) for each in runs} == {plan.RUNS} == {20}
+    assert set(plan.DEGREES) >= {4, 6, 14}
+    assert (plan.EPSILONS[0], plan.EPSILONS[-1]) == (0.01, 1000.0)
+
+
+def test_the_corrected_bound_says_something() -> None:
+    # the domain has a diameter of 14.1; noise for the printed zeta(2(q-p)), not its partial sum
+    assert fig2.bound(6, 10.0) == pytest.approx(2.91, abs=0.005)
+    assert fig2.bound(6, 1.0) < 14.1
+
+
+def test_a_perturbed_minimiser_and_what_it_costs() -> None:
+    quiet, loud = (perturbed(2, epsilon, 3, 1, 1e-4)["distance"][0] for epsilon in (1e6, 0.01))
+    assert quiet < 0.15 < loud
+    found = replaced(2, 0.5)
+    assert 110.0 < found["lower"] < found["upper"]
+
+
+def test_the_certified_quadratics_get_nearer_with_epsilon() -> None:
+    found = quadratic([0.5, 5000.0], runs=1, trials=3)
+    assert found["distance"][0][0] > found["distance"][1][0]
+    assert found["loss"] == pytest.approx([0.5, 5000.0], rel=1e-4)
+
+
+def test_the_minimiser_is_one() -> None:
+    costs = Costs(np.random.default_rng(0))
+    _, slope = costs.total(costs.best)
+    assert np.linalg.norm(slope) < 1e-4
+    assert costs.missed(costs.best) == (0.0, 0.0)
