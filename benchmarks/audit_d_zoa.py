@@ -24,7 +24,7 @@ import numpy as np
 import tacit
 from tacit.audit.neighbours import replace_record
 from tacit.method.worst_case import Neighbours
-from tacit.reproduce.gratton import paper_method, paper_network, paper_problem
+from tacit.reproduce.gratton2021.setting import paper_method, paper_network, paper_problem
 from tacit.runner import Simulation
 
 EPSILON, DELTA = 0.15, 1e-3

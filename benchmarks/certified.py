@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import tacit
-from tacit.reproduce.gratton import paper_network, paper_problem
+from tacit.reproduce.gratton2021.setting import paper_network, paper_problem
 from tacit.runner import Simulation
 
 DELTA = 1e-6

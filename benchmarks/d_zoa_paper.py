@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 import tacit
-from tacit.reproduce.gratton import paper_method, paper_network, paper_problem
+from tacit.reproduce.gratton2021.setting import paper_method, paper_network, paper_problem
 from tacit.runner import Simulation
 
 PROTOTYPE = {"ridge": 1.3e-4, "lasso": 2.0e-4}

@@ -16,8 +16,8 @@ import jax
 import numpy as np
 
 from tacit.method import CurvatureBounds, QuadraticBasis
-from tacit.reproduce.nozari2016_problem import AGENTS, HALF, RECORDS, STRENGTH, Costs, on_box
-from tacit.reproduce.nozari2016_runs import perturbed
+from tacit.reproduce.nozari2016.problem import AGENTS, HALF, RECORDS, STRENGTH, Costs, on_box
+from tacit.reproduce.nozari2016.runs import perturbed
 
 EPSILONS = (0.01, 0.1, 1.0, 10.0, 1000.0)
 

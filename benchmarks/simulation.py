@@ -28,7 +28,7 @@ import tacit
 from tacit import network, problem
 from tacit.layout import lay_out
 from tacit.method.directions import normal_directions
-from tacit.reproduce.gratton import paper_network, paper_problem
+from tacit.reproduce.gratton2021.setting import paper_network, paper_problem
 from tacit.runner import Simulation
 from tacit.runtime import simulation
 from tacit.runtime.keys import agent_secret, phase_keys

@@ -6,10 +6,13 @@ import difflib
 from collections.abc import Sequence
 
 from tacit.errors import ConfigError
-from tacit.reproduce import gratton2021, huang2015, nozari2016, ryu2021
+from tacit.reproduce.gratton2021.paper import PAPER as GRATTON2021
+from tacit.reproduce.huang2015.paper import PAPER as HUANG2015
+from tacit.reproduce.nozari2016.paper import PAPER as NOZARI2016
+from tacit.reproduce.ryu2021.paper import PAPER as RYU2021
 from tacit.reproduce.target import Paper, Target
 
-PAPERS: Sequence[Paper] = (huang2015.PAPER, nozari2016.PAPER, gratton2021.PAPER, ryu2021.PAPER)
+PAPERS: Sequence[Paper] = (HUANG2015, NOZARI2016, GRATTON2021, RYU2021)
 """In the order of their years."""
 
 

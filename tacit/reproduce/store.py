@@ -116,7 +116,7 @@ def _reached(file: Path) -> set[Path]:
         file = waiting.pop()
         if file not in found:
             found.add(file)
-            named = (_HOME / f"{name}.py" for name in _imported(file))
+            named = (_HOME / f"{name.replace('.', '/')}.py" for name in _imported(file))
             waiting += [each for each in named if each.is_file()]
     return found
 
@@ -124,7 +124,6 @@ def _reached(file: Path) -> set[Path]:
 def _imported(file: Path) -> Iterator[str]:
     """What a file imports from this package; names of no module are among them."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module == __package__:
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module.removeprefix(f"{__package__}.")
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                yield name.removeprefix(f"{__package__}.")

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tacit.reproduce import Scale, huang2015_fig1, reproduce, run
+from tacit.reproduce import Scale, reproduce, run
+from tacit.reproduce.huang2015 import fig1
 from tacit.reproduce.target import Paper, Target
 from tests.browser.conftest import DESKTOP, Visit
 from tests.browser.test_audit import OVERFLOW
@@ -18,12 +19,12 @@ from tests.unit.reproduce.test_huang2015 import answers
 
 def _filled(name: str) -> Target:
     """A figure as large as a real one, of answers that are made up."""
-    made_up = answers(huang2015_fig1.PROTOTYPE)
+    made_up = answers(fig1.PROTOTYPE)
     return Target(
         name,
-        huang2015_fig1.FIG1.title,
+        fig1.FIG1.title,
         lambda scale: squares(1),
-        lambda _, scale: huang2015_fig1.FIG1.told(made_up, Scale.FAST),
+        lambda _, scale: fig1.FIG1.told(made_up, Scale.FAST),
     )
 
 

@@ -14,7 +14,7 @@ from tacit.method import PaperClaim
 from tacit.method.d_zoa_claim import inner_directions
 from tacit.method.d_zoa_solver import two_point_slopes
 from tacit.privacy import Repeated, epsilon
-from tacit.reproduce.gratton import (
+from tacit.reproduce.gratton2021.setting import (
     ALPHA0,
     PENALTY,
     Kind,

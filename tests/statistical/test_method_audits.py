@@ -18,7 +18,7 @@ from tacit.audit.neighbours import replace_record
 from tacit.audit.runs import Runs
 from tacit.method.d_zoa_neighbours import GRADIENT_BOUND, REACH
 from tacit.privacy import Status
-from tacit.reproduce.gratton import paper_method, paper_network, paper_problem
+from tacit.reproduce.gratton2021.setting import paper_method, paper_network, paper_problem
 from tests.conformance.table import ROWS, Row, task
 
 REPETITIONS, RUNS, MOST = 100, 200, 13

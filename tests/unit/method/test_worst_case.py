@@ -17,7 +17,7 @@ from tacit.method.d_zoa_neighbours import GRADIENT_BOUND, REACH, bounded_neighbo
 from tacit.method.oracle import gradient_query
 from tacit.method.worst_case import LinearUnits, linear_neighbours
 from tacit.problem import Logistic, RecordBounds, empirical_risk
-from tacit.reproduce.gratton import paper_problem
+from tacit.reproduce.gratton2021.setting import paper_problem
 from tacit.types import PublicContext, Relation, Unit
 
 pytestmark = pytest.mark.usefixtures("float64")

@@ -11,18 +11,19 @@ from scipy import stats
 
 from tacit.method import PaperClaim
 from tacit.report.reproduction import Verdict
-from tacit.reproduce import Piece, Scale, Target, gratton2021
-from tacit.reproduce.gratton import EDGES, paper_network, paper_problem
-from tacit.reproduce.gratton2021_findings import exact_total
-from tacit.reproduce.gratton2021_gradient_runs import BINS, gradient_entries
-from tacit.reproduce.gratton2021_gradients import STRAIGHT
-from tacit.reproduce.gratton2021_noise_runs import audited, claimed_deviation, one_iteration
-from tacit.reproduce.gratton2021_plan import LARGE, SMALL, Answers, all_claims, validation
-from tacit.reproduce.gratton2021_runs import d_zoa, proved, published
-from tacit.reproduce.gratton2021_solver_runs import solver, values_a_round
-from tacit.reproduce.gratton_contenders import CERTIFIED, PRINTED, SETTINGS
+from tacit.reproduce import Piece, Scale, Target
+from tacit.reproduce.gratton2021 import paper
+from tacit.reproduce.gratton2021.contenders import CERTIFIED, PRINTED, SETTINGS
+from tacit.reproduce.gratton2021.findings import exact_total
+from tacit.reproduce.gratton2021.gradient_runs import BINS, gradient_entries
+from tacit.reproduce.gratton2021.gradients import STRAIGHT
+from tacit.reproduce.gratton2021.noise_runs import audited, claimed_deviation, one_iteration
+from tacit.reproduce.gratton2021.plan import LARGE, SMALL, Answers, all_claims, validation
+from tacit.reproduce.gratton2021.runs import d_zoa, proved, published
+from tacit.reproduce.gratton2021.setting import EDGES, paper_network, paper_problem
+from tacit.reproduce.gratton2021.solver_runs import solver, values_a_round
 
-TARGETS = {target.figure: target for target in gratton2021.PAPER.targets}
+TARGETS = {target.figure: target for target in paper.PAPER.targets}
 COMPARED = ("fig4", "fig5", "fig6", "fig7")
 
 

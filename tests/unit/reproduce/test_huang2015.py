@@ -10,10 +10,9 @@ import pytest
 from tacit.method.pdop_bounds import printed_accuracy
 from tacit.report.reproduction import Verdict, draw
 from tacit.reproduce import Scale
-from tacit.reproduce import huang2015_fig1 as fig1
-from tacit.reproduce import huang2015_theorem10 as theorem10
-from tacit.reproduce.huang2015_drift import drifting
-from tacit.reproduce.huang2015_runs import as_printed, certified, drawn, simulated
+from tacit.reproduce.huang2015 import fig1, theorem10
+from tacit.reproduce.huang2015.drift import drifting
+from tacit.reproduce.huang2015.runs import as_printed, certified, drawn, simulated
 
 COUNT = len(fig1.EPSILONS)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import ConfigError, ProblemError
-from tacit.reproduce import images, leaf
+from tacit.reproduce.ryu2021 import images, leaf
 
 
 def idx(array: np.ndarray) -> bytes:

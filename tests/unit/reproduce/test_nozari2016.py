@@ -10,11 +10,10 @@ import pytest
 
 from tacit.report.reproduction import Verdict, draw
 from tacit.reproduce import Scale
-from tacit.reproduce import nozari2016_fig2 as fig2
-from tacit.reproduce import nozari2016_plan as plan
-from tacit.reproduce.nozari2016_certified import quadratic
-from tacit.reproduce.nozari2016_problem import Costs, allowed, noise_scale
-from tacit.reproduce.nozari2016_runs import perturbed, replaced
+from tacit.reproduce.nozari2016 import fig2, plan
+from tacit.reproduce.nozari2016.certified import quadratic
+from tacit.reproduce.nozari2016.problem import Costs, allowed, noise_scale
+from tacit.reproduce.nozari2016.runs import perturbed, replaced
 
 FLOORS = {2: 0.08, 4: 0.12, 6: 0.015, 14: 5e-4}
 

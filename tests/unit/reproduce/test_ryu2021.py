@@ -9,12 +9,15 @@ import pytest
 from tacit.errors import ConfigError
 from tacit.method import GrowingPenalty
 from tacit.report.reproduction import Reproduction, Verdict
-from tacit.reproduce import Scale, images, ryu2021_certified, ryu2021_runs
-from tacit.reproduce.images import Chosen
-from tacit.reproduce.ryu2021 import PAPER
-from tacit.reproduce.ryu2021_errors import fig1, fig1_runs, fig2, fig2_runs
-from tacit.reproduce.ryu2021_further import fig3, fig3_runs, remark3, remark3_runs
-from tacit.reproduce.ryu2021_setting import (
+from tacit.reproduce import Scale
+from tacit.reproduce.ryu2021 import certified as certified_runs
+from tacit.reproduce.ryu2021 import images
+from tacit.reproduce.ryu2021 import runs as trajectories
+from tacit.reproduce.ryu2021.errors import fig1, fig1_runs, fig2, fig2_runs
+from tacit.reproduce.ryu2021.further import fig3, fig3_runs, remark3, remark3_runs
+from tacit.reproduce.ryu2021.images import Chosen
+from tacit.reproduce.ryu2021.paper import PAPER
+from tacit.reproduce.ryu2021.setting import (
     EPSILONS,
     PRINTED,
     PRINTED_FEMNIST,
@@ -23,8 +26,8 @@ from tacit.reproduce.ryu2021_setting import (
     looks,
     setting,
 )
-from tacit.reproduce.ryu2021_table import CERTIFIED, table, table_runs
-from tacit.reproduce.ryu2021_tuning import (
+from tacit.reproduce.ryu2021.table import CERTIFIED, table, table_runs
+from tacit.reproduce.ryu2021.tuning import (
     LOGGED,
     fig4,
     fig4_runs,
@@ -53,7 +56,7 @@ def answers(runs: Runs, errors: Mapping[Any, float], usual: float = 20.0) -> dic
     return {
         key: answer(piece, errors.get(key, usual))
         for key, piece in runs.items()
-        if piece.work is ryu2021_runs.path
+        if piece.work is trajectories.path
     }
 
 
@@ -72,10 +75,10 @@ def test_settings_are_those_of_the_paper() -> None:
     assert len(runs) == 15 and {e for _, e in runs} == {0.05, 0.1, 1.0, 3.0, 5.0}
     assert {p.arguments["rounds"] for p in runs.values()} == {20_000}
     assert {p.arguments["trials"] for p in runs.values()} == {10}
-    schedule = ryu2021_runs.penalty("1 hat", 0.05, "mnist")
+    schedule = trajectories.penalty("1 hat", 0.05, "mnist")
     assert isinstance(schedule, GrowingPenalty)
     assert [schedule(t) for t in (0, 9999)] == pytest.approx([102.0, 2.4 + 100.0])
-    femnist = ryu2021_runs.penalty("1 hat", 0.05, "femnist")
+    femnist = trajectories.penalty("1 hat", 0.05, "femnist")
     assert [femnist(t) for t in (0, 1999)] == pytest.approx([1.005, 1.006])
     tried = {rho for e, rho in fig4_runs(MNIST) if e == 0.05}
     assert tried == {0.1, 1.0, 10.0, "1 hat", "0.01 hat", "ObjT"}
@@ -156,9 +159,8 @@ def certified_answers(errors: list[float]) -> dict[Hashable, Any]:
         "error": [[e, e] for e in errors],
         "path": [1.0, 2.0, 3.0],
     }
-    return {("certified", method): proved for method in CERTIFIED} | {
-        "totals": {"total": [57.0, 162.0, 7900.0, 42_000.0, 81_000.0]}
-    }
+    totals = {"total": [57.0, 162.0, 7900.0, 42_000.0, 81_000.0]}
+    return {"totals": totals, **{("certified", method): proved for method in CERTIFIED}}
 
 
 def test_the_table_says_what_the_advantage_is_due_to() -> None:
@@ -221,12 +223,12 @@ def digits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("digits")
 def test_a_run_is_looked_at_where_it_was_asked() -> None:
-    found = ryu2021_runs.path(**small())
+    found = trajectories.path(**small())
     for name in ("error", "mean_error", "violation"):
         assert np.shape(found[name]) == (3, 2)
     # the first violation is |noised gradient| / rho, in both trials with noise of their own
     assert found["violation"][0][0] != found["violation"][0][1]
-    again = ryu2021_runs.path(**small(stops=[1, 3]))
+    again = trajectories.path(**small(stops=[1, 3]))
     assert again["violation"] == [found["violation"][0], found["violation"][2]]
 
 
@@ -235,10 +237,10 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = small(rounds=4, stops=[1, 4])
-    whole = ryu2021_runs.path(**asked)
-    monkeypatch.setattr(ryu2021_runs, "_CALL", 1)
-    monkeypatch.setattr(ryu2021_runs, "_SAVE_SECONDS", 0.0)
-    advance, calls = ryu2021_runs.simulation.advance, []
+    whole = trajectories.path(**asked)
+    monkeypatch.setattr(trajectories, "_CALL", 1)
+    monkeypatch.setattr(trajectories, "_SAVE_SECONDS", 0.0)
+    advance, calls = trajectories.simulation.advance, []
 
     def interrupted(plan: Any, roots: Any, states: Any, bounds: Any) -> Any:
         calls.append(int(bounds[0, 0]))
@@ -246,37 +248,37 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
             raise KeyboardInterrupt
         return advance(plan, roots, states, bounds)
 
-    monkeypatch.setattr(ryu2021_runs.simulation, "advance", interrupted)
+    monkeypatch.setattr(trajectories.simulation, "advance", interrupted)
     kept = str(tmp_path / "run.part")
     with pytest.raises(KeyboardInterrupt):
-        ryu2021_runs.path(**asked, checkpoint=kept)
-    assert ryu2021_runs.path(**asked, checkpoint=kept) == whole
+        trajectories.path(**asked, checkpoint=kept)
+    assert trajectories.path(**asked, checkpoint=kept) == whole
     assert calls == [0, 1, 2, 2, 3]
 
 
 @pytest.mark.usefixtures("digits")
 def test_the_baseline_without_its_noise_is_its_limit() -> None:
     def reach(method: str, epsilon: float) -> float:
-        return ryu2021_runs.path(**small(method=method, epsilon=epsilon, rho=2.0))["reach"]
+        return trajectories.path(**small(method=method, epsilon=epsilon, rho=2.0))["reach"]
 
     # the noise goes with the square of 1/epsilon, the steps hardly change
     assert reach("OutP", 1e6) == pytest.approx(reach("OutP noiseless", 1e6), rel=1e-4)
     assert reach("OutP", 5.0) > 1.2 * reach("OutP noiseless", 5.0)
     with pytest.raises(ConfigError, match="method='ObjX' is none"):
-        ryu2021_runs.path(**small(method="ObjX"))
+        trajectories.path(**small(method="ObjX"))
 
 
 @pytest.mark.usefixtures("digits")
 def test_a_certified_run_is_tuned_and_scored() -> None:
     chosen = images.chosen()
-    found = ryu2021_certified.certified(
+    found = certified_runs.certified(
         chosen.source, chosen.digest, 200, "dp-iadmm-trust", [], [0.05], 10, 1, 0
     )
     assert found["epsilon"] == pytest.approx([0.499], abs=1e-3)
-    usual = ryu2021_certified.usual_path(0.499, 200)
+    usual = certified_runs.usual_path(0.499, 200)
     factor = found["path"][0] / usual
     assert factor == pytest.approx(
-        min(ryu2021_certified.FACTORS, key=lambda f: abs(f - factor)), rel=1e-2
+        min(certified_runs.FACTORS, key=lambda f: abs(f - factor)), rel=1e-2
     )
     assert all(0.0 <= errors[0] <= 100.0 for errors in found["error"])
 

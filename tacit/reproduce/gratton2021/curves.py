@@ -1,0 +1,160 @@
+"""Curves and panels of figures 4 to 7 of Gratton et al. (2021), from the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tacit.method import PaperClaim
+from tacit.report.reproduction import Curve, Panel
+from tacit.reproduce.gratton2021.plan import (
+    CERTIFIED_ROUNDS,
+    LARGE,
+    LITTLE_NOISE,
+    PROVED,
+    SMALL,
+    TOTALS,
+    Answers,
+    Claim,
+    baselines,
+    records,
+    totals,
+    trade_offs,
+)
+from tacit.reproduce.gratton2021.setting import AGENTS, ROUNDS
+
+ERROR = "normalised error"
+
+ZERO = "answering 0"
+
+
+def finals(answers: Sequence[Any]) -> list[float]:
+    """The error of every run."""
+    return [error for answer in answers for error in answer["final"]]
+
+
+def mean(answers: Sequence[Any]) -> float:
+    """Mean error over all runs; not a number where there was none."""
+    found = finals(answers)
+    return float(np.mean(found)) if found else float("nan")
+
+
+def _over(name: str, x: Sequence[float], runs: Sequence[Sequence[float]]) -> Curve:
+    """The mean of runs with their 10th and 90th percentile."""
+    low, high = (
+        [float(np.percentile(each, q)) if len(each) else float("nan") for each in runs]
+        for q in (10, 90)
+    )
+    middle = [float(np.mean(each)) if len(each) else float("nan") for each in runs]
+    return Curve(name, list(x), middle, low, high)
+
+
+def rounds_curve(name: str, answers: Sequence[Any]) -> Curve:
+    """Errors over rounds of all runs, the start left out."""
+    errors = np.concatenate([np.asarray(answer["errors"]) for answer in answers], axis=1)[1:]
+    rounds = [float(number) for number in answers[0]["rounds"][1:]]
+    return _over(name, rounds, errors.tolist())
+
+
+def _zero(x: Sequence[float]) -> Curve:
+    return Curve(ZERO, [min(x), max(x)], [float(AGENTS)] * 2, reference=True)
+
+
+def over_rounds(found: Answers, claim: Claim) -> Panel:
+    """As the paper draws it, at the claimed epsilon of one iteration."""
+    curves = [rounds_curve("D-ZOA", found.of_d_zoa(claim))]
+    curves += [rounds_curve(n, [found.of_baseline(n, claim)]) for n in baselines(found.kind)]
+    return Panel(
+        f"Claimed epsilon {claim[0]:g} an iteration",
+        "round",
+        ERROR,
+        [*curves, _zero([1.0, float(ROUNDS)])],
+        f"Each claims (epsilon, delta) = ({claim[0]:g}, {claim[1]:g}) for one iteration. Bands: "
+        "10th to 90th percentile of the runs.",
+    )
+
+
+def by_noise(found: Answers, equal: float) -> Panel:
+    """The baselines with less and less noise, and D-ZOA at its claim and at its actual noise."""
+    claims = [SMALL, LARGE, *LITTLE_NOISE]
+    x = [epsilon for epsilon, _ in claims]
+    curves = [
+        _over(n, x, [found.of_baseline(n, claim)["final"] for claim in claims])
+        for n in baselines(found.kind)
+    ]
+    error = mean(found.of_d_zoa(SMALL))
+    return Panel(
+        "The noise that is there",
+        "epsilon that the noise of one iteration is worth",
+        ERROR,
+        [*curves, Curve("D-ZOA: claim, and its own noise", [SMALL[0], equal], [error] * 2)],
+        f"D-ZOA stands twice: left where it claims to be, right where its own noise belongs by the "
+        f"formula of the others (a model estimate, epsilon = {equal:.3g}).",
+        log="xy",
+    )
+
+
+def trade_off(found: Answers, name: str) -> Panel:
+    """Error over total epsilon at a delta, or over delta at an epsilon, as the paper draws it."""
+    claims = trade_offs(found.scale)[name]
+    what, value = name.split()
+    if what == "delta":
+        x = [PaperClaim(*claim).total(ROUNDS) for claim in claims]
+        axis, title = "total epsilon, eq (25)", f"Over epsilon, delta {float(value):g}"
+    else:
+        x, axis = [delta for _, delta in claims], "delta"
+        title = f"Over delta, claimed epsilon {value} an iteration"
+    curves = [_over("D-ZOA", x, [finals(found.of_d_zoa(claim)) for claim in claims])]
+    curves += [
+        _over(n, x, [found.of_baseline(n, claim)["final"] for claim in claims])
+        for n in baselines(found.kind)
+    ]
+    return Panel(
+        title,
+        axis,
+        ERROR,
+        [*curves, _zero(x)],
+        "Bands: 10th to 90th percentile of the runs.",
+        log="xy",
+    )
+
+
+def proved_over_rounds(found: Answers, count: int, total: Claim) -> Panel:
+    """Methods with a proof at one true total epsilon."""
+    curves = [rounds_curve(n, [found.of_proved(n, count, total)]) for n in PROVED]
+    return Panel(
+        f"True total epsilon {total[0]:g}, N_k = {count}",
+        "round",
+        ERROR,
+        [*curves, _zero([1.0, float(CERTIFIED_ROUNDS)])],
+        f"Total epsilon {total[0]:g} at delta {total[1]:g}, one record replaced. Bands: 10th to "
+        "90th percentile of the runs.",
+    )
+
+
+def proved_over_totals(found: Answers, count: int) -> Panel:
+    """Methods with a proof over their true total epsilon."""
+    ordered = sorted(totals(found.scale))
+    x = [epsilon for epsilon, _ in ordered]
+    curves = [
+        _over(n, x, [found.of_proved(n, count, total)["final"] for total in ordered])
+        for n in PROVED
+    ]
+    return Panel(
+        f"Over true total epsilon, N_k = {count}",
+        "total epsilon",
+        ERROR,
+        [*curves, _zero(x)],
+        f"Proved, delta {TOTALS[0][1]:g}, one record replaced. Bands: 10th to 90th percentile.",
+        log="xy",
+    )
+
+
+def certified_panels(found: Answers, *, rounds: bool) -> list[Panel]:
+    """Over rounds at the paper's totals, or over totals, for every number of records."""
+    counts = records(found.kind, found.scale)
+    if rounds:
+        return [proved_over_rounds(found, count, total) for count in counts for total in TOTALS]
+    return [proved_over_totals(found, count) for count in counts]

@@ -1,0 +1,177 @@
+"""Pieces of work on the law of D-ZOA's gradient estimates, and on the variance of its iterates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from tacit.method import DZOASolver
+from tacit.method import consensus_admm as admm
+from tacit.method.consensus_admm import Consensus
+from tacit.method.d_zoa_solver import two_point_slopes
+from tacit.method.directions import normal_directions
+from tacit.reproduce.gratton2021.noise_runs import claimed_deviation
+from tacit.reproduce.gratton2021.setting import (
+    EDGES,
+    PENALTY,
+    SMOOTHING,
+    Kind,
+    paper_method,
+    paper_network,
+    paper_problem,
+)
+from tacit.runtime.plan import as_arrays
+from tacit.types import Context
+
+BINS = np.linspace(-4.0, 4.0, 41)
+"""Edges of the histogram, in standard deviations."""
+
+ITERATES = 10
+"""Of so many draws of a gradient, one is followed by a whole new iterate."""
+
+
+def gradient_entries(
+    kind: Kind,
+    epsilon: float,
+    delta: float,
+    data: int,
+    agent: int,
+    outer: int,
+    inner: int,
+    seed: int,
+    draws: int,
+) -> dict[str, Any]:
+    """Many estimates of one gradient, at the point that a run of D-ZOA reaches.
+
+    Args:
+        kind: of regulariser.
+        epsilon: claimed for one iteration.
+        delta: claimed for one iteration.
+        data: seed of the data set.
+        agent: whose gradient.
+        outer: `m`, the round, from 1.
+        inner: `t`, the inner step, from 1.
+        seed: of the randomness.
+        draws: of the gradient; a tenth as many new iterates.
+
+    Returns:
+        `density` of the entries, each standardised by itself, in `BINS`; `quantiles` at
+        `probabilities`; `skewness` and `kurtosis` (in excess of the normal law's), means over the
+        entries; `deviation` of an entry; `directions`; and for every agent the `variances` of an
+        entry of the iterate that it sends in round `outer`, beside the `claimed` ones.
+    """
+    task, net = paper_problem(kind, data), paper_network()
+    method = paper_method(task, net, kind, epsilon, delta)
+    short = paper_method(task, net, kind, epsilon, delta, inner_steps=inner - 1)
+    count = int(np.asarray(method.directions)[agent])
+    everybody = np.arange(task.agents)
+    with jax.enable_x64(True):
+        agents = _Agents(task, net, method)
+        before, there, drawn = jax.random.split(jax.random.key(seed), 3)
+        states = agents.after(outer - 1, before)
+        state = jax.tree.map(lambda leaf: leaf[agent], states)
+        # where the inner descent stands before its step t
+        b = agents.minimised(short, state, agent, there)
+        keys = jax.random.split(drawn, draws)
+        estimate = jax.jit(lambda key: agents.gradient(state, agent, b, inner, count, key))
+        gradients = np.asarray(jax.lax.map(estimate, keys, batch_size=500))
+        again = jax.jit(lambda key: agents.round(states, everybody, key))
+        iterates = np.asarray(jax.lax.map(again, keys[: draws // ITERATES], batch_size=50))
+    claimed = [
+        claimed_deviation(epsilon, delta, int(degree), int(records)) ** 2
+        for degree, records in zip(net.degrees, task.counts, strict=True)
+    ]
+    return {
+        **_law(gradients),
+        "directions": count,
+        "variances": np.var(iterates, axis=0).mean(axis=1).tolist(),
+        "claimed": claimed,
+    }
+
+
+class _Agents:
+    """The rounds of D-ZOA by hand, with states that can be looked at."""
+
+    def __init__(self, task: Any, net: Any, method: DZOASolver) -> None:
+        self.method, self.public = as_arrays(method), as_arrays(task.public)
+        self.objectives = as_arrays(task.objectives)
+        self.degrees = jnp.asarray(net.degrees)
+        self.adjacent = jnp.zeros((task.agents, task.agents))
+        for one, other in EDGES:
+            self.adjacent = self.adjacent.at[one, other].set(1.0).at[other, one].set(1.0)
+        self.agents, self.x0 = task.agents, jnp.asarray(task.x0)
+
+    def context(self, agent: Any, key: Any) -> Context:
+        return Context(
+            round=jnp.asarray(0),
+            step=jnp.asarray(0),
+            agent=jnp.asarray(agent),
+            degree=self.degrees[agent],
+            key=key,
+            public=self.public,
+            rounds=jnp.asarray(1),
+            agents=self.agents,
+        )
+
+    def minimised(self, method: DZOASolver, state: Consensus, agent: Any, key: Any) -> Array:
+        objective = jax.tree.map(lambda leaf: leaf[agent], self.objectives)
+        return method.minimise(state, objective, self.context(agent, key))
+
+    def round(self, states: Consensus, agents: Any, key: Any) -> Float[Array, "agents p"]:
+        """What all agents send."""
+        keys = jax.random.split(key, self.agents)
+        return jax.vmap(lambda state, agent, own: self.minimised(self.method, state, agent, own))(
+            states, agents, keys
+        )
+
+    def after(self, rounds: int, key: Any) -> Consensus:
+        """The states of all agents after so many rounds."""
+        each = jnp.arange(self.agents)
+
+        def round(m: Any, states: Consensus) -> Consensus:
+            x = self.round(states, each, jax.random.fold_in(key, m))
+            return jax.vmap(_dual_step)(states, x, self.adjacent @ x, self.degrees)
+
+        started = jax.vmap(lambda degree: admm.start(self.x0, degree))(self.degrees * 1.0)
+        return jax.jit(lambda: jax.lax.fori_loop(0, rounds, round, started))()
+
+    def gradient(
+        self, state: Consensus, agent: int, b: Array, inner: int, count: int, key: Any
+    ) -> Float[Array, " p"]:
+        """The estimate of inner step `inner` at `b`: `(1/J) sum_j slope_j n2_j`."""
+        context = self.context(agent, key)
+        objective = jax.tree.map(lambda leaf: leaf[agent], self.objectives)
+        linear = admm.linear_part(state, PENALTY, context)
+        directions = normal_directions(key, (2, count, b.shape[0])).astype(b.dtype)
+
+        def augmented(point: Array) -> Array:
+            return objective.value(point) + admm.known_part(point, linear, PENALTY, context)
+
+        slopes = two_point_slopes(augmented, b, float(inner), SMOOTHING, directions)
+        return slopes @ directions[1] / count
+
+
+def _dual_step(state: Consensus, x: Array, neighbours: Array, degree: Array) -> Consensus:
+    """What an agent knows when it has sent `x` and received its neighbours' sum."""
+    return Consensus(x, state.dual + PENALTY * (degree * x - neighbours), neighbours, x)
+
+
+def _law(gradients: Float[np.ndarray, "draws p"]) -> dict[str, Any]:
+    """The law of the entries, each standardised by itself."""
+    from scipy import stats
+
+    entries = (gradients - gradients.mean(axis=0)) / gradients.std(axis=0)
+    probabilities = (np.arange(99) + 1) / 100
+    density, _ = np.histogram(entries, BINS, density=True)
+    return {
+        "density": density.tolist(),
+        "probabilities": probabilities.tolist(),
+        "quantiles": np.quantile(entries, probabilities).tolist(),
+        "skewness": float(np.mean(stats.skew(gradients))),
+        "kurtosis": float(np.mean(stats.kurtosis(gradients))),
+        "deviation": float(np.sqrt(np.var(gradients, axis=0).mean())),
+    }

@@ -1,0 +1,1 @@
+"""Huang, Mitra, Vaidya (2015), PDOP."""

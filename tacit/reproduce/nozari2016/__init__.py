@@ -1,0 +1,1 @@
+"""Nozari, Tallapragada, Cortes (2016), functional perturbation."""

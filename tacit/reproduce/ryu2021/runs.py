@@ -1,0 +1,181 @@
+"""The runs of Ryu, Kim (2021): test error and consensus violation along a run of many rounds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tacit import network, problem
+from tacit.errors import ConfigError
+from tacit.evaluate import scores
+from tacit.layout import lay_out
+from tacit.method import (
+    DPIADMMPrinted,
+    DPIADMMProx,
+    DPIADMMTrust,
+    GrowingPenalty,
+    OutPAsCoded,
+)
+from tacit.problem.problem import Problem
+from tacit.reproduce.ryu2021 import images
+from tacit.reproduce.ryu2021.images import Chosen, Images
+from tacit.runtime import simulation
+from tacit.runtime.checkpoint import load, save
+from tacit.types import Role
+
+BETA = 1e-6
+"""Strength of the penalty on squares."""
+
+STEP_DELTA = 1e-6
+"""Of the baseline's claim for one iteration."""
+
+MEASURED = ("error", "mean_error", "violation")
+
+_CALL = 250
+"""Rounds of one call, after which a run can be saved."""
+
+_SAVE_SECONDS = 60.0
+
+SCHEDULES = {"mnist": (2.0, 5.0, 10_000), "femnist": (0.005, 0.05, 2_000)}
+"""`c1`, `c2` and `Tc` of the penalty; the digits are too few for one of their own."""
+
+
+def path(
+    source: str,
+    digest: str,
+    records: int,
+    method: str,
+    epsilon: float,
+    rho: float | str,
+    proximity: float,
+    rounds: int,
+    stops: Sequence[int],
+    trials: int,
+    seed: int,
+    checkpoint: str | None = None,
+) -> dict[str, Any]:
+    """One method along its rounds.
+
+    Args:
+        source: of the images.
+        digest: of their files.
+        records: of them for training; 0 for all.
+        method: "ObjT", "ObjT printed", "ObjP", "OutP" or "OutP noiseless".
+        epsilon: as claimed for one iteration.
+        rho: the penalty, a number or a multiple of the growing one: "1 hat", "0.01 hat".
+        proximity: `a`.
+        rounds: how many.
+        stops: rounds after which to look, ascending, the last one `rounds`.
+        trials: repetitions.
+        seed: of the noise.
+        checkpoint: file to go on from and to save to about once a minute.
+
+    Returns:
+        At every stop a list over trials: `error` in percent, of the answer as printed (`w`);
+        `mean_error` of the mean of the copies; `violation`, the mean over agents of the l1 norm of
+        `w - z_p`; besides `reach`, the largest coordinate of a copy at the end.
+    """
+    read = images.read(Chosen(source, digest))  # pyright: ignore[reportArgumentType]
+    read = read.first(records) if records else read
+    built = build(method, epsilon, penalty(rho, epsilon, source), proximity)
+    found = {name: np.zeros((len(stops), trials)) for name in MEASURED}
+    # float32: the error is counted over test records, of which rounding decides none or one
+    with jax.enable_x64(False):
+        plan, roots, _ = lay_out(
+            task(read), network.Coordinator(len(read.classes)), built, rounds, seed, trials
+        )
+        # the objective's value is not shown, and costs as much as a round
+        plan = replace(plan, watch=False)
+        if method == "OutP noiseless":
+            # its steps depend on epsilon, so they can be had without its noise only like this
+            plan = replace(plan, scales=tuple(jnp.zeros_like(scale) for scale in plan.scales))
+        states, done = simulation.start(plan, roots), 0
+        kept = None if checkpoint is None else Path(checkpoint)
+        if kept is not None and (before := load(kept, kept.stem, (states, found))):
+            done, (states, found) = before
+        saved = time.monotonic()
+        # the same bits however the rounds are cut
+        for ahead in sorted({*range(_CALL, rounds, _CALL), *stops}):
+            if ahead <= done:
+                continue
+            states, _ = simulation.advance(plan, roots, states, jnp.asarray([[done, ahead]]))
+            done = ahead
+            if done in stops:
+                row = list(stops).index(done)
+                for name, values in measured(read, plan.method, states).items():
+                    found[name][row] = values
+            if kept is not None and time.monotonic() - saved > _SAVE_SECONDS:
+                save(kept, kept.stem, done, (states, found))
+                saved = time.monotonic()
+        reach = float(jnp.abs(states[Role.CLIENT].z).max())
+    return {name: values.tolist() for name, values in found.items()} | {"reach": reach}
+
+
+def measured(read: Images, method: Any, states: Any) -> dict[str, Any]:
+    """What `path` returns of one stop, over trials."""
+    clients = states[Role.CLIENT]
+    return {
+        "error": errors(read, np.asarray(jax.vmap(method.solution)(states[Role.SERVER]))),
+        "mean_error": errors(read, np.asarray(clients.z.mean(axis=1))),
+        "violation": np.asarray(jnp.abs(clients.w - clients.z).sum(axis=-1).mean(axis=-1)),
+    }
+
+
+def build(method: str, epsilon: float, rho: Any, proximity: float) -> Any:
+    """A method of the paper, as printed or as its authors coded it.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    if method == "ObjT":
+        return DPIADMMPrinted(DPIADMMTrust(penalty=rho, trust_region="as_coded"), epsilon)
+    if method == "ObjT printed":
+        return DPIADMMPrinted(DPIADMMTrust(penalty=rho, trust_region="printed"), epsilon)
+    if method == "ObjP":
+        return DPIADMMPrinted(DPIADMMProx(penalty=rho, proximity=proximity), epsilon)
+    if method in ("OutP", "OutP noiseless"):
+        return OutPAsCoded(epsilon, STEP_DELTA, rho, proximity)
+    raise ConfigError(f"method={method!r} is none of the paper's")
+
+
+def penalty(rho: float | str, epsilon: float, source: str) -> Any:
+    """A constant, or a multiple of the paper's growing penalty.
+
+    Example:
+        >>> penalty(10.0, 0.05, "mnist")
+        10.0
+        >>> round(float(penalty("0.01 hat", 0.05, "mnist")(0)), 9)
+        1.02
+    """
+    if not isinstance(rho, str):
+        return rho
+    share = float(rho.removesuffix(" hat"))
+    base, inverse, every = SCHEDULES.get(source, SCHEDULES["mnist"])
+    return GrowingPenalty(epsilon, share * base, share * inverse, every)
+
+
+def task(read: Images) -> Problem:
+    """Softmax regression on the mean loss of all records."""
+    return problem.empirical_risk(
+        list(read.features),
+        list(read.classes),
+        problem.Softmax(read.kinds),
+        regulariser=problem.L2(BETA),
+        normaliser=float(read.records),
+    )
+
+
+def errors(read: Images, answers: np.ndarray) -> list[float]:
+    """Share of the test records mistaken, %, of every answer."""
+    loss = problem.Softmax(read.kinds)
+    return [
+        100.0 * scores(loss, read.test_features, read.test_classes, answer)["error"]
+        for answer in answers
+    ]
