@@ -36,6 +36,15 @@ def start(x0: Vector, degree: Any) -> Consensus:
     return Consensus(x0, 0.0 * x0, degree * x0, x0)
 
 
+def closed(state: Consensus, context: Context) -> tuple[Consensus, Context]:
+    """The same in a closed neighbourhood, to which `k` itself belongs (Gratton et al. 2020).
+
+    `F_k` gains `rho ||b - b_k||^2`; the dual step, where `k`'s own difference is 0, does not.
+    """
+    own = Consensus(state.x, state.dual, state.neighbours + state.x, state.average)
+    return own, eqx.tree_at(lambda c: c.degree, context, context.degree + 1)
+
+
 def linear_part(state: Consensus, penalty: Any, context: Context) -> Vector:
     """`gamma_k - rho sum_l (b_k + b_l)`: the linear coefficient of the known part of `F_k`."""
     return state.dual - penalty * (context.degree * state.x + state.neighbours)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from jaxtyping import ArrayLike, Int
+from jaxtyping import ArrayLike, Float, Int
 
 from tacit.errors import PrivacyError
+from tacit.method.schedule import positive
 from tacit.privacy.event import GaussianRelease, ModelClaim
 
 _ASSUMPTION = (
@@ -85,7 +87,7 @@ def inner_directions(
     Args:
         claim: for one iteration.
         penalty: `rho`.
-        degrees: `|V_k|`, shape `(agents,)`.
+        degrees: `|V_k|`, shape `(agents,)`; one more for each in closed neighbourhoods.
         counts: `N_k`, shape `(agents,)`.
         dimension: `P`.
         inner_steps: `T`; must reach `minimum_inner_steps`.
@@ -104,9 +106,7 @@ def inner_directions(
             "(2021) needs; raise inner_steps or initial_step"
         )
     # D = c R^2 alpha0^2 / log(2P) (s1 (1 + log P) + s2) - 4 ||b*||^2 / T, with c = 1/2
-    t = np.arange(1, inner_steps + 1)
-    sums = float(np.sum(1 / t)) * (1 + math.log(dimension)) + float(np.sum(t**-1.5))
-    spread = 0.5 * radius**2 * initial_step**2 / math.log(2 * dimension) * sums
+    spread = initial_step**2 * _spread(dimension, inner_steps, radius)
     spread -= 4 * optimum**2 / inner_steps
     reach = claim.epsilon * penalty * np.asarray(degrees) * np.asarray(counts) / gradient_bound
     exact = reach**2 * spread / (2.1 * dimension * math.log(1.25 / claim.delta))
@@ -117,6 +117,57 @@ def inner_directions(
             "records"
         )
     return np.floor(exact).astype(int)
+
+
+def initial_step(
+    claim: PaperClaim,
+    *,
+    penalty: float,
+    degrees: Int[ArrayLike, " agents"],
+    counts: Int[ArrayLike, " agents"],
+    dimension: int,
+    inner_steps: int,
+    radius: float,
+    optimum: float,
+    directions: int,
+    gradient_bound: float = 1.0,
+) -> Float[np.ndarray, " agents"]:
+    """`alpha0_k` for which eq (22) allows exactly `directions`: the earlier paper's way round.
+
+    Gratton et al. (2020) fix `J` and let the step size carry the noise. It needs `||b*||` like
+    `inner_directions`, whose inverse in `initial_step` it is; arguments and leak are the same.
+
+    Args:
+        claim: for one iteration.
+        penalty: `rho`.
+        degrees: `|V_k|`, shape `(agents,)`; one more for each in closed neighbourhoods.
+        counts: `N_k`, shape `(agents,)`.
+        dimension: `P`.
+        inner_steps: `T`.
+        radius: `R`.
+        optimum: `||b*||`.
+        directions: `J`, at least 1.
+        gradient_bound: `c1`, assumed, not enforced.
+
+    Example:
+        >>> size = dict(penalty=4.0, dimension=10, inner_steps=100, radius=2.0, optimum=2.0)
+        >>> size |= dict(degrees=np.array([2]), counts=np.array([20]))
+        >>> [alpha0] = initial_step(PaperClaim(0.5, 1e-3), directions=30, **size)
+        >>> inner_directions(PaperClaim(0.5, 1e-3), initial_step=1.000001 * alpha0, **size)
+        array([30])
+    """
+    positive("directions", directions)
+    reach = claim.epsilon * penalty * np.asarray(degrees) * np.asarray(counts) / gradient_bound
+    needed = directions * 2.1 * dimension * math.log(1.25 / claim.delta) / reach**2
+    needed += 4 * optimum**2 / inner_steps
+    return np.sqrt(needed / _spread(dimension, inner_steps, radius))
+
+
+def _spread(dimension: int, inner_steps: int, radius: float) -> float:
+    """`c R^2 / log(2P) (s1 (1 + log P) + s2)`, with c = 1/2."""
+    t = np.arange(1, inner_steps + 1)
+    sums = float(np.sum(1 / t)) * (1 + math.log(dimension)) + float(np.sum(t**-1.5))
+    return 0.5 * radius**2 / math.log(2 * dimension) * sums
 
 
 def minimum_inner_steps(
@@ -136,7 +187,10 @@ def minimum_inner_steps(
 
 
 def printed_step(
-    dimension: int, radius: float, lipschitz: float, initial_step: float = 0.54
-) -> float:
-    """Step size at t = 1 as printed: `alpha0 R / (L sqrt(P log 2P))`."""
+    dimension: int,
+    radius: float,
+    lipschitz: float,
+    initial_step: Float[ArrayLike, "*agents"] = 0.54,
+) -> Any:
+    """Step size at t = 1 as printed: `alpha0 R / (L sqrt(P log 2P))`, one for each `alpha0`."""
     return initial_step * radius / (lipschitz * math.sqrt(dimension * math.log(2 * dimension)))

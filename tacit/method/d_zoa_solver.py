@@ -63,6 +63,8 @@ class DZOASolver(AbstractMethod):
         printed: estimate the gradient of all of `F_k`, without a centre, as the paper prints.
         warm_start: begin at the last `b_k` instead of the public start.
         claim: the paper's claim for one iteration; about the printed algorithm only.
+        closed: count `k` among its neighbours, as the earlier version (2020) does: `F_k` gains
+            `rho ||b - b_k||^2`, and duals stay what they are.
 
     Raises:
         ConfigError: a number out of range, or a claim about what is not the printed algorithm.
@@ -73,7 +75,10 @@ class DZOASolver(AbstractMethod):
         "only values of the loss can be had; with claim, to reproduce the D-ZOA paper"
     )
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {"with claim": {"step": 0.2, "printed": True, "claim": PaperClaim(0.5, 1e-3)}}
+        {
+            "with claim": {"step": 0.2, "printed": True, "claim": PaperClaim(0.5, 1e-3)},
+            "closed": {"closed": True},
+        }
     )
     per_agent: ClassVar[tuple[str, ...]] = ("step", "directions")
     oracle: ClassVar[Oracle] = Oracle.VALUE
@@ -86,6 +91,7 @@ class DZOASolver(AbstractMethod):
     printed: bool = eqx.field(static=True, default=False)
     warm_start: bool = eqx.field(static=True, default=True)
     claim: PaperClaim | None = eqx.field(static=True, default=None)
+    closed: bool = eqx.field(static=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __init__(
@@ -98,6 +104,7 @@ class DZOASolver(AbstractMethod):
         printed: bool = False,
         warm_start: bool = True,
         claim: PaperClaim | None = None,
+        closed: bool = False,
     ) -> None:
         positive("penalty", penalty)
         positive("smoothing", smoothing)
@@ -113,7 +120,7 @@ class DZOASolver(AbstractMethod):
                 "the paper's claim is about its printed algorithm with a step chosen in advance: "
                 "give printed=True and step (d_zoa_claim.printed_step computes the paper's)"
             )
-        self.printed = printed
+        self.printed, self.closed = printed, closed
         self.directions, self.draws = directions, int(np.max(directions))
         self.privacy = None
 
@@ -137,6 +144,8 @@ class DZOASolver(AbstractMethod):
         )
 
     def minimise(self, state: Consensus, objective: AbstractObjective, context: Context) -> Vector:
+        if self.closed:
+            state, context = admm.closed(state, context)
         linear = admm.linear_part(state, self.penalty, context)
         start = jnp.asarray(state.x)
         shape = (2, self.draws, start.shape[0])
@@ -209,7 +218,7 @@ class DZOASolver(AbstractMethod):
                 "the second derivative of this problem has no known bound, so DZOASolver cannot "
                 "choose its step; give step, about 0.5 / (2 penalty * degree + curvature)"
             )
-        step = 0.5 / (2.0 * self.penalty * network.degrees + bound)
+        step = 0.5 / (2.0 * self.penalty * (network.degrees + self.closed) + bound)
         return eqx.tree_at(lambda m: m.step, self, step, is_leaf=lambda leaf: leaf is None)
 
 

@@ -6,13 +6,14 @@ import difflib
 from collections.abc import Sequence
 
 from tacit.errors import ConfigError
+from tacit.reproduce.gratton2020.paper import PAPER as GRATTON2020
 from tacit.reproduce.gratton2021.paper import PAPER as GRATTON2021
 from tacit.reproduce.huang2015.paper import PAPER as HUANG2015
 from tacit.reproduce.nozari2016.paper import PAPER as NOZARI2016
 from tacit.reproduce.ryu2021.paper import PAPER as RYU2021
 from tacit.reproduce.target import Paper, Target
 
-PAPERS: Sequence[Paper] = (HUANG2015, NOZARI2016, GRATTON2021, RYU2021)
+PAPERS: Sequence[Paper] = (HUANG2015, NOZARI2016, GRATTON2020, GRATTON2021, RYU2021)
 """In the order of their years."""
 
 

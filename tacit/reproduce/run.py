@@ -8,9 +8,9 @@ from pathlib import Path
 from tacit.errors import ConfigError
 from tacit.report.reproduction import Reproduction, Shown, write_index, write_paper
 from tacit.reproduce.papers import PAPERS
-from tacit.reproduce.store import Store
-from tacit.reproduce.target import Paper, Scale, Target
-from tacit.reproduce.work import Told, announced, answers, missing
+from tacit.reproduce.store import Store, name_of
+from tacit.reproduce.target import Paper, Piece, Scale, Target
+from tacit.reproduce.work import Told, announced, answers, missing, run
 from tacit.runtime.environment import environment
 
 PIECES = "pieces"
@@ -57,25 +57,32 @@ def reproduce(
     if not targets or cores < 1:
         raise ConfigError("give at least one target, and cores=1 or more")
     store = _store(output)
-    every = missing([piece for target in targets for piece in target.pieces(scale)], store)
-    total, before = sum(piece.seconds for piece in every), 0.0
+    waiting = _in_turn(targets, scale, store)
+    left = {name_of(piece) for piece in waiting}
     found: list[Reproduction] = []
-    for target in targets:
-        pieces = target.pieces(scale)
-        mine = sum(piece.seconds for piece in missing(pieces, store))
 
-        def passed_on(done: float, _: float, base: float = before) -> None:
-            if told is not None:
-                told(base + done, total)
+    def tell() -> None:
+        """Targets whose answers are all there, in their order."""
+        for target in targets[len(found) :]:
+            pieces = target.pieces(scale)
+            if any(name_of(piece) in left for piece in pieces):
+                return
+            found.append(target.told(answers(pieces, store), scale))
+            _write(targets, found, output, scale)
+            if ended is not None:
+                ended(target, found[-1])
 
-        answered = answers(pieces, store, cores, passed_on)
-        shown = target.told(answered, scale)
-        before += mine
-        found.append(shown)
-        _write(targets, found, output, scale)
-        if ended is not None:
-            ended(target, shown)
+    tell()
+    for piece in run(waiting, store, cores, told):
+        left.remove(name_of(piece))
+        tell()
     return found
+
+
+def _in_turn(targets: Sequence[Target], scale: Scale, store: Store) -> list[Piece]:
+    """The missing pieces, each once: one target's after the other's, the longest first."""
+    queue = [piece for target in targets for piece in missing(target.pieces(scale), store)]
+    return list({name_of(piece): piece for piece in queue}.values())
 
 
 def _store(output: Path) -> Store:

@@ -30,14 +30,14 @@ def announced(pieces: Sequence[Piece], cores: int) -> float:
     return max(longest, sum(piece.seconds for piece in pieces) / cores)
 
 
-def answers(
+def run(
     pieces: Sequence[Piece], store: Store, cores: int, told: Told | None = None
-) -> list[Answer]:
-    """The answers of all pieces, of which those that are missing are run first.
+) -> Iterator[Piece]:
+    """Run pieces in their order, and yield each when its answer is stored.
 
     Args:
-        pieces: to answer; the same one may stand there twice.
-        store: of the answers; each is put there when it ends.
+        pieces: to run, each once.
+        store: of the answers.
         cores: processes at a time, at least 1; with 1 the work is done in this process.
         told: progress.
 
@@ -45,19 +45,27 @@ def answers(
         RuntimeFailure: a process died, or the store cannot be written.
         KeyboardInterrupt: what had ended is stored.
     """
-    waiting = missing(pieces, store)
-    total, done = sum(piece.seconds for piece in waiting), 0.0
-    for piece, answer in _each(waiting, store, cores):
+    total, done = sum(piece.seconds for piece in pieces), 0.0
+    for piece, answer in _each(pieces, store, cores):
         store.put(piece, answer)
         done += piece.seconds
         if told is not None:
             told(done, total)
-    found = [store.get(piece) for piece in pieces]
-    if any(answer is None for answer in found):
+        yield piece
+
+
+def answers(pieces: Sequence[Piece], store: Store) -> list[Answer]:
+    """The stored answers, in the order of the pieces.
+
+    Raises:
+        RuntimeFailure: one is not there any more.
+    """
+    found = [answer for piece in pieces if (answer := store.get(piece)) is not None]
+    if len(found) < len(pieces):
         raise RuntimeFailure(
             f"answers vanished from {store.folder} while they were read; run the same command again"
         )
-    return [answer for answer in found if answer is not None]
+    return found
 
 
 def _each(pieces: Sequence[Piece], store: Store, cores: int) -> Iterator[tuple[Piece, Answer]]:

@@ -41,7 +41,7 @@ def mean(answers: Sequence[Any]) -> float:
     return float(np.mean(found)) if found else float("nan")
 
 
-def _over(name: str, x: Sequence[float], runs: Sequence[Sequence[float]]) -> Curve:
+def band(name: str, x: Sequence[float], runs: Sequence[Sequence[float]]) -> Curve:
     """The mean of runs with their 10th and 90th percentile."""
     low, high = (
         [float(np.percentile(each, q)) if len(each) else float("nan") for each in runs]
@@ -55,7 +55,7 @@ def rounds_curve(name: str, answers: Sequence[Any]) -> Curve:
     """Errors over rounds of all runs, the start left out."""
     errors = np.concatenate([np.asarray(answer["errors"]) for answer in answers], axis=1)[1:]
     rounds = [float(number) for number in answers[0]["rounds"][1:]]
-    return _over(name, rounds, errors.tolist())
+    return band(name, rounds, errors.tolist())
 
 
 def _zero(x: Sequence[float]) -> Curve:
@@ -81,7 +81,7 @@ def by_noise(found: Answers, equal: float) -> Panel:
     claims = [SMALL, LARGE, *LITTLE_NOISE]
     x = [epsilon for epsilon, _ in claims]
     curves = [
-        _over(n, x, [found.of_baseline(n, claim)["final"] for claim in claims])
+        band(n, x, [found.of_baseline(n, claim)["final"] for claim in claims])
         for n in baselines(found.kind)
     ]
     error = mean(found.of_d_zoa(SMALL))
@@ -106,9 +106,9 @@ def trade_off(found: Answers, name: str) -> Panel:
     else:
         x, axis = [delta for _, delta in claims], "delta"
         title = f"Over delta, claimed epsilon {value} an iteration"
-    curves = [_over("D-ZOA", x, [finals(found.of_d_zoa(claim)) for claim in claims])]
+    curves = [band("D-ZOA", x, [finals(found.of_d_zoa(claim)) for claim in claims])]
     curves += [
-        _over(n, x, [found.of_baseline(n, claim)["final"] for claim in claims])
+        band(n, x, [found.of_baseline(n, claim)["final"] for claim in claims])
         for n in baselines(found.kind)
     ]
     return Panel(
@@ -139,8 +139,7 @@ def proved_over_totals(found: Answers, count: int) -> Panel:
     ordered = sorted(totals(found.scale))
     x = [epsilon for epsilon, _ in ordered]
     curves = [
-        _over(n, x, [found.of_proved(n, count, total)["final"] for total in ordered])
-        for n in PROVED
+        band(n, x, [found.of_proved(n, count, total)["final"] for total in ordered]) for n in PROVED
     ]
     return Panel(
         f"Over true total epsilon, N_k = {count}",

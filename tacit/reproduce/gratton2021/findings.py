@@ -130,7 +130,7 @@ def certified_sentence(found: Answers) -> str:
             (best, name), (second, runner) = ranked[:2]
             other = mean([found.of_proved("D-ZOA", count, total)])
             nothing = best > LEARNT * AGENTS
-            rest = "" if name == "D-ZOA" else f", D-ZOA {other:.2g}"
+            rest = "" if "D-ZOA" in (name, runner) else f", D-ZOA {other:.2g}"
             said.append(
                 f"N_k = {count}, epsilon {total[0]:g}: {name} {best:.2g}, then {runner} "
                 f"{second:.2g}{rest}" + (" (hardly better than answering 0)" if nothing else "")

@@ -10,9 +10,10 @@ import numpy as np
 import tacit
 from tacit.method.admm_claim import claimed_multiplier
 from tacit.reproduce.gratton2021.setting import (
+    METHODS,
     PENALTY,
     Kind,
-    paper_method,
+    Version,
     paper_network,
     paper_problem,
 )
@@ -32,7 +33,14 @@ def claimed_deviation(
 
 
 def one_iteration(
-    kind: Kind, epsilon: float, delta: float, data: int, owner: int, seed: int, trials: int
+    kind: Kind,
+    epsilon: float,
+    delta: float,
+    data: int,
+    owner: int,
+    seed: int,
+    trials: int,
+    version: Version = "2021",
 ) -> dict[str, Any]:
     """What one record of one agent moves its first iterate by, beside the iterate's own noise.
 
@@ -44,7 +52,7 @@ def one_iteration(
         entry, and `claimed`, the same as theorem 1 has it.
     """
     task, net = paper_problem(kind, data), paper_network()
-    method = paper_method(task, net, kind, epsilon, delta)
+    method = METHODS[version](task, net, kind, epsilon, delta)
     pair = method.worst_case(task, owner)
     # the same directions on both sides: their difference has little noise
     one, other = (
@@ -72,14 +80,21 @@ def one_iteration(
 
 
 def audited(
-    kind: Kind, epsilon: float, delta: float, data: int, owner: int, seed: int, trials: int
+    kind: Kind,
+    epsilon: float,
+    delta: float,
+    data: int,
+    owner: int,
+    seed: int,
+    trials: int,
+    version: Version = "2021",
 ) -> dict[str, float]:
     """A lower bound on epsilon of one iteration, with 95 % confidence, and the most it could be."""
     task, net = paper_problem(kind, data), paper_network()
     found = tacit.audit(
         task,
         net,
-        paper_method(task, net, kind, epsilon, delta),
+        METHODS[version](task, net, kind, epsilon, delta),
         rounds=1,
         owner=owner,
         trials=trials,

@@ -16,32 +16,46 @@ from tacit.reproduce.gratton2021.contenders import (
     printed,
 )
 from tacit.reproduce.gratton2021.contest import LAST, Contest, errors, final, measure
-from tacit.reproduce.gratton2021.setting import Kind, paper_method, paper_network, paper_problem
+from tacit.reproduce.gratton2021.setting import (
+    METHODS,
+    Kind,
+    Version,
+    paper_network,
+    paper_problem,
+)
 
 
 def d_zoa(
-    kind: Kind, epsilon: float, delta: float, data: int, seed: int, trials: int, rounds: int
+    kind: Kind,
+    epsilon: float,
+    delta: float,
+    data: int,
+    seed: int,
+    trials: int,
+    rounds: int,
+    version: Version = "2021",
 ) -> dict[str, Any]:
-    """D-ZOA as printed on one data set.
+    """D-ZOA as printed in one of its versions, on one data set.
 
     Returns:
         `rounds` and `errors` (a row a recorded round, a column a trial), `final` (one a trial),
-        `directions`, `evaluations` and `optimum`; or `refused`, where eq (22) allows less than one
-        direction.
+        `directions`, `step` (one an agent), `evaluations` and `optimum`; or `refused`, where eq
+        (22) allows less than one direction.
     """
     task, net = paper_problem(kind, data), paper_network()
     reference = task.reference().solution
     optimum = float(np.linalg.norm(reference))
     try:
-        method = paper_method(task, net, kind, epsilon, delta, optimum=optimum)
+        method = METHODS[version](task, net, kind, epsilon, delta, optimum=optimum)
     except PrivacyError as refused:
         return {"refused": str(refused)}
     result = measure(task, net, method, reference, rounds=rounds, seed=seed, trials=trials)
-    directions = np.asarray(method.directions)
+    directions = np.broadcast_to(method.directions, task.agents)
     return {
         **errors(result),
         "final": final(result, LAST),
         "directions": directions.tolist(),
+        "step": np.broadcast_to(method.step, task.agents).tolist(),
         # two values a direction, inner step, record and round
         "evaluations": int(2 * directions @ task.counts) * method.inner_steps * rounds,
         "optimum": optimum,

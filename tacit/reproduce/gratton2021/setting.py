@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import numpy as np
 
 from tacit.method import DZOASolver, PaperClaim
-from tacit.method.d_zoa_claim import inner_directions, printed_step
+from tacit.method.d_zoa_claim import initial_step, inner_directions, printed_step
 from tacit.network import Graph
 from tacit.problem import L1, L2, Problem, Squared, empirical_risk
 
@@ -23,6 +24,12 @@ PENALTY, ROUNDS, INNER_STEPS, ALPHA0, SMOOTHING = 4.0, 200, 100, 0.54, 1.0
 """`rho`, outer iterations, inner ones, `alpha0` and `u1`."""
 
 NOISE_VARIANCE = 0.1
+
+Version = Literal["2020", "2021"]
+"""The earlier version, on arXiv, or the journal's."""
+
+EARLIER_DIRECTIONS = 30
+"""`J` of the earlier version."""
 
 
 def paper_network() -> Graph:
@@ -110,6 +117,52 @@ def paper_method(
         warm_start=False,
         claim=claim,
     )
+
+
+def earlier_method(
+    task: Problem,
+    net: Graph,
+    kind: Kind,
+    epsilon: float,
+    delta: float = 1e-3,
+    *,
+    optimum: float | None = None,
+) -> DZOASolver:
+    """D-ZOA of the earlier version (2020): J = 30, closed neighbourhoods, alpha0 from epsilon.
+
+    Everything else is that of `paper_method`, whose arguments it takes.
+    """
+    if optimum is None:
+        optimum = float(np.linalg.norm(task.reference().solution))
+    claim = PaperClaim(epsilon, delta)
+    alpha0 = initial_step(
+        claim,
+        penalty=PENALTY,
+        degrees=net.degrees + 1,
+        counts=task.counts,
+        dimension=task.dimension,
+        inner_steps=INNER_STEPS,
+        radius=optimum,
+        optimum=optimum,
+        directions=EARLIER_DIRECTIONS,
+    )
+    return DZOASolver(
+        step=paper_step(kind, optimum, task.dimension) * alpha0 / ALPHA0,
+        penalty=PENALTY,
+        directions=EARLIER_DIRECTIONS,
+        inner_steps=INNER_STEPS,
+        smoothing=SMOOTHING,
+        printed=True,
+        warm_start=False,
+        claim=claim,
+        closed=True,
+    )
+
+
+METHODS: Mapping[Version, Callable[..., DZOASolver]] = {
+    "2020": earlier_method,
+    "2021": paper_method,
+}
 
 
 def paper_step(kind: Kind, optimum: float, dimension: int = DIMENSION) -> float:

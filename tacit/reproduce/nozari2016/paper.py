@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tacit.reproduce.nozari2016.fig1 import FIG1
 from tacit.reproduce.nozari2016.fig2 import FIG2
 from tacit.reproduce.target import Paper
 
@@ -12,5 +13,5 @@ PAPER = Paper(
         "Optimization via Functional Perturbation. IEEE Transactions on Control of Network "
         "Systems, 2018 (2016 as a preprint)."
     ),
-    targets=(FIG2,),
+    targets=(FIG1, FIG2),
 )

@@ -9,6 +9,7 @@ from tacit import DZOASolver
 from tacit.errors import ConfigError, PrivacyError
 from tacit.method.d_zoa_claim import (
     PaperClaim,
+    initial_step,
     inner_directions,
     minimum_inner_steps,
     printed_step,
@@ -34,6 +35,20 @@ def test_directions_follow_the_square_of_the_degree() -> None:
     directions = inner_directions(PaperClaim(0.5, 1e-3), **SETTING)
     ratios = directions / directions[4]
     np.testing.assert_allclose(ratios, SETTING["degrees"] ** 2, rtol=0.1)
+
+
+@pytest.mark.parametrize("epsilon", [0.15, 0.95])
+def test_the_first_step_that_goes_with_a_number_of_directions(epsilon: float) -> None:
+    claim, closed = PaperClaim(epsilon, 1e-3), SETTING["degrees"] + 1
+    steps = initial_step(claim, directions=30, **(SETTING | {"degrees": closed}))
+    for degree, step in zip(closed, steps, strict=True):
+        own = SETTING | {"degrees": np.array([degree]), "counts": np.array([20])}
+        # rounding down is the only difference
+        assert inner_directions(claim, initial_step=step * (1 + 1e-9), **own) == [30]
+        assert inner_directions(claim, initial_step=step * (1 - 1e-9), **own) == [29]
+    assert np.all(np.diff(steps[[4, 0, 3]]) < 0)  # more neighbours, less noise is needed
+    with pytest.raises(ConfigError, match="directions=0"):
+        initial_step(claim, directions=0, **SETTING)
 
 
 def test_a_claim_that_needs_less_than_one_direction() -> None:

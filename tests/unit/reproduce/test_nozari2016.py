@@ -10,7 +10,8 @@ import pytest
 
 from tacit.report.reproduction import Verdict, draw
 from tacit.reproduce import Scale
-from tacit.reproduce.nozari2016 import fig2, plan
+from tacit.reproduce.nozari2016 import fig1, fig2, plan
+from tacit.reproduce.nozari2016 import pdop_runs as pdop
 from tacit.reproduce.nozari2016.certified import quadratic
 from tacit.reproduce.nozari2016.problem import Costs, allowed, noise_scale
 from tacit.reproduce.nozari2016.runs import perturbed, replaced
@@ -101,3 +102,48 @@ def test_the_minimiser_is_one() -> None:
     _, slope = costs.total(costs.best)
     assert np.linalg.norm(slope) < 1e-4
     assert costs.missed(costs.best) == (0.0, 0.0)
+
+
+def pdop_answers(loud: float, right: float) -> list[Any]:
+    """Mean distances that fall by so many times from the first epsilon to the last."""
+    count = len(fig1.EPSILONS)
+
+    def answer(fall: float) -> dict[str, Any]:
+        levels = [*np.geomspace(fall, 1.0, count), 0.1]
+        losses = [9.0 * epsilon for epsilon in (*fig1.EPSILONS, fig1.SILENT)]
+        return {"distance": [[0.9 * level, 1.1 * level] for level in levels], "loss": losses}
+
+    chosen = [list(pdop.CANDIDATES[0])] * count
+    return [answer(loud), answer(right), {"distance": [[0.2, 0.3]] * count, "chosen": chosen}]
+
+
+def test_a_curve_that_only_the_printed_bound_makes_flat_is_said_to_be_one() -> None:
+    found = fig1.FIG1.told(pdop_answers(1.2, 4.0), Scale.FAST)
+    assert found.verdict is Verdict.REPRODUCED
+    assert "153 times too large makes it" in found.sentence
+    assert "costs 9.00 times" in found.sentence and "15 runs" in found.shortened
+    for panel in (*found.published, *found.certified):
+        draw(panel)
+    flat = fig1.FIG1.told(pdop_answers(1.2, 1.1), Scale.FULL)
+    assert flat.verdict is Verdict.REPRODUCED and "too large" not in flat.sentence
+    falling = fig1.FIG1.told(pdop_answers(3.0, 4.0), Scale.FULL)
+    assert falling.verdict is Verdict.NOT_REPRODUCED
+
+
+def test_the_settings_of_figure_1_are_those_of_the_paper() -> None:
+    assert (pdop.STEP, pdop.RATIO, pdop.NOISE_RATIO) == (0.5, 0.1, 0.11)
+    assert fig1.DRAWS[Scale.FULL] * fig1.TRIALS == 50
+
+
+def test_pdop_as_printed_costs_more_than_it_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = pdop.printed([1.0, 1e12], bound=148.5, draws=1, trials=2)
+    assert found["loss"][0] == pytest.approx(1.0 / 0.11, rel=0.07)
+    assert len(found["distance"][0]) == 2
+    # without noise the trials agree
+    assert found["distance"][1][0] == pytest.approx(found["distance"][1][1], rel=1e-6)
+    # a larger bound is more noise for the same claim
+    louder = pdop.printed([1e6], bound=22734.0, draws=1, trials=2)
+    assert louder["loss"][0] == pytest.approx(1e6 / 0.11, rel=0.07)
+    monkeypatch.setattr(pdop, "CANDIDATES", ((0.005, 0.85),))
+    proved = pdop.certified([1000.0], draws=1, trials=2)
+    assert proved["chosen"] == [(0.005, 0.85)] and max(proved["distance"][0]) < 2.0

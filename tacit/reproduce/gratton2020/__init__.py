@@ -1,0 +1,1 @@
+"""Gratton et al. (2020): the earlier version of D-ZOA."""

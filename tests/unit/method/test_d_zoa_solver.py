@@ -1,0 +1,52 @@
+"""The zeroth-order solver in open and closed neighbourhoods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tacit
+from tacit import DZOASolver, network, problem
+
+PENALTY = 0.3
+CENTRES = np.array([[1.0, -2.0], [4.0, 0.0], [0.0, 3.0]])
+
+
+def _half_square(x: Any, centre: Any) -> Any:
+    return jnp.sum((x - centre) ** 2) / 2
+
+
+def _by_hand(rounds: int, *, closed: bool) -> np.ndarray:
+    """The path 1 - 2 - 3 with exact minimisers of `F_k`; agent 2 has two neighbours."""
+    adjacent = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    near = adjacent + np.eye(3) if closed else adjacent
+    b, dual = np.zeros((3, 2)), np.zeros((3, 2))
+    for _ in range(rounds):
+        count = near.sum(axis=1, keepdims=True)
+        pulled = PENALTY * (count * b + near @ b)
+        b = (CENTRES - dual + pulled) / (1.0 + 2.0 * PENALTY * count)
+        dual = dual + PENALTY * (adjacent.sum(axis=1, keepdims=True) * b - adjacent @ b)
+    return b
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_every_round_minimises_the_augmented_lagrangian(closed: bool) -> None:
+    task = problem.costs(_half_square, CENTRES, np.zeros(2), smooth=True, convex=True)
+    method = DZOASolver(step=0.5, penalty=PENALTY, directions=12, inner_steps=200, closed=closed)
+    found = tacit.run(task, network.path(3), method, rounds=4, seed=0, record=[]).solutions[0]
+    np.testing.assert_allclose(found, _by_hand(4, closed=closed), atol=1e-4)
+    assert np.max(np.abs(found - _by_hand(4, closed=not closed))) > 0.05
+
+
+def test_a_step_that_is_left_out_counts_the_agent_itself() -> None:
+    task = problem.empirical_risk(
+        [np.ones((3, 1))] * 3, [np.zeros(3)] * 3, problem.Squared(), problem.L2(1.0)
+    )
+    steps = [
+        DZOASolver(penalty=PENALTY, closed=closed).prepare(task, network.path(3)).step
+        for closed in (False, True)
+    ]
+    np.testing.assert_allclose(1 / steps[1] - 1 / steps[0], 4 * PENALTY)
