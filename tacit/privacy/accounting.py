@@ -214,7 +214,9 @@ def _epsilon(tally: Tally, delta: float) -> float:
     quick = _quick_epsilon(tally, delta)
     if delta == 0.0 or tally.exposed or tally.mu is not None or tally.renyi_only:
         return quick
-    return min(quick, float(_composed(tally).get_epsilon_for_delta(delta)))
+    # losses beyond 1e308 overflow to infinity there, which is what they are
+    with np.errstate(over="ignore"):
+        return min(quick, float(_composed(tally).get_epsilon_for_delta(delta)))
 
 
 @lru_cache(maxsize=4096)

@@ -148,7 +148,8 @@ class EmpiricalRisk(AbstractDifferentiable):
     def _pull(self, slopes: Array, weights: Array) -> Float[Array, " p"]:
         """`sum_j weight_j slope_j row_j`, laid out as a parameter vector."""
         weighted = slopes * weights.reshape(-1, *[1] * (slopes.ndim - 1))
-        return (self._finite_rows().T @ weighted).reshape(-1)
+        # with the records on the right: XLA multiplies the other way round at half the speed
+        return (weighted.T @ self._finite_rows()).T.reshape(-1)
 
     def _finite_rows(self) -> Array:
         """The features, with 0 for rows that overflowed: their weight of 0 would make them NaN.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
@@ -27,6 +28,13 @@ def environment() -> dict[str, str]:
     found["system"] = f"{platform.system()} {platform.release()}"
     found["processors"] = str(os.cpu_count())
     found["devices"] = ", ".join(sorted({device.device_kind for device in jax.devices()}))
+    return found | _versions()
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    """Of the packages that are there; reading them takes a while."""
+    found = {}
     for package in _PACKAGES:
         try:
             found[package] = version(package)

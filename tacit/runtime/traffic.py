@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import equinox as eqx
@@ -28,25 +31,47 @@ def bytes_sent(plan: Plan, rounds: int) -> Int[np.ndarray, " stops"]:
     return np.concatenate([[0], first + np.cumsum(per_round)])
 
 
-def _sizes(plan: Plan, *, once: bool) -> dict[Role, int]:
+def _sizes(plan: Plan, *, once: bool) -> Mapping[Role, int]:
     """Bytes of one agent's messages in a round, over links between peers or to the coordinator."""
+    if not phases_of(plan.method, once=once):
+        return {Role.PEER: 0, Role.CLIENT: 0}
+    leaves, structure = jax.tree.flatten(plan)
+    shapes = tuple(jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves)
+    return _traced_sizes(structure, shapes, jax.dtypes.canonicalize_dtype(float), once)
+
+
+@functools.lru_cache(maxsize=64)
+def _traced_sizes(
+    structure: Any, shapes: tuple[jax.ShapeDtypeStruct, ...], precision: Any, once: bool
+) -> Mapping[Role, int]:
+    """The same from shapes alone, so that a repeated run is not traced again.
+
+    Args:
+        structure: of the plan.
+        shapes: of its leaves.
+        precision: of numbers made while tracing; it is not an argument of anything traced.
+        once: whether the phases before the rounds are meant.
+    """
     total = {Role.PEER: 0, Role.CLIENT: 0}
+    agents = 0
 
     def note(phase: Any, payload: Any) -> None:
         if phase.receiver is None:
             return
         size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(payload))
         if phase.sender is not Role.SERVER:
-            size //= plan.agents
+            size //= agents
         total[Role.PEER if phase.sender is Role.PEER else Role.CLIENT] += phase.repeat * size
 
-    def run() -> Any:
+    def run(leaves: Any) -> Any:
         # all of it within the trace: every operation outside would be compiled by itself
+        nonlocal agents
+        plan = jax.tree.unflatten(structure, leaves)
+        agents = plan.agents
         return Simulator(plan, plan.shared, note).round(plan.initial(), jnp.asarray(0), once=once)
 
-    if phases_of(plan.method, once=once):
-        jax.eval_shape(run)
-    return total
+    jax.eval_shape(run, shapes)
+    return MappingProxyType(total)
 
 
 def _counts(plan: Plan, rounds: int) -> tuple[Any, Any]:

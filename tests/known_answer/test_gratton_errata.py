@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
+from scipy import stats
 
 from tacit.audit.neighbours import replace_record
 from tacit.errors import PrivacyError
@@ -14,6 +16,7 @@ from tacit.method import PaperClaim
 from tacit.method.d_zoa_claim import inner_directions
 from tacit.method.d_zoa_solver import two_point_slopes
 from tacit.privacy import Repeated, epsilon
+from tacit.reproduce.gratton2021.contest import LAST, final, measure
 from tacit.reproduce.gratton2021.setting import (
     ALPHA0,
     PENALTY,
@@ -115,3 +118,46 @@ def test_the_constant_of_the_step_is_no_lipschitz_constant(kind: Kind) -> None:
         curvature = np.linalg.eigvalsh(2 * own.T @ own).max() + 2 * PENALTY * degree
         # between 0 and the solution the gradient of F_k changes by up to this, times its length
         assert curvature > 3 * constant
+
+
+@pytest.mark.slow
+def test_with_a_lipschitz_constant_the_printed_cold_start_fails() -> None:
+    task, net = paper_problem("ridge", 0), paper_network()
+    reference = task.reference().solution
+    method = paper_method(task, net, "ridge", 0.15)
+    curvature = [
+        np.linalg.eigvalsh(2 * own.T @ own).max() + 2 * PENALTY * degree
+        for own, degree in zip(np.asarray(task.objectives.features), net.degrees, strict=True)
+    ]
+    # J and T stay; the step is that of a constant by which gradients of F_k really change
+    constant = 1 + 2 * np.linalg.norm(reference) / 5
+    shorter = eqx.tree_at(lambda m: m.step, method, method.step * constant / max(curvature))
+    printed, right = (
+        np.mean(final(measure(task, net, m, reference, rounds=200, seed=0, trials=2), LAST))
+        for m in (method, shorter)
+    )
+    assert printed < 1e-3 and right > 1.0
+
+
+def test_one_entry_says_little_of_a_correlated_vector() -> None:
+    # theorem 1 takes a ratio of vector densities for that of one entry
+    covariance = np.array([[1.0, 0.99], [0.99, 1.0]])
+    moved = np.array([1.0, -1.0]) / np.sqrt(2.0)
+    draws = np.random.default_rng(0).multivariate_normal(np.zeros(2), covariance, 2000)
+    score = np.array([1.0, -1.0])
+    right = np.mean(draws @ score < 0.5 * moved @ score)
+    right += np.mean((draws + moved) @ score > 0.5 * moved @ score)
+    # an entry, or a vector with such entries that were independent, would allow this much
+    assert right / 2 > 0.99 > stats.norm.cdf(np.linalg.norm(moved) / 2)
+    exact = np.sqrt(moved @ np.linalg.solve(covariance, moved))
+    assert exact == pytest.approx(10.0)
+
+
+def test_cross_terms_with_fresh_noise_do_not_vanish() -> None:
+    # eq (29): r of the next iterate carries Q xi itself, so E[2 xi'Q r] = 2 E||Q xi||^2, not 0
+    rng = np.random.default_rng(0)
+    root = np.array([[2.0, -1.0], [-1.0, 2.0]])
+    xi, other = rng.normal(size=(2, 20_000, 2))
+    carried = xi @ root + other
+    cross = np.mean(2 * np.sum((xi @ root) * carried, axis=1))
+    assert cross == pytest.approx(2 * np.trace(root @ root), rel=0.05)

@@ -12,6 +12,7 @@ import pytest
 from jaxtyping import Array, Float
 from scipy.optimize import minimize_scalar
 
+import tacit
 from tacit import Privacy, network, problem
 from tacit.layout import lay_out
 from tacit.method import PDOP, PDOPPrinted
@@ -147,3 +148,28 @@ def test_condition_three_holds_as_printed(q: float) -> None:
         options={"xatol": 1e-12},
     ).x
     assert best == pytest.approx(q ** (1.0 / 3.0), rel=1e-4)
+
+
+def _nothing(x: Float[Array, " n"], sign: Float[Array, ""]) -> Float[Array, ""]:
+    return 0.0 * sign * jnp.sum(x)
+
+
+def test_the_square_of_laplace_noise_is_twice_that_of_its_scale() -> None:
+    # eq (27) has the factor 2, eq (15) drops it
+    people, trials = 4, 4000
+    task = problem.costs(
+        _nothing, np.ones(people), np.zeros(1), constraint=problem.Box(-1e6, 1e6), convex=True
+    )
+    method = PDOPPrinted(step=0.1, ratio=0.5, noise_ratio=0.8, epsilon=1.0, gradient_bound=1.0)
+    answers = tacit.run(
+        task,
+        network.complete(people),
+        method,
+        rounds=1,
+        seed=0,
+        record=[],
+        runtime=tacit.Simulation(trials=trials),
+    ).solutions[:, 0, 0]
+    # the mean of all w(1) and w(2), each with M_t = 2 C2 c p^t / (eps (p - q))
+    scales = 2.0 * 0.1 * 0.8 ** np.array([1.0, 2.0]) / (0.8 - 0.5)
+    assert people * np.mean(answers**2) == pytest.approx(2.0 * np.sum(scales**2), rel=0.15)

@@ -15,7 +15,7 @@ from tacit.method import PaperClaim
 from tacit.report.data import Row
 from tacit.report.reproduction import Curve, Panel, Reproduction, Verdict, compared
 from tacit.reproduce.gratton2021.curves import ERROR, band, finals, mean, rounds_curve
-from tacit.reproduce.gratton2021.findings import AHEAD, verdict
+from tacit.reproduce.gratton2021.findings import AHEAD, factor, verdict
 from tacit.reproduce.gratton2021.noise_runs import audited
 from tacit.reproduce.gratton2021.plan import (
     CERTIFIED_ROUNDS,
@@ -118,7 +118,7 @@ class Found:
 
 def _records(scale: Scale) -> int:
     """`N_k` of the certified comparison: the largest that is tried."""
-    return records(KIND, scale)[-1]
+    return records(scale)[-1]
 
 
 def _curve(name: str, x: Sequence[float], answers: Sequence[Sequence[Answer]]) -> Curve:
@@ -194,9 +194,9 @@ def _sentence(found: Found, leads: dict[Claim, float]) -> str:
     low, high = (f(leads, key=lambda claim: leads[claim]) for f in (min, max))
     error = mean(found.of_d_zoa(SMALL))
     said = (
-        f"At the claimed epsilons D-ZOA's error is {leads[low]:.2g} (epsilon {low[0]:g}) to "
-        f"{leads[high]:.2g} times (epsilon {high[0]:g}) smaller than {BASELINE}'s; at {SMALL[0]:g} "
-        f"it is {error:.2g}. "
+        f"At the claimed epsilons D-ZOA's error is {factor(leads[low])} (epsilon {low[0]:g}) to "
+        f"{factor(leads[high])} times (epsilon {high[0]:g}) smaller than {BASELINE}'s; at "
+        f"{SMALL[0]:g} it is {error:.2g}. "
     )
     if found.audit > SMALL[0]:
         little = {claim: mean([found.of_baseline(claim)]) for claim in LITTLE_NOISE}

@@ -153,7 +153,7 @@ def proved_over_totals(found: Answers, count: int) -> Panel:
 
 def certified_panels(found: Answers, *, rounds: bool) -> list[Panel]:
     """Over rounds at the paper's totals, or over totals, for every number of records."""
-    counts = records(found.kind, found.scale)
+    counts = records(found.scale)
     if rounds:
         return [proved_over_rounds(found, count, total) for count in counts for total in TOTALS]
     return [proved_over_totals(found, count) for count in counts]

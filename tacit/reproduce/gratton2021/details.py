@@ -72,7 +72,7 @@ def parameters(found: Answers, claims: Sequence[Claim]) -> dict[str, str]:
         f"{n}, proved, chosen": "; ".join(
             f"N_k {count}, epsilon {total[0]:g}: "
             f"{chosen(found.of_proved(n, count, total)['chosen'])}"
-            for count in records(found.kind, found.scale)
+            for count in records(found.scale)
             for total in TOTALS
         )
         for n in PROVED
@@ -140,6 +140,6 @@ def shortened(scale: Scale, claims: Sequence[Claim]) -> str:
     return (
         f"D-ZOA has {most} runs at {SMALL[0]:g} and 1 at the other claims instead of 100, the "
         "baselines 4 instead of 100, tuning 1 validation data set instead of 2, the trade-offs "
-        "fewer points, the certified comparison no N_k = 2000 and fewer totals, and the audit 300 "
+        "fewer points, the certified comparison N_k = 200 only and fewer totals, and the audit 300 "
         "runs of one agent instead of 2,000 of three"
     )

@@ -30,6 +30,16 @@ LEARNT = 0.1
 """Share of the error of answering 0 below which a method is said to have learnt something."""
 
 
+def factor(value: float) -> str:
+    """Two digits, and no power of ten.
+
+    Example:
+        >>> factor(5831.0), factor(2.24), factor(1e-3)
+        ('5,800', '2.2', '0.001')
+    """
+    return f"{float(f'{value:.2g}'):,.0f}" if value >= 100.0 else f"{value:.2g}"
+
+
 @dataclass(frozen=True)
 class Lead:
     """D-ZOA and the best baseline at a claim, and that baseline with D-ZOA's own noise."""
@@ -109,10 +119,12 @@ def explained(found: Answers) -> str:
     )
     if equal.ratio < 1:
         return (
-            said + f"{1 / equal.ratio:.2g} times less than D-ZOA: missing noise explains the lead."
+            said
+            + f"{factor(1 / equal.ratio)} times less than D-ZOA: missing noise explains the lead."
         )
     return said + (
-        f"still {equal.ratio:.2g} times more than D-ZOA: missing noise explains a part of the lead."
+        f"still {factor(equal.ratio)} times more than D-ZOA: missing noise explains a part of the "
+        "lead."
     )
 
 
@@ -124,7 +136,7 @@ def audited_bound(found: Answers) -> float:
 def certified_sentence(found: Answers) -> str:
     """Which proved method wins at each number of records and total, and by how much."""
     said = []
-    for count in records(found.kind, found.scale):
+    for count in records(found.scale):
         for total in TOTALS:
             ranked = sorted((mean([found.of_proved(n, count, total)]), n) for n in PROVED)
             (best, name), (second, runner) = ranked[:2]

@@ -21,7 +21,7 @@ STRAIGHT = 0.995
 """Correlation of the points of a QQ plot from which they look like a line: a Laplace law has 0.988,
 a uniform one 0.984, Student's with five degrees of freedom 0.9954."""
 
-DRAWS = {Scale.FAST: 5_000, Scale.FULL: 50_000}
+DRAWS = {Scale.FAST: 2_000, Scale.FULL: 50_000}
 
 PROTOTYPE = (1200.0, 5500.0)
 """How many times smaller than claimed the variance of the iterates was in a prototype."""
@@ -143,7 +143,7 @@ def _target(figure: int, outer: int, inner: int) -> Target:
             "seed": 0,
             "draws": DRAWS[scale],
         }
-        seconds = 12.0 + 0.0005 * DRAWS[scale]
+        seconds = 14.0 + 0.003 * DRAWS[scale]
         return [Piece(gradient_entries, {"kind": kind, **arguments}, seconds) for kind in KINDS]
 
     return Target(

@@ -134,11 +134,9 @@ def published_piece(name: str, kind: Kind, scale: Scale) -> Piece:
     )
 
 
-def records(kind: Kind, scale: Scale) -> Sequence[int]:
+def records(scale: Scale) -> Sequence[int]:
     """`N_k` of the certified comparisons."""
-    if scale is Scale.FULL:
-        return (20, 200, 2000)
-    return (20, 200) if kind == "ridge" else (200,)
+    return (20, 200, 2000) if scale is Scale.FULL else (200,)
 
 
 def totals(scale: Scale) -> Sequence[Claim]:
@@ -196,7 +194,7 @@ class Answers:
             *(published_piece(name, kind, scale) for name in baselines(kind)),
             *(
                 proved_piece(name, kind, count, scale)
-                for count in records(kind, scale)
+                for count in records(scale)
                 for name in PROVED
             ),
             *noise_pieces(kind, scale),
@@ -224,7 +222,7 @@ class Answers:
 
     def of_proved(self, name: str, count: int, total: Claim) -> Answer:
         """A certified method's contest at a total."""
-        row = list(records(self.kind, self.scale)).index(count)
+        row = list(records(self.scale)).index(count)
         at = self._d_zoa + len(baselines(self.kind)) + row * len(PROVED) + PROVED.index(name)
         return self.answers[at]["claims"][list(totals(self.scale)).index(total)]
 

@@ -59,8 +59,7 @@ def fig1(found: Answers, at: Setting) -> Reproduction:
     if beaten:
         verdict = Verdict.NOT_REPRODUCED
         sentence = (
-            f"Not reproduced: of the constant penalties {' and '.join(beaten)} did better than the "
-            "growing one"
+            f"Of the constant penalties {' and '.join(beaten)} did better than the growing one"
         )
     else:
         verdict = Verdict.CONDITIONALLY
@@ -131,19 +130,19 @@ def order_of(found: Answers, at: Setting) -> tuple[Verdict, str]:
         where = ", ".join(f"{e:g}" for e in lost)
         return (
             Verdict.NOT_REPRODUCED,
-            f"Not reproduced: at epsilon {where} ObjT did not end below OutP (gaps of {said}).",
+            f"At epsilon {where} ObjT did not end below OutP (gaps of {said}).",
         )
     if off:
         worst = ", ".join(f"{m} at {e:g} by {gap:+.2f}" for (m, e), gap in off.items())
         return (
             Verdict.NOT_REPRODUCED,
-            f"Not reproduced: ObjT ends below OutP at every epsilon (by {said}), but more than "
+            f"ObjT ends below OutP at every epsilon (by {said}), but more than "
             f"{CLOSE:g} points from what is printed: {worst}.",
         )
     numbers = f", within {CLOSE:g} points of what is printed for ObjT" if at.exact else ""
     return (
         Verdict.CONDITIONALLY,
-        f"Reproduced only with the trust region and the baseline as coded: ObjT ends below OutP at "
+        f"With the trust region and the baseline as coded ObjT ends below OutP at "
         f"every epsilon, by {said}{numbers}.",
     )
 

@@ -35,13 +35,13 @@ def remark3_runs(at: Setting) -> Runs:
 def remark3(found: Answers, at: Setting) -> Reproduction:
     """Whether ObjT is ahead, as far as a shortened run can tell."""
     said = f"{last(found['ObjT']):.1f} % against {last(found['OutP']):.1f} % of OutP"
-    after = f"after {at.rounds:,} of {LONG_ROUNDS:,} iterations at epsilon {LONG_EPSILON:g}"
+    after = f"After {at.rounds:,} of {LONG_ROUNDS:,} iterations at epsilon {LONG_EPSILON:g}"
     if lower(found["ObjT"], found["OutP"]):
         verdict = Verdict.CONDITIONALLY
-        sentence = f"Reproduced in order only: {after} ObjT is at {said}; {at.data}."
+        sentence = f"{after} ObjT is at {said}, which is the order in the paper; {at.data}."
     else:
         verdict = Verdict.NOT_REPRODUCED
-        sentence = f"Not reproduced: {after} ObjT is not ahead, at {said}; {at.data}."
+        sentence = f"{after} ObjT is not ahead, at {said}; {at.data}."
     return Reproduction(
         verdict,
         sentence,
@@ -111,11 +111,11 @@ def fig3(found: Answers, at: Setting) -> Reproduction:
     near = all(abs(gap) <= CLOSE for (method, _), gap in off.items() if method == "ObjT")
     if not ahead or (at.exact and not near):
         verdict = Verdict.NOT_REPRODUCED
-        sentence = f"Not reproduced: ObjT against OutP ends at {said}; {at.data}."
+        sentence = f"ObjT against OutP ends at {said}; {at.data}."
     else:
         verdict = Verdict.CONDITIONALLY
         sentence = (
-            "Reproduced only with the trust region and the baseline as coded: ObjT against OutP "
+            "With the trust region and the baseline as coded ObjT against OutP "
             f"ends at {said}; {at.data}."
         )
     return Reproduction(

@@ -198,7 +198,7 @@ def figure(
         try:
             at = size(scale)
         except ConfigError as error:
-            return Reproduction(Verdict.NOT_RUN, f"Not run: {error}.")
+            return Reproduction(Verdict.NOT_RUN, f"{error}.")
         return shown(dict(zip(runs(at), answers, strict=True)), at)
 
     return Target(f"ryu2021/{name}", title, pieces, told)

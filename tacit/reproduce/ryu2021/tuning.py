@@ -96,15 +96,13 @@ def best_of_baseline(
         )
     if all(lower(found[e, "ObjT"], found[e, best[e]]) for e in ENDS):
         verdict = Verdict.REPRODUCED if at.exact else Verdict.CONDITIONALLY
-        size = "" if at.exact else " at another size"
         return (
             verdict,
-            f"Reproduced{size}: no {what} makes OutP as good as ObjT: {said}; {at.data}.",
+            f"No {what} makes OutP as good as ObjT: {said}; {at.data}.",
         )
     return (
         Verdict.NOT_REPRODUCED,
-        f"Not reproduced: with its best {what} OutP cannot be told from ObjT everywhere: {said}; "
-        f"{at.data}.",
+        f"With its best {what} OutP cannot be told from ObjT everywhere: {said}; {at.data}.",
     )
 
 
@@ -175,16 +173,16 @@ def consensus(found: Answers, at: Setting) -> tuple[Verdict, str]:
         if min(falls) > 1.0:
             return (
                 Verdict.CONDITIONALLY,
-                f"Reproduced in kind, on {at.data}, for which nothing is printed: {said}.",
+                f"{said}; {at.data}, for which nothing is printed.",
             )
-        return Verdict.NOT_REPRODUCED, f"Not reproduced: {said}; {at.data}."
+        return Verdict.NOT_REPRODUCED, f"{said}; {at.data}."
     ours = [row[0] for row in found["first"]["violation"]]
     off = max(abs(value / paper - 1.0) for value, paper in zip(ours, LOGGED, strict=True))
     begins = f"ObjT's violation begins within {100 * off:.1f} % of what the authors logged"
     if off <= LOGGED_CLOSE and min(falls) > 1.0:
         verdict = Verdict.REPRODUCED if at.exact else Verdict.CONDITIONALLY
-        return verdict, f"Reproduced: on all of MNIST {begins}; {said} ({at.data})."
-    return Verdict.NOT_REPRODUCED, f"Not reproduced: {begins}; {said} ({at.data})."
+        return verdict, f"{begins}; {said} ({at.data})."
+    return Verdict.NOT_REPRODUCED, f"{begins}; {said} ({at.data})."
 
 
 def _mean(values: list[float]) -> float:

@@ -19,16 +19,24 @@ def _half_square(x: Any, centre: Any) -> Any:
     return jnp.sum((x - centre) ** 2) / 2
 
 
-def _by_hand(rounds: int, *, closed: bool) -> np.ndarray:
-    """The path 1 - 2 - 3 with exact minimisers of `F_k`; agent 2 has two neighbours."""
+def _by_hand(rounds: int, *, closed: bool, stale: bool = False) -> np.ndarray:
+    """The path 1 - 2 - 3 with exact minimisers of `F_k`; agent 2 has two neighbours.
+
+    Args:
+        rounds: of ADMM.
+        closed: an agent is one of its own neighbours.
+        stale: duals take the iterates of the round before, as the printed order of lines has it.
+    """
     adjacent = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     near = adjacent + np.eye(3) if closed else adjacent
     b, dual = np.zeros((3, 2)), np.zeros((3, 2))
     for _ in range(rounds):
         count = near.sum(axis=1, keepdims=True)
         pulled = PENALTY * (count * b + near @ b)
-        b = (CENTRES - dual + pulled) / (1.0 + 2.0 * PENALTY * count)
-        dual = dual + PENALTY * (adjacent.sum(axis=1, keepdims=True) * b - adjacent @ b)
+        fresh = (CENTRES - dual + pulled) / (1.0 + 2.0 * PENALTY * count)
+        seen = b if stale else fresh
+        dual = dual + PENALTY * (adjacent.sum(axis=1, keepdims=True) * seen - adjacent @ seen)
+        b = fresh
     return b
 
 
@@ -39,6 +47,7 @@ def test_every_round_minimises_the_augmented_lagrangian(closed: bool) -> None:
     found = tacit.run(task, network.path(3), method, rounds=4, seed=0, record=[]).solutions[0]
     np.testing.assert_allclose(found, _by_hand(4, closed=closed), atol=1e-4)
     assert np.max(np.abs(found - _by_hand(4, closed=not closed))) > 0.05
+    assert np.max(np.abs(found - _by_hand(4, closed=closed, stale=True))) > 0.05
 
 
 def test_a_step_that_is_left_out_counts_the_agent_itself() -> None:

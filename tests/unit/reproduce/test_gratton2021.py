@@ -121,10 +121,10 @@ def test_no_lead_is_not_reproduced(figure: str) -> None:
 
 def test_a_lead_that_noise_does_not_explain_is_said_to_be_one() -> None:
     found = made_up(TARGETS["fig6"], theirs=lambda _: 1.0)
-    assert "still 1e+04 times more than D-ZOA" in found.sentence
+    assert "still 10,000 times more than D-ZOA" in found.sentence
     # with noise for 3 only, 1/9 is the best that baselines do
     found = made_up(TARGETS["fig6"], mu=1.0)
-    assert "With noise for 3, " in found.sentence and "still 1.1e+03 times more" in found.sentence
+    assert "With noise for 3, " in found.sentence and "still 1,100 times more" in found.sentence
 
 
 def test_the_best_proved_method_wins() -> None:
@@ -213,6 +213,7 @@ def test_a_baseline_is_tuned_elsewhere_and_reported_here() -> None:
     assert np.mean(quiet["final"]) < np.mean(noisy["final"])
 
 
+@pytest.mark.slow
 def test_a_proved_method_is_proved() -> None:
     found = proved("DPSG", "lasso", 20, [(2.04, 1e-3)], [1000], [0], 0, 2, 5)["claims"][0]
     assert found["chosen"]["clip"] in {setting["clip"] for setting in CERTIFIED["DPSG"]}
@@ -245,7 +246,7 @@ def test_one_record_moves_an_iterate_by_many_deviations() -> None:
 def test_figure_1_compares_after_as_many_rounds(central: float, verdict: Verdict) -> None:
     def answer(piece: Piece) -> dict[str, Any]:
         named = piece.arguments["name"] == "D-ZOA"
-        return contest(1e-4 if named else central if piece.arguments["rounds"] == 200 else 1e-6)
+        return contest(1e-4 if named else central if piece.arguments["rounds"] == 100 else 1e-6)
 
     target = TARGETS["fig1"]
     found = target.told([answer(piece) for piece in target.pieces(Scale.FAST)], Scale.FAST)
@@ -258,7 +259,8 @@ def test_figure_1_compares_after_as_many_rounds(central: float, verdict: Verdict
     assert values == {"D-ZOA": 200, "OR-ZO": 20_000, "ZOO-ADMM": 38_709}
 
 
-@pytest.mark.parametrize("name", [pytest.param("OR-ZO", marks=pytest.mark.slow), "ZOO-ADMM"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["OR-ZO", "ZOO-ADMM"])
 def test_a_central_solver_learns(name: str) -> None:
     found = solver(name, "ridge", [1000], [0], seed=0, trials=1, rounds=40)
     assert len(found["tuning"]) == SETTINGS and found["final"][0] < 5.0

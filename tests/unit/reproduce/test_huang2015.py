@@ -109,6 +109,7 @@ def test_the_printed_noise_loses_epsilon_over_p_and_the_larger_noise_epsilon() -
     assert claimed["error"][0] < 2.0 * claimed["start"][0] < true["error"][0]
 
 
+@pytest.mark.slow
 def test_the_certified_runs_stay_within_their_budgets() -> None:
     found = certified(5, 0.1, [10.0], rounds=5, trials=20)
     total = 10.0 / found["printed"]["noise_ratio"][0]

@@ -97,7 +97,7 @@ def test_figure_2_is_judged_by_order_and_on_mnist_by_numbers() -> None:
     assert all(row["paper"] is None and row["ratio"] is None for row in small.comparison)
     worse = AHEAD | {("ObjT", 3.0): 21.0}
     found = fig2(answers(fig2_runs(DIGITS), worse), DIGITS)
-    told(found, Verdict.NOT_REPRODUCED, "at epsilon 3 ObjT did not end below OutP")
+    told(found, Verdict.NOT_REPRODUCED, "At epsilon 3 ObjT did not end below OutP")
 
 
 def test_figure_1_asks_whether_a_constant_does_better() -> None:
@@ -268,6 +268,7 @@ def test_the_baseline_without_its_noise_is_its_limit() -> None:
         trajectories.path(**small(method="ObjX"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("digits")
 def test_a_certified_run_is_tuned_and_scored() -> None:
     chosen = images.chosen()
