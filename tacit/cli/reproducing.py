@@ -71,6 +71,10 @@ def _chosen(names: Sequence[str], paper: str | None, *, every: bool) -> list[Tar
     return targets(paper) if paper is not None else [find(name) for name in dict.fromkeys(names)]
 
 
+def _said(cores: int) -> str:
+    return "1 core" if cores == 1 else f"{cores} cores"
+
+
 def _list(folder: Path, cores: int, *, json: bool) -> None:
     """Every target with what is shown there, and how long it takes."""
     from tacit.reproduce import Scale, seconds_left, targets
@@ -98,7 +102,7 @@ def _list(folder: Path, cores: int, *, json: bool) -> None:
         ["Target", "What the paper shows", "--fast", "in full"],
         [[name, title, duration(fast), duration(full)] for name, title, fast, full in rows],
     )
-    say(f"Times on {cores} cores, about, without what is stored in {folder} already.")
+    say(f"Times on {_said(cores)}, about, without what is stored in {folder} already.")
     say("tacit reproduce TARGET draws one anew; --all --fast gives an impression of all.")
 
 
@@ -109,7 +113,7 @@ def _run(chosen: Sequence[Target], folder: Path, scale: Scale, cores: int, *, js
     if not json:
         what = chosen[0].name if len(chosen) == 1 else f"{len(chosen)} targets"
         say(
-            f"{what}, {scale.value} scale: {duration(left)} on {cores} cores, about. An "
+            f"{what}, {scale.value} scale: {duration(left)} on {_said(cores)}, about. An "
             "interrupted run goes on with the same command."
         )
     with progress("reproducing", quiet=json) as bar:

@@ -99,6 +99,18 @@ class AffineSection(Section):
     target: tuple[Number, ...] = Field(description="b of A x = b")
 
 
+class PolyhedronSection(Section):
+    """Linear inequalities, and equations; needs tacit[convex]."""
+
+    kind: Literal["polyhedron"] = Field(description="which set")
+    matrix: tuple[tuple[Number, ...], ...] = Field(description="G of G x <= h, row by row")
+    bound: tuple[Number, ...] = Field(description="h of G x <= h")
+    equations: tuple[tuple[Number, ...], ...] | None = Field(
+        None, description="A of A x = b, row by row"
+    )
+    target: tuple[Number, ...] | None = Field(None, description="b of A x = b")
+
+
 Loss = Annotated[PlainLoss | HuberLoss | QuantileLoss, Field(discriminator="kind"), Short]
 Regulariser = Annotated[
     NoRegulariserSection | PlainRegulariser | ElasticNetSection | GroupSection,
@@ -106,7 +118,7 @@ Regulariser = Annotated[
     Short,
 ]
 Constraint = Annotated[
-    FreeSection | BoxSection | BallSection | SimplexSection | AffineSection,
+    FreeSection | BoxSection | BallSection | SimplexSection | AffineSection | PolyhedronSection,
     Field(discriminator="kind"),
     Short,
 ]

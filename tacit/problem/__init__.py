@@ -33,6 +33,7 @@ _HOME = {
         "Box",
         "ConvexSet",
         "Free",
+        "Polyhedron",
         "Simplex",
     ),
     "blackbox": (

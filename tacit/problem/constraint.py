@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import equinox as eqx
@@ -264,6 +265,82 @@ class ConvexSet(AbstractConstraint):
         project_onto(self.builder, np.zeros(dimension))
 
 
+class Polyhedron(ConvexSet):
+    """`G x <= h`, and `A x = b` if equations are given. Projections as those of any `ConvexSet`.
+
+    A box, a simplex and equations alone have classes of their own, which are far faster.
+
+    Args:
+        matrix: `G`, shape `(m, p)`.
+        bound: `h`, shape `(m,)`.
+        equations: `A`, shape `(k, p)`; none if left out.
+        target: `b`, shape `(k,)`.
+
+    Raises:
+        ProblemError: shapes that do not fit, or numbers that are not finite.
+
+    Example:
+        >>> capped = Polyhedron([[1.0, 1.0], [-1.0, 0.0]], [1.0, 0.0])
+        >>> np.round(capped.project(np.array([2.0, 2.0])), 6).tolist()
+        [0.5, 0.5]
+    """
+
+    def __init__(self, matrix: Any, bound: Any, equations: Any = None, target: Any = None) -> None:
+        if (equations is None) != (target is None):
+            raise ProblemError("polyhedron: give equations and target, or neither")
+        inequalities = _rows("matrix", matrix, "bound", bound)
+        equal = None if equations is None else _rows("equations", equations, "target", target)
+        if equal is not None and len(equal[0][0]) != len(inequalities[0][0]):
+            raise ProblemError(
+                f"polyhedron: matrix has {len(inequalities[0][0])} columns and equations "
+                f"{len(equal[0][0])}; both need one for each parameter"
+            )
+        self.builder = _Polyhedron(inequalities, equal)
+
+    def check(self, dimension: int) -> None:
+        """Refuse a matrix with another number of columns than there are parameters."""
+        assert isinstance(self.builder, _Polyhedron)
+        columns = len(self.builder.inequalities[0][0])
+        if columns != dimension:
+            raise ProblemError(
+                f"polyhedron: matrix has {columns} columns, but the problem has {dimension} "
+                "parameters"
+            )
+        super().check(dimension)
+
+
+_Rows = tuple[tuple[tuple[float, ...], ...], tuple[float, ...]]
+"""A matrix and a vector with as many entries as it has rows, in a form that can be compared."""
+
+
+@dataclass(frozen=True)
+class _Polyhedron:
+    """What describes a polyhedron to cvxpy; equal ones compile once."""
+
+    inequalities: _Rows
+    equations: _Rows | None
+
+    def __call__(self, x: Any) -> list[Any]:
+        matrix, bound = map(np.asarray, self.inequalities)
+        found = [matrix @ x <= bound]
+        if self.equations is not None:
+            matrix, target = map(np.asarray, self.equations)
+            found.append(matrix @ x == target)
+        return found
+
+
+def _rows(name: str, matrix: Any, vector_name: str, vector: Any) -> _Rows:
+    matrix, vector = np.asarray(matrix, np.float64), np.asarray(vector, np.float64)
+    if matrix.ndim != 2 or not matrix.size or vector.shape != matrix.shape[:1]:
+        raise ProblemError(
+            f"polyhedron: {name} has shape {matrix.shape} and {vector_name} {vector.shape}; they "
+            "must be (m, p) and (m,)"
+        )
+    if not (np.isfinite(matrix).all() and np.isfinite(vector).all()):
+        raise ProblemError(f"polyhedron: {name} and {vector_name} must be finite numbers")
+    return tuple(map(tuple, matrix.tolist())), tuple(vector.tolist())
+
+
 class _Projection(eqx.Module):
     """A callback that is equal to another one of the same set, so that it compiles once."""
 
@@ -280,8 +357,9 @@ CONSTRAINTS: dict[str, type[AbstractConstraint]] = {
     "ball": Ball,
     "simplex": Simplex,
     "affine": Affine,
+    "polyhedron": Polyhedron,
 }
-"""The constraints that a study file can name; a `ConvexSet` needs Python."""
+"""The constraints that a study file can name; any other `ConvexSet` needs Python."""
 
 
 def _onto_simplex(v: Array, total: Any) -> Array:

@@ -30,7 +30,7 @@ from tacit.types import Context
 BINS = np.linspace(-4.0, 4.0, 41)
 """Edges of the histogram, in standard deviations."""
 
-ITERATES = 10
+ITERATES = 20
 """Of so many draws of a gradient, one is followed by a whole new iterate."""
 
 
@@ -56,7 +56,7 @@ def gradient_entries(
         outer: `m`, the round, from 1.
         inner: `t`, the inner step, from 1.
         seed: of the randomness.
-        draws: of the gradient; a tenth as many new iterates.
+        draws: of the gradient; one new iterate for `ITERATES` of them.
 
     Returns:
         `density` of the entries, each standardised by itself, in `BINS`; `quantiles` at

@@ -169,7 +169,7 @@ def noise_pieces(kind: Kind, scale: Scale) -> list[Piece]:
     few = scale is Scale.FAST
     owners = (0,) if few else (0, 3, 4)
     said = {"kind": kind, "epsilon": SMALL[0], "delta": SMALL[1], "data": 0, "seed": 0}
-    model, audit = (200, 300) if few else (2000, 2000)
+    model, audit = (100, 300) if few else (2000, 2000)
     return [
         Piece(work, {**said, "owner": owner, "trials": count}, 18.0 + 0.006 * count)
         for owner in owners

@@ -16,13 +16,13 @@ PAPER = Paper(
         "arXiv 2106.06127, 2021."
     ),
     targets=(
-        figure("table", "Test errors on MNIST after the last iteration", table_runs, table),
-        figure("fig1", "The penalty of ObjT", fig1_runs, fig1),
-        figure("fig2", "Test errors along the iterations", fig2_runs, fig2),
-        figure("fig3", "Test errors on FEMNIST", fig3_runs, fig3, femnist),
-        figure("fig4", "The penalty of the baseline OutP", fig4_runs, fig4),
-        figure("fig5", "Consensus violation", fig5_runs, fig5),
-        figure("fig6", "The proximity of OutP+", fig6_runs, fig6),
-        figure("remark3", "A million iterations at epsilon 0.01, shortened", remark3_runs, remark3),
+        figure("table", "test errors on MNIST after the last iteration", table_runs, table),
+        figure("fig1", "the penalty of ObjT", fig1_runs, fig1),
+        figure("fig2", "test errors along the iterations", fig2_runs, fig2),
+        figure("fig3", "test errors on FEMNIST", fig3_runs, fig3, femnist),
+        figure("fig4", "the penalty of the baseline OutP", fig4_runs, fig4),
+        figure("fig5", "consensus violation", fig5_runs, fig5),
+        figure("fig6", "the proximity of OutP+", fig6_runs, fig6),
+        figure("remark3", "a million iterations at epsilon 0.01, shortened", remark3_runs, remark3),
     ),
 )

@@ -111,8 +111,8 @@ def setting(scale: Scale) -> Setting:
             "iterations and 1 of 10 trials"
         )
         return Setting(chosen, 6000, 200, 1, False, short)
-    short = "2,000 of 20,000 iterations and 3 of 10 trials"
-    return Setting(chosen, 0, 2000, 3, False, short)
+    short = "1,500 of 20,000 iterations and 3 of 10 trials"
+    return Setting(chosen, 0, 1500, 3, False, short)
 
 
 def run(

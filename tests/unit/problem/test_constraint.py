@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import ProblemError
-from tacit.problem.constraint import Affine, Ball, Box, ConvexSet, Free, Simplex
+from tacit.problem.constraint import Affine, Ball, Box, ConvexSet, Free, Polyhedron, Simplex
 
 
 def half_disc(x):
@@ -35,6 +35,9 @@ SETS = [
     Simplex(2.0),
     Affine([[1.0, 1.0, 0.0, 0.0], [2.0, 2.0, 0.0, 0.0], [0.0, 0.0, 1.0, -1.0]], [1.0, 2.0, 0.3]),
     ConvexSet(half_disc),
+    Polyhedron(
+        [[1.0, 1.0, 1.0, 1.0], [-1.0, 0.0, 0.0, 0.0]], [1.0, 0.5], [[0.0, 1.0, -1.0, 0.0]], [0.2]
+    ),
 ]
 
 
@@ -88,6 +91,9 @@ def test_convex_set_compiles_once(float64):
     project(ConvexSet(half_disc), np.zeros(4))
     project(ConvexSet(half_disc), np.ones(4))
     assert len(traced) == 1
+    for _ in range(2):
+        project(Polyhedron(np.eye(4), np.ones(4)), np.ones(4))
+    assert len(traced) == 2
 
 
 @pytest.mark.parametrize(
@@ -108,6 +114,12 @@ def test_convex_set_compiles_once(float64):
         (lambda: Affine([[1.0]], [0.0, 1.0]), "shape"),
         (lambda: Affine([[np.nan]], [0.0]), "finite"),
         (lambda: Affine([[1.0]], [0.0]).check(2), "1 columns"),
+        (lambda: Polyhedron([[1.0]], [0.0, 1.0]), r"matrix has shape \(1, 1\) and bound \(2,\)"),
+        (lambda: Polyhedron([[1.0]], [np.inf]), "finite"),
+        (lambda: Polyhedron([[1.0]], [0.0], [[1.0]]), "equations and target, or neither"),
+        (lambda: Polyhedron([[1.0]], [0.0], [[1.0, 0.0]], [0.0]), "1 columns and equations 2"),
+        (lambda: Polyhedron([[1.0]], [0.0]).check(2), "1 columns"),
+        (lambda: Polyhedron([[1.0], [-1.0]], [0.0, -1.0]).check(1), "infeasible"),
         (lambda: ConvexSet(nowhere).check(2), "nowhere: .*infeasible"),
         (lambda: ConvexSet(outside_the_disc).check(2), "constraint 0 is convex"),
         (lambda: ConvexSet(for_three).check(2), "for_three: could not build"),

@@ -12,7 +12,7 @@ from tacit.method import DPSG, DZOASolver, GradientDescent
 from tacit.network import Coordinator
 from tacit.network.randomised import LinkFailure, RandomActivation
 from tacit.network.sequence import Periodic, Recorded
-from tacit.problem.constraint import Affine, Ball, Box, Simplex
+from tacit.problem.constraint import Affine, Ball, Box, Polyhedron, Simplex
 from tacit.problem.losses import Huber, Quantile
 from tacit.problem.regularisers import ElasticNet, GroupL1
 from tacit.study import assemble
@@ -191,6 +191,11 @@ def test_regularisers_spare_the_intercept(new: str, kind: type, tmp_path: Path) 
         ('{ kind = "ball", radius = 2, order = 1 }', Ball),
         ('"simplex"', Simplex),
         ('{ kind = "affine", matrix = [[1, 0, 0, 0]], target = [0.5] }', Affine),
+        (
+            '{ kind = "polyhedron", matrix = [[1, 1, 0, 0]], bound = [1], '
+            "equations = [[0, 0, 1, -1]], target = [0] }",
+            Polyhedron,
+        ),
     ],
 )
 def test_constraints(text: str, kind: type, tmp_path: Path) -> None:
