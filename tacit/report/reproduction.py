@@ -130,7 +130,8 @@ class Shown:
             ("As published", "", self.found.published),
             (
                 "Certified, at equal true epsilon",
-                "The same comparison between guarantees that are proved.",
+                "Methods whose guarantee is proved. A curve called as printed or as coded has no "
+                "such guarantee, and stands where its noise puts it by a model.",
                 self.found.certified,
             ),
         )

@@ -1,6 +1,6 @@
 """The figures of the field's papers, drawn anew, each with a verdict.
 
-One module a paper; each figure or table is a `Target` with a name such as "huang2015/fig1". A
+One package a paper; each figure or table is a `Target` with a name such as "huang2015/fig1". A
 target is made of pieces of work that are run over the cores and stored as they end, so that an
 interrupted run goes on where it was, and of a function that reads their answers and says what they
 show.

@@ -16,13 +16,14 @@ from typing import Any
 
 from tacit.errors import RuntimeFailure
 from tacit.reproduce.target import Answer, Piece
+from tacit.runtime.environment import PACKAGES
 
 _COMPUTING = ("audit", "method", "network", "privacy", "problem", "runtime")
 """Packages of tacit whose code decides what a run answers, besides the modules at its top."""
 
 _HOME = Path(__file__).parent
 
-_LIBRARIES = ("jax", "numpy", "scipy")
+_LIBRARIES = tuple(package for package in PACKAGES if package != "tacit")
 
 
 class Store:

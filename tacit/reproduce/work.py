@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 
 from tacit.errors import RuntimeFailure
 from tacit.reproduce.store import Store, name_of
@@ -75,11 +77,14 @@ def _each(pieces: Sequence[Piece], store: Store, cores: int) -> Iterator[tuple[P
         return
     # JAX does not survive a fork
     pool = ProcessPoolExecutor(
-        min(cores, len(pieces)), multiprocessing.get_context("spawn"), initializer=_one_core
+        min(cores, len(pieces)),
+        multiprocessing.get_context("spawn"),
+        initializer=_leave_interrupts_to_the_parent,
     )
     failed: BaseException | None = None
     try:
-        running = {pool.submit(piece.work, **store.arguments(piece)): piece for piece in pieces}
+        with _one_core_each():
+            running = {pool.submit(piece.work, **store.arguments(piece)): piece for piece in pieces}
         for future in as_completed(running):
             if future.cancelled():
                 continue
@@ -110,10 +115,26 @@ def _stop(pool: ProcessPoolExecutor) -> None:
         process.terminate()
 
 
-def _one_core() -> None:
-    """As many processes as cores run already: none should start threads for all of them."""
-    os.environ["XLA_FLAGS"] = (
-        os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
-    )
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ[name] = "1"
+@contextmanager
+def _one_core_each() -> Iterator[None]:
+    """Let processes started here use one core each: as many of them as cores run already.
+
+    Libraries read these when they are loaded, which is before a process does anything.
+    """
+    flags = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
+    wanted = {"XLA_FLAGS": flags, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    """Ctrl-C reaches every process of a terminal; the parent ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

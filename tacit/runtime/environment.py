@@ -7,7 +7,7 @@ import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
-_PACKAGES = (
+PACKAGES = (
     "tacit",
     "jax",
     "jaxlib",
@@ -18,6 +18,7 @@ _PACKAGES = (
     "networkx",
     "dp-accounting",
 )
+"""What a result depends on."""
 
 
 def environment() -> dict[str, str]:
@@ -35,7 +36,7 @@ def environment() -> dict[str, str]:
 def _versions() -> dict[str, str]:
     """Of the packages that are there; reading them takes a while."""
     found = {}
-    for package in _PACKAGES:
+    for package in PACKAGES:
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -35,20 +35,30 @@ def _sizes(plan: Plan, *, once: bool) -> Mapping[Role, int]:
     """Bytes of one agent's messages in a round, over links between peers or to the coordinator."""
     if not phases_of(plan.method, once=once):
         return {Role.PEER: 0, Role.CLIENT: 0}
-    leaves, structure = jax.tree.flatten(plan)
+    arrays, rest = eqx.partition(plan, eqx.is_array)
+    leaves, structure = jax.tree.flatten(arrays)
+    others, around = jax.tree.flatten(rest)
     shapes = tuple(jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves)
-    return _traced_sizes(structure, shapes, jax.dtypes.canonicalize_dtype(float), once)
+    precision = jax.dtypes.canonicalize_dtype(float)
+    return _traced_sizes(structure, shapes, around, tuple(others), precision, once)
 
 
 @functools.lru_cache(maxsize=64)
 def _traced_sizes(
-    structure: Any, shapes: tuple[jax.ShapeDtypeStruct, ...], precision: Any, once: bool
+    structure: Any,
+    shapes: tuple[jax.ShapeDtypeStruct, ...],
+    around: Any,
+    others: tuple[Any, ...],
+    precision: Any,
+    once: bool,
 ) -> Mapping[Role, int]:
     """The same from shapes alone, so that a repeated run is not traced again.
 
     Args:
-        structure: of the plan.
-        shapes: of its leaves.
+        structure: of the plan's arrays.
+        shapes: of those arrays.
+        around: structure of everything else in it.
+        others: what stands there.
         precision: of numbers made while tracing; it is not an argument of anything traced.
         once: whether the phases before the rounds are meant.
     """
@@ -66,7 +76,9 @@ def _traced_sizes(
     def run(leaves: Any) -> Any:
         # all of it within the trace: every operation outside would be compiled by itself
         nonlocal agents
-        plan = jax.tree.unflatten(structure, leaves)
+        plan = eqx.combine(
+            jax.tree.unflatten(structure, leaves), jax.tree.unflatten(around, others)
+        )
         agents = plan.agents
         return Simulator(plan, plan.shared, note).round(plan.initial(), jnp.asarray(0), once=once)
 

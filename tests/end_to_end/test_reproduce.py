@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -110,7 +111,12 @@ def test_an_interrupted_run_goes_on_where_it_was(cores: int, tmp_path: Path) -> 
 
     # the first three pieces end at once, the last one waits for longer than anybody would
     with subprocess.Popen(
-        command(600.0), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(600.0),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as running:
         try:
             end = time.monotonic() + 120
@@ -118,7 +124,8 @@ def test_an_interrupted_run_goes_on_where_it_was(cores: int, tmp_path: Path) -> 
                 assert running.poll() is None, running.communicate()
                 assert time.monotonic() < end
                 time.sleep(0.05)
-            running.send_signal(signal.SIGINT)
+            # as a terminal does: to all processes of the group
+            os.killpg(running.pid, signal.SIGINT)
             printed, errors = running.communicate(timeout=60)
         finally:
             running.kill()

@@ -16,6 +16,7 @@ from tacit.reproduce.gratton2021.details import notes, parameters, rows, shorten
 from tacit.reproduce.gratton2021.findings import (
     audited_bound,
     certified_sentence,
+    compared_with,
     equal_noise,
     exact_total,
     explained,
@@ -31,7 +32,7 @@ from tacit.reproduce.gratton2021.plan import (
     all_claims,
     trade_offs,
 )
-from tacit.reproduce.gratton2021.setting import AGENTS, ROUNDS, Kind
+from tacit.reproduce.gratton2021.setting import ROUNDS, Kind
 from tacit.reproduce.target import Answer, Piece, Scale, Target
 
 
@@ -40,13 +41,15 @@ def over_rounds_told(found: Answers, claims: Sequence[Claim]) -> Reproduction:
     leads = [lead(found, claim) for claim in (SMALL, LARGE)]
     bound = audited_bound(found)
     drawn = "; ".join(
-        f"{factor(each.ratio)} times below {each.best}'s at {claim[0]:g} ({each.ours:.2g} against "
+        f"{compared_with(each.ratio)} {each.best}'s at {claim[0]:g} ({each.ours:.2g} against "
         f"{each.theirs:.2g})"
         for claim, each in zip((SMALL, LARGE), leads, strict=True)
     )
+    judged = verdict([each.ratio for each in leads], bound, SMALL[0])
     return Reproduction(
-        verdict([each.ratio for each in leads], bound, SMALL[0]),
-        f"At the claimed epsilon of one iteration D-ZOA's error is {drawn}. {explained(found)} "
+        judged,
+        f"At the claimed epsilon of one iteration D-ZOA's error is {drawn}. "
+        f"{explained(found, judged)} "
         f"{certified_sentence(found)}",
         published=[
             over_rounds(found, SMALL),
@@ -73,8 +76,8 @@ def trade_offs_told(found: Answers, claims: Sequence[Claim]) -> Reproduction:
         f"{value:.2f}"
         for claim, value in exact.items()
     )
-    # answering 0 scores as many as there are agents
-    few = ": eq (22) leaves too few directions there" if leads[low].ours > AGENTS else ""
+    least = min(min(answer["directions"]) for answer in found.of_d_zoa(low))
+    few = f" (eq (22) leaves {least} direction{'s' * (least > 1)} to the agent with fewest)"
     where = [f"epsilon {claim[0]:g} and delta {claim[1]:g}" for claim in (low, high)]
     drawn = (
         f"At all {len(leads)} claims D-ZOA's error is below the best baseline's, "
@@ -84,9 +87,10 @@ def trade_offs_told(found: Answers, claims: Sequence[Claim]) -> Reproduction:
         else f"At {where[0]} D-ZOA's error is {leads[low].ours:.2g}, not below the best baseline's "
         f"{leads[low].theirs:.2g}{few}."
     )
+    judged = verdict([each.ratio for each in leads.values()], bound, SMALL[0])
     return Reproduction(
-        verdict([each.ratio for each in leads.values()], bound, SMALL[0]),
-        f"{drawn} {explained(found)} The axis is off as well: eq (25) says {totals}. "
+        judged,
+        f"{drawn} {explained(found, judged)} The axis is off as well: eq (25) says {totals}. "
         f"{certified_sentence(found)}",
         published=[trade_off(found, name) for name in trade_offs(found.scale)],
         certified=certified_panels(found, rounds=False),

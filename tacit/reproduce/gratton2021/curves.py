@@ -35,19 +35,26 @@ def finals(answers: Sequence[Any]) -> list[float]:
     return [error for answer in answers for error in answer["final"]]
 
 
+DIVERGED = 1e3
+"""Errors are drawn up to here; answering 0 scores as many as there are agents."""
+
+
 def mean(answers: Sequence[Any]) -> float:
-    """Mean error over all runs; not a number where there was none."""
+    """Mean error over all runs, infinite if one diverged; not a number where there was none."""
     found = finals(answers)
-    return float(np.mean(found)) if found else float("nan")
+    return (
+        float(np.mean(np.nan_to_num(found, nan=np.inf, posinf=np.inf))) if found else float("nan")
+    )
 
 
 def band(name: str, x: Sequence[float], runs: Sequence[Sequence[float]]) -> Curve:
-    """The mean of runs with their 10th and 90th percentile."""
+    """The mean of runs with their 10th and 90th percentile, up to `DIVERGED`."""
+    drawn = [np.minimum(np.nan_to_num(each, nan=np.inf, posinf=np.inf), DIVERGED) for each in runs]
     low, high = (
-        [float(np.percentile(each, q)) if len(each) else float("nan") for each in runs]
+        [float(np.percentile(each, q)) if len(each) else float("nan") for each in drawn]
         for q in (10, 90)
     )
-    middle = [float(np.mean(each)) if len(each) else float("nan") for each in runs]
+    middle = [float(np.mean(each)) if len(each) else float("nan") for each in drawn]
     return Curve(name, list(x), middle, low, high)
 
 
@@ -116,7 +123,7 @@ def trade_off(found: Answers, name: str) -> Panel:
         axis,
         ERROR,
         [*curves, _zero(x)],
-        "Bands: 10th to 90th percentile of the runs.",
+        f"Bands: 10th to 90th percentile of the runs. Errors above {DIVERGED:g} are drawn there.",
         log="xy",
     )
 

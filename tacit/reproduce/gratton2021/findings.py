@@ -102,9 +102,23 @@ def verdict(ratios: Sequence[float], audited: float, claimed: float) -> Verdict:
     return Verdict.REFUTED if audited > claimed else Verdict.REPRODUCED
 
 
-def explained(found: Answers) -> str:
-    """What an audit says of the claim, and where the lead goes when noise is equal."""
+def compared_with(ratio: float) -> str:
+    """How many times below a baseline D-ZOA's error is, or above."""
+    if ratio >= 1.0:
+        return f"{factor(ratio)} times below"
+    return f"{factor(1.0 / ratio)} times above" if ratio > 0.0 else "without a bound above"
+
+
+def explained(found: Answers, led: Verdict) -> str:
+    """What an audit says of the claim, and where the lead goes when noise is equal.
+
+    Args:
+        found: the answers.
+        led: the verdict; without a lead there is nothing to explain.
+    """
     bound = audited_bound(found)
+    if led is Verdict.NOT_REPRODUCED:
+        return f"An audit of one iteration that claims {SMALL[0]:g} found at least {bound:.2g}."
     if bound <= SMALL[0]:
         return (
             f"The audit found epsilon at least {bound:.2g}, which does not contradict the claim of "

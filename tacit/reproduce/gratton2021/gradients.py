@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tacit.report.reproduction import Curve, Panel, Reproduction, Verdict, compared
+from tacit.reproduce.gratton2021.findings import factor
 from tacit.reproduce.gratton2021.gradient_runs import BINS, ITERATES, gradient_entries
 from tacit.reproduce.gratton2021.plan import SMALL
 from tacit.reproduce.gratton2021.setting import ALPHA0, INNER_STEPS, PENALTY, Kind
@@ -66,9 +67,9 @@ def _told(answers: Sequence[Answer], scale: Scale, outer: int, inner: int) -> Re
     return Reproduction(
         found,
         f"The entries {looks}: correlation of the QQ plot and excess kurtosis are {law}{tails}. "
-        "But normal is not enough: the claim needs a variance, too, and that of the iterate sent "
-        f"in this round is {min(ratios):,.0f} to {max(ratios):,.0f} times smaller than theorem 1 "
-        "takes for granted, over agents and both problems.",
+        "But normal is not enough: the claim needs a variance, too, and what theorem 1 takes for "
+        f"granted is {factor(min(ratios))} to {factor(max(ratios))} times the variance of the "
+        "iterate sent in this round, over agents and both problems.",
         published=[
             Panel(
                 f"Histogram, t = {inner}, m = {outer}",

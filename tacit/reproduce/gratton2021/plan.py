@@ -202,11 +202,18 @@ class Answers:
 
     def of_d_zoa(self, claim: Claim) -> list[Answer]:
         """Of the data sets and trials that eq (22) allows."""
+        return [answer for answer in self._all_of_d_zoa(claim) if "refused" not in answer]
+
+    def refused(self, claim: Claim) -> int:
+        """How many pieces of D-ZOA eq (22) leaves without a direction."""
+        return len(self._all_of_d_zoa(claim)) - len(self.of_d_zoa(claim))
+
+    def _all_of_d_zoa(self, claim: Claim) -> Sequence[Answer]:
         at = 0
         for each in self.claims:
             count = len(d_zoa_pieces(self.kind, each, self.scale))
             if each == claim:
-                return [a for a in self.answers[at : at + count] if "refused" not in a]
+                return self.answers[at : at + count]
             at += count
         raise KeyError(claim)
 

@@ -105,7 +105,7 @@ def judged(claimed: Mapping[int, Mapping[str, Any]]) -> tuple[Verdict, str]:
         Verdict.NOT_REPRODUCED,
         "The error does not fall with epsilon: with the parameters that minimise theorem 10 it is "
         f"{share.min():.2f} to {share.max():.2f} times that of answering with the start, at every "
-        f"epsilon and for every number of people, because these parameters hardly move. Besides, "
+        f"epsilon and for every number of people. Besides, "
         f"{really}, where {EPSILONS[0]:g} to {EPSILONS[-1]:g} is claimed (epsilon / p).",
     )
 

@@ -158,8 +158,10 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
 
 
 def _curve(name: str, x: Sequence[float], distances: Sequence[Sequence[float]]) -> Curve:
-    means = np.mean(distances, axis=1)
-    spread = 2.0 * np.std(distances, axis=1, ddof=1) / len(distances[0]) ** 0.5
+    # trials of one draw of the records are not independent
+    draws = np.reshape(distances, (len(x), -1, TRIALS)).mean(axis=2)
+    means = draws.mean(axis=1)
+    spread = 2.0 * np.std(draws, axis=1, ddof=1) / draws.shape[1] ** 0.5
     return Curve(name, x, means.tolist(), (means - spread).tolist(), (means + spread).tolist())
 
 

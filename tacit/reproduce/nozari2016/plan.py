@@ -20,6 +20,9 @@ FAST_RUNS = {2: 4, 4: 4, 6: 4, 14: 1}
 FAST_FROM = {2: 0.01, 4: 0.01, 6: 0.1, 14: 10.0}
 """Smallest epsilon of a fast run; projections take longest where noise is large."""
 
+FAST_DRAWS = 4
+"""Of the records, for the certified quadratics."""
+
 BLOCK = {2: 4, 4: 4, 6: 4, 14: 1}
 """Runs a piece."""
 
@@ -72,7 +75,7 @@ def planned(scale: Scale) -> list[tuple[int, float, int]]:
 
 def pieces(scale: Scale) -> list[Piece]:
     """Perturbed minimisers as planned, what a record costs at each degree, and quadratics."""
-    draws = 4 if scale is Scale.FAST else RUNS
+    draws = FAST_DRAWS if scale is Scale.FAST else RUNS
     return [
         *(
             Piece(

@@ -53,7 +53,7 @@ def fig1(found: Answers, at: Setting) -> Reproduction:
             f"rho = {rho:g} at epsilon {epsilon:g} ({last(own[rho]):.1f} % against "
             f"{last(own['1 hat']):.1f} %)"
             for rho in CONSTANTS
-            if lower(own[rho], own["1 hat"])
+            if lower(own[rho], own["1 hat"], at)
         ]
     ends = ", ".join(f"{last(found[e, '1 hat']):.1f} % at epsilon {e:g}" for e in ENDS)
     if beaten:
@@ -64,7 +64,7 @@ def fig1(found: Answers, at: Setting) -> Reproduction:
     else:
         verdict = Verdict.CONDITIONALLY
         sentence = (
-            "Reproduced with the trust region as coded: at neither end of epsilon did a constant "
+            "With the trust region as coded at neither end of epsilon did a constant "
             f"penalty of 0.1, 1 or 10 end below the growing one ({ends})"
         )
     return Reproduction(
@@ -122,7 +122,7 @@ def fig2(found: Answers, at: Setting) -> Reproduction:
 
 def order_of(found: Answers, at: Setting) -> tuple[Verdict, str]:
     """The claim that objective perturbation wins, and on all of MNIST the printed numbers."""
-    lost = [e for e in EPSILONS if not lower(found["ObjT", e], found["OutP", e])]
+    lost = [e for e in EPSILONS if not lower(found["ObjT", e], found["OutP", e], at)]
     gaps = [last(found["OutP", e]) - last(found["ObjT", e]) for e in EPSILONS]
     off = far(found) if at.exact else {}
     said = f"{min(gaps):.1f} to {max(gaps):.1f} points; {at.data}"

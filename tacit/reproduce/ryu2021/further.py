@@ -26,6 +26,9 @@ from tacit.reproduce.target import Scale
 LONG_EPSILON, LONG_ROUNDS = 0.01, 1_000_000
 PAIR = ("OutP", "ObjT")
 
+SAMPLE = (36_708, 195)
+"""Records and writers of the paper's sample of FEMNIST."""
+
 
 def remark3_runs(at: Setting) -> Runs:
     """Both methods at a very small epsilon, for far fewer iterations than the remark has."""
@@ -36,7 +39,7 @@ def remark3(found: Answers, at: Setting) -> Reproduction:
     """Whether ObjT is ahead, as far as a shortened run can tell."""
     said = f"{last(found['ObjT']):.1f} % against {last(found['OutP']):.1f} % of OutP"
     after = f"After {at.rounds:,} of {LONG_ROUNDS:,} iterations at epsilon {LONG_EPSILON:g}"
-    if lower(found["ObjT"], found["OutP"]):
+    if lower(found["ObjT"], found["OutP"], at):
         verdict = Verdict.CONDITIONALLY
         sentence = f"{after} ObjT is at {said}, which is the order in the paper; {at.data}."
     else:
@@ -77,12 +80,6 @@ def remark3(found: Answers, at: Setting) -> Reproduction:
     )
 
 
-def shortened(at: Setting) -> str:
-    """What every run of the remark leaves out, and a fast one besides."""
-    said = f"{at.rounds:,} of the remark's {LONG_ROUNDS:,} iterations at any scale"
-    return f"{said}; {at.shortened}" if at.shortened else said
-
-
 def femnist(scale: Scale) -> Setting:
     """The size of a run on FEMNIST.
 
@@ -91,7 +88,9 @@ def femnist(scale: Scale) -> Setting:
     """
     chosen = images.chosen_femnist()
     if scale is Scale.FULL:
-        return Setting(chosen, 0, ROUNDS, 10, True, "")
+        read = images.read(chosen)
+        exact = (read.records, len(read.classes)) == SAMPLE
+        return Setting(chosen, 0, ROUNDS, 10, exact, "")
     return Setting(chosen, 0, 40, 1, False, "40 of 20,000 iterations and 1 of 10 trials")
 
 
@@ -102,16 +101,22 @@ def fig3_runs(at: Setting) -> Runs:
 
 def fig3(found: Answers, at: Setting) -> Reproduction:
     """The printed numbers, and the order at every epsilon."""
-    ahead = all(lower(found["ObjT", e], found["OutP", e]) for e in ENDS)
+    ahead = all(lower(found["ObjT", e], found["OutP", e], at) for e in ENDS)
     off = {key: last(found[key]) - paper for key, paper in PRINTED_FEMNIST.items()}
     said = ", ".join(
         f"{last(found['ObjT', e]):.1f} % against {last(found['OutP', e]):.1f} % at epsilon {e:g}"
         for e in ENDS
     )
     near = all(abs(gap) <= CLOSE for (method, _), gap in off.items() if method == "ObjT")
-    if not ahead or (at.exact and not near):
+    if not ahead:
         verdict = Verdict.NOT_REPRODUCED
-        sentence = f"ObjT against OutP ends at {said}; {at.data}."
+        sentence = f"ObjT does not end below OutP everywhere: {said}; {at.data}."
+    elif at.exact and not near:
+        verdict = Verdict.NOT_REPRODUCED
+        sentence = (
+            f"ObjT ends below OutP, but more than {CLOSE:g} points from what is printed: {said}; "
+            f"{at.data}."
+        )
     else:
         verdict = Verdict.CONDITIONALLY
         sentence = (

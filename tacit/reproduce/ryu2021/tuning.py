@@ -70,8 +70,8 @@ def fig4(found: Answers, at: Setting) -> Reproduction:
         parameters=at.parameters(methods="OutP as coded, ObjT as coded; a = 1"),
         notes=[
             "Read as: no penalty repairs OutP. OutP+ is OutP with a hundredth of hat rho.",
-            "The step of OutP as coded is 1 / (rho + N/4 + 2 sqrt(t L)/epsilon), in which rho is "
-            "the smallest part: that is why it hardly matters.",
+            "The step of OutP as coded is 1 / (rho + N/4 + 2 sqrt(t L)/epsilon): the larger the "
+            "other parts, the less rho matters.",
         ],
         shortened=at.shortened,
     )
@@ -88,17 +88,17 @@ def best_of_baseline(
         f"ObjT at {last(found[e, 'ObjT']):.1f} %"
         for e in ENDS
     )
-    beaten = [e for e in ENDS if lower(found[e, best[e]], found[e, "ObjT"])]
+    beaten = [e for e in ENDS if lower(found[e, best[e]], found[e, "ObjT"], at)]
     if beaten:
         return (
-            Verdict.REFUTED,
-            f"Claim refuted: with another {what} OutP ends below ObjT: {said}; {at.data}.",
+            Verdict.NOT_REPRODUCED,
+            f"With another {what} OutP ends below ObjT: {said}; {at.data}.",
         )
-    if all(lower(found[e, "ObjT"], found[e, best[e]]) for e in ENDS):
-        verdict = Verdict.REPRODUCED if at.exact else Verdict.CONDITIONALLY
+    if all(lower(found[e, "ObjT"], found[e, best[e]], at) for e in ENDS):
         return (
-            verdict,
-            f"No {what} makes OutP as good as ObjT: {said}; {at.data}.",
+            Verdict.CONDITIONALLY,
+            f"With the trust region and the baseline as coded no {what} makes OutP as good as "
+            f"ObjT: {said}; {at.data}.",
         )
     return (
         Verdict.NOT_REPRODUCED,
@@ -164,25 +164,28 @@ def fig5(found: Answers, at: Setting) -> Reproduction:
     )
 
 
+FALLS = 2.0
+"""How many times below its peak a violation has to end to be called one that falls."""
+
+
 def consensus(found: Answers, at: Setting) -> tuple[Verdict, str]:
     """Whether violations begin as logged (all of MNIST) and whether those of OutP fall."""
     outp = {(e, rho): found[e, rho]["violation"] for e in ENDS for rho in PENALTIES}
-    falls = [max(map(_mean, values)) / _mean(values[-1]) for values in outp.values()]
-    said = f"OutP's violation falls {min(falls):.1f} to {max(falls):.1f} times from its peak"
+    falls = {key: max(map(_mean, each)) / _mean(each[-1]) for key, each in outp.items()}
+    few, most = min(falls.values()), max(falls.values())
+    said = f"OutP's violation falls {few:.1f} to {most:.1f} times from its peak"
+    stay = [f"{named(rho)} at epsilon {e:g}" for (e, rho), times in falls.items() if times < FALLS]
+    if stay:
+        said += f", by less than {FALLS:g} with {' and '.join(stay)}"
     if "first" not in found:
-        if min(falls) > 1.0:
-            return (
-                Verdict.CONDITIONALLY,
-                f"{said}; {at.data}, for which nothing is printed.",
-            )
-        return Verdict.NOT_REPRODUCED, f"{said}; {at.data}."
+        verdict = Verdict.NOT_REPRODUCED if stay else Verdict.CONDITIONALLY
+        return verdict, f"{said}; {at.data}, for which nothing is printed."
     ours = [row[0] for row in found["first"]["violation"]]
     off = max(abs(value / paper - 1.0) for value, paper in zip(ours, LOGGED, strict=True))
     begins = f"ObjT's violation begins within {100 * off:.1f} % of what the authors logged"
-    if off <= LOGGED_CLOSE and min(falls) > 1.0:
-        verdict = Verdict.REPRODUCED if at.exact else Verdict.CONDITIONALLY
-        return verdict, f"{begins}; {said} ({at.data})."
-    return Verdict.NOT_REPRODUCED, f"{begins}; {said} ({at.data})."
+    close = off <= LOGGED_CLOSE and not stay
+    verdict = Verdict.CONDITIONALLY if close else Verdict.NOT_REPRODUCED
+    return verdict, f"With the trust region as coded {begins}; {said} ({at.data})."
 
 
 def _mean(values: list[float]) -> float:

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from tacit.method import PaperClaim
-from tacit.report.reproduction import Verdict
+from tacit.report.reproduction import Verdict, draw
 from tacit.reproduce import Piece, Scale, Target
 from tacit.reproduce.gratton2021 import paper
 from tacit.reproduce.gratton2021.contenders import CERTIFIED, PRINTED, SETTINGS
@@ -116,7 +116,15 @@ def test_a_lead_that_no_audit_contradicts_is_reproduced(figure: str) -> None:
 def test_no_lead_is_not_reproduced(figure: str) -> None:
     found = made_up(TARGETS[figure], theirs=lambda _: 2e-4)
     assert found.verdict is Verdict.NOT_REPRODUCED
-    assert made_up(TARGETS[figure], ours=9.0).verdict is Verdict.NOT_REPRODUCED
+    behind = made_up(TARGETS[figure], ours=9.0)
+    assert behind.verdict is Verdict.NOT_REPRODUCED
+    assert "explains" not in found.sentence + behind.sentence
+    assert "times above" in behind.sentence or "not below" in behind.sentence
+    for error in (np.nan, np.inf, 1e156):
+        diverged = made_up(TARGETS[figure], ours=error)
+        assert diverged.verdict is Verdict.NOT_REPRODUCED
+        for panel in (*diverged.published, *diverged.certified):
+            draw(panel)
 
 
 def test_a_lead_that_noise_does_not_explain_is_said_to_be_one() -> None:
@@ -191,7 +199,7 @@ def test_entries_are_normal_or_not(figure: str, laws: Sequence[Any], verdict: Ve
     answers = [entries(law, 1e-3) for law in laws]
     found = TARGETS[figure].told(answers, Scale.FAST)
     assert found.verdict is verdict
-    assert "1,000 to 1,000 times smaller" in found.sentence
+    assert "is 1,000 to 1,000 times the variance" in found.sentence
     assert 0.988 < STRAIGHT < 0.9954  # between Laplace's and Student's
 
 

@@ -112,11 +112,16 @@ def pdop_answers(loud: float, right: float, scale: Scale) -> list[Any]:
     def answer(fall: float) -> dict[str, Any]:
         levels = [*np.geomspace(fall, 1.0, count), 0.1]
         losses = [9.0 * epsilon for epsilon in (*fig1.EPSILONS, fig1.SILENT)]
-        return {"distance": [[0.9 * level, 1.1 * level] for level in levels], "loss": losses}
+        draws = [0.9] * fig1.TRIALS + [1.1] * fig1.TRIALS
+        return {"distance": [[d * level for d in draws] for level in levels], "loss": losses}
 
     proved = len(fig1.PROVED[scale])
     chosen = [list(pdop.CANDIDATES[0])] * proved
-    return [answer(loud), answer(right), {"distance": [[0.2, 0.3]] * proved, "chosen": chosen}]
+    return [
+        answer(loud),
+        answer(right),
+        {"distance": [[0.2, 0.3] * fig1.TRIALS] * proved, "chosen": chosen},
+    ]
 
 
 def test_a_curve_that_only_the_printed_bound_makes_flat_is_said_to_be_one() -> None:

@@ -115,10 +115,10 @@ def test_figure_1_asks_whether_a_constant_does_better() -> None:
 )
 def test_the_baseline_may_win_once_it_is_tuned(figure: Any, runs: Any, best: Any) -> None:
     ahead = {(0.05, "ObjT"): 10.0, (5.0, "ObjT"): 8.0}
-    told(figure(answers(runs(MNIST), ahead), MNIST), Verdict.REPRODUCED)
+    told(figure(answers(runs(MNIST), ahead), MNIST), Verdict.CONDITIONALLY, "as coded")
     told(figure(answers(runs(DIGITS), ahead), DIGITS), Verdict.CONDITIONALLY, "digits")
     found = figure(answers(runs(DIGITS), ahead | {(0.05, best): 9.0}), DIGITS)
-    told(found, Verdict.REFUTED, "9.0 % at best", "ObjT at 10.0 %")
+    told(found, Verdict.NOT_REPRODUCED, "ends below ObjT", "9.0 % at best", "ObjT at 10.0 %")
     found = figure(answers(runs(DIGITS), ahead | {(0.05, best): 10.0}), DIGITS)
     told(found, Verdict.NOT_REPRODUCED)
 
@@ -126,7 +126,7 @@ def test_the_baseline_may_win_once_it_is_tuned(figure: Any, runs: Any, best: Any
 def test_violations_begin_as_the_authors_logged() -> None:
     found = answers(fig5_runs(MNIST), {})
     found["first"]["violation"] = [[value * 1.01] for value in LOGGED]
-    told(fig5(found, MNIST), Verdict.REPRODUCED, "within 1.0 %")
+    told(fig5(found, MNIST), Verdict.CONDITIONALLY, "within 1.0 %", "as coded")
     rows = fig5(found, MNIST).comparison
     assert [row["ratio"] for row in rows[:3]] == pytest.approx([1.01] * 3)
     found["first"]["violation"] = [[value / 2.0] for value in LOGGED]
@@ -167,7 +167,7 @@ def test_the_table_says_what_the_advantage_is_due_to() -> None:
     errors = AHEAD | {("OutP noiseless", 0.05): 16.0, ("OutP noiseless", 5.0): 12.0}
     found = answers(table_runs(DIGITS), errors) | certified_answers([30.0, 9.9, 8.0])
     shown = table(found, DIGITS)
-    told(shown, Verdict.CONDITIONALLY, "totals 57.0", "at a proved total of 8.")
+    told(shown, Verdict.CONDITIONALLY, "would total 57.0 even", "at a proved total of 8.")
     steps = "at epsilon 0.05 OutP ends at 20.0 %, by the same steps without noise at 16.0 %"
     assert (
         steps in shown.notes[0]
