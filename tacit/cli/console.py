@@ -47,7 +47,7 @@ def _hearing_interrupts() -> Iterator[None]:
     def again(dropped: sys.UnraisableHookArgs) -> None:
         if issubclass(dropped.exc_type, KeyboardInterrupt):
             # not at once: it would arrive in here
-            threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
+            threading.Timer(0.1, _interrupt).start()
         else:
             usual(dropped)
 
@@ -56,6 +56,14 @@ def _hearing_interrupts() -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = usual
+
+
+def _interrupt() -> None:
+    """Interrupt the main thread, also while it sleeps: a signal to another thread does not."""
+    if hasattr(signal, "pthread_kill") and (main := threading.main_thread().ident) is not None:
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)
 
 
 def emit(document: Any) -> None:

@@ -10,20 +10,17 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from tacit.errors import RuntimeFailure
 from tacit.reproduce.target import Answer, Piece
-from tacit.runtime.environment import PACKAGES
+from tacit.runtime.environment import versions
 
 _COMPUTING = ("audit", "method", "network", "privacy", "problem", "runtime")
 """Packages of tacit whose code decides what a run answers, besides the modules at its top."""
 
 _HOME = Path(__file__).parent
-
-_LIBRARIES = tuple(package for package in PACKAGES if package != "tacit")
 
 
 class Store:
@@ -92,7 +89,7 @@ def name_of(piece: Piece) -> str:
         f"{work.__module__}.{work.__qualname__}",
         json.dumps(dict(piece.arguments), sort_keys=True),
         _code(work.__module__),
-        *(f"{library} {metadata.version(library)}" for library in _LIBRARIES),
+        *(f"{name} {version}" for name, version in versions().items() if name != "tacit"),
     ]
     return hashlib.sha256("\n".join(said).encode()).hexdigest()[:32]
 

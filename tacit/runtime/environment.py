@@ -7,7 +7,7 @@ import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
-PACKAGES = (
+_PACKAGES = (
     "tacit",
     "jax",
     "jaxlib",
@@ -18,7 +18,6 @@ PACKAGES = (
     "networkx",
     "dp-accounting",
 )
-"""What a result depends on."""
 
 
 def environment() -> dict[str, str]:
@@ -29,14 +28,14 @@ def environment() -> dict[str, str]:
     found["system"] = f"{platform.system()} {platform.release()}"
     found["processors"] = str(os.cpu_count())
     found["devices"] = ", ".join(sorted({device.device_kind for device in jax.devices()}))
-    return found | _versions()
+    return found | versions()
 
 
 @functools.cache
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     """Of the packages that are there; reading them takes a while."""
     found = {}
-    for package in PACKAGES:
+    for package in _PACKAGES:
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -203,6 +203,7 @@ def test_entries_are_normal_or_not(figure: str, laws: Sequence[Any], verdict: Ve
     assert 0.988 < STRAIGHT < 0.9954  # between Laplace's and Student's
 
 
+@pytest.mark.slow
 def test_a_run_of_d_zoa_says_what_it_took() -> None:
     found = d_zoa("ridge", 0.15, 1e-3, data=0, seed=0, trials=2, rounds=2)
     assert found["rounds"] == [0, 1, 2]
@@ -213,6 +214,7 @@ def test_a_run_of_d_zoa_says_what_it_took() -> None:
     assert "less than one" in d_zoa("ridge", 0.05, 1e-6, 0, 0, 1, 2)["refused"]
 
 
+@pytest.mark.slow
 def test_a_baseline_is_tuned_elsewhere_and_reported_here() -> None:
     found = published("DPSG", "ridge", [(0.15, 1e-3), (150.0, 1e-3)], [1000], [0, 1], 0, 2, 5)
     noisy, quiet = found["claims"]

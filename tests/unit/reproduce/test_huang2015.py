@@ -101,6 +101,7 @@ def test_addresses_lie_in_the_square_at_the_distance_asked_for() -> None:
     assert np.sum(places.mean(axis=0) ** 2) == pytest.approx(0.04, abs=fig1.ROUNDING)
 
 
+@pytest.mark.slow
 def test_the_printed_noise_loses_epsilon_over_p_and_the_larger_noise_epsilon() -> None:
     found = as_printed(5, 0.1, "complete", [1.0], rounds=5, trials=20)
     claimed, true = found["claimed"], found["true"]

@@ -84,6 +84,7 @@ def test_the_corrected_bound_says_something() -> None:
     assert fig2.bound(6, 1.0) < 14.1
 
 
+@pytest.mark.slow
 def test_a_perturbed_minimiser_and_what_it_costs() -> None:
     quiet, loud = (perturbed(2, epsilon, 3, 1, 1e-4)["distance"][0] for epsilon in (1e6, 0.01))
     assert quiet < 0.15 < loud

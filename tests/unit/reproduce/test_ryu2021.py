@@ -256,6 +256,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
     assert calls == [0, 1, 2, 2, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("digits")
 def test_the_baseline_without_its_noise_is_its_limit() -> None:
     def reach(method: str, epsilon: float) -> float:
