@@ -43,6 +43,7 @@ def test_a_privacy_officer_reads_claim_bounds_and_verdict(
     assert told["output"] == "audit" and told["claim"]["owner"] == "east"
 
 
+@pytest.mark.slow
 def test_a_refuted_claim_has_an_exit_code_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,6 +121,7 @@ def test_init_writes_a_study_without_bounds(tmp_path: Path) -> None:
     assert "4 sites fitted" in invoke("run", study)
 
 
+@pytest.mark.slow
 def test_init_with_bounds_from_the_data_says_that_they_leak(tmp_path: Path) -> None:
     frame = visits()
     frame["note"] = [f"text {i}" for i in range(len(frame))]

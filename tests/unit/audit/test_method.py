@@ -95,6 +95,7 @@ def test_the_neighbour_may_be_given() -> None:
         audit_method(data, network.ring(AGENTS), private(), rounds=2, neighbour=other, trials=64)
 
 
+@pytest.mark.slow
 def test_without_a_likelihood_half_of_the_runs_teach_the_score() -> None:
     solver = DZOASolver(
         step=0.05, inner_steps=4, directions=4, printed=True, claim=PaperClaim(0.15, 1e-3)
@@ -129,6 +130,7 @@ def test_an_audit_of_a_claim_for_the_run_has_no_more_to_say() -> None:
     assert found.to_dict()["claim_for_one_release"] is None
 
 
+@pytest.mark.slow
 def test_a_coordinator_and_pure_epsilon() -> None:
     method = GradientDescent(
         step=0.1, privacy=Privacy(clip=1.0, epsilon=3.0, delta=0.0, noise="laplace")

@@ -110,6 +110,7 @@ def test_a_record_moves_the_answer_by_two_clips_over_the_number(kind: Any) -> No
     assert [each[0].sensitivity for each in releases] == [1 / 4, 1 / 5, 1 / 8]
 
 
+@pytest.mark.slow
 def test_kinks_are_no_obstacle() -> None:
     def cost(x: np.ndarray, agent: int) -> float:
         return float(np.sum(np.abs(x - CENTRES[agent])))
@@ -119,6 +120,7 @@ def test_kinks_are_no_obstacle() -> None:
     np.testing.assert_allclose(done.solution, np.median(CENTRES, axis=0), atol=0.03)
 
 
+@pytest.mark.slow
 def test_the_answer_keeps_to_the_set_and_is_sparse() -> None:
     task = box(regulariser=problem.L1(8.0), constraint=problem.Box(-0.05, 1.0))
     method = ZOOADMM(step=0.2, average=False)

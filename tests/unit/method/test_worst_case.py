@@ -77,6 +77,7 @@ def gradients(objective: Any, x: Any) -> np.ndarray:
     return np.asarray(jax.jacrev(objective.losses)(jnp.asarray(x)))
 
 
+@pytest.mark.slow
 def test_the_papers_assumption_holds_wherever_the_iterates_may_go() -> None:
     data = paper_problem("ridge", 3)
     pair = bounded_neighbours(data, 3)

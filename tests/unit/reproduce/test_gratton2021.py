@@ -230,6 +230,7 @@ def test_a_proved_method_is_proved() -> None:
     assert found["rounds"][-1] == 5 and found["final"] == found["errors"][-1]
 
 
+@pytest.mark.slow
 def test_the_iterate_varies_a_thousand_times_less_than_claimed() -> None:
     found = gradient_entries("ridge", 0.15, 1e-3, 0, 1, outer=2, inner=3, seed=0, draws=500)
     claimed = [claimed_deviation(0.15, 1e-3, degree, 20) ** 2 for degree in (2, 2, 2, 3, 1)]

@@ -120,6 +120,7 @@ def test_the_certified_runs_stay_within_their_budgets() -> None:
     assert one_step["error"][0] < one_step["start"][0]
 
 
+@pytest.mark.slow
 def test_two_people_who_hardly_hear_each_other_drift_apart() -> None:
     found = drifting(1e-8, 2e-3, 1.0 - 8e-4, 2000)
     assert found["printed"] == pytest.approx(
