@@ -136,7 +136,7 @@ def test_with_a_lipschitz_constant_the_printed_cold_start_fails() -> None:
         np.mean(final(measure(task, net, m, reference, rounds=200, seed=0, trials=2), LAST))
         for m in (method, shorter)
     )
-    assert printed < 1e-3 and right > 1.0
+    assert printed < 1e-3 and right > 0.5
 
 
 def test_one_entry_says_little_of_a_correlated_vector() -> None:
