@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -93,10 +93,10 @@ def test_at_a_large_epsilon_the_number_of_runs_is_the_limit() -> None:
     ],
 )
 def test_nine_of_ten_audits_refute_in_the_planned_number_of_runs(
-    name: str, claim: float, factor: float, most: int
+    name: Literal["gaussian", "laplace"], claim: float, factor: float, most: int
 ) -> None:
     delta = MECHANISMS[name][1]["delta"]
-    needed = trials_for_power(claim, delta, factor=factor, kind=name)  # type: ignore[arg-type] - a literal
+    needed = trials_for_power(claim, delta, factor=factor, kind=name)
     assert needed is not None and needed <= most
     # `factor` times less noise: as many times the distance, or the epsilon
     draw, settings = MECHANISMS[name]

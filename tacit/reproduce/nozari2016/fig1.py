@@ -105,9 +105,9 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
     ]
     return Reproduction(
         verdict,
-        f"{sentence} A run really costs {share:.2f} times the epsilon claimed. The certified PDOP "
-        f"with slower steps ends {best[EPSILONS[-1]]:.2g} away at a true epsilon of "
-        f"{EPSILONS[-1]:g}.",
+        f"{sentence} By its own assumption of bounded gradients, a model, a run costs "
+        f"{share:.2f} times the epsilon claimed. The certified PDOP with slower steps ends "
+        f"{best[EPSILONS[-1]]:.2g} away at a true epsilon of {EPSILONS[-1]:g}.",
         published=[
             Panel(
                 "PDOP as printed",

@@ -24,7 +24,7 @@ from tacit import network, problem
 from tacit.evaluate import scores
 from tacit.method import DPIADMMPrinted, DPIADMMProx, DPIADMMTrust, FedAvg, GrowingPenalty, OutP
 from tacit.reproduce.ryu2021 import images
-from tacit.reproduce.ryu2021.images import Chosen, Images
+from tacit.reproduce.ryu2021.images import Chosen, Images, Source
 
 AGENTS, CLIP, LOCAL_STEPS, FREQUENCIES = 10, 0.5, 5, 14
 SOFTMAX = problem.Softmax(10)
@@ -52,7 +52,7 @@ class Rows:
 
 
 def certified(
-    source: str,
+    source: Source,
     digest: str,
     records: int,
     method: str,
@@ -79,7 +79,7 @@ def certified(
         `epsilon`, and for each its `error`: percent, a list over trials, with `path`, the length
         that was chosen.
     """
-    read = images.read(Chosen(source, digest))  # pyright: ignore[reportArgumentType]
+    read = images.read(Chosen(source, digest))
     training, test = rows(read.first(records) if records else read)
     order = np.random.default_rng(0).permutation(len(training.digits))
     held = len(order) // VALIDATION
@@ -138,9 +138,12 @@ def rounds_of(epsilon: float) -> int:
 def rows(read: Images, frequencies: int = FREQUENCIES) -> tuple[Rows, Rows]:
     """Training and test records as cosine waves, of which there are no more than pixels."""
     training = np.concatenate(read.features), np.concatenate(read.classes)
-    both = (training, (read.test_features, read.test_classes))
     lowest = min(frequencies, read.side)
-    return tuple(Rows(_waves(x, read.side, lowest), y) for x, y in both)  # pyright: ignore[reportReturnType]
+
+    def waves(pixels: np.ndarray, digits: np.ndarray) -> Rows:
+        return Rows(_waves(pixels, read.side, lowest), digits)
+
+    return waves(*training), waves(read.test_features, read.test_classes)
 
 
 def _waves(

@@ -25,7 +25,7 @@ from tacit.method import (
 )
 from tacit.problem.problem import Problem
 from tacit.reproduce.ryu2021 import images
-from tacit.reproduce.ryu2021.images import Chosen, Images
+from tacit.reproduce.ryu2021.images import Chosen, Images, Source
 from tacit.runtime import simulation
 from tacit.runtime.checkpoint import load, save
 from tacit.types import Role
@@ -48,7 +48,7 @@ SCHEDULES = {"mnist": (2.0, 5.0, 10_000), "femnist": (0.005, 0.05, 2_000)}
 
 
 def path(
-    source: str,
+    source: Source,
     digest: str,
     records: int,
     method: str,
@@ -82,7 +82,7 @@ def path(
         `mean_error` of the mean of the copies; `violation`, the mean over agents of the l1 norm of
         `w - z_p`; besides `reach`, the largest coordinate of a copy at the end.
     """
-    read = images.read(Chosen(source, digest))  # pyright: ignore[reportArgumentType]
+    read = images.read(Chosen(source, digest))
     read = read.first(records) if records else read
     built = build(method, epsilon, penalty(rho, epsilon, source), proximity)
     found = {name: np.zeros((len(stops), trials)) for name in MEASURED}

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tacit.report.data import Row
 from tacit.report.reproduction import Panel, Reproduction, Verdict, compared
 from tacit.reproduce.ryu2021.errors import BAND, ENDS
 from tacit.reproduce.ryu2021.setting import (
@@ -40,33 +44,12 @@ def fig4_runs(at: Setting) -> Runs:
 
 def fig4(found: Answers, at: Setting) -> Reproduction:
     """Whether any penalty makes OutP as good as ObjT."""
-    panels = [
-        Panel(
-            f"OutP at epsilon {epsilon:g}",
-            "iteration",
-            "test error, %",
-            [
-                *(along(named(rho), found[epsilon, rho], looks(at.rounds)) for rho in PENALTIES),
-                along("ObjT, hat rho", found[epsilon, "ObjT"], looks(at.rounds)),
-            ],
-            BAND,
-            log="x",
-        )
-        for epsilon in ENDS
-    ]
     verdict, sentence = best_of_baseline(found, at, PENALTIES, "penalty", named)
     return Reproduction(
         verdict,
         sentence,
-        published=panels,
-        comparison=[
-            compared(
-                f"epsilon {epsilon:g}, {'ObjT' if rho == 'ObjT' else 'OutP, ' + named(rho)}",
-                None,
-                last(answer),
-            )
-            for (epsilon, rho), answer in found.items()
-        ],
+        published=errors_of(found, at, "OutP", PENALTIES, named),
+        comparison=rows_of(found, "OutP", named),
         parameters=at.parameters(methods="OutP as coded, ObjT as coded; a = 1"),
         notes=[
             "Read as: no penalty repairs OutP. OutP+ is OutP with a hundredth of hat rho.",
@@ -77,11 +60,42 @@ def fig4(found: Answers, at: Setting) -> Reproduction:
     )
 
 
+def errors_of(
+    found: Answers, at: Setting, baseline: str, choices: Sequence[Any], name: Callable[[Any], str]
+) -> list[Panel]:
+    """Errors of the baseline with each choice, and of ObjT, one panel an epsilon."""
+    return [
+        Panel(
+            f"{baseline} at epsilon {epsilon:g}",
+            "iteration",
+            "test error, %",
+            [
+                *(along(name(each), found[epsilon, each], looks(at.rounds)) for each in choices),
+                along("ObjT, hat rho", found[epsilon, "ObjT"], looks(at.rounds)),
+            ],
+            BAND,
+            log="x",
+        )
+        for epsilon in ENDS
+    ]
+
+
+def rows_of(found: Answers, baseline: str, name: Callable[[Any], str]) -> list[Row]:
+    """Errors at the end of every run."""
+    return [
+        compared(
+            f"epsilon {epsilon:g}, {'ObjT' if each == 'ObjT' else f'{baseline}, {name(each)}'}",
+            None,
+            last(answer),
+        )
+        for (epsilon, each), answer in found.items()
+    ]
+
+
 def best_of_baseline(
-    found: Answers, at: Setting, choices: object, what: str, name: object
+    found: Answers, at: Setting, choices: Sequence[Any], what: str, name: Callable[[Any], str]
 ) -> tuple[Verdict, str]:
     """ObjT against the best that OutP reaches over the choices."""
-    assert isinstance(choices, tuple) and callable(name)
     best = {e: min(choices, key=lambda c, e=e: last(found[e, c])) for e in ENDS}
     said = "; ".join(
         f"at epsilon {e:g} OutP ends at {last(found[e, best[e]]):.1f} % at best ({name(best[e])}), "
@@ -200,33 +214,12 @@ def fig6_runs(at: Setting) -> Runs:
 
 def fig6(found: Answers, at: Setting) -> Reproduction:
     """Whether longer steps make OutP+ as good as ObjT."""
-    panels = [
-        Panel(
-            f"OutP+ at epsilon {epsilon:g}",
-            "iteration",
-            "test error, %",
-            [
-                *(along(scaled(a), found[epsilon, a], looks(at.rounds)) for a in PROXIMITIES),
-                along("ObjT", found[epsilon, "ObjT"], looks(at.rounds)),
-            ],
-            BAND,
-            log="x",
-        )
-        for epsilon in ENDS
-    ]
     verdict, sentence = best_of_baseline(found, at, PROXIMITIES, "proximity", scaled)
     return Reproduction(
         verdict,
         sentence,
-        published=panels,
-        comparison=[
-            compared(
-                f"epsilon {epsilon:g}, {'ObjT' if a == 'ObjT' else 'OutP+, ' + scaled(a)}",
-                None,
-                last(answer),
-            )
-            for (epsilon, a), answer in found.items()
-        ],
+        published=errors_of(found, at, "OutP+", PROXIMITIES, scaled),
+        comparison=rows_of(found, "OutP+", scaled),
         parameters=at.parameters(methods="OutP+ as coded (0.01 hat rho), ObjT as coded"),
         notes=["Read as: the proximity a of OutP+ divides 1/eta, by which its noise grows, too."],
         shortened=at.shortened,

@@ -57,7 +57,7 @@ def test_a_method_without_protection_takes_no_budget() -> None:
     from tacit.privacy import Privacy
 
     with pytest.raises(TypeError, match="privacy"):
-        DGD(step=0.1, privacy=Privacy(clip=1.0, epsilon=1.0))  # pyright: ignore[reportCallIssue]
+        DGD(step=0.1, privacy=Privacy(clip=1.0, epsilon=1.0))  # pyright: ignore[reportCallIssue] - what is refused
 
 
 def test_a_description_says_who_sends_what_to_whom() -> None:

@@ -43,7 +43,7 @@ def test_an_error_that_stands_still_is_not_reproduced() -> None:
     found = fig1.FIG1.told(answers(fig1.PROTOTYPE), Scale.FAST)
     assert found.verdict is Verdict.NOT_REPRODUCED
     assert "1.00 to 1.10 times that of answering with the start" in found.sentence
-    assert "really lose 2 to 200" in found.sentence
+    assert "a model, a run loses 2 to 200" in found.sentence
     assert "1000 runs" in found.shortened
     assert "0.0 standard errors" in found.notes[0]
     for panel in (*found.published, *found.certified):
