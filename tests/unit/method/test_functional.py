@@ -22,7 +22,7 @@ from tacit.method.functional_basis import AbstractBasis
 from tacit.method.functional_cost import PublicPolynomial
 from tacit.method.functional_curvature import derivatives, extremes
 from tacit.method.functional_projection import projected
-from tacit.types import Context, PublicContext, Relation, Unit
+from tacit.types import Context, PublicContext, Relation, Role, Unit
 
 LINE = QuadraticBasis([-1.0], [1.0])
 LAPLACE = Privacy(clip=1.0, epsilon=1.0, delta=0.0, noise="laplace")
@@ -39,6 +39,20 @@ def a_task(
     if constraint is None:
         return problem.costs(square, centres, [x0])
     return problem.costs(square, centres, [x0], constraint=constraint)
+
+
+def a_context(task: problem.Problem, agent: int) -> Context:
+    zero = jnp.asarray(0)
+    return Context(
+        round=zero,
+        step=zero,
+        agent=jnp.asarray(agent),
+        degree=zero,
+        key=jax.random.key(0),
+        public=task.public,
+        rounds=zero,
+        agents=task.agents,
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,6 +91,7 @@ def test_arguments_are_checked() -> None:
         (lambda: LegendreBasis([-1.0], [1.0], 0), "degree"),
         (lambda: LegendreBasis([-1.0], [1.0], 4, points_per_axis=4), "points_per_axis"),
         (lambda: QuadraticBasis([-1.0], [1.0], reach=0.0), "reach"),
+        (lambda: QuadraticBasis([-1.0], [1.0], weight_of_products=0.0), "weight_of_products"),
         (lambda: QuadraticBasis([1.0], [1.0]), "below upper"),
         (lambda: QuadraticBasis([0.0], [np.inf]), "corners"),
         (lambda: metric_epsilon(LegendreBasis([-1.0], [1.0], 2), 0.0, 1.1, 0.55), "scale"),
@@ -157,6 +172,15 @@ def test_eigenvalues_are_clipped_and_the_rest_stays(float64: None) -> None:
     assert float(jnp.linalg.norm(cost.gradient(np.zeros(2)))) == pytest.approx(0.1)
 
 
+def test_products_of_less_weight_get_more_noise(float64: None) -> None:
+    basis = QuadraticBasis([-1.0] * 2, [1.0] * 2, weight_of_products=0.25)
+    method = FunctionalPerturbation(DGD(step=0.1), basis, privacy=LAPLACE)
+    context = a_context(a_task(), agent=0)
+    nothing = method.init(Role.PEER, jnp.zeros(2), jnp.asarray(1))
+    adopted, _ = method.adopt(nothing, jnp.ones(basis.size - 1), context)
+    np.testing.assert_array_equal(adopted.coefficients, [0.0, 1.0, 1.0, 4.0, 4.0, 4.0])
+
+
 def test_a_certified_projection_is_the_nearest_on_a_line(float64: None) -> None:
     # x^2 with curvature 2 must have at least 3: 1.5 x^2 is nearest among even quadratics
     basis = LegendreBasis([-1.0], [1.0], 2)
@@ -169,13 +193,20 @@ def test_a_certified_projection_is_the_nearest_on_a_line(float64: None) -> None:
     assert np.isnan(projected(basis, CurvatureBounds(3.0, 8.0), np.full(3, np.nan))).all()
 
 
-def test_no_record_moves_the_answer_by_more_than_its_share(float64: None) -> None:
+@pytest.mark.parametrize(
+    "basis",
+    [
+        LegendreBasis([-1.0, -1.0], [1.0, 1.0], 4),
+        QuadraticBasis([-1.0, -1.0], [1.0, 1.0], weight_of_products=0.2),
+    ],
+)
+def test_no_record_moves_the_answer_by_more_than_its_share(
+    basis: AbstractBasis, float64: None
+) -> None:
     rng = np.random.default_rng(0)
     rows, answers = 5.0 * rng.normal(size=(2, 6, 2)), rng.choice([0.0, 1.0], (2, 6))
     task = problem.empirical_risk(list(rows), list(answers), problem.Logistic())
-    query = WeightedCoefficients(
-        LegendreBasis([-1.0, -1.0], [1.0, 1.0], 4), 0.7, np.array([0.5, 1.0])
-    )
+    query = WeightedCoefficients(basis, 0.7, np.array([0.5, 1.0]))
     public = PublicContext(0, 2, 0, 1, 6, 6.0, Unit.RECORD, 1, 1)
 
     one = task.agent(0)
@@ -187,17 +218,8 @@ def test_no_record_moves_the_answer_by_more_than_its_share(float64: None) -> Non
         mask=one.mask,
         loss=one.loss,
     )
-    key, zero = jax.random.key(0), jnp.asarray(0)
-    context = Context(
-        round=zero,
-        step=zero,
-        agent=jnp.asarray(1),
-        degree=zero,
-        key=key,
-        public=task.public,
-        rounds=zero,
-        agents=2,
-    )
+    key = jax.random.key(0)
+    context = a_context(task, agent=1)
     moved = query(None, one, context, key) - query(None, other, context, key)
     bound = query.sensitivity(public, Relation.REPLACE_ONE)
     assert bound == pytest.approx(2 * 0.7 / 6)
