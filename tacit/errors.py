@@ -13,6 +13,9 @@
     │   └── NonPrivateRelease
     └── RuntimeFailure        the run itself
         ├── EnvironmentMismatch
+        ├── TransportError    messages between sites
+        │   ├── WireError         one that is not what it has to be
+        │   └── PeerTimeout       nothing from a neighbour for too long
         └── LedgerError       the ledger cannot be used; nothing was released
             ├── LedgerBusy        another writer has it
             ├── LedgerUnwritable  a full disk, a read-only file
@@ -66,6 +69,18 @@ class RuntimeFailure(TacitError):
 
 class EnvironmentMismatch(RuntimeFailure):
     """A checkpoint was written by another version or with other settings."""
+
+
+class TransportError(RuntimeFailure):
+    """Messages between sites cannot be sent or received: keys, addresses, the network."""
+
+
+class WireError(TransportError):
+    """Bytes that are no message of the sender, round and shape that they have to be."""
+
+
+class PeerTimeout(TransportError):
+    """A neighbour has been silent for longer than the run has patience."""
 
 
 class LedgerError(RuntimeFailure):

@@ -103,6 +103,73 @@ def run(
     raise typer.Exit(run_study(study, output, force=force, resume=resume, public=public, json=json))
 
 
+ManifestFile = Annotated[
+    Path, typer.Option("--manifest", metavar="FILE", help="What all owners have agreed to.")
+]
+KeysFolder = Annotated[
+    Path, typer.Option("--keys", metavar="DIR", help="Keys of this member: `tacit keys new`.")
+]
+StateFolder = Annotated[
+    Path,
+    typer.Option(
+        "--state", metavar="DIR", help="What must not be forgotten; the same at every start."
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Check everything, release nothing, and end.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")]
+TestSeed = Annotated[int | None, typer.Option("--test-seed", hidden=True)]
+
+
+@app.command()
+def agent(
+    manifest: ManifestFile,
+    keys: KeysFolder,
+    state: StateFolder,
+    data: Annotated[Path, typer.Option(metavar="FILE", help="Records of this site.")],
+    ledger: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="That pays for it; one for this run if left out."),
+    ] = None,
+    dataset: Annotated[
+        str, typer.Option(help="Name of the records in the ledger, always the same.")
+    ] = "records",
+    dry_run: DryRun = False,
+    verbose: Verbose = False,
+    json: Json = False,
+    test_seed: TestSeed = None,
+) -> None:
+    """Take part in a run between sites, beside the records of this one.
+
+    Stop it at any time, or let it crash: the same command goes on where it was, and nothing is
+    released twice.
+    """
+    from tacit.cli.deploying import take_part
+    from tacit.deploy.agent import Options
+
+    options = Options(manifest, keys, state, data, ledger, dataset, test_seed)
+    raise typer.Exit(take_part(options, dry_run=dry_run, json=json, verbose=verbose))
+
+
+@app.command()
+def coordinator(
+    manifest: ManifestFile,
+    keys: KeysFolder,
+    state: StateFolder,
+    dry_run: DryRun = False,
+    verbose: Verbose = False,
+    json: Json = False,
+    test_seed: TestSeed = None,
+) -> None:
+    """Coordinate a run of a star: it listens, sites dial in, and it sees noised messages only."""
+    from tacit.cli.deploying import take_part
+    from tacit.deploy.agent import Options
+
+    options = Options(manifest, keys, state, test_seed=test_seed)
+    raise typer.Exit(take_part(options, dry_run=dry_run, json=json, verbose=verbose))
+
+
 @app.command()
 def methods(json: Json = False) -> None:
     """List the methods, one a row, with when to choose which."""

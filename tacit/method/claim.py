@@ -22,7 +22,7 @@ from tacit.privacy import accounting
 from tacit.privacy.adjacency import at_distance
 from tacit.privacy.budget import Privacy
 from tacit.privacy.calibration import noise_multiplier
-from tacit.privacy.event import Event, Repeated
+from tacit.privacy.event import Event, Repeated, on_grid
 from tacit.privacy.sensitivity import own_public
 from tacit.types import PublicContext, Relation, Unit
 
@@ -120,9 +120,15 @@ class Owners:
 
 
 class Releases:
-    """The releasing phases of a method, read once."""
+    """The releasing phases of a method, read once.
 
-    def __init__(self, method: AbstractMethod) -> None:
+    Args:
+        method: which.
+        grid: whether noise is drawn on a grid, as it is wherever values really leave.
+    """
+
+    def __init__(self, method: AbstractMethod, *, grid: bool = False) -> None:
+        self.grid = grid
         self.phases: tuple[Phase, ...] = method.phases()
         privacy = method.privacy
         self.records = 1 if privacy is None else privacy.records_per_person
@@ -159,6 +165,7 @@ class Releases:
             if phase.once is once and phase.query is not None and phase.release is not None:
                 event = phase.release.mechanism.event(phase.query, public, phase.release.relation)
                 event = _grouped(event, self.records)
+                event = on_grid(event) if self.grid else event
                 found.append(event if phase.repeat == 1 else Repeated(event, phase.repeat))
         return found
 
@@ -188,8 +195,13 @@ def scales(method: AbstractMethod, owners: Owners) -> tuple[Float[np.ndarray, "*
     return tuple(table)
 
 
-def calibrate(method: Method, owners: Owners) -> Method:
+def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
     """The method with the smallest noise that keeps every owner within its budget.
+
+    Args:
+        method: with a budget.
+        owners: their declared constants.
+        grid: whether noise is drawn on a grid, as it is wherever values really leave.
 
     Raises:
         PrivacyError: a budget that no noise can meet, or as many budgets as there are no owners.
@@ -217,7 +229,7 @@ def calibrate(method: Method, owners: Owners) -> Method:
         # what a release costs depends on the noise multiplier, not on the size of the data
         case = (epsilon, delta, replace(public, agent=0, count=0, normaliser=1.0))
         if case not in solved:
-            solved[case] = _smallest_noise(method, public, epsilon, delta)
+            solved[case] = _smallest_noise(method, public, epsilon, delta, grid=grid)
         multipliers.append(solved[case])
     return _with_noise(method, np.array(multipliers)[kind])
 
@@ -255,14 +267,14 @@ def _check_relation(privacy: Privacy, owners: Owners) -> None:
 
 
 def _smallest_noise(
-    method: AbstractMethod, public: PublicContext, epsilon: float, delta: float
+    method: AbstractMethod, public: PublicContext, epsilon: float, delta: float, *, grid: bool
 ) -> float:
     if np.isinf(epsilon):
         return 0.0
     assert method.privacy is not None
 
     def spending(multiplier: float) -> Sequence[Event]:
-        releases = Releases(_with_noise(method, multiplier))
+        releases = Releases(_with_noise(method, multiplier), grid=grid)
         return releases.all(public) * releases.sites
 
     if not spending(1.0):

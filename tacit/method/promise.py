@@ -37,13 +37,15 @@ _MECHANISMS: Mapping[type[Event], str] = {
 _ARITHMETIC = "arithmetic is exact: the rounding of floating-point numbers is not covered"
 
 
-def guarantees(method: AbstractMethod, owners: Owners) -> Guarantees:
-    """The guarantee of the whole run, owner by owner, with simulated noise.
+def guarantees(method: AbstractMethod, owners: Owners, *, grid: bool = False) -> Guarantees:
+    """The guarantee of the whole run, owner by owner.
+
+    Noise is simulated, or, with `grid`, drawn on a grid from a secure source.
 
     A person whose records stand at `m` sites is covered by composing the releases of `m` owners,
     each as active as the most active one.
     """
-    releases = Releases(method)
+    releases = Releases(method, grid=grid)
     kinds, kind = owners.kinds(method)
     made = [
         _guarantee(
@@ -125,8 +127,10 @@ def _guarantee(
         theorem, noise = claims[0].theorem, NoiseSource.SIMULATED
         assumptions += dict.fromkeys(claim.assumption for claim in claims)
     else:
-        status, theorem, noise = Status.PROVED, _theorem(plain, delta), NoiseSource.SIMULATED
-        assumptions.append(_ARITHMETIC)
+        noise = NoiseSource.SECURE if releases.grid else NoiseSource.SIMULATED
+        status, theorem = Status.PROVED, _theorem(plain, delta)
+        if not releases.grid:
+            assumptions.append(_ARITHMETIC)
     return Guarantee(
         owner=str(public.agent),
         epsilon=max(accounting.epsilon([each], delta) for each in set(plain)) if alone else total,

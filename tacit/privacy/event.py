@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tacit.errors import UnsupportedEvent
+
 
 @dataclass(frozen=True)
 class Event:
@@ -115,3 +117,28 @@ class Repeated(Event):
 
     event: Event
     count: int
+
+
+def on_grid(event: Event) -> Event:
+    """The event with the same noise multiplier whose noise is drawn on a grid.
+
+    Raises:
+        UnsupportedEvent: noise that has no form on a grid.
+    """
+    match event:
+        case GaussianRelease(multiplier):
+            return DiscreteGaussianRelease(multiplier)
+        case LaplaceRelease(multiplier):
+            return DiscreteLaplaceRelease(multiplier)
+        case PoissonSampled(rate, inner):
+            return PoissonSampled(rate, on_grid(inner))
+        case Repeated(inner, count):
+            return Repeated(on_grid(inner), count)
+        case DiscreteGaussianRelease() | DiscreteLaplaceRelease() | NoRelease():
+            return event
+        case _:
+            raise UnsupportedEvent(
+                f"{type(event).__name__} has no secure form: only Gaussian and Laplace noise on a "
+                "clipped answer can be drawn on a grid. Choose a method with such releases, or "
+                "simulate it"
+            )

@@ -1,7 +1,7 @@
 """One agent's half of a phase. The only code that every runtime shares.
 
-`send` is the only place where a private objective meets a method, and the only place where a
-mechanism is applied.
+`ask` is the only place where a private objective meets a method. `send` applies the mechanism to
+the answer; where noise is drawn outside of compiled code, `send` is handed what was released.
 """
 
 from __future__ import annotations
@@ -71,14 +71,34 @@ def send(
     if replay is not None:
         released = replay
     else:
-        if objective is None:
-            raise TypeError(f"phase {phase.name!r} asks a private objective, but a server has none")
-        mechanism = phase.release.mechanism
-        shown = mechanism.before(objective, context, keys.objective)
-        answer = phase.query(state, shown, context, keys.sample)
-        released = mechanism.after(answer, scale, keys.noise)
+        answer = ask(phase, state, objective, context, keys)
+        released = phase.release.mechanism.after(answer, scale, keys.noise)
     state, payload = phase.message(state, released, context)
     return state, payload, released
+
+
+def ask(
+    phase: Phase,
+    state: Any,
+    objective: AbstractObjective | None,
+    context: Context,
+    keys: PhaseKeys,
+) -> Any:
+    """The private answer to the query of a phase, before its mechanism: it must not leave as it is.
+
+    Args:
+        phase: with a query.
+        state: the sender's state.
+        objective: its private objective.
+        context: what it knows.
+        keys: randomness of this phase.
+    """
+    if phase.query is None or phase.release is None:
+        raise TypeError(f"phase {phase.name!r} asks nothing")
+    if objective is None:
+        raise TypeError(f"phase {phase.name!r} asks a private objective, but a server has none")
+    shown = phase.release.mechanism.before(objective, context, keys.objective)
+    return phase.query(state, shown, context, keys.sample)
 
 
 def receive(phase: Phase, state: Any, inbox: Inbox, context: Context) -> Any:

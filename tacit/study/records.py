@@ -77,9 +77,9 @@ def divide(source: Source) -> tuple[Sites, Prepared, HeldOut | None]:
     from tacit.problem.table import prepare
 
     study = source.study
-    frame = _load(source)
+    frame = table(source)
     with source.section("data"):
-        prepared = prepare(frame, _schema(source, [str(name) for name in frame.columns]))
+        prepared = prepare(frame, schema(source, [str(name) for name in frame.columns]))
     held = None
     if study.run.hold_out:
         with source.section("run", "hold_out"):
@@ -111,7 +111,8 @@ def randhie() -> Path:
     )
 
 
-def _load(source: Source) -> pd.DataFrame:
+def table(source: Source) -> pd.DataFrame:
+    """The records that a study names, as they are."""
     from tacit.problem.loaders import load
 
     data = source.study.data
@@ -140,7 +141,8 @@ def _load(source: Source) -> pd.DataFrame:
         return load(source.folder / data.path, **options)
 
 
-def _schema(source: Source, columns: list[str]) -> Schema:
+def schema(source: Source, columns: list[str]) -> Schema:
+    """What each column of a table becomes, by a study file."""
     study = source.study
     site = study.partition.column if isinstance(study.partition, ByColumn) else None
     data = study.data

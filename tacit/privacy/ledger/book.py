@@ -235,7 +235,7 @@ class Book:
                     more = Tally.of(grouped_from_json(rows))
                     account.charge(more, what["run"], what["neighbours"], entry)
                 self.runs[what["run"]] = (entry.sequence, what)
-            case "acknowledged":
+            case "acknowledged" | "delivered":
                 pass
             case other:
                 raise ValueError(f"kind {other!r} is unknown")

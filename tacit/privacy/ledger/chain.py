@@ -49,7 +49,8 @@ class Entry:
         previous: hash of the entry before.
         epoch: of the writer; each opening for writing begins the next one.
         time: UTC, when it was written.
-        kind: what it records: "created", "writer", "budget", "release", "run" or "acknowledged".
+        kind: what it records: "created", "writer", "budget", "release", "run",
+            "acknowledged" or "delivered".
         what: the record itself, as JSON.
     """
 

@@ -378,6 +378,26 @@ class Ledger:
                     self._outbox.acknowledge(found.sequence, new)
             return tuple(sorted(set(found.waiting) - set(new)))
 
+    def delivered(self, agent: str, run: str, before: int) -> int:
+        """All recipients have all releases of a run that were entered before an entry.
+
+        One entry for all of them, where `acknowledge` writes one for each.
+
+        Args:
+            agent: who released.
+            run: which run.
+            before: number of an entry; that one and later ones stay.
+
+        Returns:
+            How many releases' bytes were deleted.
+        """
+        with self._thread, self._writer.usable():
+            done = [r.sequence for r in self._outbox.sent(agent, run, before)]
+            if done:
+                with self._writer.writing("delivered", {"releases": done}):
+                    self._outbox.deliver(done)
+            return len(done)
+
     def close(self) -> None:
         """Let the next writer in. What was committed stays; closing twice does no harm."""
         self._writer.shut("closed")

@@ -122,6 +122,19 @@ class Outbox:
             (sequence,),
         )
 
+    def sent(self, agent: str, run: str, before: int) -> list[Prepared]:
+        """Releases of a run, entered before a number, whose bytes are still stored."""
+        where = "WHERE agent = ? AND run = ? AND sequence < ? AND status = 'PREPARED'"
+        return self._select(f"{where} ORDER BY sequence", (agent, run, before))
+
+    def deliver(self, sequences: Sequence[int]) -> None:
+        """Strike all recipients off these releases, and delete their bytes."""
+        rows = [(sequence,) for sequence in sequences]
+        self._connection.executemany("DELETE FROM pending WHERE sequence = ?", rows)
+        self._connection.executemany(
+            "UPDATE releases SET payload = NULL, status = 'DELIVERED' WHERE sequence = ?", rows
+        )
+
     def _select(self, where: str, key: tuple[Any, ...] = ()) -> list[Prepared]:
         rows = self._connection.execute(
             "SELECT sequence, agent, run, round, phase, step, payload, state, input_hash "

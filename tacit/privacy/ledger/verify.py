@@ -160,6 +160,11 @@ class _Sent:
                 if not set(what["recipients"]) <= waiting:
                     raise LedgerDamaged(f"entry {number} acknowledges what was not outstanding")
                 waiting -= set(what["recipients"])
+            elif entry.kind == "delivered":
+                for sequence in what["releases"]:
+                    if not self.releases[sequence].waiting:
+                        raise LedgerDamaged(f"entry {number} delivers what was not outstanding")
+                    self.releases[sequence].waiting.clear()
         except (KeyError, TypeError) as error:
             raise LedgerDamaged(f"entry {number} ({entry.kind}) makes no sense") from error
 

@@ -1,0 +1,359 @@
+"""`tacit agent` and `tacit coordinator`: one member's process, from its files to the agreed model."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from tacit.deploy import results
+from tacit.deploy.files import write_json
+from tacit.deploy.keys import WARN_DAYS, Keys, load
+from tacit.deploy.manifest import Manifest, read_manifest
+from tacit.deploy.outgoing import Account, Outgoing
+from tacit.deploy.party import Party, Progress, Releaser, answer
+from tacit.deploy.schedule import forms
+from tacit.deploy.site import (
+    Declared,
+    charges,
+    declared,
+    own_records,
+    own_secret,
+    proved,
+    releases,
+)
+from tacit.deploy.transport import LARGEST, Transport
+from tacit.errors import ConfigError, EnvironmentMismatch
+from tacit.privacy.ledger import Ledger
+from tacit.problem.schema import Prepared
+from tacit.runtime.desk import Desk, mixing_of
+from tacit.runtime.environment import environment
+from tacit.runtime.keys import agent_secret, trial_key
+
+log = logging.getLogger("tacit.site")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where a member's files are.
+
+    Attributes:
+        manifest: what was agreed.
+        keys: folder of its keys.
+        state: folder for what it must not forget; the same at every start.
+        data: its records; `None` for a coordinator.
+        ledger: that pays for what it releases; made in `state` when `None`.
+        dataset: name of the records in that ledger.
+        test_seed: simulated noise from a seed, for rehearsals; never for real records.
+    """
+
+    manifest: Path
+    keys: Path
+    state: Path
+    data: Path | None = None
+    ledger: Path | None = None
+    dataset: str = "records"
+    test_seed: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a member holds at the end.
+
+    Attributes:
+        solution: its answer, shape `(p,)`; `None` where only the coordinator holds one.
+        names: of the parameters.
+        run: id of the run.
+        rounds: that were run.
+        epsilon: that the ledger says was spent, in all; `None` for who released nothing.
+        round_seconds: time of each round of this process.
+        refused: messages that were refused.
+    """
+
+    solution: np.ndarray | None
+    names: tuple[str, ...]
+    run: str
+    rounds: int
+    epsilon: float | None
+    round_seconds: list[float] = field(default_factory=list)
+    refused: int = 0
+
+
+def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | None]:
+    """Check everything that can be checked without sending anything.
+
+    Raises:
+        ConfigError: keys, manifest or records that do not fit each other, or are not agreed on.
+        ProblemError: records beyond what was declared.
+    """
+    manifest, keys = read_manifest(options.manifest), load(options.keys)
+    number = manifest.number(keys.card.name)
+    if manifest.members[number].card != keys.card:
+        raise ConfigError(
+            f"{options.manifest} has another card for {keys.card.name!r} than {options.keys}; one "
+            "of the two is out of date"
+        )
+    unsigned = manifest.unsigned()
+    if unsigned:
+        raise ConfigError(
+            f"{options.manifest} is not signed by {', '.join(map(repr, unsigned))}; a run begins "
+            "when everybody has agreed to it. Each signs with: tacit manifest sign"
+        )
+    left = keys.days_left()
+    if left <= 0:
+        raise ConfigError(
+            f"the certificate in {options.keys} ended {-left:.0f} days ago; renew it with `tacit "
+            "keys rotate`, put the new card into a manifest and let everybody sign it"
+        )
+    if left < WARN_DAYS:
+        log.warning("the certificate in %s ends in %.0f days", options.keys, left)
+    coordinates = number == len(manifest.agents)
+    if coordinates != (options.data is None):
+        raise ConfigError(
+            f"{keys.card.name!r} coordinates this run and has no records; use `tacit coordinator`"
+            if coordinates
+            else f"{keys.card.name!r} is an agent of this run; give its records with --data"
+        )
+    prepared = None if options.data is None else own_records(manifest, number, options.data)
+    return manifest, keys, number, prepared
+
+
+def run(
+    options: Options, stopping: threading.Event | None = None, *, only_check: bool = False
+) -> Outcome:
+    """Take part in a run, from its start or from where this member left off.
+
+    Args:
+        options: where the files are.
+        stopping: set to stop after the present turn; the same command goes on.
+        only_check: check everything, release nothing.
+
+    Raises:
+        TacitError: anything wrong with files, budget, network or neighbours.
+    """
+    manifest, keys, number, prepared = check(options)
+    options.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _same_machine(options.state)
+    tested = options.test_seed is not None
+    with jax.enable_x64(True):
+        run_ = declared(manifest, prepared, number, grid=not tested)
+        if not tested:
+            proved(run_.guarantee)
+        coordinates = prepared is None
+        with _account(options, run_, number, coordinates or tested) as account:
+            if account is not None:
+                account.ledger.check(
+                    account.owner,
+                    account.dataset,
+                    _remaining(account, run_, number),
+                    neighbours=account.neighbours,
+                )
+            if only_check:
+                return Outcome(None, run_.problem.parameter_names, manifest.run.hex(), 0, None)
+            return _take_part(options, run_, keys, number, account, stopping)
+
+
+def _take_part(
+    options: Options,
+    run_: Declared,
+    keys: Keys,
+    number: int,
+    account: Account | None,
+    stopping: threading.Event | None,
+) -> Outcome:
+    manifest = run_.manifest
+    plan, coordinates = run_.plan, number == len(manifest.agents)
+    secret = (
+        own_secret(options.state / "secret")
+        if options.test_seed is None
+        else agent_secret(trial_key(options.test_seed, 0), number)
+    )
+    desk = Desk(plan, number, secret)
+    public = desk.plan
+    objective = None if coordinates else jax.tree.map(lambda leaf: leaf[number], plan.objectives)
+    releaser = None
+    if account is not None:
+        noised, events = releases(run_, number)
+        releaser = Releaser(noised, events, account.owner)
+    phases = {phase.name: index for index, phase in enumerate(run_.method.phases())}
+    outgoing = Outgoing(options.state / "journal.db", manifest.run.hex(), account, phases, number)
+    progress = Progress(rounds=run_.schedule.rounds, seconds=[], stopping=stopping)
+    around = _neighbours(run_, number)
+    party = Party(
+        desk,
+        objective,
+        releaser,
+        run_.schedule,
+        forms(plan),
+        keys,
+        manifest.run,
+        {other: manifest.members[other].card for other in around},
+        outgoing,
+        manifest.patience,
+        partial(mixing_of, public),
+        progress,
+        _refused,
+        LARGEST,
+    )
+    listens = coordinates or manifest.coordinator is None
+    transport = Transport(
+        keys,
+        manifest.run.hex(),
+        number,
+        {other: manifest.members[other].card for other in around},
+        options.state,
+        listen=listens,
+        serve=party.serve,
+        accept=party.mailbox.offer,
+    )
+    watch = _Watch(options.state / "status.json", manifest, keys.card.name, party, progress)
+    try:
+        with watch:
+            state = party.run(transport)
+    finally:
+        transport.close()
+        outgoing.close()
+    holds = coordinates or manifest.coordinator is None
+    spent = None
+    if account is not None:
+        spent = account.ledger.balance(account.owner, account.dataset).spent
+    solution = answer(desk, state) if holds else None
+    results.write(
+        options.state,
+        manifest.run.hex(),
+        run_.schedule.rounds,
+        tuple(run_.problem.parameter_names),
+        solution,
+        None if account is None else run_.guarantee[number],
+        spent,
+        progress.seconds or [],
+    )
+    return Outcome(
+        solution=solution,
+        names=run_.problem.parameter_names,
+        run=manifest.run.hex(),
+        rounds=run_.schedule.rounds,
+        epsilon=spent,
+        round_seconds=progress.seconds or [],
+        refused=party.mailbox.counts["refused"],
+    )
+
+
+def _neighbours(run_: Declared, number: int) -> list[int]:
+    """Whom a member speaks with: over all rounds, senders and receivers."""
+    agents = run_.network.agents
+    if run_.network.coordinated:
+        return list(range(agents)) if number == agents else [agents]
+    receivers, senders = (
+        np.asarray(run_.plan.network.receivers),
+        np.asarray(run_.plan.network.senders),
+    )
+    return sorted({*senders[receivers == number].tolist(), *receivers[senders == number].tolist()})
+
+
+def _remaining(account: Account, run_: Declared, number: int) -> list[Any]:
+    """What is still to be charged: all of it, if the run has not begun."""
+    begun = account.ledger.latest(account.owner, run_.manifest.run.hex()) is not None
+    return [] if begun else charges(run_, number)
+
+
+@contextmanager
+def _account(
+    options: Options, run_: Declared, number: int, nobody: bool
+) -> Generator[Account | None, None, None]:
+    """The budget that pays, open for writing."""
+    if nobody:
+        yield None
+        return
+    owner = run_.manifest.agents[number].name
+    path = options.ledger
+    if path is None:
+        path = options.state / "ledger"
+        if not path.exists():
+            mine = run_.guarantee[number]
+            with Ledger.create(path) as new:
+                # one run's budget, with room for rounding in the last digit
+                new.set_budget(
+                    owner, options.dataset, epsilon=mine.epsilon * (1 + 1e-9), delta=mine.delta
+                )
+    with Ledger.open(path) as ledger:
+        yield Account(ledger, owner, options.dataset, run_.guarantee[number].neighbours)
+
+
+def _same_machine(state: Path) -> None:
+    """Refuse to go on with another version: its numbers would be others."""
+    now = {key: str(value) for key, value in environment().items()}
+    path = state / "environment.json"
+    if not path.exists():
+        write_json(path, now)
+        return
+    before = json.loads(path.read_text())
+    changed = [key for key in sorted(now) if before.get(key) != now[key]]
+    if changed:
+        told = ", ".join(f"{key} {before.get(key)} -> {now[key]}" for key in changed)
+        raise EnvironmentMismatch(
+            f"{state} was begun with another version ({told}), and the same round computed twice "
+            "could differ. Finish the run with the version that began it"
+        )
+
+
+def _refused(sender: int, key: str, reason: str) -> None:
+    log.warning("refused a message of agent %d (%s): %s", sender, key, reason)
+
+
+class _Watch:
+    """Writes how far the run is to a file, about once a second. Public values only."""
+
+    def __init__(
+        self, path: Path, manifest: Manifest, name: str, party: Party, progress: Progress
+    ) -> None:
+        self._path, self._manifest, self._name = path, manifest, name
+        self._party, self._progress = party, progress
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._loop, daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._write()
+
+    def _loop(self) -> None:
+        while not self._over.wait(1.0):
+            self._write()
+
+    def _write(self) -> None:
+        box, now = self._party.mailbox, time.monotonic()
+        recent = (self._progress.seconds or [])[-100:]
+        write_json(
+            self._path,
+            {
+                "format": "tacit-status-1",
+                "run": self._manifest.run.hex(),
+                "name": self._name,
+                "round": self._progress.round,
+                "rounds": self._progress.rounds,
+                "round_seconds": float(np.median(recent)) if recent else None,
+                "waiting_for": [self._manifest.members[i].name for i in self._progress.waiting_for],
+                "neighbours": {
+                    self._manifest.members[i].name: {
+                        "silent_seconds": round(now - when, 1),
+                        "finished": i in box.finished,
+                    }
+                    for i, when in box.heard.items()
+                },
+                "messages": dict(box.counts),
+            },
+        )

@@ -1,0 +1,367 @@
+"""An agent's keys: Ed25519 for what it signs, and a certificate for its connections.
+
+A folder of keys holds
+
+    identity.pem    signs messages and manifests; readable by its owner only
+    tls.pem         the key of the certificate; readable by its owner only
+    tls.crt         the certificate, with the agent's name
+    authority.crt   who signed it: a consortium's authority, or the agent's own
+    card.toml       what others need to know: no secret
+
+An agent without a consortium's authority has one of its own that signs nothing else: its key is
+thrown away at once. Others trust it by putting its card into the manifest.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import ipaddress
+import os
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from tacit.errors import ConfigError
+
+NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_. -]{0,62}[A-Za-z0-9])?")
+"""Names of agents: letters, digits, and inside also spaces, dots, dashes and underscores."""
+
+DAYS = 365
+"""How long a certificate is good for."""
+
+WARN_DAYS = 30
+"""From how many days before its end on a certificate is warned of."""
+
+_CARD = "tacit-card-1"
+
+
+@dataclass(frozen=True)
+class Card:
+    """What others need to know of an agent.
+
+    Attributes:
+        name: of the agent, which its certificate bears.
+        address: `host:port` where it listens; empty if it only dials out.
+        signing_key: Ed25519, 32 bytes in base64.
+        authority: certificate of whoever signed the agent's, PEM.
+    """
+
+    name: str
+    address: str
+    signing_key: str
+    authority: str
+
+    def public_key(self) -> Ed25519PublicKey:
+        """The key that the agent's signatures are checked with.
+
+        Raises:
+            ConfigError: it is no such key.
+        """
+        try:
+            return Ed25519PublicKey.from_public_bytes(
+                base64.b64decode(self.signing_key, validate=True)
+            )
+        except ValueError as error:
+            raise ConfigError(
+                f"signing_key={self.signing_key!r} of {self.name!r} is no Ed25519 key in base64; "
+                "take the card that `tacit keys new` wrote"
+            ) from error
+
+    def fingerprint(self) -> str:
+        """A digest of both keys, for comparing over another channel, in groups of four."""
+        digest = hashes.Hash(hashes.SHA256())
+        digest.update(f"{self.name}\n{self.signing_key}\n{self.authority}".encode())
+        text = base64.b32encode(digest.finalize()).decode()[:32]
+        return " ".join(text[i : i + 4] for i in range(0, 32, 4))
+
+    def toml(self) -> str:
+        """The card as a file."""
+        return (
+            f'format = "{_CARD}"\nname = "{self.name}"\naddress = "{self.address}"\n'
+            f'signing_key = "{self.signing_key}"\nauthority = """\n{self.authority}"""\n'
+        )
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of one agent, as they stand in its folder.
+
+    Attributes:
+        folder: where.
+        card: what others know.
+        identity: signs.
+        expires: when the certificate ends.
+    """
+
+    folder: Path
+    card: Card
+    identity: Ed25519PrivateKey
+    expires: dt.datetime
+
+    @property
+    def certificate(self) -> Path:
+        """File of the certificate."""
+        return self.folder / "tls.crt"
+
+    @property
+    def private(self) -> Path:
+        """File of the certificate's key."""
+        return self.folder / "tls.pem"
+
+    def days_left(self, now: dt.datetime | None = None) -> float:
+        """Until the certificate ends; negative afterwards."""
+        return (self.expires - (now or dt.datetime.now(dt.UTC))) / dt.timedelta(days=1)
+
+
+def create(
+    folder: Path,
+    name: str,
+    address: str = "",
+    authority: Path | None = None,
+    days: int = DAYS,
+) -> Keys:
+    """Make an agent's keys in a new folder.
+
+    Args:
+        folder: must not exist, or be empty.
+        name: of the agent.
+        address: `host:port` where it listens; empty if it only dials out.
+        authority: folder of a consortium's authority; one of the agent's own when `None`.
+        days: how long the certificate is good for, at least 1.
+
+    Raises:
+        ConfigError: a name or an address that cannot be used, or a folder with something in it.
+    """
+    if not NAME.fullmatch(name):
+        raise ConfigError(
+            f"name={name!r}: use up to 64 letters, digits, spaces, dots, dashes and underscores, "
+            "a letter or digit first and last"
+        )
+    if days < 1:
+        raise ConfigError(f"days={days} must be at least 1")
+    host = host_of(address) if address else ""
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigError(
+            f"{folder} is not empty; keys are never overwritten. Give a new folder, or `tacit keys "
+            "rotate` to replace the keys in it"
+        )
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    identity = Ed25519PrivateKey.generate()
+    _secret(folder / "identity.pem", identity)
+    _certify(folder, name, host, authority, days)
+    public = identity.public_key().public_bytes_raw()
+    card = Card(
+        name=name,
+        address=address,
+        signing_key=base64.b64encode(public).decode(),
+        authority=(folder / "authority.crt").read_text(),
+    )
+    (folder / "card.toml").write_text(card.toml())
+    return load(folder)
+
+
+def create_authority(folder: Path, name: str, days: int = 10 * DAYS) -> None:
+    """Make a consortium's authority in a new folder: `authority.pem` and `authority.crt`.
+
+    Raises:
+        ConfigError: as `create`.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigError(f"{folder} is not empty; keys are never overwritten. Give a new folder")
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    key, certificate = _authority(name, days)
+    _secret(folder / "authority.pem", key)
+    (folder / "authority.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+
+
+def renew(folder: Path, authority: Path | None = None, days: int = DAYS) -> Keys:
+    """Replace the certificate and its key; the identity stays, and the card changes.
+
+    Raises:
+        ConfigError: no keys are there.
+    """
+    keys = load(folder)
+    host = host_of(keys.card.address) if keys.card.address else ""
+    _certify(folder, keys.card.name, host, authority, days)
+    card = Card(
+        keys.card.name,
+        keys.card.address,
+        keys.card.signing_key,
+        (folder / "authority.crt").read_text(),
+    )
+    (folder / "card.toml").write_text(card.toml())
+    return load(folder)
+
+
+def load(folder: Path) -> Keys:
+    """Read an agent's keys.
+
+    Raises:
+        ConfigError: a file is missing, cannot be read, does not fit the others, or is open to
+            others than its owner.
+    """
+    card = read_card(folder / "card.toml")
+    for name in ("identity.pem", "tls.pem"):
+        path = folder / name
+        if path.exists() and os.name == "posix" and path.stat().st_mode & 0o077:
+            raise ConfigError(
+                f"{path} can be read by others than its owner; `chmod 600 {path}`, and make new "
+                "keys if somebody may have copied it"
+            )
+    try:
+        identity = serialization.load_pem_private_key(
+            (folder / "identity.pem").read_bytes(), password=None
+        )
+        certificate = x509.load_pem_x509_certificate((folder / "tls.crt").read_bytes())
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"the keys in {folder} cannot be read ({error}); make some with `tacit keys new`"
+        ) from error
+    if not isinstance(identity, Ed25519PrivateKey):
+        raise ConfigError(f"{folder / 'identity.pem'} is no Ed25519 key; make new keys")
+    public = base64.b64encode(identity.public_key().public_bytes_raw()).decode()
+    if public != card.signing_key:
+        raise ConfigError(f"{folder / 'card.toml'} is the card of other keys; make new keys")
+    return Keys(folder, card, identity, certificate.not_valid_after_utc)
+
+
+def read_card(path: Path) -> Card:
+    """Read an agent's card.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read ({error}); it should be a card.toml") from error
+    if found.pop("format", None) != _CARD or set(found) != set(Card.__dataclass_fields__):
+        raise ConfigError(f"{path} is no card of an agent; `tacit keys new` writes them")
+    card = Card(**{key: str(value) for key, value in found.items()})
+    if not NAME.fullmatch(card.name):
+        raise ConfigError(f"{path}: name={card.name!r} cannot be used")
+    card.public_key()
+    return card
+
+
+def sign(identity: Ed25519PrivateKey, text: bytes) -> str:
+    """A signature in base64."""
+    return base64.b64encode(identity.sign(text)).decode()
+
+
+def verify(card: Card, text: bytes, signature: str) -> bool:
+    """Whether a signature is the agent's."""
+    try:
+        card.public_key().verify(base64.b64decode(signature, validate=True), text)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def host_of(address: str) -> str:
+    """The host of `host:port`.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    host, _, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+        raise ConfigError(f"address={address!r} must be host:port, such as clinic.example:7447")
+    return host
+
+
+def _certify(folder: Path, name: str, host: str, authority: Path | None, days: int) -> None:
+    if authority is None:
+        signer, above = _authority(f"{name}, own authority", days)
+    else:
+        signer, above = _read_authority(authority)
+    key = ec.generate_private_key(ec.SECP256R1())
+    names: list[x509.GeneralName] = [x509.DNSName("localhost")]
+    if host:
+        names = [_general(host)]
+    now = dt.datetime.now(dt.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(_named(name))
+        .issuer_name(above.subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - dt.timedelta(hours=1))
+        .not_valid_after(now + dt.timedelta(days=days))
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(
+            x509.ExtendedKeyUsage(
+                [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+            ),
+            critical=False,
+        )
+        .sign(signer, hashes.SHA256())
+    )
+    _secret(folder / "tls.pem", key)
+    encoding = serialization.Encoding.PEM
+    (folder / "tls.crt").write_bytes(certificate.public_bytes(encoding))
+    (folder / "authority.crt").write_bytes(above.public_bytes(encoding))
+
+
+def _authority(name: str, days: int) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
+    key, now = ec.generate_private_key(ec.SECP256R1()), dt.datetime.now(dt.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(_named(name[:64]))
+        .issuer_name(_named(name[:64]))
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - dt.timedelta(hours=1))
+        .not_valid_after(now + dt.timedelta(days=days))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    return key, certificate
+
+
+def _read_authority(folder: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
+    try:
+        key = serialization.load_pem_private_key((folder / "authority.pem").read_bytes(), None)
+        certificate = x509.load_pem_x509_certificate((folder / "authority.crt").read_bytes())
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"the authority in {folder} cannot be read ({error}); make one with `tacit keys "
+            "authority`"
+        ) from error
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise ConfigError(f"{folder / 'authority.pem'} is no elliptic curve key; make a new one")
+    return key, certificate
+
+
+def _named(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def _general(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _secret(path: Path, key: Ed25519PrivateKey | ec.EllipticCurvePrivateKey) -> None:
+    """Write a private key that only its owner may read, from the first byte on."""
+    data = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)

@@ -1,0 +1,132 @@
+"""What has arrived: checked before it is kept, and no more than this round and the next.
+
+A neighbour may be at most one round ahead, because it needs this agent's message to go further. So
+anything else is dropped unread, and nobody can fill another's memory.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+
+from tacit.deploy.keys import Card
+from tacit.deploy.wire import FINISHED, Address, Leaf, Received, decode
+from tacit.errors import WireError
+
+
+class Mailbox:
+    """Messages of the neighbours. `offer` may be called from any thread.
+
+    Args:
+        run: id of the run, 32 bytes.
+        cards: of the neighbours, by number.
+        shapes: of the arrays of a message, by number of the phase.
+        position: of an address in the run, or `None` where it has none.
+        window: how many positions ahead of the present one are kept.
+        largest: bytes above which a message is dropped unread.
+        refused: told of every message that was refused: sender, key and reason.
+    """
+
+    def __init__(
+        self,
+        run: bytes,
+        cards: Mapping[int, Card],
+        shapes: Mapping[int, list[Leaf]],
+        position: Callable[[Address], int | None],
+        window: int,
+        largest: int,
+        refused: Callable[[int, str, str], None],
+    ) -> None:
+        self._run, self._shapes, self._position = run, shapes, position
+        self._keys = {number: card.public_key() for number, card in cards.items()}
+        self._window, self._largest, self._refused = window, largest, refused
+        self._changed = threading.Condition()
+        self._now = 0
+        self._held: dict[tuple[int, int], Received] = {}
+        self.heard: dict[int, float] = dict.fromkeys(cards, time.monotonic())
+        """When each neighbour was last heard of, by a message that was accepted."""
+        self.reached: dict[int, int] = dict.fromkeys(cards, 0)
+        """From which position each neighbour's newest message is: it has stored all before."""
+        self.finished: set[int] = set()
+        """Neighbours that need nothing more."""
+        self.counts: Counter[str] = Counter()
+
+    def offer(self, sender: int, key: str, data: bytes) -> None:
+        """Check a message and keep it, or drop it."""
+        try:
+            address = self._address(sender, key)
+            position = self._position(address)
+            if position is None or sender not in self._keys:
+                raise WireError(f"nobody awaits {key!r}")
+            if len(data) > self._largest:
+                raise WireError(f"{len(data)} bytes, and at most {self._largest} are read")
+            place = (position, sender)
+            with self._changed:
+                now = self._now
+                known = place in self._held or (
+                    address.kind == FINISHED and sender in self.finished
+                )
+            if known or position < now:
+                self.counts["repeated"] += 1
+                return
+            if position > now + self._window and address.kind != FINISHED:
+                raise WireError(f"position {position} while this agent is at {now}")
+            shapes = [] if address.kind == FINISHED else self._shapes[address.phase]
+            received = decode(data, address, shapes, self._keys[sender])
+        except WireError as error:
+            self.counts["refused"] += 1
+            self._refused(sender, key, str(error))
+            return
+        with self._changed:
+            self.counts["accepted"] += 1
+            self.heard[sender] = time.monotonic()
+            self.reached[sender] = max(self.reached[sender], position)
+            if address.kind == FINISHED:
+                self.finished.add(sender)
+            else:
+                self._held[place] = received
+            self._changed.notify_all()
+
+    def advance(self, position: int) -> None:
+        """The agent is at this position now; what is older is forgotten."""
+        with self._changed:
+            self._now = position
+            for place in [place for place in self._held if place[0] < position]:
+                del self._held[place]
+
+    def missing(self, position: int, senders: Collection[int]) -> list[int]:
+        """Senders whose message of a position has not come."""
+        with self._changed:
+            return [sender for sender in senders if (position, sender) not in self._held]
+
+    def wait(self, position: int, senders: Collection[int], seconds: float) -> bool:
+        """Whether all messages of a position have come; waits for them for so long at most."""
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: all((position, sender) in self._held for sender in senders), seconds
+            )
+
+    def wait_finished(self, seconds: float) -> bool:
+        """Whether all neighbours need nothing more; waits for so long at most."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self.finished >= set(self._keys), seconds)
+
+    def take(self, position: int, senders: Collection[int]) -> dict[int, Received]:
+        """The messages of a position, by sender."""
+        with self._changed:
+            return {sender: self._held[position, sender] for sender in senders}
+
+    def _address(self, sender: int, key: str) -> Address:
+        parts = key.split("/")
+        if len(parts) != 4 or not all(part.isascii() and part.isdigit() for part in parts):
+            raise WireError(f"{key[:80]!r} is no name of a message")
+        if any(len(part) > 9 for part in parts):
+            raise WireError(f"{key!r} is no name of a message")
+        number, round, phase, step = map(int, parts)
+        if number != sender:
+            raise WireError(f"{key!r} is a name of agent {number}'s")
+        address = Address(self._run, sender, round - 1, phase, step)
+        return replace(address, kind=FINISHED) if phase == 255 else address

@@ -1,0 +1,286 @@
+"""The run manifest: what all owners agree to before a run, and by which name the run goes.
+
+It holds the study as text (method, rounds, network, bounds, budget), every agent's card and declared
+number of records, and nothing else about anyone's data. Its digest is the run's id, which every
+message bears: change a byte, and it is another run. Owners sign the id; signatures stand beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tacit.config.network import CoordinatorSection
+from tacit.config.read import Source, parse_study
+from tacit.deploy.keys import Card, Keys, host_of, sign, verify
+from tacit.errors import ConfigError
+from tacit.study.build import check_privacy
+
+FORMAT = "tacit-manifest-1"
+_CONTEXT = b"tacit manifest 1\n"
+_LARGEST = 8 << 20
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Member(_Strict):
+    """An agent of the run: its card, and what it declares of its data.
+
+    Attributes:
+        name: of the agent.
+        address: `host:port` where it listens; empty if it only dials out.
+        signing_key: Ed25519, in base64.
+        authority: certificate of whoever signed the agent's, PEM.
+        records: how many it has; where the number is private, one that it never exceeds.
+    """
+
+    name: str
+    address: str
+    signing_key: str
+    authority: str
+    records: Annotated[int, Field(ge=1, le=10**9)] = 1
+
+    @property
+    def card(self) -> Card:
+        """Its card."""
+        return Card(self.name, self.address, self.signing_key, self.authority)
+
+
+class Manifest(_Strict):
+    """What all owners agree to.
+
+    Attributes:
+        format: version of this format.
+        study: the text of the study file.
+        features: names of the columns that every site's records become.
+        classes: how many the target has, 0 for none.
+        agents: in the order of their numbers.
+        coordinator: of a star; `None` between peers.
+        patience: seconds for which a run waits for a silent neighbour before it stops.
+        signatures: of the owners, by name; not part of what they sign.
+    """
+
+    format: Literal["tacit-manifest-1"]
+    study: Annotated[str, Field(max_length=1 << 20)]
+    features: Annotated[tuple[str, ...], Field(min_length=1, max_length=100_000, strict=False)]
+    classes: Annotated[int, Field(ge=0, le=100_000)] = 0
+    agents: Annotated[tuple[Member, ...], Field(min_length=2, max_length=65_000, strict=False)]
+    coordinator: Member | None = None
+    patience: Annotated[float, Field(gt=0, le=30 * 86400, strict=False)] = 600.0
+    signatures: dict[str, str] = {}
+
+    @property
+    def run(self) -> bytes:
+        """Digest of everything but the signatures: the run's id, 32 bytes."""
+        agreed = self.model_dump(exclude={"signatures"})
+        text = json.dumps(agreed, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).digest()
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The agents by number, and the coordinator, if any, after them."""
+        return self.agents if self.coordinator is None else (*self.agents, self.coordinator)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the agents."""
+        return tuple(agent.name for agent in self.agents)
+
+    def number(self, name: str) -> int:
+        """Of a member.
+
+        Raises:
+            ConfigError: nobody of that name takes part.
+        """
+        names = [member.name for member in self.members]
+        if name not in names:
+            raise ConfigError(f"{name!r} takes no part in this run; {', '.join(names)} do")
+        return names.index(name)
+
+    def source(self, folder: Path) -> Source:
+        """The study, with paths relative to a folder of one's own."""
+        return parse_study(self.study, "the manifest's study", folder)
+
+    def unsigned(self) -> list[str]:
+        """Members who have not signed, or whose signature is not theirs."""
+        text = _CONTEXT + self.run
+        return [
+            member.name
+            for member in self.members
+            if not verify(member.card, text, self.signatures.get(member.name, ""))
+        ]
+
+    def signed_by(self, keys: Keys) -> Manifest:
+        """The manifest with one more signature.
+
+        Raises:
+            ConfigError: the keys are of nobody who takes part.
+        """
+        member = self.members[self.number(keys.card.name)]
+        if member.card != keys.card:
+            raise ConfigError(
+                f"the manifest has another card for {keys.card.name!r} than {keys.folder}; put the "
+                "new card.toml in with `tacit manifest new`, and let everybody sign again"
+            )
+        signature = sign(keys.identity, _CONTEXT + self.run)
+        return self.model_copy(
+            update={"signatures": {**self.signatures, keys.card.name: signature}}
+        )
+
+    def toml(self) -> str:
+        """The manifest as a file."""
+        parts = [
+            "# A run that several owners agree to. `tacit manifest check` explains it.",
+            f'format = "{FORMAT}"',
+            f"patience = {self.patience!r}",
+            f"study = {_text(self.study)}",
+            f"features = {json.dumps(self.features, ensure_ascii=False)}",
+            f"classes = {self.classes}",
+        ]
+        for member in self.agents:
+            parts += ["", "[[agents]]", *_entries(member)]
+        if self.coordinator is not None:
+            parts += ["", "[coordinator]", *_entries(self.coordinator)]
+        parts += ["", "[signatures]"]
+        parts += [
+            f"{json.dumps(name)} = {json.dumps(text)}" for name, text in self.signatures.items()
+        ]
+        return "\n".join(parts) + "\n"
+
+
+def agreed(
+    source: Source,
+    features: Sequence[str],
+    classes: int,
+    agents: Sequence[Member],
+    coordinator: Member | None = None,
+    patience: float = 600.0,
+) -> Manifest:
+    """A manifest of a study.
+
+    Args:
+        source: the study.
+        features: names of the columns that records become.
+        classes: of the target, 0 for none.
+        agents: in the order of their numbers.
+        coordinator: of a star.
+        patience: seconds to wait for a silent neighbour.
+
+    Raises:
+        ConfigError: a study and members that do not fit.
+    """
+    return _checked(
+        {
+            "format": FORMAT,
+            "study": source.text,
+            "features": list(features),
+            "classes": classes,
+            "agents": [member.model_dump() for member in agents],
+            "coordinator": None if coordinator is None else coordinator.model_dump(),
+            "patience": patience,
+        },
+        "the manifest",
+    )
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read and check a manifest.
+
+    Raises:
+        ConfigError: it cannot be read, or says something that cannot be run.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read ({error.strerror}); check the path") from error
+    return parse_manifest(data, path.name)
+
+
+def parse_manifest(data: bytes, name: str = "the manifest") -> Manifest:
+    """Check the bytes of a manifest.
+
+    Raises:
+        ConfigError: as `read_manifest`.
+    """
+    if len(data) > _LARGEST:
+        raise ConfigError(f"{name} has {len(data)} bytes, and at most {_LARGEST} are read")
+    try:
+        document = tomllib.loads(data.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(f"{name} is not valid TOML: {error}") from error
+    return _checked(document, name)
+
+
+def _checked(document: dict[str, Any], name: str) -> Manifest:
+    if document.get("format") != FORMAT:
+        raise ConfigError(
+            f"{name} has the format {document.get('format')!r}; this version of tacit reads "
+            f"{FORMAT!r}"
+        )
+    try:
+        manifest = Manifest.model_validate(document)
+    except ValidationError as error:
+        told = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5]]
+        raise ConfigError(f"{name}: " + "; ".join(told)) from error
+    for member in manifest.members:
+        member.card.public_key()
+        if member.address:
+            host_of(member.address)
+    for what in ("name", "signing_key"):
+        value, times = Counter(getattr(m, what) for m in manifest.members).most_common(1)[0]
+        if times > 1:
+            raise ConfigError(
+                f"{name}: {times} members have the {what} {value!r}; give each its own"
+            )
+    source = manifest.source(Path())
+    star = isinstance(source.study.network, CoordinatorSection)
+    if star != (manifest.coordinator is not None):
+        raise ConfigError(
+            f"{name}: the study's network is a coordinator and nobody coordinates; add one"
+            if star
+            else f"{name}: a coordinator takes part in a run between peers; leave it out"
+        )
+    listening = [manifest.coordinator] if manifest.coordinator is not None else manifest.agents
+    for member in listening:
+        if not member.address:
+            raise ConfigError(
+                f"{name}: {member.name!r} has no address for others to dial; give one"
+            )
+    if source.study.privacy is not None and source.study.privacy.ledger is not None:
+        raise ConfigError(
+            f"{name}: the study names a ledger, and every owner has one of its own; leave `ledger` "
+            "and `dataset` out of [privacy]"
+        )
+    if source.study.run.hold_out:
+        raise ConfigError(
+            f"{name}: hold_out={source.study.run.hold_out} needs all records in one place; leave "
+            "it out, and keep records for scores back at each site"
+        )
+    check_privacy(source)
+    return manifest
+
+
+def _entries(member: Member) -> list[str]:
+    return [
+        f"name = {json.dumps(member.name)}",
+        f"address = {json.dumps(member.address)}",
+        f"records = {member.records}",
+        f"signing_key = {json.dumps(member.signing_key)}",
+        f"authority = {_text(member.authority)}",
+    ]
+
+
+def _text(text: str) -> str:
+    """A text in TOML: readable over several lines where it may be, exact always."""
+    if "'''" in text or text.endswith("'") or any(ord(c) < 32 and c not in "\n\t" for c in text):
+        return json.dumps(text)
+    return f"'''\n{text}'''"

@@ -1,0 +1,242 @@
+"""What an agent has sent and may have to send again: on the disk before it leaves, or never sent.
+
+A message that releases something private is charged and stored by the ledger; any other, and the
+coordinator's, by a journal beside it. Both keep the method's state as it was when the message was
+made. So after a crash the agent goes on from its last message and repeats its exact bytes.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+import threading
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from tacit.errors import RuntimeFailure
+from tacit.privacy.event import Event
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.chain import digest
+from tacit.privacy.ledger.outbox import ReleaseId
+
+SETTLE_EVERY = 64
+"""Messages that are kept longer than needed, so that deleting them costs little."""
+
+_POSITION = struct.Struct("<q")
+
+
+class Made(NamedTuple):
+    """A message that is on the disk.
+
+    Attributes:
+        position: of its phase in the run.
+        key: its name below the run.
+        data: its exact bytes.
+    """
+
+    position: int
+    key: str
+    data: bytes
+
+
+class Account(NamedTuple):
+    """Whose budget releases are charged to.
+
+    Attributes:
+        ledger: open for writing.
+        owner: the agent.
+        dataset: its name in the ledger.
+        neighbours: what the epsilons are about.
+    """
+
+    ledger: Ledger
+    owner: str
+    dataset: str
+    neighbours: str
+
+
+class Outgoing:
+    """The messages of one agent in one run. `find` may be called from any thread.
+
+    Args:
+        path: of the journal; made if there is none.
+        run: id of the run in hexadecimal.
+        account: whose budget pays; `None` for who releases nothing.
+        phases: number in the method's table of each phase that releases, by name.
+        number: of the agent.
+
+    Raises:
+        RuntimeFailure: the journal cannot be opened, or is that of another run.
+    """
+
+    def __init__(
+        self, path: Path, run: str, account: Account | None, phases: dict[str, int], number: int
+    ) -> None:
+        self._path, self._run, self._account = path, run, account
+        self._phases, self._number = phases, number
+        self._lock = threading.Lock()
+        self._stored: dict[str, bytes] = {}
+        self._positions: dict[int, tuple[str, int]] = {}
+        self._kept_from = 0
+        with self._writing():
+            self._journal = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._journal.execute("PRAGMA journal_mode = WAL")
+            self._journal.execute("PRAGMA synchronous = FULL")
+            self._journal.execute("CREATE TABLE IF NOT EXISTS run (id TEXT)")
+            self._journal.execute(
+                "CREATE TABLE IF NOT EXISTS messages (position INTEGER PRIMARY KEY, key TEXT, "
+                "data BLOB)"
+            )
+            self._journal.execute("CREATE TABLE IF NOT EXISTS state (data BLOB)")
+            known = self._journal.execute("SELECT id FROM run").fetchone()
+            if known is None:
+                self._journal.execute("INSERT INTO run VALUES (?)", (run,))
+            elif known[0] != run:
+                raise RuntimeFailure(
+                    f"{path.parent} holds the state of run {known[0][:12]}, and this is run "
+                    f"{run[:12]}; give every run a --state directory of its own"
+                )
+            for position, key, data in self._journal.execute("SELECT * FROM messages"):
+                self._remember(Made(position, key, data), 0)
+        if account is not None:
+            for release in account.ledger.outstanding():
+                id = release.id
+                if id.run == run and id.agent == account.owner and release.payload is not None:
+                    key = f"{number}/{id.round}/{phases[id.phase]}/{id.step}"
+                    position, _ = _POSITION.unpack(release.payload[:8])[0], None
+                    self._remember(Made(position, key, release.payload[8:]), release.sequence)
+
+    def find(self, key: str) -> bytes | None:
+        """The bytes of a message that was made and may still be needed."""
+        with self._lock:
+            return self._stored.get(key)
+
+    def resume(self, like: Any) -> tuple[int, Any] | None:
+        """Position and state of the last message that was made; `None` before the first.
+
+        Args:
+            like: a state of the same structure and shapes.
+        """
+        found: list[bytes] = []
+        with self._writing():
+            found += [row[0] for row in self._journal.execute("SELECT data FROM state")]
+        if self._account is not None:
+            latest = self._account.ledger.latest(self._account.owner, self._run)
+            if latest is not None and latest.state is not None:
+                found.append(latest.state)
+        if not found:
+            return None
+        newest = max(found, key=lambda data: _POSITION.unpack(data[:8])[0])
+        return _POSITION.unpack(newest[:8])[0], _unpacked(newest[8:], like)
+
+    def commit(
+        self,
+        made: Made,
+        state: Any,
+        recipients: Sequence[str],
+        id: ReleaseId | None = None,
+        event: Event | None = None,
+        input_hash: str = "",
+    ) -> None:
+        """Put a message on the disk; when this returns it may be sent.
+
+        Args:
+            made: the message.
+            state: of the method after it.
+            recipients: who will get it.
+            id: which release it holds; `None` if it holds none.
+            event: what the release costs.
+            input_hash: of the state that it was made from.
+
+        Raises:
+            BudgetExceeded: the ledger does not allow the release.
+            RuntimeFailure: the disk is full, or the file cannot be written.
+        """
+        stamp = _POSITION.pack(made.position)
+        kept = stamp + _packed(state)
+        sequence = 0
+        if id is not None and self._account is not None and event is not None:
+            account = self._account
+            sequence = account.ledger.prepare(
+                id,
+                event,
+                stamp + made.data,
+                input_hash=input_hash,
+                dataset=account.dataset,
+                recipients=recipients,
+                state=kept,
+                owner=account.owner,
+                neighbours=account.neighbours,
+            ).sequence
+        else:
+            with self._writing():
+                self._journal.execute("BEGIN IMMEDIATE")
+                self._journal.execute("INSERT OR REPLACE INTO messages VALUES (?, ?, ?)", made)
+                self._journal.execute("DELETE FROM state")
+                self._journal.execute("INSERT INTO state VALUES (?)", (kept,))
+                self._journal.execute("COMMIT")
+        self._remember(made, sequence)
+
+    def settle(self, before: int) -> None:
+        """Forget messages of phases before a position: everybody has them and more."""
+        if before - self._kept_from < SETTLE_EVERY:
+            return
+        self._kept_from = before
+        with self._lock:
+            gone = [position for position in self._positions if position < before]
+            released = [self._positions[position][1] for position in gone]
+            for position in gone:
+                self._stored.pop(self._positions.pop(position)[0], None)
+        with self._writing():
+            self._journal.execute("DELETE FROM messages WHERE position < ?", (before,))
+        if self._account is not None and any(released):
+            self._account.ledger.delivered(self._account.owner, self._run, max(released) + 1)
+
+    def close(self) -> None:
+        """Close the journal; the ledger is its owner's to close."""
+        self._journal.close()
+
+    def _remember(self, made: Made, sequence: int) -> None:
+        with self._lock:
+            self._stored[made.key] = made.data
+            self._positions[made.position] = made.key, sequence
+
+    @contextmanager
+    def _writing(self) -> Any:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise RuntimeFailure(
+                f"the journal {self._path} cannot be written ({error}); nothing was sent. Free "
+                "some space or repair the disk, and give the same command again"
+            ) from error
+
+
+def state_digest(position: int, state: Any) -> str:
+    """A digest of what a release is computed from, apart from the private data."""
+    return digest(_POSITION.pack(position) + _packed(state))
+
+
+def _packed(state: Any) -> bytes:
+    return b"".join(np.ascontiguousarray(leaf).tobytes() for leaf in jax.tree.leaves(state))
+
+
+def _unpacked(data: bytes, like: Any) -> Any:
+    leaves, structure = jax.tree.flatten(like)
+    arrays: list[np.ndarray] = []
+    at = 0
+    for leaf in leaves:
+        array = np.asarray(leaf)
+        arrays.append(np.frombuffer(data, array.dtype, array.size, at).reshape(array.shape))
+        at += array.nbytes
+    if at != len(data):
+        raise RuntimeFailure(
+            "the stored state has another size than this method's; it is of another version of "
+            "tacit. Finish the run with the version that began it"
+        )
+    return jax.tree.unflatten(structure, arrays)

@@ -1,0 +1,203 @@
+"""All members of a run as real processes on this machine, with keys that are thrown away.
+
+A consortium tries everything before the day: the study, the split of the records, the budget, the
+time that a round takes. Nothing here is private from this machine.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.config.network import CoordinatorSection
+from tacit.config.read import Source, parse_study
+from tacit.deploy.files import write_text
+from tacit.deploy.keys import NAME, Keys, create, create_authority
+from tacit.deploy.manifest import Manifest, Member, agreed
+from tacit.errors import ConfigError, RuntimeFailure
+from tacit.study.records import divide, table
+
+HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """Everything that the members of a rehearsal need, in one folder.
+
+    Attributes:
+        folder: with a folder for each member.
+        manifest: signed by all.
+    """
+
+    folder: Path
+    manifest: Manifest
+
+    def command(self, number: int, *more: str) -> list[str]:
+        """What starts a member: the same to begin and to go on."""
+        coordinates = number == len(self.manifest.agents)
+        own = self.folder / f"member-{number}"
+        return [
+            sys.executable,
+            "-m",
+            "tacit",
+            "coordinator" if coordinates else "agent",
+            "--manifest",
+            str(self.folder / "manifest.toml"),
+            "--keys",
+            str(own / "keys"),
+            "--state",
+            str(own / "state"),
+            *([] if coordinates else ["--data", str(own / "records.parquet")]),
+            *more,
+        ]
+
+    def start(self, number: int, *more: str) -> subprocess.Popen[bytes]:
+        """Start a member; what it prints goes to `log.txt` in its folder."""
+        log = self.folder / f"member-{number}" / "log.txt"
+        with log.open("ab") as file:
+            return subprocess.Popen(self.command(number, *more), stdout=file, stderr=file)
+
+
+def prepare(source: Source, folder: Path, patience: float = 60.0) -> Rehearsal:
+    """Divide the study's records among the members, make their keys and a manifest signed by all.
+
+    Args:
+        source: the study; what it holds out stays with the sites.
+        folder: new, or empty.
+        patience: seconds to wait for a silent neighbour.
+
+    Raises:
+        ConfigError: a study that cannot be run between sites.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigError(f"{folder} is not empty; give a new folder")
+    text = re.sub(r"(?m)^[ \t]*(hold_out|split_seed)[ \t]*=.*\n?", "", source.text)
+    source = parse_study(text, source.name, source.folder)
+    sites, prepared, _ = divide(source)
+    frame = table(source)
+    if len(frame) != len(prepared.targets):
+        raise ConfigError(
+            f"{len(frame) - len(prepared.targets)} records are dropped because something is missing "
+            "in them; drop them from the table before a rehearsal"
+        )
+    star = isinstance(source.study.network, CoordinatorSection)
+    names = [*sites.names, *(["coordinator"] if star else [])]
+    ports = _free_ports(len(names))
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    create_authority(folder / "authority", "rehearsal")
+    keys: list[Keys] = []
+    for number, (name, port) in enumerate(zip(names, ports, strict=True)):
+        if not NAME.fullmatch(name):
+            raise ConfigError(f"the site {name!r} cannot be an agent's name; rename it in the data")
+        listens = not star or number == len(names) - 1
+        address = f"{HOST}:{port}" if listens else ""
+        own = folder / f"member-{number}"
+        keys.append(create(own / "keys", name, address, folder / "authority", days=2))
+    members = [
+        Member(
+            name=each.card.name,
+            address=each.card.address,
+            signing_key=each.card.signing_key,
+            authority=each.card.authority,
+            records=count,
+        )
+        for each, count in zip(keys, [*sites.counts, 1], strict=False)
+    ]
+    for number, rows in enumerate(sites.rows):
+        frame.iloc[rows].to_parquet(folder / f"member-{number}" / "records.parquet")
+    manifest = agreed(
+        source,
+        sites.feature_names,
+        len(prepared.levels),
+        members[: len(sites.names)],
+        members[-1] if star else None,
+        patience,
+    )
+    for each in keys:
+        manifest = manifest.signed_by(each)
+    write_text(folder / "manifest.toml", manifest.toml())
+    return Rehearsal(folder, manifest)
+
+
+def perform(
+    rehearsal: Rehearsal,
+    more: Sequence[str] = (),
+    seconds: float = 3600.0,
+    told: Callable[[int, int], None] | None = None,
+) -> list[Any]:
+    """Start every member, and wait for all of them.
+
+    Args:
+        rehearsal: from `prepare`.
+        more: options of every member.
+        seconds: to wait at most.
+        told: called with (members that are done, members).
+
+    Returns:
+        Every member's result, as `model.npz` and `result.json` of its state folder have it.
+
+    Raises:
+        RuntimeFailure: a member failed; the last lines that it printed are in the message.
+    """
+    number = len(rehearsal.manifest.members)
+    with ExitStack() as stack:
+        running = [rehearsal.start(i, *more) for i in range(number)]
+        for process in running:
+            stack.callback(_end, process)
+        ends = time.monotonic() + seconds
+        while any(process.poll() is None for process in running):
+            failed = [i for i, process in enumerate(running) if process.poll() not in (None, 0)]
+            if failed:
+                raise RuntimeFailure(_told(rehearsal, failed[0], running[failed[0]].returncode))
+            if time.monotonic() > ends:
+                raise RuntimeFailure(f"the rehearsal has not ended in {seconds:g} seconds")
+            if told is not None:
+                told(sum(process.poll() is not None for process in running), number)
+            time.sleep(0.05)
+        for i, process in enumerate(running):
+            if process.returncode:
+                raise RuntimeFailure(_told(rehearsal, i, process.returncode))
+    return [results(rehearsal, i) for i in range(number)]
+
+
+def results(rehearsal: Rehearsal, number: int) -> dict[str, Any]:
+    """What a member ended with."""
+    import json
+
+    state = rehearsal.folder / f"member-{number}" / "state"
+    document: dict[str, Any] = json.loads((state / "result.json").read_text())
+    if (state / "model.npz").exists():
+        document["solution"] = np.load(state / "model.npz")["solution"]
+    return document
+
+
+def _told(rehearsal: Rehearsal, number: int, code: int) -> str:
+    log = (rehearsal.folder / f"member-{number}" / "log.txt").read_text(errors="replace")
+    name = rehearsal.manifest.members[number].name
+    return f"{name!r} ended with exit code {code}; it printed last:\n" + "\n".join(
+        log.splitlines()[-8:]
+    )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind((HOST, 0))
+        return [each.getsockname()[1] for each in sockets]

@@ -1,0 +1,120 @@
+"""The phases of a run in the order in which they come, and where each message stands in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tacit.deploy.wire import FINISHED, Address, Leaf, leaf_of
+from tacit.method.phase import Phase
+from tacit.runtime.desk import At, Desk
+from tacit.runtime.plan import Plan, phases_of
+from tacit.types import Role
+
+
+class Turn(NamedTuple):
+    """One step of one phase.
+
+    Attributes:
+        position: in the run, from 0.
+        at: round, phase and step.
+        phase: the line of the algorithm box.
+    """
+
+    position: int
+    at: At
+    phase: Phase
+
+
+class Schedule:
+    """All turns of a run.
+
+    Args:
+        plan: the run.
+        rounds: how many.
+    """
+
+    def __init__(self, plan: Plan, rounds: int) -> None:
+        self.rounds = rounds
+        self._before = _steps(plan, once=True)
+        self._round = _steps(plan, once=False)
+        self._where = {
+            once: {(index, step): i for i, (index, step, _) in enumerate(steps)}
+            for once, steps in ((True, self._before), (False, self._round))
+        }
+
+    @property
+    def length(self) -> int:
+        """Number of turns."""
+        return len(self._before) + self.rounds * len(self._round)
+
+    @property
+    def window(self) -> int:
+        """Turns by which a neighbour can be ahead: at most a round."""
+        return max(len(self._before), len(self._round)) + len(self._round)
+
+    def turns(self, first: int = 0) -> Iterator[Turn]:
+        """All turns from a position on."""
+        for position in range(first, self.length):
+            after = position - len(self._before)
+            if after < 0:
+                round, (index, step, phase) = -1, self._before[position]
+            else:
+                round, place = divmod(after, len(self._round))
+                index, step, phase = self._round[place]
+            yield Turn(position, At(round, index, step), phase)
+
+    def position(self, address: Address) -> int | None:
+        """Where a message stands; `None` if no such message is ever sent."""
+        if address.kind == FINISHED:
+            return self.length
+        if not -1 <= address.round < self.rounds:
+            return None
+        once = address.round == -1
+        place = self._where[once].get((address.phase, address.step))
+        if place is None:
+            return None
+        return place if once else len(self._before) + address.round * len(self._round) + place
+
+
+def _steps(plan: Plan, *, once: bool) -> list[tuple[int, int, Phase]]:
+    return [
+        (index, step, phase)
+        for index, phase in phases_of(plan.method, once=once)
+        for step in range(phase.repeat)
+    ]
+
+
+class Form(NamedTuple):
+    """What the messages of a phase look like.
+
+    Attributes:
+        leaves: dtype and shape of every array.
+        structure: to put the arrays back into.
+    """
+
+    leaves: list[Leaf]
+    structure: Any
+
+
+def forms(plan: Plan) -> dict[int, Form]:
+    """What each phase sends, by its number; found by sending once, on no private data.
+
+    Args:
+        plan: with objectives made of declared numbers only.
+    """
+    found: dict[int, Form] = {}
+    for index, phase in enumerate(plan.method.phases()):
+        server = phase.sender is Role.SERVER
+        desk = Desk(plan, plan.agents if server else 0, jax.random.key(0))
+        state = plan.method.init(desk.role, plan.x0, jnp.asarray(desk.degree))
+        objective = None if server else jax.tree.map(lambda leaf: leaf[0], plan.objectives)
+        _, (structure, leaves), _ = desk.send(At(-1 if phase.once else 0, index), state, objective)
+        found[index] = Form(
+            [leaf_of(np.empty(shape, dtype)) for _, dtype, shape in leaves], structure
+        )
+    return found

@@ -1,0 +1,257 @@
+"""From a manifest and one's own records to a party: everything an owner's machine computes before a run.
+
+The plan is laid out from declared numbers alone, so every member has the same: the same padded
+shapes, the same noise, the same network. Where another's records would stand there are zeros.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tacit.config.read import Source
+from tacit.deploy.manifest import Manifest
+from tacit.deploy.schedule import Schedule
+from tacit.errors import PrivacyError, ProblemError
+from tacit.layout import check_arguments, owners_of
+from tacit.method import claim, promise
+from tacit.method.claim import Owners
+from tacit.method.phase import AbstractMethod
+from tacit.network.base import AbstractNetwork
+from tacit.privacy.event import Event, Repeated
+from tacit.privacy.guarantee import Guarantees, Status
+from tacit.privacy.noise import SecureNoise, on_grid
+from tacit.problem.partition import Sites
+from tacit.problem.problem import Problem
+from tacit.problem.schema import Prepared
+from tacit.runtime.keys import public_key
+from tacit.runtime.plan import Plan, as_arrays
+from tacit.study.build import build_method, build_network, build_problem
+from tacit.types import PublicContext, Relation
+
+
+@dataclass(frozen=True, eq=False)
+class Declared:
+    """A run as all members know it.
+
+    Attributes:
+        manifest: what was agreed.
+        source: its study.
+        problem: with zeros in the place of records.
+        network: who talks to whom.
+        method: with its noise calibrated for secure noise on a grid.
+        owners: their declared constants.
+        plan: as arrays.
+        schedule: all turns.
+        guarantee: what every owner is promised.
+    """
+
+    manifest: Manifest
+    source: Source
+    problem: Problem
+    network: AbstractNetwork
+    method: AbstractMethod
+    owners: Owners
+    plan: Plan
+    schedule: Schedule
+    guarantee: Guarantees
+
+
+def declared(
+    manifest: Manifest, prepared: Prepared | None = None, agent: int = 0, *, grid: bool = True
+) -> Declared:
+    """Lay a run out.
+
+    Args:
+        manifest: what was agreed.
+        prepared: own records; zeros stand in their place, too, when `None`.
+        agent: whose they are.
+        grid: whether noise is secure; without it, it is simulated (tests).
+
+    Raises:
+        ConfigError: a study that does not fit the members.
+        ProblemError: records beyond what was declared.
+        PrivacyError: a method that cannot be run between sites, or a budget that cannot be met.
+    """
+    source = manifest.source(Path())
+    study = source.study
+    names = manifest.features
+    counts = [member.records for member in manifest.agents]
+    tables = [np.zeros((count, len(names))) for count in counts]
+    targets = [np.zeros(count) for count in counts]
+    if prepared is not None:
+        tables[agent], targets[agent] = prepared.features, prepared.targets
+    sites = Sites(tables, targets, manifest.names, names, [np.arange(n) for n in counts])
+    problem = build_problem(source, sites, manifest.classes)
+    network = build_network(source, manifest.names)
+    method = build_method(source, manifest.names)
+    with source.blamed():
+        check_arguments(problem, network, method, study.run.rounds)
+        shared = public_key(study.run.seed)
+        owners = owners_of(problem, network, method, study.run.rounds, shared, 1)
+        _check_method(method)
+        method = claim.calibrate(method, owners, grid=grid)
+        stated = promise.guarantees(method, owners, grid=grid)
+    plan = Plan(
+        objectives=as_arrays(problem.objectives),
+        public=as_arrays(problem.public),
+        network=as_arrays(network),
+        method=as_arrays(method),
+        scales=as_arrays(claim.scales(method, owners)),
+        x0=jnp.asarray(np.asarray(problem.x0, dtype=float)),
+        degrees=jnp.asarray(network.degrees),
+        rounds=jnp.asarray(study.run.rounds),
+        reference=None,
+        shared=shared,
+        watch=False,
+    )
+    return Declared(
+        manifest=manifest,
+        source=source,
+        problem=problem,
+        network=network,
+        method=method,
+        owners=owners,
+        plan=plan,
+        schedule=Schedule(plan, study.run.rounds),
+        guarantee=stated,
+    )
+
+
+def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
+    """Read and check an owner's records against what it declared.
+
+    Raises:
+        ConfigError: records that do not fit the study.
+        ProblemError: more or fewer of them than declared.
+    """
+    from tacit.problem.loaders import load
+    from tacit.problem.table import prepare
+    from tacit.study.records import schema
+
+    source, member = manifest.source(data.parent), manifest.agents[agent]
+    options = {
+        name: value
+        for name in ("separator", "encoding")
+        if (value := getattr(source.study.data, name)) is not None
+    }
+    frame = load(data, **options)
+    with source.section("data"):
+        prepared = prepare(frame, replace(schema(source, list(map(str, frame.columns))), site=None))
+    if (prepared.feature_names, len(prepared.levels)) != (manifest.features, manifest.classes):
+        raise ProblemError(
+            f"{data} becomes the features {', '.join(prepared.feature_names)}, and the manifest "
+            f"has {', '.join(manifest.features)}; both follow from the study, so the columns of "
+            "this table differ from those of the table that the manifest was made with"
+        )
+    found, privacy = len(prepared.targets), source.study.privacy
+    if privacy is not None and privacy.relation == Relation.ADD_REMOVE:
+        if found > member.records:  # their number is private: it is not told to anybody else
+            raise ProblemError(
+                f"{data} has more records than the {member.records} that {member.name!r} declared "
+                "never to exceed; agree on a manifest with a larger number"
+            )
+    elif found != member.records:
+        raise ProblemError(
+            f"{data} has {found} records, and the manifest says {member.records} of "
+            f"{member.name!r}; agree on a manifest with the right number"
+        )
+    return prepared
+
+
+def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]], dict[int, Event]]:
+    """How an agent's answers are noised, and what each costs, by number of the phase.
+
+    Raises:
+        PrivacyError: a release that has no secure form.
+    """
+    public = run.owners.contexts[agent]
+    noise = SecureNoise()
+    noised: dict[int, Callable[[Any], Any]] = {}
+    events: dict[int, Event] = {}
+    for index, phase in enumerate(run.method.phases()):
+        if phase.query is None or phase.release is None:
+            continue
+        release = on_grid(
+            phase.release.mechanism,
+            phase.query,
+            public,
+            phase.release.relation,
+            run.problem.dimension,
+            most_records=run.manifest.agents[agent].records,
+        )
+        noised[index] = partial(_released, release, noise)
+        events[index] = release.event
+    return noised, events
+
+
+def charges(run: Declared, agent: int) -> list[Event]:
+    """Everything that an agent will be charged for, for checking a budget before the run."""
+    public: PublicContext = run.owners.contexts[agent]
+    return list(claim.Releases(run.method, grid=True).all(public))
+
+
+def own_secret(path: Path) -> Any:
+    """The agent's randomness that is no noise (directions, samples): drawn once, kept in a file."""
+    if not path.exists():
+        path.write_bytes(secrets.token_bytes(32))
+        path.chmod(0o600)
+    key = jax.random.key(0)
+    data = path.read_bytes()
+    for first in range(0, len(data), 4):
+        key = jax.random.fold_in(key, int.from_bytes(data[first : first + 4], "big"))
+    return key
+
+
+def _released(release: Any, noise: SecureNoise, value: Any) -> np.ndarray:
+    # what is not finite counts nothing, and nobody is told of it
+    return release(np.where(np.isfinite(value), value, 0.0), noise)
+
+
+def _check_method(method: AbstractMethod) -> None:
+    releasing = claim.Releases(method)
+    for phase in releasing:
+        assert phase.release is not None
+    privacy = method.privacy
+    if privacy is None:
+        raise PrivacyError(
+            f"{type(method).__name__} has no budget, and between sites private values would leave "
+            "as they are; give the study a section [privacy] and a method that uses it"
+        )
+    if privacy.sampling < 1.0:
+        raise PrivacyError(
+            f"sampling={privacy.sampling!r}: what a secret sample of records gains rests on a "
+            "generator that is not built for secrets; between sites leave sampling at 1"
+        )
+    if privacy.sites_per_person > 1:
+        raise PrivacyError(
+            f"sites_per_person={privacy.sites_per_person}: each site's ledger sees its own "
+            "releases only; between sites leave it at 1"
+        )
+
+
+def proved(stated: Guarantees) -> None:
+    """Refuse a run whose guarantee is not proved.
+
+    Raises:
+        PrivacyError: naming the status.
+    """
+    weak = next((each for each in stated if each.status is not Status.PROVED), None)
+    if weak is not None:
+        raise PrivacyError(
+            f"the guarantee of {weak.owner!r} is {weak.status.value!r}, and between sites only "
+            "proved ones are run; choose a certified method"
+        )
+
+
+def total(events: list[Event]) -> int:
+    """How many releases these are."""
+    return sum(e.count if isinstance(e, Repeated) else 1 for e in events)
