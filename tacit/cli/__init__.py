@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 
 from tacit import __version__
-from tacit.cli import ledgers
+from tacit.cli import keys, ledgers, manifests
 from tacit.cli.console import INTERRUPTED
 
 _EPILOG = """\b
@@ -445,7 +445,43 @@ def account(
     raise typer.Exit(answer(study, question, json=json))
 
 
+@app.command()
+def rehearse(
+    study: Annotated[
+        Path | None, typer.Argument(help="Study file; that of `tacit demo` if left out.")
+    ] = None,
+    folder: Annotated[
+        Path, typer.Option("--output", metavar="DIR", help="A new folder for everything.")
+    ] = Path("rehearsal"),
+    rounds: Annotated[
+        int | None, typer.Option(min=1, help="Fewer rounds than the study has.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Try a run between sites on this machine: real processes, keys that are thrown away.
+
+    The records are divided as the study says, and every member runs as it will at its site, with
+    mutual TLS on loopback, a ledger of its own and secure noise.
+    """
+    from tacit.cli import rehearsing
+
+    raise typer.Exit(rehearsing.rehearse(study, folder, rounds, json=json))
+
+
+@app.command()
+def status(
+    state: Annotated[Path, typer.Argument(metavar="DIR", help="The --state folder of a member.")],
+    json: Json = False,
+) -> None:
+    """Show how far a member of a run between sites is, and for whom it waits."""
+    from tacit.cli import rehearsing
+
+    raise typer.Exit(rehearsing.status(state, json=json))
+
+
 app.add_typer(ledgers.app)
+app.add_typer(keys.app)
+app.add_typer(manifests.app)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""`tacit agent` and `tacit coordinator`: one member's process, from its files to the agreed model."""
+"""`tacit agent` and `tacit coordinator`: a member's process, from its files to the model."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """The run manifest: what all owners agree to before a run, and by which name the run goes.
 
-It holds the study as text (method, rounds, network, bounds, budget), every agent's card and declared
-number of records, and nothing else about anyone's data. Its digest is the run's id, which every
-message bears: change a byte, and it is another run. Owners sign the id; signatures stand beside it.
+It holds the study as text (method, rounds, network, bounds, budget), every agent's card and
+declared number of records, and nothing else about anyone's data. Its digest is the run's id, which
+every message bears: change a byte, and it is another run. Owners sign the id; signatures stand
+beside it.
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ from tacit.network.base import Mixing
 from tacit.privacy.event import Event
 from tacit.privacy.ledger.outbox import ReleaseId
 from tacit.runtime.desk import Desk
-from tacit.types import Role
 
 ASK_EVERY = 0.25
 """Seconds after which a missing message is asked for, again and again."""

@@ -6,6 +6,7 @@ time that a round takes. Nothing here is private from this machine.
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import subprocess
@@ -81,14 +82,13 @@ def prepare(source: Source, folder: Path, patience: float = 60.0) -> Rehearsal:
     """
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} is not empty; give a new folder")
-    text = re.sub(r"(?m)^[ \t]*(hold_out|split_seed)[ \t]*=.*\n?", "", source.text)
-    source = parse_study(text, source.name, source.folder)
+    source = without_scores(source)
     sites, prepared, _ = divide(source)
     frame = table(source)
     if len(frame) != len(prepared.targets):
         raise ConfigError(
-            f"{len(frame) - len(prepared.targets)} records are dropped because something is missing "
-            "in them; drop them from the table before a rehearsal"
+            f"{len(frame) - len(prepared.targets)} records are dropped because something is "
+            "missing in them; drop them from the table before a rehearsal"
         )
     star = isinstance(source.study.network, CoordinatorSection)
     names = [*sites.names, *(["coordinator"] if star else [])]
@@ -127,6 +127,18 @@ def prepare(source: Source, folder: Path, patience: float = 60.0) -> Rehearsal:
         manifest = manifest.signed_by(each)
     write_text(folder / "manifest.toml", manifest.toml())
     return Rehearsal(folder, manifest)
+
+
+def without_scores(source: Source) -> Source:
+    """The study without records held out for scores, which only a simulation can have."""
+    text = re.sub(r"(?m)^[ \t]*(hold_out|split_seed)[ \t]*=.*\n?", "", source.text)
+    return parse_study(text, source.name, source.folder)
+
+
+def shortened(source: Source, rounds: int) -> Source:
+    """The study with another number of rounds."""
+    text = re.sub(r"(?m)^([ \t]*rounds[ \t]*=).*$", rf"\g<1> {rounds}", source.text)
+    return parse_study(text, source.name, source.folder)
 
 
 def perform(
@@ -172,8 +184,6 @@ def perform(
 
 def results(rehearsal: Rehearsal, number: int) -> dict[str, Any]:
     """What a member ended with."""
-    import json
-
     state = rehearsal.folder / f"member-{number}" / "state"
     document: dict[str, Any] = json.loads((state / "result.json").read_text())
     if (state / "model.npz").exists():

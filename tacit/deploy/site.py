@@ -1,4 +1,4 @@
-"""From a manifest and one's own records to a party: everything an owner's machine computes before a run.
+"""From a manifest and one's own records to a run: all that a machine computes beforehand.
 
 The plan is laid out from declared numbers alone, so every member has the same: the same padded
 shapes, the same noise, the same network. Where another's records would stand there are zeros.
@@ -26,7 +26,7 @@ from tacit.method import claim, promise
 from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
-from tacit.privacy.event import Event, Repeated
+from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Guarantees, Status
 from tacit.privacy.noise import SecureNoise, on_grid
 from tacit.problem.partition import Sites
@@ -133,19 +133,8 @@ def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
         ConfigError: records that do not fit the study.
         ProblemError: more or fewer of them than declared.
     """
-    from tacit.problem.loaders import load
-    from tacit.problem.table import prepare
-    from tacit.study.records import schema
-
     source, member = manifest.source(data.parent), manifest.agents[agent]
-    options = {
-        name: value
-        for name in ("separator", "encoding")
-        if (value := getattr(source.study.data, name)) is not None
-    }
-    frame = load(data, **options)
-    with source.section("data"):
-        prepared = prepare(frame, replace(schema(source, list(map(str, frame.columns))), site=None))
+    prepared = _read(source, data)
     if (prepared.feature_names, len(prepared.levels)) != (manifest.features, manifest.classes):
         raise ProblemError(
             f"{data} becomes the features {', '.join(prepared.feature_names)}, and the manifest "
@@ -165,6 +154,32 @@ def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
             f"{member.name!r}; agree on a manifest with the right number"
         )
     return prepared
+
+
+def features(source: Source, data: Path) -> tuple[tuple[str, ...], int]:
+    """Names of the features that a table's columns become, and the number of classes.
+
+    Raises:
+        ConfigError: a table that does not fit the study.
+    """
+    prepared = _read(source, data)
+    return prepared.feature_names, len(prepared.levels)
+
+
+def _read(source: Source, data: Path) -> Prepared:
+    from tacit.problem.loaders import load
+    from tacit.problem.table import prepare
+    from tacit.study.records import schema
+
+    options = {
+        name: value
+        for name in ("separator", "encoding")
+        if (value := getattr(source.study.data, name)) is not None
+        and data.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
+    }
+    frame = load(data, **options)
+    with source.section("data"):
+        return prepare(frame, replace(schema(source, list(map(str, frame.columns))), site=None))
 
 
 def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]], dict[int, Event]]:
@@ -217,9 +232,6 @@ def _released(release: Any, noise: SecureNoise, value: Any) -> np.ndarray:
 
 
 def _check_method(method: AbstractMethod) -> None:
-    releasing = claim.Releases(method)
-    for phase in releasing:
-        assert phase.release is not None
     privacy = method.privacy
     if privacy is None:
         raise PrivacyError(
@@ -250,8 +262,3 @@ def proved(stated: Guarantees) -> None:
             f"the guarantee of {weak.owner!r} is {weak.status.value!r}, and between sites only "
             "proved ones are run; choose a certified method"
         )
-
-
-def total(events: list[Event]) -> int:
-    """How many releases these are."""
-    return sum(e.count if isinstance(e, Repeated) else 1 for e in events)

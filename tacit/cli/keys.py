@@ -1,0 +1,132 @@
+"""`tacit keys`: an agent's keys, and a consortium's authority."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_EPILOG = """\b
+Every owner makes keys once, on the machine that will take part, and sends its card to the others:
+  tacit keys new keys --name "North clinic" --address north.example:7447
+  tacit keys show keys
+
+\b
+With an authority that all owners trust to say who is who:
+  tacit keys authority consortium --name "Three clinics"
+  tacit keys new keys --name "North clinic" --address north.example:7447 --authority consortium
+
+\b
+Cards hold no secret, and may be sent by mail. Compare fingerprints over another channel, such as
+the telephone: whoever swaps a card on the way can take an owner's place.
+"""
+
+app = typer.Typer(
+    name="keys",
+    help="Make, show and renew the keys of a member of runs between sites.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the keys.")]
+Authority = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Folder of a consortium's authority; its own if left out."),
+]
+Days = Annotated[int, typer.Option(min=1, help="How long the certificate is good for.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+
+@app.command()
+def new(
+    folder: Folder,
+    name: Annotated[str, typer.Option(help="Of the agent, as in the study's data.")],
+    address: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="Where it listens; none if it only dials out.")
+    ] = "",
+    authority: Authority = None,
+    days: Days = 365,
+    json: Json = False,
+) -> None:
+    """Make keys in a new folder. Private ones are readable by their owner only."""
+    from tacit.cli.console import guarded
+    from tacit.deploy.keys import create
+
+    def command() -> int:
+        create(folder, name, address, authority, days)
+        return _show(folder, json)
+
+    raise typer.Exit(guarded(command, as_json=json))
+
+
+@app.command()
+def authority(
+    folder: Folder,
+    name: Annotated[str, typer.Option(help="Of the authority.")],
+) -> None:
+    """Make a consortium's authority in a new folder: whoever has it says who is who."""
+    from tacit.cli.console import guarded, say
+    from tacit.deploy.keys import create_authority
+
+    def command() -> int:
+        create_authority(folder, name)
+        say(f"Made {folder}. Keep {folder / 'authority.pem'} where only its keeper can read it.")
+        return 0
+
+    raise typer.Exit(guarded(command, as_json=False))
+
+
+@app.command()
+def show(folder: Folder, json: Json = False) -> None:
+    """Show name, address, fingerprint and end of the keys in a folder, or of a card."""
+    from tacit.cli.console import guarded
+
+    raise typer.Exit(guarded(lambda: _show(folder, json), as_json=json))
+
+
+@app.command()
+def rotate(
+    folder: Folder, authority: Authority = None, days: Days = 365, json: Json = False
+) -> None:
+    """Replace the certificate and its key; the card changes, and manifests are to be made anew."""
+    from tacit.cli.console import guarded
+    from tacit.deploy.keys import renew
+
+    def command() -> int:
+        renew(folder, authority, days)
+        return _show(folder, json)
+
+    raise typer.Exit(guarded(command, as_json=json))
+
+
+def _show(folder: Path, json: bool) -> int:
+    from tacit.cli.console import emit, say
+    from tacit.deploy.keys import WARN_DAYS, load, read_card
+
+    if folder.is_file():
+        card, left, path = read_card(folder), None, folder
+    else:
+        keys = load(folder)
+        card, left, path = keys.card, keys.days_left(), folder / "card.toml"
+    if json:
+        emit(
+            {
+                "format": "tacit-keys-1",
+                "name": card.name,
+                "address": card.address,
+                "fingerprint": card.fingerprint(),
+                "card": str(path),
+                "days_left": left,
+            }
+        )
+        return 0
+    say(f"{card.name}, {card.address or 'dials out only'}")
+    say(f"Fingerprint: {card.fingerprint()}")
+    say(f"Card for the others: {path}")
+    if left is not None:
+        soon = "; renew it now with `tacit keys rotate`" if left < WARN_DAYS else ""
+        say(f"The certificate ends in {left:.0f} days{soon}.")
+    return 0

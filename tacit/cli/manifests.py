@@ -1,0 +1,207 @@
+"""`tacit manifest`: what all owners of a run agree to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+_EPILOG = """\b
+One owner puts it together, from the study and everybody's card with a number of records:
+  tacit manifest new study.toml run.toml --data mine.csv \\
+    --agent north/card.toml=1200 --agent south/card.toml=900 --agent west/card.toml=1500
+
+\b
+Every owner reads it, compares its run id with the others', and signs:
+  tacit manifest check run.toml
+  tacit manifest sign run.toml --keys keys
+
+\b
+Signatures stand beside what is signed: `--from` collects those of other copies of one manifest.
+"""
+
+app = typer.Typer(
+    name="manifest",
+    help="Make, read and sign what all owners of a run between sites agree to.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+File = Annotated[Path, typer.Argument(metavar="MANIFEST", help="The manifest.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+
+@app.command()
+def new(
+    study: Annotated[Path, typer.Argument(help="Study file.")],
+    file: Annotated[Path, typer.Argument(metavar="MANIFEST", help="To be written.")],
+    data: Annotated[
+        Path, typer.Option(metavar="FILE", help="Records of one site, for names of features only.")
+    ],
+    agent: Annotated[
+        list[str], typer.Option(metavar="CARD=RECORDS", help="An agent; once for each, in order.")
+    ],
+    coordinator: Annotated[
+        Path | None, typer.Option(metavar="CARD", help="Who coordinates a star.")
+    ] = None,
+    patience: Annotated[
+        float, typer.Option(help="Seconds to wait for a silent neighbour before stopping.")
+    ] = 600.0,
+) -> None:
+    """Make a manifest of a study and the members' cards."""
+    from tacit.cli.console import guarded, say
+    from tacit.config.read import read_study
+    from tacit.deploy.files import write_text
+    from tacit.deploy.manifest import agreed
+    from tacit.deploy.site import features
+    from tacit.errors import ConfigError
+
+    def command() -> int:
+        if file.exists():
+            raise ConfigError(f"{file} is there already; a new manifest needs a new name")
+        source = read_study(study)
+        names, classes = features(source, data)
+        members = [_member(text) for text in agent]
+        above = None if coordinator is None else _member(f"{coordinator}=1")
+        manifest = agreed(source, names, classes, members, above, patience)
+        write_text(file, manifest.toml())
+        say(f"Made {file}, run {manifest.run.hex()[:12]}. Every owner checks and signs it:")
+        say(f"tacit manifest check {file}", "  ")
+        say(f"tacit manifest sign {file} --keys DIR", "  ")
+        return 0
+
+    raise typer.Exit(guarded(command, as_json=False))
+
+
+@app.command()
+def check(file: File, json: Json = False) -> None:
+    """Say what a run will do, what it will cost each owner, and who has signed."""
+    from tacit.cli.console import emit, guarded, say, table
+
+    def command() -> int:
+        import jax
+
+        from tacit.deploy.manifest import read_manifest
+        from tacit.deploy.site import declared, proved
+
+        manifest = read_manifest(file)
+        with jax.enable_x64(True):
+            run = declared(manifest)
+        proved(run.guarantee)
+        unsigned = set(manifest.unsigned())
+        rows: list[dict[str, Any]] = [
+            {
+                "name": member.name,
+                "address": member.address,
+                "records": member.records,
+                "fingerprint": member.card.fingerprint(),
+                "signed": member.name not in unsigned,
+                "epsilon": promised.epsilon,
+                "delta": promised.delta,
+            }
+            for member, promised in zip(manifest.agents, run.guarantee, strict=True)
+        ]
+        if manifest.coordinator is not None:
+            member = manifest.coordinator
+            rows.append(
+                {
+                    "name": member.name,
+                    "address": member.address,
+                    "records": None,
+                    "fingerprint": member.card.fingerprint(),
+                    "signed": member.name not in unsigned,
+                    "epsilon": None,
+                    "delta": None,
+                }
+            )
+        if json:
+            emit({"format": "tacit-manifest-check-1", "run": manifest.run.hex(), "members": rows})
+            return 0
+        settings = run.source.study
+        say(f"{settings.title}: run {manifest.run.hex()}")
+        say(
+            f"{type(run.method).__name__}, {settings.run.rounds:,} rounds, "
+            f"{run.problem.dimension:,} parameters, patience {manifest.patience:g} s"
+        )
+        table(
+            ("Member", "Address", "Records", "Epsilon", "at delta", "Signed", "Fingerprint"),
+            [
+                (
+                    row["name"],
+                    row["address"] or "dials out",
+                    "" if row["records"] is None else f"{row['records']:,}",
+                    "" if row["epsilon"] is None else f"{row['epsilon']:.4g}",
+                    "" if row["delta"] is None else f"{row['delta']:g}",
+                    "yes" if row["signed"] else "no",
+                    row["fingerprint"],
+                )
+                for row in rows
+            ],
+        )
+        say(run.guarantee.worst.sentence())
+        return 0
+
+    raise typer.Exit(guarded(command, as_json=json))
+
+
+@app.command()
+def sign(
+    file: File,
+    keys: Annotated[Path | None, typer.Option(metavar="DIR", help="Keys of this member.")] = None,
+    take: Annotated[
+        list[Path] | None,
+        typer.Option("--from", metavar="MANIFEST", help="Another copy, to take signatures from."),
+    ] = None,
+) -> None:
+    """Sign a manifest, or collect signatures of other copies of it."""
+    from tacit.cli.console import guarded, say
+    from tacit.deploy.files import write_text
+    from tacit.deploy.keys import load
+    from tacit.deploy.manifest import read_manifest
+    from tacit.errors import ConfigError
+
+    def command() -> int:
+        if keys is None and not take:
+            raise ConfigError("give --keys to sign, or --from a copy that others have signed")
+        manifest = read_manifest(file)
+        for copy in take or []:
+            other = read_manifest(copy)
+            if other.run != manifest.run:
+                raise ConfigError(
+                    f"{copy} is run {other.run.hex()[:12]}, and {file} is {manifest.run.hex()[:12]}"
+                )
+            manifest = manifest.model_copy(
+                update={"signatures": {**other.signatures, **manifest.signatures}}
+            )
+        if keys is not None:
+            manifest = manifest.signed_by(load(keys))
+        write_text(file, manifest.toml())
+        unsigned = manifest.unsigned()
+        say(
+            f"Run {manifest.run.hex()[:12]}: "
+            + (f"not yet signed by {', '.join(unsigned)}." if unsigned else "signed by everybody.")
+        )
+        return 0
+
+    raise typer.Exit(guarded(command, as_json=False))
+
+
+def _member(text: str) -> Any:
+    from tacit.deploy.keys import read_card
+    from tacit.deploy.manifest import Member
+    from tacit.errors import ConfigError
+
+    path, _, number = text.rpartition("=")
+    if not path or not number.isdigit():
+        raise ConfigError(f"--agent {text}: give a card and a number of records, CARD=RECORDS")
+    card = read_card(Path(path))
+    return Member(
+        name=card.name,
+        address=card.address,
+        signing_key=card.signing_key,
+        authority=card.authority,
+        records=int(number),
+    )
