@@ -1,6 +1,68 @@
 """Runs between real sites: keys, manifests, messages over mutual TLS, and a crash at any moment.
 
-`keys` and `manifest` are what owners agree on; `site` lays a run out from it; `party` takes a
-member's turns; `wire`, `mailbox`, `outgoing` and `transport` carry its messages; `agent` is a
-member's process, and `rehearse` starts all of them on one machine.
+Owners agree on `Manifest` with the `Card` of each; a member's process is `run` with `Options`;
+`prepare` and `perform` rehearse a run with real processes on one machine. Inside, `site` lays a run
+out, `party` takes a member's turns, and `wire`, `mailbox`, `outgoing` and `transport` carry its
+messages. Needs `tacit[deploy]`.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.deploy.agent import Options, Outcome, run
+    from tacit.deploy.keys import Card, Keys, create, create_authority, load, renew
+    from tacit.deploy.manifest import Manifest, Member, agreed, read_manifest
+    from tacit.deploy.rehearse import Rehearsal, perform, prepare
+
+_MODULE = {
+    "Options": "agent",
+    "Outcome": "agent",
+    "run": "agent",
+    "Card": "keys",
+    "Keys": "keys",
+    "create": "keys",
+    "create_authority": "keys",
+    "load": "keys",
+    "renew": "keys",
+    "Manifest": "manifest",
+    "Member": "manifest",
+    "agreed": "manifest",
+    "read_manifest": "manifest",
+    "Rehearsal": "rehearse",
+    "perform": "rehearse",
+    "prepare": "rehearse",
+}
+
+__all__ = [
+    "Card",
+    "Keys",
+    "Manifest",
+    "Member",
+    "Options",
+    "Outcome",
+    "Rehearsal",
+    "agreed",
+    "create",
+    "create_authority",
+    "load",
+    "perform",
+    "prepare",
+    "read_manifest",
+    "renew",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULE[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

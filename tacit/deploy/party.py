@@ -6,6 +6,8 @@ there. What it needs and does not get, it asks for every quarter of a second.
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -27,6 +29,8 @@ from tacit.network.base import Mixing
 from tacit.privacy.event import Event
 from tacit.privacy.ledger.outbox import ReleaseId
 from tacit.runtime.desk import Desk
+
+log = logging.getLogger("tacit.site")
 
 ASK_EVERY = 0.25
 """Seconds after which a missing message is asked for, again and again."""
@@ -255,6 +259,8 @@ class Party:
         assert self._transport is not None
         data = self._outgoing.find(address.key())
         if data is not None:
+            # a digest of what everybody gets says nothing that they do not know
+            log.info("sent %s %s", address.key(), hashlib.sha256(data).hexdigest()[:16])
             self._transport.publish(address.key(), data)
 
     def _stop_if_asked(self) -> None:

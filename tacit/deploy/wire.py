@@ -144,10 +144,10 @@ def decode(
         key.verify(data[-_SIGNATURE:], _CONTEXT + hashlib.sha256(data[:-_SIGNATURE]).digest())
     except InvalidSignature as error:
         raise WireError("the signature is not the sender's") from error
-    magic, version, kind, *rest, count = _HEAD.unpack_from(data)
+    magic, version, kind, run, sender, round, phase, step, count = _HEAD.unpack_from(data)
     if magic != MAGIC or version != VERSION:
         raise WireError(f"not a message of version {VERSION}")
-    if (address := Address(*rest, kind)) != expected:
+    if (address := Address(run, sender, round, phase, step, kind)) != expected:
         raise WireError(f"a message of {_place(address)} in the place of {_place(expected)}")
     if count != len(shapes):
         raise WireError(f"{count} arrays where this phase sends {len(shapes)}")

@@ -150,7 +150,8 @@ class Desk:
             payload, present = _stack([wire.get(i) for i in range(self.plan.agents)], like)
             weight = jnp.asarray(self.plan.network.client_weight, dtype)
             return server_inbox(weight, present, payload, phase.combine)
-        active, weights = mixing.active[self._links], mixing.weight[self._links]
+        active = np.asarray(mixing.active)[self._links]
+        weights = np.asarray(mixing.weight)[self._links]
         received = [
             wire.get(int(sender)) if here else None
             for sender, here in zip(self._senders, active, strict=True)
@@ -158,7 +159,7 @@ class Desk:
         absent = self._width - len(received)
         payload, present = _stack(received + [None] * absent, like)
         weight = jnp.asarray(np.append(weights, np.zeros(absent)), dtype)
-        own = jnp.asarray(mixing.self_weight[self.agent], dtype)
+        own = jnp.asarray(np.asarray(mixing.self_weight)[self.agent], dtype)
         return _peer_inbox(payload, present, weight, own, phase.combine)
 
     def _common(self, at: At) -> _Common:

@@ -1,0 +1,85 @@
+"""Keys: whole, their owner's alone, and never overwritten."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from tacit.deploy import keys
+from tacit.errors import ConfigError
+
+
+def test_private_keys_are_their_owners_alone(tmp_path: Path) -> None:
+    made = keys.create(tmp_path / "keys", "north", "north.example:7447")
+    for name in ("identity.pem", "tls.pem"):
+        assert (made.folder / name).stat().st_mode & 0o777 == 0o600
+    assert made.folder.stat().st_mode & 0o777 == 0o700
+    (made.folder / "tls.pem").chmod(0o640)
+    with pytest.raises(ConfigError, match="chmod 600"):
+        keys.load(made.folder)
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    keys.create(tmp_path / "keys", "north")
+    with pytest.raises(ConfigError, match="never overwritten"):
+        keys.create(tmp_path / "keys", "north")
+    with pytest.raises(ConfigError, match="never overwritten"):
+        keys.create_authority(tmp_path / "keys", "all")
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "x" * 65, " a", "a*", "ä", "a\n", 'a"b'])
+def test_names_that_could_be_mistaken_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match="name="):
+        keys.create(tmp_path / "keys", name)
+    assert not (tmp_path / "keys").exists()
+
+
+@pytest.mark.parametrize("address", ["north", "north:", ":7447", "north:0", "north:70000"])
+def test_addresses_need_host_and_port(tmp_path: Path, address: str) -> None:
+    with pytest.raises(ConfigError, match="host:port"):
+        keys.create(tmp_path / "keys", "north", address)
+
+
+def test_a_certificate_bears_name_and_host_and_its_authoritys_signature(tmp_path: Path) -> None:
+    keys.create_authority(tmp_path / "all", "Three clinics")
+    made = keys.create(tmp_path / "keys", "north", "127.0.0.1:7447", tmp_path / "all", days=10)
+    certificate = x509.load_pem_x509_certificate(made.certificate.read_bytes())
+    authority = x509.load_pem_x509_certificate(made.card.authority.encode())
+    certificate.verify_directly_issued_by(authority)
+    assert certificate.subject.rfc4514_string() == "CN=north"
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert [str(name) for name in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1"]
+    assert 9.9 < made.days_left() < 10.1
+    assert made.days_left(made.expires + dt.timedelta(days=1)) == pytest.approx(-1.0)
+
+
+def test_renewal_keeps_the_identity_and_changes_the_certificate(tmp_path: Path) -> None:
+    before = keys.create(tmp_path / "keys", "north", days=1)
+    old = before.certificate.read_bytes()
+    after = keys.renew(tmp_path / "keys", days=100)
+    assert after.card.signing_key == before.card.signing_key
+    assert after.certificate.read_bytes() != old
+    assert after.days_left() > 99
+    assert after.card.fingerprint() != before.card.fingerprint()
+
+
+def test_a_signature_is_one_persons_over_one_text(tmp_path: Path) -> None:
+    north, south = (keys.create(tmp_path / name, name) for name in ("north", "south"))
+    signature = keys.sign(north.identity, b"text")
+    assert keys.verify(north.card, b"text", signature)
+    assert not keys.verify(north.card, b"test", signature)
+    assert not keys.verify(south.card, b"text", signature)
+    assert not keys.verify(north.card, b"text", "no base64!")
+
+
+def test_cards_of_other_keys_are_noticed(tmp_path: Path) -> None:
+    north, south = (keys.create(tmp_path / name, name) for name in ("north", "south"))
+    (north.folder / "card.toml").write_text(south.card.toml())
+    with pytest.raises(ConfigError, match="card of other keys"):
+        keys.load(north.folder)
+    (north.folder / "card.toml").write_text("name = 3")
+    with pytest.raises(ConfigError, match="no card"):
+        keys.load(north.folder)

@@ -1,0 +1,111 @@
+"""What a neighbour may make an agent keep: its own messages, of this round and the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.deploy import keys
+from tacit.deploy.mailbox import Mailbox
+from tacit.deploy.wire import FINISHED, Address, encode
+
+RUN = bytes(32)
+VALUE = np.array([1.0, 2.0])
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> list[keys.Keys]:
+    return [keys.create(tmp_path / name, name) for name in ("north", "south")]
+
+
+@pytest.fixture
+def box(both: list[keys.Keys]) -> tuple[Mailbox, list[str]]:
+    told: list[str] = []
+    cards = {number: each.card for number, each in enumerate(both)}
+    return (
+        Mailbox(
+            RUN,
+            cards,
+            {0: [("<f8", (2,))]},
+            lambda a: a.round if 0 <= a.round < 100 else 100 if a.kind == FINISHED else None,
+            window=1,
+            largest=1000,
+            refused=lambda sender, key, reason: told.append(reason),
+        ),
+        told,
+    )
+
+
+def message(key: keys.Keys, sender: int, round: int) -> tuple[str, bytes]:
+    address = Address(RUN, sender, round, 0)
+    return address.key(), encode(address, [VALUE], key.identity)
+
+
+def test_messages_of_this_round_and_the_next_are_kept(
+    box: tuple[Mailbox, list[str]], both: list[keys.Keys]
+) -> None:
+    mailbox, told = box
+    for sender in (0, 1):
+        for round in (0, 1):
+            mailbox.offer(sender, *message(both[sender], sender, round))
+    assert mailbox.wait(0, (0, 1), 0.0) and mailbox.wait(1, (0, 1), 0.0)
+    assert mailbox.take(0, (0, 1))[1].leaves[0][0] == VALUE.tobytes()
+    assert mailbox.counts["accepted"] == 4 and not told
+    mailbox.advance(1)
+    assert mailbox.missing(0, (0, 1)) == [0, 1] and not mailbox.missing(1, (0, 1))
+    assert mailbox.reached == {0: 1, 1: 1}
+
+
+Change = Callable[[str, bytes, list[keys.Keys]], tuple[int, str, bytes]]
+
+ATTACKS: list[tuple[Change, str]] = [
+    (lambda key, data, both: (1, key, data), "agent 0's"),
+    (lambda key, data, both: (0, *message(both[1], 0, 0)), "signature"),
+    (lambda key, data, both: (0, *message(both[0], 0, 5)), "while this agent is at 0"),
+    (lambda key, data, both: (0, *message(both[0], 0, 100)), "nobody awaits"),
+    (lambda key, data, both: (0, message(both[0], 0, 1)[0], data), "round 0"),
+    (lambda key, data, both: (0, key, data[:-1]), "bytes"),
+    (lambda key, data, both: (0, key, data + b"0"), "bytes"),
+    (lambda key, data, both: (0, key, bytes(2000)), "at most 1000"),
+    (lambda key, data, both: (0, "0/1/0", data), "no name"),
+    (lambda key, data, both: (0, "0/1/0/x", data), "no name"),
+    (lambda key, data, both: (0, "0/1/0/1234567890", data), "no name"),
+    (lambda key, data, both: (7, "7/1/0/0", data), "nobody awaits"),
+]
+
+
+@pytest.mark.parametrize(("change", "word"), ATTACKS)
+def test_everything_else_is_dropped_and_told(
+    box: tuple[Mailbox, list[str]], both: list[keys.Keys], change: Change, word: str
+) -> None:
+    mailbox, told = box
+    mailbox.offer(*change(*message(both[0], 0, 0), both))
+    assert len(told) == 1 and word in told[0]
+    assert mailbox.counts == {"refused": 1}
+    assert mailbox.missing(0, (0, 1)) == [0, 1]
+
+
+def test_repeated_and_old_messages_change_nothing(
+    box: tuple[Mailbox, list[str]], both: list[keys.Keys]
+) -> None:
+    mailbox, told = box
+    first = message(both[0], 0, 0)
+    mailbox.offer(0, *first)
+    mailbox.offer(0, *first)
+    mailbox.advance(3)
+    mailbox.offer(0, *first)
+    assert mailbox.counts == {"accepted": 1, "repeated": 2} and not told
+
+
+def test_nobody_is_finished_but_by_a_signed_word(
+    box: tuple[Mailbox, list[str]], both: list[keys.Keys]
+) -> None:
+    mailbox, told = box
+    done = Address(RUN, 0, 100, 255, 0, FINISHED)
+    mailbox.offer(0, done.key(), encode(done, [], both[1].identity))
+    assert not mailbox.finished and "signature" in told[0]
+    mailbox.offer(0, done.key(), encode(done, [], both[0].identity))
+    assert mailbox.finished == {0} and not mailbox.wait_finished(0.0)
