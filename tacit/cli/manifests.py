@@ -85,12 +85,12 @@ def check(file: File, json: Json = False) -> None:
         import jax
 
         from tacit.deploy.manifest import read_manifest
-        from tacit.deploy.site import declared, proved
+        from tacit.deploy.site import check_secure, declared
 
         manifest = read_manifest(file)
         with jax.enable_x64(True):
             run = declared(manifest)
-        proved(run.guarantee)
+        check_secure(run)
         unsigned = set(manifest.unsigned())
         rows: list[dict[str, Any]] = [
             {

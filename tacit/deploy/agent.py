@@ -18,7 +18,7 @@ import numpy as np
 
 from tacit.deploy import results
 from tacit.deploy.files import write_json
-from tacit.deploy.keys import WARN_DAYS, Keys, load
+from tacit.deploy.keys import WARN_DAYS, Keys, host_of, load
 from tacit.deploy.manifest import Manifest, read_manifest
 from tacit.deploy.outgoing import Account, Outgoing
 from tacit.deploy.party import Party, Progress, Releaser, answer
@@ -26,19 +26,21 @@ from tacit.deploy.schedule import forms
 from tacit.deploy.site import (
     Declared,
     charges,
+    check_secure,
     declared,
     own_records,
     own_secret,
-    proved,
     releases,
 )
 from tacit.deploy.transport import LARGEST, Transport
 from tacit.errors import ConfigError, EnvironmentMismatch
+from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger
 from tacit.problem.schema import Prepared
 from tacit.runtime.desk import Desk, mixing_of
 from tacit.runtime.environment import environment
 from tacit.runtime.keys import agent_secret, trial_key
+from tacit.study.execute import assuming
 
 log = logging.getLogger("tacit.site")
 
@@ -145,10 +147,12 @@ def run(
     options.state.mkdir(parents=True, exist_ok=True, mode=0o700)
     _same_machine(options.state)
     tested = options.test_seed is not None
+    if tested:
+        _check_rehearsal(manifest)
     with jax.enable_x64(True):
         run_ = declared(manifest, prepared, number, grid=not tested)
         if not tested:
-            proved(run_.guarantee)
+            check_secure(run_)
         coordinates = prepared is None
         with _account(options, run_, number, coordinates or tested) as account:
             if account is not None:
@@ -160,12 +164,13 @@ def run(
                 )
             if only_check:
                 return Outcome(None, run_.problem.parameter_names, manifest.run.hex(), 0, None)
-            return _take_part(options, run_, keys, number, account, stopping)
+            return _take_part(options, run_, prepared, keys, number, account, stopping)
 
 
 def _take_part(
     options: Options,
     run_: Declared,
+    prepared: Prepared | None,
     keys: Keys,
     number: int,
     account: Account | None,
@@ -234,7 +239,7 @@ def _take_part(
         run_.schedule.rounds,
         tuple(run_.problem.parameter_names),
         solution,
-        None if account is None else run_.guarantee[number],
+        None if account is None else _promised(run_, prepared, number),
         spent,
         progress.seconds or [],
     )
@@ -247,6 +252,22 @@ def _take_part(
         round_seconds=progress.seconds or [],
         refused=party.mailbox.counts["refused"],
     )
+
+
+def _promised(run_: Declared, prepared: Prepared | None, number: int) -> Guarantee:
+    """This owner's guarantee, with what its own records and the study assume."""
+    assumed = () if prepared is None else prepared.assumptions
+    return assuming(run_.guarantee, assumed)[number]
+
+
+def _check_rehearsal(manifest: Manifest) -> None:
+    """Refuse a seed wherever values may leave this machine."""
+    hosts = {host_of(member.address) for member in manifest.members if member.address}
+    if hosts - {"127.0.0.1", "::1", "localhost"}:
+        raise ConfigError(
+            "noise from a seed can be drawn again and taken off, so it protects nobody: "
+            "--test-seed is for rehearsals, where every address is on this machine"
+        )
 
 
 def _neighbours(run_: Declared, number: int) -> list[int]:
@@ -308,7 +329,7 @@ def _same_machine(state: Path) -> None:
 
 
 def _refused(sender: int, key: str, reason: str) -> None:
-    log.warning("refused a message of agent %d (%s): %s", sender, key, reason)
+    log.warning("refused a message of agent %d (%.80r): %s", sender, key, reason)
 
 
 class _Watch:

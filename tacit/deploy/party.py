@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -24,7 +25,7 @@ from tacit.deploy.outgoing import Made, Outgoing, state_digest
 from tacit.deploy.schedule import Form, Schedule, Turn
 from tacit.deploy.transport import Transport
 from tacit.deploy.wire import FINISHED, Address, encode
-from tacit.errors import PeerTimeout
+from tacit.errors import PeerTimeout, RuntimeFailure
 from tacit.network.base import Mixing
 from tacit.privacy.event import Event
 from tacit.privacy.ledger.outbox import ReleaseId
@@ -187,7 +188,13 @@ class Party:
         private = phase.query is not None
         id = event = None
         input_hash = ""
+        if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state)):
+            raise RuntimeFailure(
+                f"the iterates diverged before round {at.round}: they are no finite numbers any "
+                "more. Agree on a manifest with a smaller step, a smaller clip or fewer rounds"
+            )
         if private and self._releaser is not None:
+            # a record that is no finite number counts 0 in the query: the answer is always finite
             input_hash = state_digest(position, state)
             id = ReleaseId(self._releaser.owner, self._run.hex(), at.round + 1, phase.name, at.step)
             event = self._releaser.events[at.phase]

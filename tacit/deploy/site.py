@@ -203,7 +203,7 @@ def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]]
             run.problem.dimension,
             most_records=run.manifest.agents[agent].records,
         )
-        noised[index] = partial(_released, release, noise)
+        noised[index] = partial(release, noise=noise)
         events[index] = release.event
     return noised, events
 
@@ -226,11 +226,6 @@ def own_secret(path: Path) -> Any:
     return key
 
 
-def _released(release: Any, noise: SecureNoise, value: Any) -> np.ndarray:
-    # what is not finite counts nothing, and nobody is told of it
-    return release(np.where(np.isfinite(value), value, 0.0), noise)
-
-
 def _check_method(method: AbstractMethod) -> None:
     privacy = method.privacy
     if privacy is None:
@@ -250,15 +245,17 @@ def _check_method(method: AbstractMethod) -> None:
         )
 
 
-def proved(stated: Guarantees) -> None:
-    """Refuse a run whose guarantee is not proved.
+def check_secure(run: Declared) -> None:
+    """Refuse a run whose guarantee is not proved, or whose noise has no secure form.
 
     Raises:
-        PrivacyError: naming the status.
+        PrivacyError: with the reason.
     """
-    weak = next((each for each in stated if each.status is not Status.PROVED), None)
+    weak = next((each for each in run.guarantee if each.status is not Status.PROVED), None)
     if weak is not None:
         raise PrivacyError(
             f"the guarantee of {weak.owner!r} is {weak.status.value!r}, and between sites only "
             "proved ones are run; choose a certified method"
         )
+    for agent in range(len(run.manifest.agents)):
+        releases(run, agent)
