@@ -479,6 +479,24 @@ def status(
     raise typer.Exit(rehearsing.status(state, json=json))
 
 
+@app.command()
+def doctor(
+    manifest: ManifestFile,
+    keys: KeysFolder,
+    data: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Records of this site; none to coordinate.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Find out why a run between sites does not begin: which name, port, certificate or clock.
+
+    Run it while this member's own agent does not run; nothing is released.
+    """
+    from tacit.cli import rehearsing
+
+    raise typer.Exit(rehearsing.doctor(manifest, keys, data, json=json))
+
+
 app.add_typer(ledgers.app)
 app.add_typer(keys.app)
 app.add_typer(manifests.app)

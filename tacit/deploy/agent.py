@@ -38,8 +38,9 @@ from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger
 from tacit.problem.schema import Prepared
 from tacit.runtime.desk import Desk, mixing_of
-from tacit.runtime.environment import environment
+from tacit.runtime.environment import versions
 from tacit.runtime.keys import agent_secret, trial_key
+from tacit.study.build import build_network
 from tacit.study.execute import assuming
 
 log = logging.getLogger("tacit.site")
@@ -145,7 +146,7 @@ def run(
     """
     manifest, keys, number, prepared = check(options)
     options.state.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _same_machine(options.state)
+    _same_versions(options.state)
     tested = options.test_seed is not None
     if tested:
         _check_rehearsal(manifest)
@@ -193,7 +194,7 @@ def _take_part(
     phases = {phase.name: index for index, phase in enumerate(run_.method.phases())}
     outgoing = Outgoing(options.state / "journal.db", manifest.run.hex(), account, phases, number)
     progress = Progress(rounds=run_.schedule.rounds, seconds=[], stopping=stopping)
-    around = _neighbours(run_, number)
+    around = neighbours(manifest, number)
     party = Party(
         desk,
         objective,
@@ -270,15 +271,13 @@ def _check_rehearsal(manifest: Manifest) -> None:
         )
 
 
-def _neighbours(run_: Declared, number: int) -> list[int]:
-    """Whom a member speaks with: over all rounds, senders and receivers."""
-    agents = run_.network.agents
-    if run_.network.coordinated:
+def neighbours(manifest: Manifest, number: int) -> list[int]:
+    """Numbers of the members that a member speaks with, over all rounds."""
+    network = build_network(manifest.source(Path()), manifest.names)
+    agents = network.agents
+    if network.coordinated:
         return list(range(agents)) if number == agents else [agents]
-    receivers, senders = (
-        np.asarray(run_.plan.network.receivers),
-        np.asarray(run_.plan.network.senders),
-    )
+    receivers, senders = np.asarray(network.receivers), np.asarray(network.senders)
     return sorted({*senders[receivers == number].tolist(), *receivers[senders == number].tolist()})
 
 
@@ -311,10 +310,10 @@ def _account(
         yield Account(ledger, owner, options.dataset, run_.guarantee[number].neighbours)
 
 
-def _same_machine(state: Path) -> None:
-    """Refuse to go on with another version: its numbers would be others."""
-    now = {key: str(value) for key, value in environment().items()}
-    path = state / "environment.json"
+def _same_versions(state: Path) -> None:
+    """Refuse to go on with other versions, whose stored states may mean something else."""
+    now = versions()
+    path = state / "versions.json"
     if not path.exists():
         write_json(path, now)
         return
@@ -323,8 +322,8 @@ def _same_machine(state: Path) -> None:
     if changed:
         told = ", ".join(f"{key} {before.get(key)} -> {now[key]}" for key in changed)
         raise EnvironmentMismatch(
-            f"{state} was begun with another version ({told}), and the same round computed twice "
-            "could differ. Finish the run with the version that began it"
+            f"{state} was begun with other versions ({told}), and what it holds is for those. "
+            "Finish the run with the versions that began it"
         )
 
 

@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tacit.deploy.hello import HELLO, write_hello
 from tacit.deploy.keys import Card, Keys
 from tacit.deploy.mailbox import Mailbox
 from tacit.deploy.outgoing import Made, Outgoing, state_digest
@@ -30,6 +31,7 @@ from tacit.network.base import Mixing
 from tacit.privacy.event import Event
 from tacit.privacy.ledger.outbox import ReleaseId
 from tacit.runtime.desk import Desk
+from tacit.runtime.environment import versions
 
 log = logging.getLogger("tacit.site")
 
@@ -125,6 +127,7 @@ class Party:
             refused,
         )
         self._transport: Transport | None = None
+        self._versions = versions()
 
     def initial(self) -> Any:
         """The state before the run."""
@@ -132,7 +135,9 @@ class Party:
         return plan.method.init(self._desk.role, plan.x0, jnp.asarray(self._desk.degree))
 
     def serve(self, key: str) -> bytes | None:
-        """An own message that a neighbour asks for."""
+        """An own message that a neighbour asks for, or word that this member is there."""
+        if key == f"{self._desk.agent}/{HELLO}":
+            return write_hello(self._run, self.progress.round, self._versions, self._keys.identity)
         return self._outgoing.find(key)
 
     def run(self, transport: Transport) -> Any:
