@@ -209,7 +209,7 @@ def swapped(ward: Ward) -> dict[str, Finding]:
     ward.start_south(manifest)
     ward.keys[1], ward.keys[2] = ward.keys[2], ward.keys[1]
     here = {"south": ward.keys[2].card.address, "west": ward.keys[1].card.address}
-    return ward.asked(ward.manifest(**here))
+    return ward.asked(ward.manifest(3, **here))
 
 
 def impostor(ward: Ward) -> dict[str, Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,7 +62,7 @@ def member(each: keys.Keys, records: int = 20) -> Member:
     )
 
 
-def a_manifest(made: list[keys.Keys], study: str = STUDY, **change: object) -> Manifest:
+def a_manifest(made: list[keys.Keys], study: str = STUDY, **change: Any) -> Manifest:
     members = [member(each) for each in made[:3]]
     return agreed(parse_study(study), ["age", "intercept"], 0, members, **change)
 
@@ -170,7 +171,7 @@ def options(tmp_path: Path, made: list[keys.Keys]) -> Options:
     )
 
 
-def changed(options: Options, **change: object) -> Options:
+def changed(options: Options, **change: Any) -> Options:
     return Options(**{**vars(options), **change})
 
 

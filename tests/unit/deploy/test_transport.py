@@ -84,7 +84,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
 
 def attempt(site: Listening, session: zenoh.Session, sender: int, seconds: float) -> list[bytes]:
     """Push a message as a sender and ask for one of agent 0's, again and again."""
-    site.heard.clear(), site.asked.clear(), site.came.clear()
+    for each in (site.heard, site.asked, site.came):
+        each.clear()
     answers: list[bytes] = []
     ends = time.monotonic() + seconds
     while time.monotonic() < ends and not (site.came.is_set() and answers):
