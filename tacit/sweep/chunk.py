@@ -114,7 +114,7 @@ def _solutions(plan: Plan, states: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class Ready:
     """A cell, ready to run.
 
     Attributes:
@@ -126,12 +126,12 @@ class Cell:
     reference: Reference | None
 
 
-_last: list[Cell] = []
+_last: list[Ready] = []
 """The cell that was made last in this process."""
 
 
 @functools.lru_cache(maxsize=4)
-def _cell(study: str, data: str | None, labels: str | None) -> Cell:
+def _cell(study: str, data: str | None, labels: str | None) -> Ready:
     """A cell, once for all of its chunks; records and pooled fit once for cells that share them."""
     document = json.loads(study)
     places = {"path": data, "labels": labels}
@@ -144,5 +144,5 @@ def _cell(study: str, data: str | None, labels: str | None) -> Cell:
         shared = like is not None and assembled.problem is like.assembled.problem
         reference = like.reference if shared and like is not None else None
         reference = assembled.problem.reference() if reference is None else reference
-    _last[:] = [Cell(assembled, reference)]
+    _last[:] = [Ready(assembled, reference)]
     return _last[0]

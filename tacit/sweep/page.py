@@ -1,0 +1,118 @@
+"""What the page of a sweep shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tacit.privacy.guarantee import Status
+from tacit.report.sweep import Series, SweepData
+from tacit.runtime.environment import environment
+from tacit.sweep import words
+from tacit.sweep.plan import Plan
+from tacit.sweep.table import Runs, chosen, in_words, measures, settings, spent
+
+BUDGET = "privacy.epsilon"
+
+
+def sweep_data(plan: Plan, found: Sequence[Runs], measure: str | None) -> SweepData:
+    """Everything that the page of a sweep shows.
+
+    Args:
+        plan: the sweep.
+        found: how its runs ended.
+        measure: to draw; chosen by what was measured if `None`.
+    """
+    shown = chosen(found, measure)
+    axis = _axis(found)
+    return SweepData(
+        title=plan.source.study.title,
+        summary=words.summary(plan) + ".",
+        warnings=words.warnings(plan, found),
+        measure=in_words(shown),
+        axis="" if axis is None else "epsilon of one run" if axis == BUDGET else axis,
+        logarithmic=shown in ("objective_gap", "distance"),
+        series=_series(found, shown, axis),
+        cells=[_row(runs, shown, settings(found)) for runs in found],
+        others={
+            in_words(name): [_row(runs, name, settings(found), brief=True) for runs in found]
+            for name in measures(found)
+            if name != shown
+        },
+        study=plan.source.text,
+        notes=plan.source.study.notes,
+        environment=environment(),
+    )
+
+
+def _axis(found: Sequence[Runs]) -> str | None:
+    """The key that the horizontal axis is: the budget if it varies, or the first number that does.
+
+    `None` if there is none, and every cell has a place of its own.
+    """
+    for key in sorted(settings(found), key=lambda key: key != BUDGET):
+        values = {
+            value
+            for runs in found
+            if isinstance(value := runs.cell.settings.get(key), int | float)
+            and not isinstance(value, bool)
+        }
+        if len(values) > 1:
+            return key
+    return None
+
+
+def _series(found: Sequence[Runs], measure: str, axis: str | None) -> list[Series]:
+    """One line for all cells that differ in nothing but the axis."""
+    lines: dict[str, list[Runs]] = {}
+    for runs in found:
+        name = words.label(runs, () if axis is None else (axis,))
+        if runs.cell.worst.status not in (Status.PROVED, Status.NONE):
+            name += f" ({words.status(runs.cell.worst.status)})"
+        lines.setdefault(name, []).append(runs)
+    made = []
+    for name, members in lines.items():
+        members = sorted(members, key=lambda runs: _place(runs, axis))
+        means = [runs.mean(measure) for runs in members]
+        level = axis is not None and axis not in members[0].cell.settings
+        made.append(
+            Series(
+                name=name,
+                x=[None if level else _place(runs, axis) for runs in members],
+                y=[mean for mean, _ in means],
+                error=[2.0 * error for _, error in means],
+                level=level,
+            )
+        )
+    return made
+
+
+def _place(runs: Runs, axis: str | None) -> Any:
+    """Where a cell stands on the horizontal axis; 0 where it has no place there."""
+    if axis is None:
+        return words.label(runs)
+    value = runs.cell.settings.get(axis, 0.0)
+    return float(value)
+
+
+def _row(
+    runs: Runs, measure: str, keys: Sequence[str], brief: bool = False
+) -> dict[str, str | float | int | None]:
+    mean, error = runs.mean(measure)
+    row: dict[str, Any] = {key: runs.cell.settings.get(key) for key in keys}
+    row |= {"mean": _finite(mean), "standard_error": _finite(error)}
+    if brief:
+        return row
+    worst = runs.cell.worst
+    return row | {
+        "runs": len(runs.finished),
+        "finished": int(runs.finished.sum()),
+        "epsilon": spent(worst),
+        "delta": worst.delta,
+        "guarantee": words.status(worst.status),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
