@@ -115,7 +115,10 @@ def draw(data: SweepData) -> go.Figure:
     places = [x for series in data.series for x in series.x if x is not None]
     for index, series in enumerate(data.series[:MOST]):
         colour, name = COLOURS[index % len(COLOURS)], plain(series.name)
-        look: dict[str, Any] = {"name": name, "hovertemplate": f"%{{x}}<br>%{{y:.4g}}<extra>{name}</extra>"}
+        look: dict[str, Any] = {
+            "name": name,
+            "hovertemplate": f"%{{x}}<br>%{{y:.4g}}<extra>{name}</extra>",
+        }
         line = {"color": colour, "width": 2, "dash": DASHES[index % len(DASHES)]}
         if series.level:
             x, y = sorted({min(places), max(places)}), [finite(series.y[0])] * 2

@@ -4,8 +4,8 @@
 cluster. `tacit sweep` is the same from the command line.
 """
 
+from tacit.sweep.cells import Cell, Plan, plan
 from tacit.sweep.grid import Grid
-from tacit.sweep.plan import Cell, Plan, plan
 from tacit.sweep.run import Sweep, finish, sweep, waiting
 from tacit.sweep.table import Runs
 

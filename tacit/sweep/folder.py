@@ -11,7 +11,7 @@ from typing import Any
 
 from tacit.errors import ConfigError, RuntimeFailure
 from tacit.output.files import jsonable
-from tacit.sweep.plan import Plan
+from tacit.sweep.cells import Plan
 from tacit.work.store import digest_of
 
 FORMAT = "tacit-sweep-1"
@@ -57,9 +57,9 @@ def prepare(folder: Path, plan: Plan, *, force: bool = False) -> None:
             differing = [key for key, value in mine.items() if older.get(key) != value]
             if differing:
                 raise ConfigError(
-                    f"output={str(folder)!r} holds another sweep ({_said(differing, older, mine)}); "
-                    "choose another directory with --output, or replace its table and report with "
-                    "--force, which keeps what was computed"
+                    f"output={str(folder)!r} holds another sweep ({_said(differing, older, mine)})"
+                    "; choose another directory with --output, or replace its table and report "
+                    "with --force, which keeps what was computed"
                 )
         if older is None or force:
             write_json(folder / DOCUMENT, {"format": FORMAT, "complete": False, **mine})

@@ -10,7 +10,7 @@ from tacit.privacy.guarantee import Status
 from tacit.report.sweep import Series, SweepData
 from tacit.runtime.environment import environment
 from tacit.sweep import words
-from tacit.sweep.plan import Plan
+from tacit.sweep.cells import Plan
 from tacit.sweep.table import Runs, chosen, in_words, measures, settings, spent
 
 BUDGET = "privacy.epsilon"

@@ -11,9 +11,9 @@ from tacit.errors import ConfigError
 from tacit.report.sweep import write_sweep
 from tacit.runtime.environment import environment
 from tacit.sweep import folder as directory
+from tacit.sweep.cells import Plan, plan
 from tacit.sweep.grid import Grid
 from tacit.sweep.page import sweep_data
-from tacit.sweep.plan import Plan, plan
 from tacit.sweep.table import Runs, cells_frame, chosen, runs_frame
 from tacit.sweep.words import warnings
 from tacit.work import Cluster, Piece, Store, Told, answers, name_of, run
@@ -130,9 +130,7 @@ def finish(
         Runs.of(cell, answers(pieces, store), planned.seeds)
         for cell, pieces in zip(planned.cells, planned.pieces(), strict=True)
     )
-    ended = Sweep(
-        planned, found, chosen(found, measure), tuple(warnings(planned, found)), folder
-    )
+    ended = Sweep(planned, found, chosen(found, measure), tuple(warnings(planned, found)), folder)
     directory.guarded(folder, lambda: _write(ended))
     return ended
 

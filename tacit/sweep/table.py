@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from tacit.errors import ConfigError
 from tacit.output.words import METRICS
 from tacit.privacy.guarantee import Guarantee
-from tacit.sweep.plan import Cell, Plan
+from tacit.sweep.cells import Cell, Plan
 from tacit.work import Answer
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tacit.privacy.guarantee import Status
 from tacit.privacy.wording import rounded_up
-from tacit.sweep.plan import Plan
+from tacit.sweep.cells import Plan
 from tacit.sweep.table import Runs, spent
 
 SIMULATION = (

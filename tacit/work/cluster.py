@@ -104,7 +104,7 @@ def _finished(
         for piece in pieces:
             contents = {name: _sent(client, path, held) for name, path in piece.inputs.items()}
             running[_submitted(client, piece, contents)] = piece
-        for future in as_completed(list(running), raise_errors=False):
+        for future in as_completed(list(running), loop=client.loop, raise_errors=False):
             piece = running.pop(future)
             if future.status == "finished":
                 yield piece, future.result()
@@ -230,7 +230,7 @@ def _reason(error: BaseException) -> str:
     return (str(error) or type(error).__name__).splitlines()[0]
 
 
-def _check_workers(client: Client, cluster: Cluster, modules: set[str]) -> None:
+def _check_workers(client: Any, cluster: Cluster, modules: set[str]) -> None:
     """Refuse workers that are not there, or that would compute something else."""
     try:
         client.wait_for_workers(1, timeout=_SECONDS)
@@ -239,13 +239,14 @@ def _check_workers(client: Client, cluster: Cluster, modules: set[str]) -> None:
             f"cluster={cluster.address!r} has no workers; start some with `dask worker` and run "
             "the same command again"
         ) from error
-    versions: Mapping[str, Any] = client.get_versions(packages=_ALIKE)
-    mine = versions["client"]["packages"]
+    versions = client.get_versions(packages=_ALIKE)
+    mine = {**versions["client"]["packages"]}
+    mine["python"] = _minor(mine["python"])
     parties = {"the scheduler": versions["scheduler"]} | {
         f"worker {address}": found for address, found in versions["workers"].items()
     }
     for who, found in parties.items():
-        theirs = found["packages"]
+        theirs = {**found["packages"], "python": _minor(found["packages"]["python"])}
         if theirs["tacit"] is None:
             raise ConfigError(
                 f"{who} of {cluster.address} has no tacit; install tacit {mine['tacit']} there "
@@ -260,7 +261,12 @@ def _check_workers(client: Client, cluster: Cluster, modules: set[str]) -> None:
                 )
     for module in modules:
         expected = code_of(module)
-        for address, found in client.run(_code, module).items():
+        for address, found in client.run(_code, module, on_error="return").items():
+            if isinstance(found, Exception):
+                raise ConfigError(
+                    f"worker {address} of {cluster.address} cannot load tacit "
+                    f"({_reason(found)}); install the same there and restart it"
+                ) from found
             if found != expected:
                 raise ConfigError(
                     f"worker {address} of {cluster.address} has tacit {mine['tacit']} like this "
@@ -273,3 +279,7 @@ def _code(module: str) -> str:
     importlib.import_module(module)
     return code_of(module)
 
+
+def _minor(version: str) -> str:
+    """`3.11` of `3.11.9.final.0`."""
+    return ".".join(version.split(".")[:2])

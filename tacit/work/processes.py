@@ -23,21 +23,31 @@ def in_processes(
     pieces: Sequence[Piece], store: Store, cores: int, patience: float
 ) -> Iterator[tuple[Piece, Answer]]:
     """Pieces with their answers, as they end; see `tacit.work.run`."""
-    waiting = list(pieces)
-    # the least price of an announced second: a first piece may have had to compile
-    price, begun = float("inf"), 0
+    waiting, begun, price = list(pieces), 0, float("inf")
     while waiting:
-        left = price * sum(piece.seconds for piece in waiting)
-        learning = begun == 0 or (begun == 1 and left <= 10.0 * patience)
-        if cores > 1 and len(waiting) > 1 and not (patience and learning) and left > patience:
+        left = sum(piece.seconds for piece in waiting)
+        if cores > 1 and len(waiting) > 1 and _worth(left, price, begun, patience):
             yield from _spread(waiting, store, cores)
             return
         piece = waiting.pop(0)
         began = time.monotonic()
         answer = piece.work(**store.arguments(piece))
-        price = min(price, (time.monotonic() - began) / piece.seconds)
-        begun += 1
+        begun, price = begun + 1, min(price, (time.monotonic() - began) / piece.seconds)
         yield piece, answer
+
+
+def _worth(left: float, price: float, begun: int, patience: float) -> bool:
+    """Whether so many announced seconds of work are worth starting processes for.
+
+    Args:
+        left: announced.
+        price: the least that an announced second took here.
+        begun: pieces that it is known from; the first may have taken long to compile.
+        patience: seconds of work for which no process is started.
+    """
+    if begun < 2:
+        return left > 10.0 * patience
+    return left * price > patience
 
 
 def _spread(pieces: Sequence[Piece], store: Store, cores: int) -> Iterator[tuple[Piece, Answer]]:
