@@ -104,16 +104,17 @@ class Running:
         """Start a worker; it is there as soon as a client sees it."""
         command = [sys.executable, *python, "-m", "distributed.cli.dask_worker", self.address]
         options = ["--no-nanny", "--nthreads", "1", "--no-dashboard", *self.security]
-        self.workers.append(
-            subprocess.Popen(
-                [*command, *options, "--local-directory", str(self.folder)],
-                cwd=self.folder,
-                env={**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
-                stdout=subprocess.DEVNULL,
-                stderr=(self.folder / f"worker{len(self.workers)}.log").open("w"),
-                text=True,
+        with (self.folder / f"worker{len(self.workers)}.log").open("w") as log:
+            self.workers.append(
+                subprocess.Popen(
+                    [*command, *options, "--local-directory", str(self.folder)],
+                    cwd=self.folder,
+                    env={**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
+                    stdout=subprocess.DEVNULL,
+                    stderr=log,
+                    text=True,
+                )
             )
-        )
 
 
 @contextlib.contextmanager
