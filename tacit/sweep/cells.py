@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -122,7 +122,10 @@ def plan(source: Source, grid: Grid, chunk_runs: int | None = None) -> Plan:
         cell = check_document(document, f"{source.name} with {named}", source.folder)
         _refuse_ledger(cell)
         like = assemble(cell, like=like)
-        found.append(_cell(settings, document, cell, like, seeds))
+        # a method without noise has no [privacy], and is no way round the study's own
+        privacy = source.study.privacy if cell.study.privacy is None else cell.study.privacy
+        required = None if privacy is None else privacy.require
+        found.append(_cell(settings, document, cell, like, seeds, required))
     data = source.study.data
     files = {"data": data.path, "labels": data.labels}
     return Plan(
@@ -154,12 +157,12 @@ def _cell(
     source: Source,
     assembled: Assembled,
     seeds: int,
+    required: Literal["proved"] | None,
 ) -> Cell:
     stated = account(assembled).guarantee
-    privacy = source.study.privacy
-    if privacy is not None and privacy.require is not None:
+    if required is not None:
         with source.section("privacy", "require"):
-            stated.require(privacy.require)
+            stated.require(required)
     work = _work(assembled)
     numbers = float(np.sum(assembled.problem.counts)) * assembled.problem.dimension
     widest = max(1, int(min(_WIDTH, _BATCH / work, _NUMBERS / numbers)))

@@ -12,6 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from tacit.config.catalogue import METHODS, REFUSED, Entry, Protection
+from tacit.config.explain import descriptions
+from tacit.config.study import Study
 from tacit.errors import ConfigError
 
 _FIXED = {
@@ -80,7 +82,7 @@ class Grid:
             study: a study file as TOML reads it, with a section [method].
 
         Raises:
-            ConfigError: a key that no method has.
+            ConfigError: a key that neither a study nor a method of the sweep has.
         """
         own = str(study["method"]["name"])
         methods = [METHODS[name] for name in self.methods or (own,)]
@@ -114,21 +116,28 @@ class Grid:
         return found
 
     def _check_keys(self, methods: Sequence[Entry]) -> None:
-        """Every key of a method must be one that some method of the sweep has."""
+        """Every key must be one that a study has, or some method of the sweep."""
         for key in self.settings:
             section, _, rest = key.partition(".")
+            head = rest.split(".")[0]
             asked = [entry for entry in methods if section in ("method", entry.name)]
-            if not asked:
-                if section in METHODS:
-                    raise ConfigError(
-                        f"{key} is for the method {section}, which is not in this sweep; add it "
-                        "to the methods, or leave the key out"
-                    )
-                continue
-            known = {argument.name for entry in asked for argument in entry.parameters}
-            if rest.split(".")[0] not in known:
-                names = ", ".join(entry.name for entry in asked)
-                raise ConfigError(f"{key}: {names} has no key {rest!r}{_close(rest, known)}")
+            if asked:
+                known = {argument.name for entry in asked for argument in entry.parameters}
+                whose = ", ".join(entry.name for entry in asked)
+            elif section in METHODS:
+                raise ConfigError(
+                    f"{key} is for the method {section}, which is not in this sweep; add it to "
+                    "the methods, or leave the key out"
+                )
+            elif section in Study.model_fields:
+                known, whose = set(descriptions(Study)[section]), f"[{section}]"
+            else:
+                sections = {*Study.model_fields, *(entry.name for entry in methods)}
+                raise ConfigError(
+                    f"{key}: a study has no section {section!r}{_close(section, sections)}"
+                )
+            if head not in known:
+                raise ConfigError(f"{key}: {whose} has no key {head!r}{_close(head, known)}")
 
 
 def parse_setting(text: str) -> tuple[str, tuple[Any, ...]]:

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from tacit.report.reproduction import Curve, Panel, Reproduction, Verdict, compared
-from tacit.reproduce import Piece, Scale, Target
+from tacit.reproduce import Scale, Target
+from tacit.work import Piece
 from tests.unit.work.pieces import squares
 
 
