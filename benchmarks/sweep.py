@@ -9,6 +9,9 @@ programs of their own, timed from start to end:
 * batched: `tacit.run` with all seeds of a cell as trials, one cell after the other, on one core;
 * sweep: the command `tacit sweep --workers 2` on two cores, its table and its page included.
 
+Most of either is loading and compiling. So one cell is measured once more in a program that has
+done both before: `tacit.run` against `tacit.sweep.sweep`, with its files.
+
 The sweep may take at most 1.5 times as long.
 """
 
@@ -74,6 +77,30 @@ for cell in plan(read_study("study.toml"), grid).cells:
     )
 """
 
+LOADED = """
+import sys
+import time
+import tacit
+from tacit.config import read_study
+from tacit.runner import Simulation
+from tacit.study import assemble
+from tacit.sweep import Grid, sweep
+
+seeds, source = int(sys.argv[1]), read_study("study.toml")
+found = assemble(source)
+reference = found.problem.reference().solution
+for turn in range(int(sys.argv[2]) + 1):
+    began = time.perf_counter()
+    tacit.run(
+        found.problem, found.network, found.method, rounds=20, seed=0,
+        runtime=Simulation(trials=seeds), reference=reference,
+    )
+    middle = time.perf_counter()
+    sweep(source, Grid(seeds), f"loaded-{turn}", where=2)
+    if turn:  # the first one compiles
+        print(middle - began, time.perf_counter() - middle)
+"""
+
 GRIDS = {"one cell": (1, "dpsg", "1.0"), "ten cells": (10, "dpsg,pdop", "0.25,0.5,1.0,2.0,4.0")}
 """Cells, methods and budgets."""
 
@@ -102,6 +129,30 @@ def seconds(command: list[str], folder: Path, cores: set[int]) -> float:
     return time.perf_counter() - began
 
 
+def told(what: str, times: list[tuple[float, float]]) -> None:
+    """Medians of both sides, and their ratio."""
+    alone, both = (statistics.median(side) for side in zip(*times, strict=True))
+    print(
+        f"{what}: batched on one core {alone:.2f} s, swept with two workers {both:.2f} s, "
+        f"ratio {both / alone:.2f} (at most 1.5)"
+    )
+
+
+def loaded(folder: Path, seeds: int, repeats: int) -> list[tuple[float, float]]:
+    """Both sides in a program that has loaded and compiled everything."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, str(seeds), str(repeats)],
+        cwd=folder,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1]),
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    lines = [line.split() for line in done.stdout.splitlines()]
+    return [(float(one), float(both)) for one, both in lines]
+
+
 def main() -> None:
     """Measure both, by turns, and print the medians."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -123,11 +174,11 @@ def main() -> None:
                 # by turns, so that a change of the machine's speed meets both
                 one = seconds(batched, folder, {cores[0]})
                 times.append((one, seconds(swept, folder, set(cores))))
-            alone, both = (statistics.median(side) for side in zip(*times, strict=True))
-            print(
-                f"{options.seeds} runs in {grid}: batched on one core {alone:.2f} s, swept with "
-                f"two workers {both:.2f} s, ratio {both / alone:.2f} (at most 1.5)"
-            )
+            told(f"{options.seeds} runs in {grid}", times)
+        told(
+            f"{options.seeds} runs in one cell, loaded and compiled",
+            loaded(folder, options.seeds, max(3, options.repeats)),
+        )
 
 
 if __name__ == "__main__":

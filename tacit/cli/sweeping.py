@@ -121,26 +121,34 @@ def _run(path: Path, folder: Path, where: int | Cluster, asked: Asked, *, json: 
     from tacit.sweep.words import summary
 
     planned = plan(read_study(path), _grid(asked), asked.chunk)
+    chunks = [piece for pieces in planned.pieces() for piece in pieces]
+    count, seconds = len(chunks), sum(piece.seconds for piece in chunks)
     if not json:
-        count = sum(len(pieces) for pieces in planned.pieces())
         done = count - len(waiting(planned, folder))
         stored = f"; {done} of {count} chunks are stored already" if done else ""
         place = f"at most {said_cores(where)}" if isinstance(where, int) else where.address
-        say(f"{summary(planned)}, on {place}{stored}. An interrupted sweep goes on with the same "
-            "command.")  # fmt: skip
+        say(
+            f"{summary(planned)}, on {place}{stored}. An interrupted sweep goes on with the same "
+            "command."
+        )
         if not isinstance(where, int) and where.open:
             say(
                 f"Records and answers travel unencrypted to {where.address}; use tls:// and "
                 "certificates beyond a machine of your own."
             )
-    with progress("sweeping", quiet=json) as bar:
+    with progress("runs", quiet=json) as bar:
         ended = finish(
             planned,
             folder,
             where=where,
             measure=asked.measure,
             force=asked.force,
-            told=None if bar is None else lambda done, total: bar(round(done), round(total)),
+            told=None
+            if bar is None
+            # what is stored counts as done; a price in seconds is shown as so many runs
+            else lambda done, left: bar(
+                round(planned.runs * (1.0 - (left - done) / seconds)), planned.runs
+            ),
         )
     if json:
         emit({**_strict(document(ended)), "output": str(folder)})

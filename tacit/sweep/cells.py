@@ -8,12 +8,13 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from tacit.config.read import Source, check_document
 from tacit.errors import ConfigError
+from tacit.evaluate import scores
 from tacit.privacy.guarantee import Guarantee, Guarantees
 from tacit.study import account
 from tacit.study.execute import Assembled, assemble
@@ -45,6 +46,7 @@ class Cell:
         guarantee: of each of its runs, alone, owner by owner.
         width: runs of one batch.
         work: multiplications of one run, roughly.
+        measures: what will be measured at the end of each run.
     """
 
     settings: Mapping[str, Any]
@@ -53,6 +55,7 @@ class Cell:
     guarantee: Guarantees
     width: int
     work: float
+    measures: frozenset[str]
 
     @property
     def worst(self) -> Guarantee:
@@ -168,7 +171,19 @@ def _cell(
     widest = max(1, int(min(_WIDTH, _BATCH / work, _NUMBERS / numbers)))
     # all batches of a cell are as wide, so that it is compiled once
     width = math.ceil(seeds / math.ceil(seeds / widest))
-    return Cell(settings, _bare(document), source, stated, width, work)
+    return Cell(settings, _bare(document), source, stated, width, work, _measures(assembled))
+
+
+def _measures(assembled: Assembled) -> frozenset[str]:
+    """What a chunk will measure; the answer zero is scored to see which scores there are."""
+    found = {"consensus", "objective"}
+    if assembled.source.study.run.compare:
+        found |= {"distance", "objective_gap"}
+    held, objective = assembled.held_out, cast(Any, assembled.problem.agent(0))
+    if held is not None:
+        zero = np.zeros(assembled.problem.dimension)
+        found |= set(scores(objective.loss, held.features, held.targets, zero))
+    return frozenset(found)
 
 
 def _work(assembled: Assembled) -> float:

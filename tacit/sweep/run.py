@@ -14,7 +14,7 @@ from tacit.sweep import folder as directory
 from tacit.sweep.cells import Plan, plan
 from tacit.sweep.grid import Grid
 from tacit.sweep.page import sweep_data
-from tacit.sweep.table import Runs, cells_frame, chosen, runs_frame
+from tacit.sweep.table import Runs, cells_frame, check_measure, chosen, runs_frame
 from tacit.sweep.words import warnings
 from tacit.work import Cluster, Piece, Store, Told, answers, name_of, run
 
@@ -120,6 +120,7 @@ def finish(
     folder = Path(output)
     if isinstance(where, int) and where < 1:
         raise ConfigError(f"workers={where!r} must be at least 1")
+    check_measure(planned, measure)
     directory.prepare(folder, planned, force=force)
     store = Store(folder / directory.PIECES)
     cores = where if isinstance(where, int) else 0

@@ -81,21 +81,27 @@ def measures(found: Sequence[Runs]) -> list[str]:
 
 
 def chosen(found: Sequence[Runs], measure: str | None = None) -> str:
-    """The measure that stands for all: the one asked for, or the first that has a mean.
+    """The measure that stands for all: the one asked for, or the first that has a mean."""
+    if measure is not None:
+        return measure
+    there = measures(found)
+    defined = (m for m in there if any(math.isfinite(runs.mean(m)[0]) for runs in found))
+    return next(defined, there[-1])
+
+
+def check_measure(plan: Plan, measure: str | None) -> None:
+    """Refuse, before anything runs, a measure that no cell will have.
 
     Raises:
-        ConfigError: it was not measured.
+        ConfigError: with those that there will be.
     """
-    there = measures(found)
-    if measure is None:
-        defined = (m for m in there if any(math.isfinite(runs.mean(m)[0]) for runs in found))
-        return next(defined, there[-1])
-    if measure not in there:
+    there = {name for cell in plan.cells for name in cell.measures}
+    if measure is not None and measure not in there:
+        names = ", ".join(name for name in _NAMES if name in there)
         raise ConfigError(
-            f"measure={measure!r} was not measured; there are {', '.join(there)} (scores need "
-            "hold_out, and gaps compare = true, in [run])"
+            f"measure={measure!r} is not measured here; there are {names} (scores need hold_out, "
+            "and gaps compare = true, in [run])"
         )
-    return measure
 
 
 def in_words(measure: str) -> str:

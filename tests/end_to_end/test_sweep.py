@@ -20,7 +20,7 @@ from tacit.cli import app
 from tacit.config import read_study
 from tacit.runner import Simulation
 from tacit.study import assemble
-from tacit.sweep import Grid, cells, run, sweep
+from tacit.sweep import Grid, cells, plan, run, sweep
 from tests.end_to_end import study
 
 ROOT = Path(__file__).parents[2]
@@ -85,6 +85,9 @@ def test_every_run_has_a_row_with_its_numbers_and_its_guarantee(tmp_path: Path) 
     np.testing.assert_allclose(table["auc"][0], rows["auc"][:3].mean())
     np.testing.assert_allclose(table["auc_error"][0], rows["auc"][:3].std() / np.sqrt(3))
     assert document["cells"][0]["mean"] == pytest.approx(table["auc"][0])
+    # what was measured is what the plan said
+    promised = plan(read_study(path), Grid(1)).cells[0].measures
+    assert promised == {name.removesuffix("_error") for name in table if name.endswith("_error")}
     page = (out / "report.html").read_text()
     assert all(sentence in page for sentence in document["warnings"])
     assert "is a release of its own" in page and "simulation only" in page

@@ -15,7 +15,7 @@ from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Guarantees, Status
 from tacit.sweep import Grid, Plan, Runs, plan
 from tacit.sweep.page import sweep_data
-from tacit.sweep.table import cells_frame, chosen, measures, runs_frame
+from tacit.sweep.table import cells_frame, check_measure, chosen, measures, runs_frame
 from tacit.sweep.words import warnings
 from tests.end_to_end import study
 
@@ -71,8 +71,13 @@ def test_a_score_stands_for_all_where_there_is_one(planned: Plan) -> None:
     assert chosen(scored) == "auc" and chosen(scored, "loss") == "loss"
     undefined = ended(planned, *rows, auc=[math.nan] * 3, objective_gap=[1.0] * 3)
     assert chosen(undefined) == "objective_gap"
-    with pytest.raises(ConfigError, match=r"measure='r2' was not measured; there are auc, loss"):
-        chosen(scored, "r2")
+
+
+def test_a_measure_that_will_not_be_there_is_refused_beforehand(planned: Plan) -> None:
+    for name in (None, "auc", "objective_gap"):
+        check_measure(planned, name)
+    with pytest.raises(ConfigError, match=r"measure='r2' is not measured here; there are auc, acc"):
+        check_measure(planned, "r2")
 
 
 def test_tables_have_settings_numbers_and_guarantees(planned: Plan) -> None:
