@@ -151,22 +151,16 @@ def _run(path: Path, folder: Path, where: int | Cluster, asked: Asked, *, json: 
             ),
         )
     if json:
-        emit({**_strict(document(ended)), "output": str(folder)})
+        emit({**document(ended), "output": str(folder)})
     else:
         _tell(ended)
-
-
-def _strict(document: dict[str, Any]) -> Any:
-    from tacit.output.files import jsonable
-
-    return jsonable(document)
 
 
 def _tell(ended: Sweep) -> None:
     from tacit.privacy.wording import rounded_up
     from tacit.report.tables import number
     from tacit.sweep.table import in_words, settings, spent
-    from tacit.sweep.words import status
+    from tacit.sweep.words import headings, status
 
     keys = settings(ended.found)
     rows = []
@@ -176,15 +170,15 @@ def _tell(ended: Sweep) -> None:
         rows.append(
             [
                 *(number(runs.cell.settings.get(key)) for key in keys),
-                f"{runs.finished.sum()} of {len(runs.finished)}",
-                number(mean),
-                number(error),
                 rounded_up(spent(worst)),
                 status(worst.status),
+                number(mean),
+                number(error),
+                f"{runs.finished.sum()} of {len(runs.finished)}",
             ]
         )
-    headings = ["Method", *keys[1:], "Finished", "Mean", "Error", "Epsilon", "Guarantee of one run"]
-    table(headings, rows)
+    named = [name[:1].upper() + name[1:] for name in headings(keys).values()]
+    table([*named, "Epsilon", "Guarantee of one run", "Mean", "Error", "Finished"], rows)
     if len(ended.found) > _SHOWN:
         say(f"{len(ended.found) - _SHOWN} more cells stand in {ended.path / 'cells.csv'}.")
     say(f"Mean and standard error of: {in_words(ended.measure)}.")

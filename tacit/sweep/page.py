@@ -13,8 +13,6 @@ from tacit.sweep import words
 from tacit.sweep.cells import Plan
 from tacit.sweep.table import Runs, chosen, in_words, measures, settings, spent
 
-BUDGET = "privacy.epsilon"
-
 
 def sweep_data(plan: Plan, found: Sequence[Runs], measure: str | None) -> SweepData:
     """Everything that the page of a sweep shows.
@@ -31,7 +29,7 @@ def sweep_data(plan: Plan, found: Sequence[Runs], measure: str | None) -> SweepD
         summary=words.summary(plan) + ".",
         warnings=words.warnings(plan, found),
         measure=in_words(shown),
-        axis="" if axis is None else "epsilon of one run" if axis == BUDGET else axis,
+        axis="" if axis is None else "epsilon of one run" if axis == words.BUDGET else axis,
         logarithmic=shown in ("objective_gap", "distance"),
         series=_series(found, shown, axis),
         cells=[_row(runs, shown, settings(found)) for runs in found],
@@ -51,14 +49,11 @@ def _axis(found: Sequence[Runs]) -> str | None:
 
     `None` if there is none, and every cell has a place of its own.
     """
-    for key in sorted(settings(found), key=lambda key: key != BUDGET):
-        values = {
-            value
-            for runs in found
-            if isinstance(value := runs.cell.settings.get(key), int | float)
-            and not isinstance(value, bool)
-        }
-        if len(values) > 1:
+    for key in sorted(settings(found), key=lambda key: key != words.BUDGET):
+        # lists are no numbers, and cannot be counted in a set
+        values = [runs.cell.settings[key] for runs in found if key in runs.cell.settings]
+        numbers = [isinstance(v, int | float) and not isinstance(v, bool) for v in values]
+        if all(numbers) and len(set(values)) > 1:
             return key
     return None
 
@@ -100,18 +95,16 @@ def _row(
     runs: Runs, measure: str, keys: Sequence[str], brief: bool = False
 ) -> dict[str, str | float | int | None]:
     mean, error = runs.mean(measure)
-    row: dict[str, Any] = {key: runs.cell.settings.get(key) for key in keys}
-    row |= {"mean": _finite(mean), "standard_error": _finite(error)}
-    if brief:
-        return row
-    worst = runs.cell.worst
-    return row | {
-        "runs": len(runs.finished),
-        "finished": int(runs.finished.sum()),
-        "epsilon": spent(worst),
-        "delta": worst.delta,
-        "guarantee": words.status(worst.status),
+    worst, count = runs.cell.worst, len(runs.finished)
+    row: dict[str, Any] = {
+        name: runs.cell.settings.get(key) for key, name in words.headings(keys).items()
     }
+    if not brief:
+        row |= {"epsilon": spent(worst), "guarantee": words.status(worst.status)}
+    row |= {"mean": _finite(mean), "standard_error": _finite(error)}
+    if not brief:
+        row |= {"finished": f"{int(runs.finished.sum())} of {count}", "delta": worst.delta}
+    return row
 
 
 def _finite(value: float) -> float | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.config.read import Source
 from tacit.errors import ConfigError
+from tacit.output.files import jsonable
 from tacit.report.sweep import write_sweep
 from tacit.runtime.environment import environment
 from tacit.sweep import folder as directory
@@ -157,8 +158,8 @@ def _write(ended: Sweep) -> None:
 
 
 def document(ended: Sweep) -> dict[str, Any]:
-    """The contents of `sweep.json`."""
-    return {
+    """The contents of `sweep.json`: strict JSON."""
+    found = {
         "format": directory.FORMAT,
         "complete": True,
         **directory.identity(ended.plan),
@@ -179,3 +180,4 @@ def document(ended: Sweep) -> dict[str, Any]:
             for mean, error in [runs.mean(ended.measure)]
         ],
     }
+    return jsonable(found)

@@ -10,6 +10,9 @@ from tacit.privacy.wording import rounded_up
 from tacit.sweep.cells import Plan
 from tacit.sweep.table import Runs, spent
 
+BUDGET = "privacy.epsilon"
+"""The key of a budget."""
+
 SIMULATION = (
     "Simulation only: what is measured is computed from the records without noise, and no "
     "guarantee covers it. Sweep on public or synthetic records, or on records that stay with you."
@@ -87,10 +90,25 @@ def summary(plan: Plan) -> str:
     return f"{runs}: {cells} with {each} each"
 
 
+def headings(keys: Sequence[str]) -> dict[str, str]:
+    """What the keys of settings are called, each by another name.
+
+    Example:
+        >>> headings(["method", "privacy.epsilon", "method.step", "problem.regulariser.strength"])
+        ... # doctest: +NORMALIZE_WHITESPACE
+        {'method': 'method', 'privacy.epsilon': 'budget', 'method.step': 'step',
+         'problem.regulariser.strength': 'regulariser.strength'}
+    """
+    short = {key: "budget" if key == BUDGET else key.partition(".")[2] or key for key in keys}
+    named = list(short.values())
+    return {key: name if named.count(name) == 1 else key for key, name in short.items()}
+
+
 def label(runs: Runs, leave_out: Sequence[str] = ()) -> str:
     """The settings of a cell in a few words."""
+    named = headings(list(runs.cell.settings))
     words = [
-        str(value) if key == "method" else f"{key.rpartition('.')[2]} {value}"
+        str(value) if key == "method" else f"{named[key]} {value}"
         for key, value in runs.cell.settings.items()
         if key not in leave_out
     ]
