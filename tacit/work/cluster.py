@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
+import logging
 import tempfile
 import threading
 import warnings
@@ -207,7 +208,7 @@ def _connected(cluster: Cluster) -> Iterator[Client]:
             tls_client_key=str(cluster.key),
             require_encryption=True,
         )
-    with warnings.catch_warnings():
+    with _quiet(), warnings.catch_warnings():
         # versions are compared below, with a remedy
         warnings.filterwarnings("ignore", "(?s).*Mismatched versions found")
         try:
@@ -219,8 +220,22 @@ def _connected(cluster: Cluster) -> Iterator[Client]:
                 f"cluster={cluster.address!r} cannot be reached ({_reason(error)}); check that the "
                 "scheduler runs and that address and certificates are its own"
             ) from error
-    with client:
+    with _quiet(), client:
         yield client
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what Dask prints of a connection that is lost: that is said here, with a remedy."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 def _reason(error: BaseException) -> str:

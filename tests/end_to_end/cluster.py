@@ -92,12 +92,14 @@ class Running:
         address: of the scheduler.
         security: options with its certificates.
         folder: of the workers' files.
+        process: the scheduler.
         workers: processes, without a nanny that would replace them.
     """
 
     address: str
     security: list[str]
     folder: Path
+    process: subprocess.Popen[str]
     workers: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def add_worker(self, environment: Mapping[str, str] | None = None, *python: str) -> None:
@@ -136,7 +138,7 @@ def scheduler(folder: Path, certificates: Certificates | None) -> Iterator[Runni
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        running = Running("", security, folder)
+        running = Running("", security, folder, process)
         try:
             running.address = _address(process, scheme)
             yield running

@@ -99,6 +99,27 @@ def test_a_cluster_gives_the_same_numbers_though_a_worker_is_killed(
     assert (out / "results.csv").read_bytes() == table
 
 
+def test_a_lost_cluster_loses_nothing_and_the_sweep_goes_on_without_it(tmp_path: Path) -> None:
+    path = study.write(tmp_path, study.changed("rounds = 5", "rounds = 3000", SMALL))
+    out = tmp_path / "out"
+    with scheduler(tmp_path / "cluster", None) as running:
+        running.add_worker()
+        with command(path, out, "--cluster", running.address) as sweeping:
+            wait_for(out, 2, sweeping)
+            running.process.kill()
+            printed, errors = sweeping.communicate(timeout=120)
+    assert sweeping.returncode == 1, errors
+    assert "travel unencrypted" in printed and "Traceback" not in errors
+    assert f"the cluster at {running.address} was lost; what had ended is stored" in errors
+    stored = {file: file.stat().st_mtime_ns for file in (out / "pieces").glob("*.json")}
+    assert 2 <= len(stored) < 12
+    with command(path, out, "-w", "1") as alone:
+        printed, errors = alone.communicate(timeout=300)
+    assert alone.returncode == 0, errors
+    assert f"{len(stored)} of 12 chunks are stored already" in printed
+    assert {file: file.stat().st_mtime_ns for file in stored} == stored
+
+
 def test_certificates_of_another_authority_are_refused(
     running: Running, certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
