@@ -117,7 +117,13 @@ def finish(
     force: bool = False,
     told: Told | None = None,
 ) -> Sweep:
-    """Run what is missing of a sweep, and write its table and its page; see `sweep`."""
+    """Run what is missing of a planned sweep, and write its table and its page.
+
+    Args:
+        planned: from `plan`.
+        output: directory of the sweep; made if it is not there.
+        where: as for `sweep`, and so are `measure`, `force`, `told`, what is returned and raised.
+    """
     folder = Path(output)
     if isinstance(where, int) and where < 1:
         raise ConfigError(f"workers={where!r} must be at least 1")
