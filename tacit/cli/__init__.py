@@ -31,6 +31,7 @@ Examples:
   tacit account study.toml              what it guarantees, without running it
   tacit ledger show clinic.ledger       what each owner has spent of which budget
   tacit audit study.toml                attacks that guarantee, see the report
+  tacit sweep study.toml -n 100 -e 1,2  a hundred runs at each of two budgets
   tacit reproduce --list                the figures of the papers, with verdicts
 
 \b
@@ -266,6 +267,90 @@ def reproduce(
             json=json,
         )
     )
+
+
+@app.command(
+    epilog="""\b
+Examples:
+  tacit sweep study.toml --seeds 100 --epsilon 0.5,1,2
+  tacit sweep study.toml --seeds 100 --method dpsg,pdop,dgd --set method.step=0.1,0.3
+  tacit sweep study.toml --seeds 1000 --cluster tls://head:8786 \\
+      --tls-ca ca.pem --tls-cert me.pem --tls-key me.key
+"""
+)
+def sweep(
+    study: Annotated[Path, typer.Argument(help="Study file, TOML.")],
+    extra: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", "-n", help="Runs of each cell; [run] trials.")
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option("--method", "-m", help="Methods, commas between; the study's own."),
+    ] = None,
+    epsilon: Annotated[
+        list[str] | None,
+        typer.Option("--epsilon", "-e", help="Budgets of one run, commas between."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", "-s", help="A key of the study and its values: method.step=0.1,0.2. Repeat it."
+        ),
+    ] = None,
+    measure: Annotated[
+        str | None, typer.Option("--measure", help="What the page draws, such as auc.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", "-w", help="Processes at most; all cores.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", help="Dask scheduler instead: tls://host:port, or tcp://."),
+    ] = None,
+    tls_ca: Annotated[
+        Path | None, typer.Option("--tls-ca", help="The cluster's authority, PEM.")
+    ] = None,
+    tls_cert: Annotated[Path | None, typer.Option("--tls-cert", help="Your own, PEM.")] = None,
+    tls_key: Annotated[Path | None, typer.Option("--tls-key", help="Your own, PEM.")] = None,
+    chunk: Annotated[
+        int | None,
+        typer.Option("--chunk", help="Runs stored at a time, about; some seconds' worth."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Directory of the sweep; sweep.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace another sweep's table and report.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Run a study in many settings, with many seeds: one table, one report.
+
+    Every combination of methods, budgets and settings is a cell. What ends is stored in the output
+    directory: the same command goes on where it was interrupted. A simulation: to choose a setting
+    on private records is a release that no single run's guarantee covers.
+    """
+    from tacit.cli.sweeping import Asked as AskedSweep
+    from tacit.cli.sweeping import sweep_study
+
+    asked = AskedSweep(
+        extra=extra or (),
+        seeds=seeds,
+        methods=method or (),
+        epsilon=epsilon or (),
+        settings=settings or (),
+        measure=measure,
+        workers=workers,
+        cluster=cluster,
+        ca=tls_ca,
+        certificate=tls_cert,
+        key=tls_key,
+        chunk=chunk,
+        output=output,
+        force=force,
+    )
+    raise typer.Exit(sweep_study(study, asked, json=json))
 
 
 @app.command()

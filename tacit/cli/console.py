@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import sys
 import textwrap
@@ -11,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tacit.errors import OracleError, RuntimeFailure, TacitError
+from tacit.errors import ConfigError, OracleError, RuntimeFailure, TacitError
 
 FAILED, WRONG, DIVERGED, REFUTED, INTERRUPTED = 1, 2, 3, 4, 130
 _WIDTH = 96
@@ -64,6 +65,25 @@ def _interrupt() -> None:
         signal.pthread_kill(main, signal.SIGINT)
     else:
         signal.raise_signal(signal.SIGINT)
+
+
+def cores(given: int | None, option: str) -> int:
+    """As many processes as asked for, or as this process may use.
+
+    Raises:
+        ConfigError: fewer than one.
+    """
+    if given is None:
+        mine = getattr(os, "sched_getaffinity", None)
+        return len(mine(0)) if mine is not None else os.cpu_count() or 1
+    if given < 1:
+        raise ConfigError(f"{option} {given} must be at least 1")
+    return given
+
+
+def said_cores(count: int) -> str:
+    """A number of cores in words."""
+    return "1 core" if count == 1 else f"{count} cores"
 
 
 def emit(document: Any) -> None:

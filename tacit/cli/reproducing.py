@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.cli.console import emit, guarded, progress, say, table
+from tacit.cli.console import cores as cores_of
+from tacit.cli.console import emit, guarded, progress, said_cores, say, table
 from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def reproduce_targets(
 
         folder = FOLDER if output is None else output
         scale = Scale.FAST if fast else Scale.FULL
-        count = _cores(cores)
+        count = cores_of(cores, "--cores")
         if listed:
             _list(folder, count, json=json)
             return 0
@@ -44,16 +44,6 @@ def reproduce_targets(
         return 0
 
     return guarded(command, as_json=json)
-
-
-def _cores(given: int | None) -> int:
-    """As many processes as asked for, or as this process may use."""
-    if given is None:
-        mine = getattr(os, "sched_getaffinity", None)
-        return len(mine(0)) if mine is not None else os.cpu_count() or 1
-    if given < 1:
-        raise ConfigError(f"--cores {given} must be at least 1")
-    return given
 
 
 def _chosen(names: Sequence[str], paper: str | None, *, every: bool) -> list[Target]:
@@ -69,10 +59,6 @@ def _chosen(names: Sequence[str], paper: str | None, *, every: bool) -> list[Tar
     if every:
         return targets()
     return targets(paper) if paper is not None else [find(name) for name in dict.fromkeys(names)]
-
-
-def _said(cores: int) -> str:
-    return "1 core" if cores == 1 else f"{cores} cores"
 
 
 def _list(folder: Path, cores: int, *, json: bool) -> None:
@@ -102,7 +88,7 @@ def _list(folder: Path, cores: int, *, json: bool) -> None:
         ["Target", "What the paper shows", "--fast", "in full"],
         [[name, title, duration(fast), duration(full)] for name, title, fast, full in rows],
     )
-    say(f"Times on {_said(cores)}, about, without what is stored in {folder} already.")
+    say(f"Times on {said_cores(cores)}, about, without what is stored in {folder} already.")
     say("tacit reproduce TARGET draws one anew; --all --fast gives an impression of all.")
 
 
@@ -113,7 +99,7 @@ def _run(chosen: Sequence[Target], folder: Path, scale: Scale, cores: int, *, js
     if not json:
         what = chosen[0].name if len(chosen) == 1 else f"{len(chosen)} targets"
         say(
-            f"{what}, {scale.value} scale: {duration(left)} on {_said(cores)}, about. An "
+            f"{what}, {scale.value} scale: {duration(left)} on {said_cores(cores)}, about. An "
             "interrupted run goes on with the same command."
         )
     with progress("reproducing", quiet=json) as bar:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -124,6 +124,26 @@ def parse_study(text: str, name: str = "study.toml", folder: str | Path = ".") -
         line = f":{where[1]}" if where else ""
         reason = str(error).split(" (at ")[0]
         raise ConfigError(f"{name}{line}: not valid TOML: {reason}; correct this line") from error
+    return check_document(document, name, folder, text)
+
+
+def check_document(
+    document: Mapping[str, Any],
+    name: str = "study.toml",
+    folder: str | Path = ".",
+    text: str = "",
+) -> Source:
+    """Check what a study says.
+
+    Args:
+        document: what TOML makes of a study file.
+        name: how messages call it.
+        folder: which relative paths start from.
+        text: it was read from; empty if from none.
+
+    Raises:
+        ConfigError: as `read_study`; lines are named where there is a text.
+    """
     known = locate.lines(text)
     try:
         study = Study.model_validate(document)

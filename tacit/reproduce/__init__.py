@@ -10,12 +10,11 @@ show.
 
 from tacit.reproduce.papers import PAPERS, find, targets
 from tacit.reproduce.run import reproduce, seconds_left
-from tacit.reproduce.target import Paper, Piece, Scale, Target
+from tacit.reproduce.target import Paper, Scale, Target
 
 __all__ = [
     "PAPERS",
     "Paper",
-    "Piece",
     "Scale",
     "Target",
     "find",

@@ -8,10 +8,9 @@ from pathlib import Path
 from tacit.errors import ConfigError
 from tacit.report.reproduction import Reproduction, Shown, write_index, write_paper
 from tacit.reproduce.papers import PAPERS
-from tacit.reproduce.store import Store, name_of
 from tacit.reproduce.target import Paper, Piece, Scale, Target
-from tacit.reproduce.work import Told, announced, answers, missing, run
 from tacit.runtime.environment import environment
+from tacit.work import Store, Told, announced, answers, missing, name_of, run
 
 PIECES = "pieces"
 """The folder of stored answers within the output folder."""

@@ -1,16 +1,15 @@
-"""What can be reproduced: a paper, its targets, and the pieces of work that a target needs."""
+"""What can be reproduced: a paper and its targets, made of pieces of work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from tacit.report.reproduction import Reproduction
+from tacit.work.piece import Answer, Piece
 
-Answer = Mapping[str, Any]
-"""What a piece of work returns: names to numbers, texts and lists of them, as JSON has them."""
+__all__ = ["Answer", "Paper", "Piece", "Scale", "Target"]
 
 
 class Scale(StrEnum):
@@ -21,31 +20,6 @@ class Scale(StrEnum):
 
     FULL = "full"
     """As many as the paper has."""
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A piece of work that can be run by itself and whose answer is stored.
-
-    Attributes:
-        work: a function at the top of its module; its keyword arguments are `arguments`. It must
-            answer the same to the same arguments: seeds are arguments.
-        arguments: names to values that JSON has.
-        seconds: that it takes on one core, as measured once; for what is announced beforehand.
-        resumes: whether `work` takes a further argument `checkpoint`, the path of a file in which
-            it may keep how far it is; the file is removed when the answer is stored.
-    """
-
-    work: Callable[..., Answer]
-    arguments: Mapping[str, Any]
-    seconds: float
-    resumes: bool = False
-
-    @property
-    def label(self) -> str:
-        """The piece in a word, for errors."""
-        given = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
-        return f"{self.work.__name__}({given})"
 
 
 @dataclass(frozen=True)

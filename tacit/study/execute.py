@@ -72,16 +72,26 @@ class Outcome:
         return self.assembled.source.study
 
 
-def assemble(source: Source) -> Assembled:
+def assemble(source: Source, like: Assembled | None = None) -> Assembled:
     """Build everything that a study describes; nothing runs yet.
 
     Args:
         source: a study file.
+        like: another study; if it has the same records, divided alike, and the same problem, then
+            it lends them instead of having them read again.
 
     Raises:
         ConfigError: anything wrong with the study or its data, with the line of the file.
     """
     check_privacy(source)
+    if like is not None and _records(like.source) == _records(source):
+        names = like.problem.names
+        return replace(
+            like,
+            source=source,
+            network=build_network(source, names),
+            method=build_method(source, names),
+        )
     sites, prepared, held = divide(source)
     problem = build_problem(source, sites, len(prepared.levels))
     return Assembled(
@@ -93,6 +103,13 @@ def assemble(source: Source) -> Assembled:
         assumptions=prepared.assumptions,
         notes=prepared.notes,
     )
+
+
+def _records(source: Source) -> tuple[Any, ...]:
+    """All of a study that decides about its records and its problem."""
+    study, run = source.study, source.study.run
+    data = (source.folder, study.data, study.partition, study.problem)
+    return (*data, run.hold_out, run.split_seed)
 
 
 def execute(

@@ -13,8 +13,8 @@ from tacit.reproduce.target import Paper, Target
 from tests.browser.conftest import DESKTOP, Visit
 from tests.browser.test_audit import OVERFLOW
 from tests.browser.test_report import until
-from tests.unit.reproduce.pieces import squares
 from tests.unit.reproduce.test_huang2015 import answers
+from tests.unit.work.pieces import squares
 
 
 def _filled(name: str) -> Target:

@@ -5,21 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from tacit.report.reproduction import Curve, Panel, Reproduction, Verdict, compared
-from tacit.reproduce import Piece, Scale, Target
-
-
-def square(number: float) -> dict[str, Any]:
-    return {"squared": number * number, "when": time.monotonic_ns()}
-
-
-def fail(number: float) -> dict[str, Any]:
-    raise ValueError(f"{number} is not to be squared")
-
-
-def die(number: float) -> dict[str, Any]:
-    import os
-
-    os._exit(9)
+from tacit.reproduce import Scale, Target
+from tacit.work import Piece
+from tests.unit.work.pieces import squares
 
 
 def wait(number: int, log: str) -> dict[str, Any]:
@@ -43,19 +31,6 @@ def slow_target(log: str, seconds: float) -> Target:
         return Reproduction(Verdict.REPRODUCED, f"{len(answers)} pieces ended.")
 
     return Target("someone1999/fig1", "waiting", pieces, told)
-
-
-def resume(number: float, checkpoint: str) -> dict[str, Any]:
-    """Fails the first time, and answers with what it has kept the next."""
-    kept = Path(checkpoint)
-    if not kept.exists():
-        kept.write_text(f"{number * number}")
-        raise ValueError(f"{number} is half squared")
-    return {"squared": float(kept.read_text())}
-
-
-def squares(count: int, first: int = 0) -> list[Piece]:
-    return [Piece(square, {"number": float(n)}, 1.0) for n in range(first, first + count)]
 
 
 def target(name: str = "someone1999/fig1", count: int = 3) -> Target:

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.method.d_zoa_claim import inner_directions
 from tacit.report.reproduction import Reproduction, Verdict, draw
-from tacit.reproduce import Piece, Scale
+from tacit.reproduce import Scale
 from tacit.reproduce.gratton2020.figures import FIG2, FIG3, Found
 from tacit.reproduce.gratton2021.noise_runs import audited
 from tacit.reproduce.gratton2021.runs import d_zoa, proved, published
@@ -22,6 +22,7 @@ from tacit.reproduce.gratton2021.setting import (
     paper_problem,
     paper_step,
 )
+from tacit.work import Piece
 from tests.unit.reproduce.test_gratton2021 import contest
 
 

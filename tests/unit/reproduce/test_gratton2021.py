@@ -11,7 +11,7 @@ from scipy import stats
 
 from tacit.method import PaperClaim
 from tacit.report.reproduction import Verdict, draw
-from tacit.reproduce import Piece, Scale, Target
+from tacit.reproduce import Scale, Target
 from tacit.reproduce.gratton2021 import paper
 from tacit.reproduce.gratton2021.contenders import CERTIFIED, PRINTED, SETTINGS
 from tacit.reproduce.gratton2021.findings import exact_total
@@ -22,6 +22,7 @@ from tacit.reproduce.gratton2021.plan import LARGE, SMALL, Answers, all_claims, 
 from tacit.reproduce.gratton2021.runs import d_zoa, proved, published
 from tacit.reproduce.gratton2021.setting import EDGES, paper_network, paper_problem
 from tacit.reproduce.gratton2021.solver_runs import solver, values_a_round
+from tacit.work import Piece
 
 TARGETS = {target.figure: target for target in paper.PAPER.targets}
 COMPARED = ("fig4", "fig5", "fig6", "fig7")

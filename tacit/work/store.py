@@ -13,18 +13,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import tacit
 from tacit.errors import RuntimeFailure
-from tacit.reproduce.target import Answer, Piece
 from tacit.runtime.environment import versions
+from tacit.work.piece import Answer, Piece
 
 _COMPUTING = ("audit", "method", "network", "privacy", "problem", "runtime")
 """Packages of tacit whose code decides what a run answers, besides the modules at its top."""
 
-_HOME = Path(__file__).parent
+_HOME = Path(str(tacit.__file__)).parent
 
 
 class Store:
-    """A folder with one file an answer; a file is there whole or not at all."""
+    """A folder with one file an answer; a file is there whole or not at all.
+
+    Args:
+        folder: made when the first answer comes.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -59,13 +64,14 @@ class Store:
             ) from error
 
     def arguments(self, piece: Piece) -> dict[str, Any]:
-        """What the work of a piece is called with.
+        """What the work of a piece is called with on this machine.
 
         Raises:
             RuntimeFailure: the folder cannot be made.
         """
+        given = {**piece.arguments, **{name: str(path) for name, path in piece.inputs.items()}}
         if not piece.resumes:
-            return dict(piece.arguments)
+            return given
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -73,7 +79,7 @@ class Store:
                 f"{self.folder} cannot be made ({error.strerror}); choose another folder with "
                 "--output"
             ) from error
-        return {**piece.arguments, "checkpoint": str(self._unfinished(piece))}
+        return {**given, "checkpoint": str(self._unfinished(piece))}
 
     def _path(self, piece: Piece) -> Path:
         return self.folder / f"{name_of(piece)}.json"
@@ -83,22 +89,50 @@ class Store:
 
 
 def name_of(piece: Piece) -> str:
-    """A digest of the code that runs, the arguments, and the versions of the libraries."""
+    """A digest of the code that runs, the arguments, the input files and the libraries' versions.
+
+    Raises:
+        RuntimeFailure: an input file cannot be read.
+    """
     work = piece.work
     said = [
         f"{work.__module__}.{work.__qualname__}",
         json.dumps(dict(piece.arguments), sort_keys=True),
-        _code(work.__module__),
+        code_of(work.__module__),
         *(f"{name} {version}" for name, version in versions().items() if name != "tacit"),
+        *(f"{name} {digest_of(path)}" for name, path in sorted(piece.inputs.items())),
     ]
     return hashlib.sha256("\n".join(said).encode()).hexdigest()[:32]
 
 
+def digest_of(path: Path) -> str:
+    """A digest of what a file holds.
+
+    Raises:
+        RuntimeFailure: it cannot be read.
+    """
+    try:
+        state = path.stat()
+        return _digest(path, state.st_mtime_ns, state.st_size)
+    except OSError as error:
+        raise RuntimeFailure(
+            f"{path} cannot be read any more ({error.strerror}); put it back and run the same "
+            "command again"
+        ) from error
+
+
+@functools.lru_cache(maxsize=64)
+def _digest(path: Path, changed: int, size: int) -> str:
+    """Read once, and again when the file has changed."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 @functools.cache
-def _code(module: str) -> str:
-    """A digest of the source that a module runs."""
-    files = {file for package in _COMPUTING for file in (_HOME.parent / package).rglob("*.py")}
-    files |= set(_HOME.parent.glob("*.py"))
+def code_of(module: str) -> str:
+    """A digest of the source that a module runs, in a process that has loaded the module."""
+    files = {file for package in _COMPUTING for file in (_HOME / package).rglob("*.py")}
+    files |= set(_HOME.glob("*.py"))
     files |= _reached(Path(str(sys.modules[module].__file__)))
     digest = hashlib.sha256()
     for file in sorted(files):
@@ -107,7 +141,7 @@ def _code(module: str) -> str:
 
 
 def _reached(file: Path) -> set[Path]:
-    """The file and those of this package that it imports, directly or not."""
+    """The file and those of tacit that it imports, directly or not."""
     found: set[Path] = set()
     waiting = [file]
     while waiting:
@@ -120,8 +154,8 @@ def _reached(file: Path) -> set[Path]:
 
 
 def _imported(file: Path) -> Iterator[str]:
-    """What a file imports from this package; names of no module are among them."""
+    """What a file imports from tacit; names of no module are among them."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
             for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
-                yield name.removeprefix(f"{__package__}.")
+                yield name.removeprefix("tacit.")

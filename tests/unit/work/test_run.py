@@ -1,14 +1,12 @@
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tacit.errors import RuntimeFailure
-from tacit.reproduce import Piece
-from tacit.reproduce.store import Store
-from tacit.reproduce.target import Answer
-from tacit.reproduce.work import Told, announced, answers, missing, run
-from tests.unit.reproduce.pieces import die, fail, resume, square, squares
+from tacit.work import Answer, Piece, Store, Told, announced, answers, missing, run
+from tests.unit.work.pieces import die, die_once, fail, resume, square, square_of, squares, whose
 
 
 def finish(
@@ -55,10 +53,62 @@ def test_a_piece_that_resumes_finds_what_it_had_kept(tmp_path: Path, cores: int)
     assert not list(store.folder.glob("*.part"))
 
 
-def test_a_process_that_dies_is_reported_with_a_remedy(tmp_path: Path) -> None:
-    pieces = [*squares(3), Piece(die, {"number": 9.0}, 0.5)]
-    with pytest.raises(RuntimeFailure, match=r"a process was killed.*same command.*--cores"):
-        finish(pieces, Store(tmp_path), 2)
+def test_a_process_that_dies_again_and_again_is_reported_with_a_remedy(tmp_path: Path) -> None:
+    store, pieces = Store(tmp_path), [*squares(3), Piece(die, {"number": 9.0}, 0.5)]
+    with pytest.raises(RuntimeFailure, match=r"killed 3 times.*same command.*--cores"):
+        finish(pieces, store, 2)
+    assert pieces[-1] in missing(pieces, store)
+
+
+def test_a_process_that_is_killed_is_replaced_and_loses_nothing(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    pieces = [
+        *squares(3),
+        Piece(die_once, {"number": 9.0, "log": str(log)}, 0.5),
+        *squares(6, first=3),
+    ]
+    found = finish(pieces, Store(tmp_path / "pieces"), 2)
+    assert [answer["squared"] for answer in found] == [
+        0.0,
+        1.0,
+        4.0,
+        81.0,
+        *(n**2 for n in range(3, 9)),
+    ]
+    assert log.read_text() == "x"
+
+
+def test_little_work_starts_no_process(tmp_path: Path) -> None:
+    pieces = [Piece(whose, {"number": n}, 0.1) for n in range(6)]
+    store = Store(tmp_path)
+    for _ in run(pieces, store, 2, patience=5.0):
+        pass
+    assert {answer["process"] for answer in answers(pieces, store)} == {os.getpid()}
+
+
+def test_work_that_turns_out_long_is_spread(tmp_path: Path) -> None:
+    pieces = [Piece(whose, {"number": n, "seconds": 0.1}, 0.1) for n in range(8)]
+    store = Store(tmp_path)
+    for _ in run(pieces, store, 2, patience=0.3):
+        pass
+    found = [answer["process"] for answer in answers(pieces, store)]
+    # two pieces told how long they take
+    assert found[:2] == [os.getpid()] * 2 and os.getpid() not in found[2:]
+
+
+def test_a_file_is_part_of_the_name_by_what_it_holds(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_text("3")
+    two.write_text("3")
+    store = Store(tmp_path / "pieces")
+    assert finish([Piece(square_of, {}, 1.0, inputs={"file": one})], store, 1) == [{"squared": 9.0}]
+    assert not missing([Piece(square_of, {}, 1.0, inputs={"file": two})], store)
+    one.write_text("44")
+    changed = Piece(square_of, {}, 1.0, inputs={"file": one})
+    assert missing([changed], store) == [changed]
+    one.unlink()
+    with pytest.raises(RuntimeFailure, match=r"one\.txt cannot be read any more.*put it back"):
+        missing([changed], store)
 
 
 def test_the_longest_come_first_and_bound_the_time() -> None:

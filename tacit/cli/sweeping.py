@@ -1,0 +1,190 @@
+"""`tacit sweep`: a study in many settings and with many seeds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.cli.console import INTERRUPTED, cores, emit, guarded, progress, said_cores, say, table
+from tacit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tacit.sweep import Grid, Sweep
+    from tacit.work import Cluster
+
+FOLDER = Path("sweep")
+"""Where the sweep goes if nothing is said."""
+
+_SHOWN = 40
+"""Most cells that are printed; the files have all."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options, as they were given.
+
+    Attributes:
+        extra: what stands alone on the command line, which is a mistake.
+        seeds: runs of each cell.
+        methods: names with commas between, each.
+        epsilon: budgets with commas between, each.
+        settings: keys with values, each.
+        measure: that the page draws.
+        workers: processes.
+        cluster: address.
+        ca: file.
+        certificate: file.
+        key: file.
+        chunk: runs that are stored at a time.
+        output: directory.
+        force: whether another sweep's table and page may be replaced.
+    """
+
+    extra: Sequence[str] = ()
+    seeds: int | None = None
+    methods: Sequence[str] = ()
+    epsilon: Sequence[str] = ()
+    settings: Sequence[str] = ()
+    measure: str | None = None
+    workers: int | None = None
+    cluster: str | None = None
+    ca: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+    chunk: int | None = None
+    output: Path | None = None
+    force: bool = False
+
+
+def sweep_study(path: Path, asked: Asked, *, json: bool) -> int:
+    """Sweep; see `tacit sweep --help`."""
+
+    def command() -> int:
+        folder = FOLDER if asked.output is None else asked.output
+        if asked.extra:
+            raise ConfigError(
+                f"{asked.extra[0]!r} stands alone; put commas between several values of an option, "
+                "without spaces: --epsilon 0.5,1,2"
+            )
+        where = _where(asked)
+        try:
+            _run(path, folder, where, asked, json=json)
+        except KeyboardInterrupt:
+            print(
+                f"interrupted; what had ended is stored in {folder}: the same command goes on",
+                file=sys.stderr,
+            )
+            return INTERRUPTED
+        return 0
+
+    return guarded(command, as_json=json)
+
+
+def _where(asked: Asked) -> int | Cluster:
+    """Processes of this machine, or a cluster."""
+    from tacit.work import Cluster
+
+    certificates = (asked.ca, asked.certificate, asked.key)
+    if asked.cluster is None:
+        if any(each is not None for each in certificates):
+            raise ConfigError("certificates are for a cluster; give its address with --cluster")
+        return cores(asked.workers, "--workers")
+    if asked.workers is not None:
+        raise ConfigError(
+            f"--workers {asked.workers} is for this machine, and --cluster has workers of its own; "
+            "leave one of them out"
+        )
+    return Cluster(asked.cluster, *certificates)
+
+
+def _grid(asked: Asked) -> Grid:
+    from tacit.sweep.grid import Grid, parse_setting, parse_value, split
+
+    settings: dict[str, tuple[Any, ...]] = {}
+    epsilon = tuple(parse_value(each) for text in asked.epsilon for each in split(text))
+    if epsilon:
+        settings["privacy.epsilon"] = epsilon
+    for text in asked.settings:
+        key, values = parse_setting(text)
+        settings[key] = (*settings.get(key, ()), *values)
+    methods = tuple(name for text in asked.methods for name in split(text))
+    return Grid(seeds=asked.seeds, methods=methods, settings=settings)
+
+
+def _run(path: Path, folder: Path, where: int | Cluster, asked: Asked, *, json: bool) -> None:
+    from tacit.config.read import read_study
+    from tacit.sweep import finish, plan, waiting
+    from tacit.sweep.run import document
+    from tacit.sweep.words import summary
+
+    planned = plan(read_study(path), _grid(asked), asked.chunk)
+    chunks = [piece for pieces in planned.pieces() for piece in pieces]
+    count, seconds = len(chunks), sum(piece.seconds for piece in chunks)
+    if not json:
+        done = count - len(waiting(planned, folder))
+        stored = f"; {done} of {count} chunks are stored already" if done else ""
+        place = f"at most {said_cores(where)}" if isinstance(where, int) else where.address
+        say(
+            f"{summary(planned)}, on {place}{stored}. An interrupted sweep goes on with the same "
+            "command."
+        )
+        if not isinstance(where, int) and where.open:
+            say(
+                f"Records and answers travel unencrypted to {where.address}; use tls:// and "
+                "certificates beyond a machine of your own."
+            )
+    with progress("runs", quiet=json) as bar:
+        ended = finish(
+            planned,
+            folder,
+            where=where,
+            measure=asked.measure,
+            force=asked.force,
+            told=None
+            if bar is None
+            # what is stored counts as done; a price in seconds is shown as so many runs
+            else lambda done, left: bar(
+                round(planned.runs * (1.0 - (left - done) / seconds)), planned.runs
+            ),
+        )
+    if json:
+        emit({**document(ended), "output": str(folder)})
+    else:
+        _tell(ended)
+
+
+def _tell(ended: Sweep) -> None:
+    from tacit.privacy.wording import rounded_up
+    from tacit.report.tables import number
+    from tacit.sweep.table import in_words, settings, spent
+    from tacit.sweep.words import headings, status
+
+    keys = settings(ended.found)
+    rows = []
+    for runs in ended.found[:_SHOWN]:
+        mean, error = runs.mean(ended.measure)
+        worst = runs.cell.worst
+        rows.append(
+            [
+                *(number(runs.cell.settings.get(key)) for key in keys),
+                rounded_up(spent(worst)),
+                status(worst.status),
+                number(mean),
+                number(error),
+                f"{runs.finished.sum()} of {len(runs.finished)}",
+            ]
+        )
+    named = [name[:1].upper() + name[1:] for name in headings(keys).values()]
+    table([*named, "Epsilon", "Guarantee of one run", "Mean", "Error", "Finished"], rows)
+    if len(ended.found) > _SHOWN:
+        say(f"{len(ended.found) - _SHOWN} more cells stand in {ended.path / 'cells.csv'}.")
+    say(f"Mean and standard error of: {in_words(ended.measure)}.")
+    say()
+    for sentence in ended.warnings:
+        say(sentence)
+    say()
+    say(f"Report: {ended.path / 'report.html'}")
+    say(f"One row a run: {ended.path / 'results.parquet'}, and as CSV")

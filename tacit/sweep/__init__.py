@@ -1,0 +1,12 @@
+"""Sweeps: a study in many settings and with many seeds, one table and one page.
+
+`Grid` says what is varied, and `sweep` runs it: batched on one core, on several, or on a Dask
+cluster. `tacit sweep` is the same from the command line.
+"""
+
+from tacit.sweep.cells import Cell, Plan, plan
+from tacit.sweep.grid import Grid
+from tacit.sweep.run import Sweep, finish, sweep, waiting
+from tacit.sweep.table import Runs
+
+__all__ = ["Cell", "Grid", "Plan", "Runs", "Sweep", "finish", "plan", "sweep", "waiting"]

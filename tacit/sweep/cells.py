@@ -1,0 +1,236 @@
+"""From a study and a grid to cells, their guarantees, and the pieces of work that they are."""
+
+from __future__ import annotations
+
+import copy
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from tacit.config.read import Source, check_document
+from tacit.errors import ConfigError
+from tacit.evaluate import scores
+from tacit.privacy.guarantee import Guarantee, Guarantees
+from tacit.study import account
+from tacit.study.execute import Assembled, assemble
+from tacit.sweep.chunk import chunk
+from tacit.sweep.grid import Grid
+from tacit.work import Piece
+
+_WIDTH, _RUNS = 100, 1000
+"""Most runs of a batch, and of a chunk."""
+
+_BATCH, _CHUNK = 1e9, 4e9
+"""Multiplications of a batch and of a chunk: some seconds each."""
+
+_NUMBERS = 2e7
+"""Numbers that a batch may hold at a time, so that it fits in memory."""
+
+_RATE = 2e8
+"""Multiplications a second, roughly: for what is announced beforehand."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One combination of settings.
+
+    Attributes:
+        settings: what is particular to it: "method", and "section.key" to a value.
+        study: its study as a document, less what changes no number.
+        source: the same, checked.
+        guarantee: of each of its runs, alone, owner by owner.
+        width: runs of one batch.
+        work: multiplications of one run, roughly.
+        measures: what will be measured at the end of each run.
+    """
+
+    settings: Mapping[str, Any]
+    study: Mapping[str, Any]
+    source: Source
+    guarantee: Guarantees
+    width: int
+    work: float
+    measures: frozenset[str]
+
+    @property
+    def worst(self) -> Guarantee:
+        """The weakest owner's guarantee."""
+        return self.guarantee.worst
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A sweep before it runs.
+
+    Attributes:
+        source: the study that it is made around.
+        grid: what is varied.
+        seeds: runs of each cell.
+        cells: in the order of the grid.
+        inputs: files that hold the records, by the argument of a chunk.
+        batches: of a chunk, for every cell.
+    """
+
+    source: Source
+    grid: Grid
+    seeds: int
+    cells: tuple[Cell, ...]
+    inputs: Mapping[str, Path]
+    batches: tuple[int, ...]
+
+    @property
+    def runs(self) -> int:
+        """Runs of all cells."""
+        return self.seeds * len(self.cells)
+
+    def pieces(self) -> list[list[Piece]]:
+        """The chunks of every cell, in order."""
+        return [
+            [
+                _piece(cell, self.inputs, first, min(batches, count - first))
+                for first in range(0, count, batches)
+            ]
+            for cell, batches in zip(self.cells, self.batches, strict=True)
+            for count in [math.ceil(self.seeds / cell.width)]
+        ]
+
+
+def plan(source: Source, grid: Grid, chunk_runs: int | None = None) -> Plan:
+    """Check every cell of a sweep, and cut it into chunks; nothing runs yet.
+
+    Args:
+        source: a study file.
+        grid: what is varied around it.
+        chunk_runs: about how many runs are done and stored at a time, at least 1; what takes some
+            seconds if `None`. It changes no number.
+
+    Raises:
+        ConfigError: a cell that cannot run, named by its settings, or a study with a ledger.
+    """
+    if chunk_runs is not None and chunk_runs < 1:
+        raise ConfigError(f"chunk={chunk_runs!r} must be at least 1")
+    _refuse_ledger(source)
+    seeds = source.study.run.trials if grid.seeds is None else grid.seeds
+    found: list[Cell] = []
+    like: Assembled | None = None
+    for settings, document in grid.cells(tomllib.loads(source.text)):
+        # every run has a guarantee of its own; what they come to together is said apart
+        document["run"].pop("trials", None)
+        named = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+        cell = check_document(document, f"{source.name} with {named}", source.folder)
+        _refuse_ledger(cell)
+        like = assemble(cell, like=like)
+        # a method without noise has no [privacy], and is no way round the study's own
+        privacy = source.study.privacy if cell.study.privacy is None else cell.study.privacy
+        required = None if privacy is None else privacy.require
+        found.append(_cell(settings, document, cell, like, seeds, required))
+    data = source.study.data
+    files = {"data": data.path, "labels": data.labels}
+    return Plan(
+        source,
+        grid,
+        seeds,
+        tuple(found),
+        {key: (source.folder / path).resolve() for key, path in files.items() if path is not None},
+        tuple(_batches(cell, chunk_runs) for cell in found),
+    )
+
+
+def _refuse_ledger(source: Source) -> None:
+    privacy = source.study.privacy
+    if privacy is None or privacy.ledger is None:
+        return
+    with source.section("privacy", "ledger"):
+        raise ConfigError(
+            f"ledger={privacy.ledger!r}: a ledger is charged for single runs that are published, "
+            "and a sweep is many runs with a choice among them, which no charge covers; take "
+            "ledger and dataset out to sweep on public or synthetic records, and put them back "
+            "for the run itself"
+        )
+
+
+def _cell(
+    settings: Mapping[str, Any],
+    document: Mapping[str, Any],
+    source: Source,
+    assembled: Assembled,
+    seeds: int,
+    required: Literal["proved"] | None,
+) -> Cell:
+    stated = account(assembled).guarantee
+    if required is not None:
+        with source.section("privacy", "require"):
+            stated.require(required)
+    work = _work(assembled)
+    numbers = float(np.sum(assembled.problem.counts)) * assembled.problem.dimension
+    widest = max(1, int(min(_WIDTH, _BATCH / work, _NUMBERS / numbers)))
+    # all batches of a cell are as wide, so that it is compiled once
+    width = math.ceil(seeds / math.ceil(seeds / widest))
+    return Cell(settings, _bare(document), source, stated, width, work, _measures(assembled))
+
+
+def _measures(assembled: Assembled) -> frozenset[str]:
+    """What a chunk will measure; the answer zero is scored to see which scores there are."""
+    found = {"consensus", "objective"}
+    if assembled.source.study.run.compare:
+        found |= {"distance", "objective_gap"}
+    held, objective = assembled.held_out, cast(Any, assembled.problem.agent(0))
+    if held is not None:
+        zero = np.zeros(assembled.problem.dimension)
+        found |= set(scores(objective.loss, held.features, held.targets, zero))
+    return frozenset(found)
+
+
+def _work(assembled: Assembled) -> float:
+    """Multiplications of one run, roughly; at least one."""
+    problem, rounds = assembled.problem, assembled.source.study.run.rounds
+    points = sum(
+        phase.repeat * phase.query.evaluations(problem.dimension) * (1 if phase.once else rounds)
+        for phase in assembled.method.phases()
+        if phase.query is not None
+    )
+    return max(1.0, float(np.sum(problem.counts)) * problem.dimension * points)
+
+
+def _bare(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A study less what changes no number, so that such a change throws no answer away."""
+    study = copy.deepcopy(dict(document))
+    for section, keys in _NUMBERLESS.items():
+        table = study if not section else study.get(section, {})
+        for key in keys:
+            table.pop(key, None)
+    return study
+
+
+_NUMBERLESS = {
+    "": ("title", "notes"),
+    "run": ("trials", "output", "record"),
+    "privacy": ("require",),
+    # the files are inputs of the pieces
+    "data": ("path", "labels"),
+}
+
+
+def _batches(cell: Cell, chunk_runs: int | None) -> int:
+    """How many batches a chunk of a cell has."""
+    runs = min(_RUNS, _CHUNK / cell.work) if chunk_runs is None else chunk_runs
+    return max(1, int(runs / cell.width))
+
+
+def _piece(cell: Cell, inputs: Mapping[str, Path], first: int, batches: int) -> Piece:
+    return Piece(
+        chunk,
+        {
+            "study": cell.study,
+            "width": cell.width,
+            "first": first * cell.width,
+            "batches": batches,
+        },
+        seconds=0.1 + batches * cell.width * cell.work / _RATE,
+        inputs=inputs,
+    )

@@ -1,0 +1,148 @@
+"""The work of a sweep: some of the runs of a cell, batched.
+
+A chunk is made of batches of one width, which depends on the cell alone. What a run answers depends
+in its last bits on how many others stand beside it in a batch, so nothing else may decide that:
+whoever runs a chunk, and however long it is, the runs have the same numbers.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tacit.config.read import check_document
+from tacit.evaluate import scores
+from tacit.layout import lay_out
+from tacit.metrics import solutions
+from tacit.problem.reference import Reference
+from tacit.runtime import simulation
+from tacit.runtime.drive import Engine, drive
+from tacit.runtime.exact import ExactEngine
+from tacit.runtime.keys import trial_key
+from tacit.runtime.plan import Plan
+from tacit.study.execute import Assembled, assemble
+
+
+def chunk(
+    study: dict[str, Any],
+    width: int,
+    first: int,
+    batches: int,
+    data: str | None = None,
+    labels: str | None = None,
+) -> dict[str, Any]:
+    """Run consecutive trials of a cell, and say how each of them ended.
+
+    Args:
+        study: of the cell, as a document.
+        width: runs of a batch, at least 1.
+        first: number of the first trial; run `i` has the key of trial `first + i` of the seed.
+        batches: how many, one after the other.
+        data: file of the records, if the study has one.
+        labels: file of their labels, if the study has one.
+
+    Returns:
+        `finished`: for every run, whether it stayed finite; `measured`: name to one number a run,
+        taken at the end, from the last finite state of a run that diverged.
+    """
+    found = _cell(json.dumps(study), data, labels)
+    cell, reference = found.assembled, found.reference
+    settings = cell.source.study.run
+    objective: Any = cell.problem.agent(0)
+    held = cell.held_out
+    finished: list[bool] = []
+    measured: dict[str, list[float]] = {}
+    with cell.source.blamed(), jax.enable_x64(settings.precision == "float64"):
+        method = cell.method
+        if method.privacy is None:
+            method = method.prepare(cell.problem, cell.network)
+        solution = None if reference is None else jnp.asarray(reference.solution)
+        plan, _, _ = lay_out(
+            cell.problem, cell.network, method, settings.rounds, settings.seed, width, solution
+        )
+        for batch in range(batches):
+            trials = first + batch * width + jnp.arange(width)
+            roots = jax.vmap(lambda trial: trial_key(settings.seed, trial))(trials)
+            engine: Engine = ExactEngine(plan, roots) if settings.exact else Batch(plan, roots)
+            trace = drive(engine, rounds=settings.rounds, record=[settings.rounds])
+            finished += (trace.diverged < 0).tolist()
+            last = {name: values[-1].tolist() for name, values in trace.measured.items()}
+            if reference is not None and "objective" in last:
+                last["objective_gap"] = [value - reference.value for value in last["objective"]]
+            if held is not None:
+                answers = np.asarray(_solutions(plan, trace.states)).mean(axis=1)
+                rows = [scores(objective.loss, held.features, held.targets, x) for x in answers]
+                last |= {name: [row[name] for row in rows] for name in rows[0]}
+            for name, values in last.items():
+                measured.setdefault(name, []).extend(values)
+    return {"finished": finished, "measured": measured}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Trials of one run, batched, as an engine.
+
+    Attributes:
+        plan: the run.
+        roots: one key a trial.
+    """
+
+    plan: Plan
+    roots: Any
+
+    def start(self) -> Any:
+        """States of all trials before round 0."""
+        return simulation.start(self.plan, self.roots)
+
+    def advance(self, states: Any, bounds: Any) -> Any:
+        """Run through the intervals; measure after each."""
+        states, measured = simulation.advance(self.plan, self.roots, states, jnp.asarray(bounds))
+        return states, {name: np.asarray(value) for name, value in measured.items()}
+
+
+@eqx.filter_jit
+def _solutions(plan: Plan, states: Any) -> Any:
+    return jax.vmap(lambda one: solutions(plan, one))(states)
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """A cell, ready to run.
+
+    Attributes:
+        assembled: its study.
+        reference: the fit of the pooled records without privacy, if the study asks for it.
+    """
+
+    assembled: Assembled
+    reference: Reference | None
+
+
+_last: list[Ready] = []
+"""The cell that was made last in this process."""
+
+
+@functools.lru_cache(maxsize=4)
+def _cell(study: str, data: str | None, labels: str | None) -> Ready:
+    """A cell, once for all of its chunks; records and pooled fit once for cells that share them."""
+    document = json.loads(study)
+    places = {"path": data, "labels": labels}
+    document["data"] |= {key: place for key, place in places.items() if place is not None}
+    source = check_document(document, name="the study of a cell", folder=Path())
+    like = _last[0] if _last else None
+    assembled = assemble(source, like=None if like is None else like.assembled)
+    reference = None
+    if source.study.run.compare:
+        shared = like is not None and assembled.problem is like.assembled.problem
+        reference = like.reference if shared and like is not None else None
+        reference = assembled.problem.reference() if reference is None else reference
+    _last[:] = [Ready(assembled, reference)]
+    return _last[0]

@@ -1,0 +1,241 @@
+"""What a sweep varies, and the cells that this makes."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import itertools
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from tacit.config.catalogue import METHODS, REFUSED, Entry, Protection
+from tacit.config.explain import descriptions
+from tacit.config.study import Study
+from tacit.errors import ConfigError
+
+_FIXED = {
+    "run.trials": "the number of runs of a cell is the number of seeds",
+    "run.output": "a sweep has one directory, which is given apart",
+    "run.record": "a sweep measures at the end of a run",
+    "method.name": "methods are given apart",
+    "title": "it changes no number",
+    "notes": "it changes no number",
+}
+"""Keys that a sweep does not vary, and why."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What a sweep varies around a study: every combination is a cell, run with every seed.
+
+    Attributes:
+        seeds: runs of each cell, at least 1; they differ in their noise and in whatever the method
+            draws. `None` takes `[run] trials` of the study.
+        methods: names of methods, as `tacit methods` lists them; empty for the study's own. A
+            method takes the keys of the study's section [method] that it has, too.
+        settings: "section.key" to the values that it takes in turn. "method.key" is for every
+            method that has the key, and "NAME.key" for the method of that name. Keys of [privacy]
+            are left out for a method that has no noise.
+
+    Raises:
+        ConfigError: no seed, no value, a value given twice, a method that does not exist, or a key
+            that a sweep does not vary.
+
+    Example:
+        >>> grid = Grid(seeds=10, methods=("dpsg", "dgd"), settings={"privacy.epsilon": (1.0, 2.0)})
+        >>> study = {"method": {"name": "dpsg", "step": 0.5}, "privacy": {"clip": 1.0}}
+        >>> [settings for settings, _ in grid.cells(study)]  # doctest: +NORMALIZE_WHITESPACE
+        [{'method': 'dpsg', 'privacy.epsilon': 1.0}, {'method': 'dpsg', 'privacy.epsilon': 2.0},
+         {'method': 'dgd'}]
+    """
+
+    seeds: int | None = None
+    methods: tuple[str, ...] = ()
+    settings: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.seeds is not None and self.seeds < 1:
+            raise ConfigError(f"seeds={self.seeds!r} must be at least 1")
+        settings = {key: tuple(values) for key, values in self.settings.items()}
+        object.__setattr__(self, "methods", tuple(self.methods))
+        object.__setattr__(self, "settings", MappingProxyType(settings))
+        for name in self.methods:
+            _check_method(name)
+        _check_values("method", self.methods or ("any",))
+        for key, values in settings.items():
+            if key in _FIXED:
+                raise ConfigError(f"{key} cannot be varied: {_FIXED[key]}; leave it out")
+            if "." not in key:
+                raise ConfigError(
+                    f"{key!r} must be a section and a key with a dot between, such as method.step "
+                    "or privacy.epsilon"
+                )
+            _check_values(key, values)
+
+    def cells(self, study: Mapping[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Every cell: what is particular to it, and its study as a document of its own.
+
+        Args:
+            study: a study file as TOML reads it, with a section [method].
+
+        Raises:
+            ConfigError: a key that neither a study nor a method of the sweep has.
+        """
+        own = str(study["method"]["name"])
+        methods = [METHODS[name] for name in self.methods or (own,)]
+        self._check_keys(methods)
+        found: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        for entry in methods:
+            plan = self._of(entry)
+            for values in itertools.product(*plan.values()):
+                chosen = dict(zip(plan, values, strict=True))
+                document = _with_method(study, entry)
+                for key, value in chosen.items():
+                    _put(document, key.split("."), value, key)
+                found.append(({"method": entry.name, **chosen}, document))
+        return found
+
+    def _of(self, entry: Entry) -> dict[str, tuple[Any, ...]]:
+        """The settings that concern a method, by the key that they have in its study."""
+        keys = {argument.name for argument in entry.parameters}
+        found: dict[str, tuple[Any, ...]] = {}
+        for key, values in self.settings.items():
+            section, _, rest = key.partition(".")
+            if section == "privacy" and entry.protection is Protection.NONE:
+                continue
+            if section == "method" and rest.split(".")[0] not in keys:
+                continue
+            if section in METHODS:
+                if section != entry.name:
+                    continue
+                key = f"method.{rest}"
+            found[key] = values
+        return found
+
+    def _check_keys(self, methods: Sequence[Entry]) -> None:
+        """Every key must be one that a study has, or some method of the sweep."""
+        for key in self.settings:
+            section, _, rest = key.partition(".")
+            head = rest.split(".")[0]
+            asked = [entry for entry in methods if section in ("method", entry.name)]
+            if asked:
+                known = {argument.name for entry in asked for argument in entry.parameters}
+                whose = ", ".join(entry.name for entry in asked)
+            elif section in METHODS:
+                raise ConfigError(
+                    f"{key} is for the method {section}, which is not in this sweep; add it to "
+                    "the methods, or leave the key out"
+                )
+            elif section in Study.model_fields:
+                known, whose = set(descriptions(Study)[section]), f"[{section}]"
+            else:
+                sections = {*Study.model_fields, *(entry.name for entry in methods)}
+                raise ConfigError(
+                    f"{key}: a study has no section {section!r}{_close(section, sections)}"
+                )
+            if head not in known:
+                raise ConfigError(f"{key}: {whose} has no key {head!r}{_close(head, known)}")
+
+
+def parse_setting(text: str) -> tuple[str, tuple[Any, ...]]:
+    """The key and the values of a text such as `method.step=0.1,0.2`.
+
+    Values are written as in a study file; words need no quotes.
+
+    Raises:
+        ConfigError: no equals sign, or nothing on one of its sides.
+
+    Example:
+        >>> parse_setting("network.graph=ring, complete")
+        ('network.graph', ('ring', 'complete'))
+        >>> parse_setting("problem.constraint.lower=[-1,-1],0")
+        ('problem.constraint.lower', ([-1, -1], 0))
+    """
+    key, mark, values = text.partition("=")
+    if not (mark and key.strip() and values.strip()):
+        raise ConfigError(
+            f"--set {text!r} must be a key, an equals sign and values with commas between, such as "
+            "--set method.step=0.1,0.2"
+        )
+    return key.strip(), tuple(parse_value(value) for value in split(values))
+
+
+def parse_value(text: str) -> Any:
+    """A value as TOML has it, or the text itself.
+
+    Example:
+        >>> parse_value("2"), parse_value("1e-3"), parse_value("true"), parse_value("ring")
+        (2, 0.001, True, 'ring')
+    """
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def split(text: str) -> list[str]:
+    """The parts of a text between its commas, but for those in brackets or quotes."""
+    parts, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        else:
+            depth += (letter in "[{") - (letter in "]}")
+            if letter == "," and depth == 0:
+                parts.append("")
+                continue
+        parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+def _check_method(name: str) -> None:
+    if name in REFUSED:
+        raise ConfigError(f"method {name!r} {REFUSED[name]}")
+    if name not in METHODS:
+        raise ConfigError(f"method {name!r} is unknown{_close(name, METHODS)}")
+
+
+def _check_values(key: str, values: Sequence[Any]) -> None:
+    if not values or "" in values:
+        raise ConfigError(f"{key} has no value, or an empty one; give one or more, commas between")
+    # 1 and 1.0 are the same run twice, but 1 and true are not
+    seen = [(isinstance(value, bool), value) for value in values]
+    twice = [value for number, value in enumerate(values) if seen.index(seen[number]) < number]
+    if twice:
+        raise ConfigError(f"{key} has {twice[0]!r} twice; give every value once")
+
+
+def _close(name: str, known: Iterable[str]) -> str:
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, 1)
+    return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(names)}"
+
+
+def _with_method(study: Mapping[str, Any], entry: Entry) -> dict[str, Any]:
+    """A copy of a study with this method, and those of the study's keys for it that it has."""
+    document = copy.deepcopy(dict(study))
+    if document["method"].get("name") != entry.name:
+        keys = {argument.name for argument in entry.parameters}
+        kept = {key: value for key, value in document["method"].items() if key in keys}
+        document["method"] = {"name": entry.name, **kept}
+    if entry.protection is Protection.NONE:
+        document.pop("privacy", None)
+    return document
+
+
+def _put(table: dict[str, Any], path: Sequence[str], value: Any, key: str) -> None:
+    """Put a value into a document, in tables that are made where there are none."""
+    for part in path[:-1]:
+        inner = table.setdefault(part, {})
+        if not isinstance(inner, dict):
+            raise ConfigError(
+                f"{key} cannot be set, since the study has {part} = {inner!r}; write it as a table "
+                f"there, such as {part} = {{ kind = {inner!r} }}"
+            )
+        table = inner
+    table[path[-1]] = copy.deepcopy(value)

@@ -1,0 +1,189 @@
+"""Running a sweep, and writing its table and its page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.config.read import Source
+from tacit.errors import ConfigError
+from tacit.output.files import jsonable
+from tacit.report.sweep import write_sweep
+from tacit.runtime.environment import environment
+from tacit.sweep import folder as directory
+from tacit.sweep.cells import Plan, plan
+from tacit.sweep.grid import Grid
+from tacit.sweep.page import sweep_data
+from tacit.sweep.table import Runs, cells_frame, check_measure, chosen, runs_frame
+from tacit.sweep.words import warnings
+from tacit.work import Cluster, Piece, Store, Told, answers, name_of, run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_START = 5.0
+"""Seconds that a new process takes before it does anything: it loads and compiles all anew."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """A sweep that has ended.
+
+    Attributes:
+        plan: its cells and runs.
+        found: how the runs of each cell ended.
+        measure: that stands for all.
+        warnings: what the numbers do not say by themselves, in sentences.
+        path: the directory that holds everything.
+    """
+
+    plan: Plan
+    found: tuple[Runs, ...]
+    measure: str
+    warnings: tuple[str, ...]
+    path: Path
+
+    def runs(self) -> pd.DataFrame:
+        """One row a run: cell, settings, seed and trial, what was measured, and its guarantee."""
+        return runs_frame(self.plan, self.found)
+
+    def cells(self) -> pd.DataFrame:
+        """One row a cell: settings, runs, means with standard errors, and the guarantee."""
+        return cells_frame(self.found)
+
+
+def sweep(
+    source: Source,
+    grid: Grid,
+    output: Path | str,
+    *,
+    where: int | Cluster = 1,
+    chunk: int | None = None,
+    measure: str | None = None,
+    force: bool = False,
+    told: Told | None = None,
+) -> Sweep:
+    """Run a study in every cell of a grid, with many seeds each, and write one table and one page.
+
+    What ends is stored in chunks in the output directory. The same call again does only what is
+    missing, whatever ended the one before. Every run has the same numbers however many processes
+    or workers there are, and however long the chunks are.
+
+    Args:
+        source: a study file.
+        grid: what is varied around it.
+        output: directory of the sweep; made if it is not there.
+        where: processes at a time on this machine, at least 1; none is started for what takes some
+            seconds. Or a Dask cluster.
+        chunk: about how many runs are done and stored at a time; some seconds' worth if `None`.
+        measure: that the page draws; chosen by what was measured if `None`.
+        force: whether table and page of another sweep in the directory may be replaced.
+        told: progress, in announced seconds.
+
+    Returns:
+        How all runs ended.
+
+    Raises:
+        ConfigError: a cell that cannot run, a study with a ledger, a directory that holds something
+            else, or a cluster that cannot be used.
+        RuntimeFailure: processes die again and again, the cluster was lost, or a file cannot be
+            written; what had ended is stored.
+    """
+    return finish(
+        plan(source, grid, chunk), output, where=where, measure=measure, force=force, told=told
+    )
+
+
+def waiting(planned: Plan, output: Path | str) -> list[Piece]:
+    """The chunks of a sweep that are not stored yet, in the order of the cells.
+
+    Args:
+        planned: the sweep.
+        output: its directory.
+    """
+    store = Store(Path(output) / directory.PIECES)
+    # in their order, so that a process finds the cell before like the next one
+    pieces = {name_of(piece): piece for chunks in planned.pieces() for piece in chunks}
+    return [piece for piece in pieces.values() if store.get(piece) is None]
+
+
+def finish(
+    planned: Plan,
+    output: Path | str,
+    *,
+    where: int | Cluster = 1,
+    measure: str | None = None,
+    force: bool = False,
+    told: Told | None = None,
+) -> Sweep:
+    """Run what is missing of a planned sweep, and write its table and its page.
+
+    Args:
+        planned: from `plan`.
+        output: directory of the sweep; made if it is not there.
+        where: as for `sweep`, and so are `measure`, `force`, `told`, what is returned and raised.
+    """
+    folder = Path(output)
+    if isinstance(where, int) and where < 1:
+        raise ConfigError(f"workers={where!r} must be at least 1")
+    check_measure(planned, measure)
+    directory.prepare(folder, planned, force=force)
+    store = Store(folder / directory.PIECES)
+    cores = where if isinstance(where, int) else 0
+    patience = _START * cores / (cores - 1) if cores > 1 else 0.0
+    for _ in run(waiting(planned, folder), store, where, told, patience):
+        pass
+    found = tuple(
+        Runs.of(cell, answers(pieces, store), planned.seeds)
+        for cell, pieces in zip(planned.cells, planned.pieces(), strict=True)
+    )
+    ended = Sweep(planned, found, chosen(found, measure), tuple(warnings(planned, found)), folder)
+    directory.guarded(folder, lambda: _write(ended))
+    return ended
+
+
+def _write(ended: Sweep) -> None:
+    """The files of a sweep, each whole or not at all; `sweep.json` says at last that all stand."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder, runs, cells = ended.path, ended.runs(), ended.cells()
+    table = pa.Table.from_pandas(runs, preserve_index=False)
+    table = table.replace_schema_metadata({"format": directory.FORMAT})
+    directory.whole(folder / "results.parquet", lambda draft: pq.write_table(table, draft))
+    directory.whole(folder / "results.csv", lambda draft: runs.to_csv(draft, index=False))
+    directory.whole(folder / "cells.csv", lambda draft: cells.to_csv(draft, index=False))
+    source = ended.plan.source
+    directory.whole(
+        folder / "study.toml", lambda draft: draft.write_text(source.text, encoding="utf-8")
+    )
+    directory.write_json(folder / "environment.json", environment())
+    write_sweep(folder / "report.html", sweep_data(ended.plan, ended.found, ended.measure))
+    directory.write_json(folder / directory.DOCUMENT, document(ended))
+
+
+def document(ended: Sweep) -> dict[str, Any]:
+    """The contents of `sweep.json`: strict JSON."""
+    found = {
+        "format": directory.FORMAT,
+        "complete": True,
+        **directory.identity(ended.plan),
+        "runs": ended.plan.runs,
+        "diverged": sum(int((~runs.finished).sum()) for runs in ended.found),
+        "measure": ended.measure,
+        "warnings": list(ended.warnings),
+        "covers": [],
+        "cells": [
+            {
+                "settings": dict(runs.cell.settings),
+                "finished": int(runs.finished.sum()),
+                "mean": mean,
+                "standard_error": error,
+                "guarantee": runs.cell.worst.to_dict(),
+            }
+            for runs in ended.found
+            for mean, error in [runs.mean(ended.measure)]
+        ],
+    }
+    return jsonable(found)

@@ -1,0 +1,165 @@
+"""The numbers of a sweep: a table with a row a run, and one with a row a cell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from tacit.errors import ConfigError
+from tacit.output.words import METRICS
+from tacit.privacy.guarantee import Guarantee
+from tacit.sweep.cells import Cell, Plan
+from tacit.work import Answer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NAMES = {
+    **METRICS,
+    "objective_gap": "objective above the pooled fit's",
+    "objective": "objective",
+    "distance": "squared distance from the pooled fit",
+    "consensus": "disagreement of the sites",
+}
+"""What is measured, in the order in which one of them is chosen to stand for all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """How the runs of one cell ended.
+
+    Attributes:
+        cell: whose they are.
+        finished: whether a run stayed finite, shape `(seeds,)`.
+        measured: name to one number a run at its end, each of shape `(seeds,)`. Computed from
+            private records without noise: for simulations only.
+    """
+
+    cell: Cell
+    finished: Bool[np.ndarray, " seeds"]
+    measured: Mapping[str, Float[np.ndarray, " seeds"]]
+
+    @classmethod
+    def of(cls, cell: Cell, answers: Sequence[Answer], seeds: int) -> Runs:
+        """From the answers of a cell's chunks, in order; the last one may hold more than enough."""
+        finished = np.concatenate([answer["finished"] for answer in answers])[:seeds]
+        return cls(
+            cell,
+            finished.astype(bool),
+            {
+                name: np.concatenate([answer["measured"][name] for answer in answers])[
+                    :seeds
+                ].astype(float)
+                for name in answers[0]["measured"]
+            },
+        )
+
+    def mean(self, measure: str) -> tuple[float, float]:
+        """Mean of the runs that stayed finite, and its standard error; NaN where undefined."""
+        values = self.measured.get(measure, np.array([np.nan]))
+        kept = values[self.finished] if measure in self.measured else np.array([])
+        if not len(kept):
+            return math.nan, math.nan
+        error = float(np.std(kept, ddof=1)) / math.sqrt(len(kept)) if len(kept) > 1 else math.nan
+        return float(np.mean(kept)), error
+
+
+def spent(guarantee: Guarantee) -> float:
+    """Epsilon of a whole run, also where the guarantee is about one release."""
+    return guarantee.epsilon if guarantee.total_epsilon is None else guarantee.total_epsilon
+
+
+def measures(found: Sequence[Runs]) -> list[str]:
+    """What was measured in some cell, the most telling first."""
+    there = {name for runs in found for name in runs.measured}
+    return [name for name in _NAMES if name in there]
+
+
+def chosen(found: Sequence[Runs], measure: str | None = None) -> str:
+    """The measure that stands for all: the one asked for, or the first that has a mean."""
+    if measure is not None:
+        return measure
+    there = measures(found)
+    defined = (m for m in there if any(math.isfinite(runs.mean(m)[0]) for runs in found))
+    return next(defined, there[-1])
+
+
+def check_measure(plan: Plan, measure: str | None) -> None:
+    """Refuse, before anything runs, a measure that no cell will have.
+
+    Raises:
+        ConfigError: with those that there will be.
+    """
+    there = {name for cell in plan.cells for name in cell.measures}
+    if measure is not None and measure not in there:
+        names = ", ".join(name for name in _NAMES if name in there)
+        raise ConfigError(
+            f"measure={measure!r} is not measured here; there are {names} (scores need hold_out, "
+            "and gaps compare = true, in [run])"
+        )
+
+
+def in_words(measure: str) -> str:
+    """What a measure is called."""
+    return _NAMES[measure]
+
+
+def runs_frame(plan: Plan, found: Sequence[Runs]) -> pd.DataFrame:
+    """One row a run: cell, settings, seed and trial, what was measured, and its guarantee."""
+    import pandas as pd
+
+    keys = settings(found)
+    parts = [
+        pd.DataFrame(
+            {
+                "cell": number,
+                **{key: _plain(runs.cell.settings.get(key)) for key in keys},
+                "seed": runs.cell.source.study.run.seed,
+                "trial": np.arange(plan.seeds),
+                "finished": runs.finished,
+                **{name: runs.measured.get(name, np.nan) for name in measures(found)},
+                **_promise(runs.cell.worst),
+            }
+        )
+        for number, runs in enumerate(found)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def cells_frame(found: Sequence[Runs]) -> pd.DataFrame:
+    """One row a cell: settings, runs, means with standard errors, and the guarantee of a run."""
+    import pandas as pd
+
+    rows = []
+    for number, runs in enumerate(found):
+        row: dict[str, Any] = {"cell": number}
+        row |= {key: _plain(runs.cell.settings.get(key)) for key in settings(found)}
+        row |= {"runs": len(runs.finished), "finished": int(runs.finished.sum())}
+        for name in measures(found):
+            row[name], row[f"{name}_error"] = runs.mean(name)
+        rows.append(row | _promise(runs.cell.worst))
+    return pd.DataFrame(rows)
+
+
+def settings(found: Sequence[Runs]) -> list[str]:
+    """All keys that are particular to some cell, in the order in which they first appear."""
+    return list(dict.fromkeys(key for runs in found for key in runs.cell.settings))
+
+
+def _promise(guarantee: Guarantee) -> dict[str, Any]:
+    return {
+        "epsilon": spent(guarantee),
+        "delta": guarantee.delta,
+        "guarantee": guarantee.status.value,
+        "noise": guarantee.noise.value,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A setting as a table holds it: lists and tables as text."""
+    return str(value) if isinstance(value, list | dict) else value

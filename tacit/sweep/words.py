@@ -1,0 +1,115 @@
+"""What a reader must know of a sweep, in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tacit.privacy.guarantee import Status
+from tacit.privacy.wording import rounded_up
+from tacit.sweep.cells import Plan
+from tacit.sweep.table import Runs, spent
+
+BUDGET = "privacy.epsilon"
+"""The key of a budget."""
+
+SIMULATION = (
+    "Simulation only: what is measured is computed from the records without noise, and no "
+    "guarantee covers it. Sweep on public or synthetic records, or on records that stay with you."
+)
+
+CHOICE = (
+    "To choose a setting by these numbers is a release of its own, which the guarantee of a single "
+    "run does not cover: that guarantee assumes that settings were not chosen on the same records."
+)
+
+_KINDS = {
+    Status.PROVED: "proved",
+    Status.MODEL: "model claim, no proof",
+    Status.PER_RELEASE: "of single releases, not of a run",
+    Status.REFUTED: "refuted",
+    Status.NONE: "none",
+}
+"""The status of a guarantee in a few words."""
+
+
+def status(kind: Status) -> str:
+    """The status of a guarantee in a few words."""
+    return _KINDS[kind]
+
+
+def warnings(plan: Plan, found: Sequence[Runs]) -> list[str]:
+    """What the numbers do not say by themselves."""
+    said = [SIMULATION, _together(plan), CHOICE]
+    unproved = sorted(
+        {
+            f"{cell.settings['method']} ({status(cell.worst.status)})"
+            for cell in plan.cells
+            if cell.worst.status not in (Status.PROVED, Status.NONE)
+        }
+    )
+    if unproved:
+        said.append(
+            f"The epsilon of {', '.join(unproved)} is no proved bound for a run: do not compare it "
+            "with proved ones as if it were."
+        )
+    bare = sorted({c.settings["method"] for c in plan.cells if c.worst.status is Status.NONE})
+    if bare:
+        said.append(f"Nothing is protected with {', '.join(bare)}: a comparison, no alternative.")
+    gone = sum(int((~runs.finished).sum()) for runs in found)
+    if gone:
+        said.append(
+            f"{gone:,} of {plan.runs:,} runs diverged. They are left out of the means, which makes "
+            "the cells that they stand in look better than they are."
+        )
+    return said
+
+
+def _together(plan: Plan) -> str:
+    """What publishing all runs would cost, by adding up."""
+    private = [cell for cell in plan.cells if cell.worst.status is not Status.NONE]
+    if plan.runs == 1 or not private:
+        return "The guarantee in the table is that of one run."
+    total = plan.seeds * sum(spent(cell.worst) for cell in private)
+    delta = min(1.0, plan.seeds * sum(cell.worst.delta for cell in private))
+    count = plan.seeds * len(private)
+    if not math.isfinite(total):
+        return "The guarantee in the table is that of one run; together, runs add up."
+    return (
+        f"The guarantee in the table is that of one run alone. Runs add up: whoever publishes all "
+        f"{count:,} private runs spends epsilon = {rounded_up(total)} at delta = "
+        f"{rounded_up(delta)} by basic composition."
+    )
+
+
+def summary(plan: Plan) -> str:
+    """How large the sweep is."""
+    cells = "1 cell" if len(plan.cells) == 1 else f"{len(plan.cells):,} cells"
+    each = "1 seed" if plan.seeds == 1 else f"{plan.seeds:,} seeds"
+    runs = "1 run" if plan.runs == 1 else f"{plan.runs:,} runs"
+    return f"{runs}: {cells} with {each} each"
+
+
+def headings(keys: Sequence[str]) -> dict[str, str]:
+    """What the keys of settings are called, each by another name.
+
+    Example:
+        >>> headings(["method", "privacy.epsilon", "method.step", "problem.regulariser.strength"])
+        ... # doctest: +NORMALIZE_WHITESPACE
+        {'method': 'method', 'privacy.epsilon': 'budget', 'method.step': 'step',
+         'problem.regulariser.strength': 'regulariser.strength'}
+    """
+    short = {key: "budget" if key == BUDGET else key.partition(".")[2] or key for key in keys}
+    named = list(short.values())
+    return {key: name if named.count(name) == 1 else key for key, name in short.items()}
+
+
+def label(runs: Runs, leave_out: Sequence[str] = ()) -> str:
+    """The settings of a cell in a few words."""
+    named = headings(list(runs.cell.settings))
+    words = [
+        str(value) if key == "method" else f"{named[key]} {value}"
+        for key, value in runs.cell.settings.items()
+        if key not in leave_out
+    ]
+    return ", ".join(words)

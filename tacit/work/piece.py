@@ -1,0 +1,39 @@
+"""A piece of work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Answer = Mapping[str, Any]
+"""What a piece of work returns: names to numbers, texts and lists of them, as JSON has them."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of work that can be run by itself and whose answer is stored.
+
+    Attributes:
+        work: a function at the top of its module; its keyword arguments are `arguments`. It must
+            answer the same to the same arguments: seeds are arguments.
+        arguments: names to values that JSON has.
+        seconds: that it takes on one core, as measured once; for what is announced beforehand.
+        resumes: whether `work` takes a further argument `checkpoint`, the path of a file in which
+            it may keep how far it is; the file is removed when the answer is stored.
+        inputs: further arguments that are paths of files. What counts is what the files hold: a
+            cluster is given a copy, with the same name in another folder.
+    """
+
+    work: Callable[..., Answer]
+    arguments: Mapping[str, Any]
+    seconds: float
+    resumes: bool = False
+    inputs: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The piece in a word, for errors."""
+        given = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
+        return f"{self.work.__name__}({given})"

@@ -1,0 +1,84 @@
+"""Running pieces of work wherever there is room, each stored as soon as it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from tacit.errors import RuntimeFailure
+from tacit.work.cluster import Cluster, on_cluster
+from tacit.work.piece import Answer, Piece
+from tacit.work.processes import in_processes
+from tacit.work.store import Store, name_of
+
+Told = Callable[[float, float], None]
+"""Called with the announced seconds that are done, and all of them."""
+
+
+def missing(pieces: Sequence[Piece], store: Store) -> list[Piece]:
+    """The pieces without a stored answer, each once, the longest first."""
+    found = {name_of(piece): piece for piece in pieces if store.get(piece) is None}
+    return sorted(found.values(), key=lambda piece: -piece.seconds)
+
+
+def announced(pieces: Sequence[Piece], cores: int) -> float:
+    """Seconds that the pieces take on so many cores, as far as can be said beforehand."""
+    if not pieces:
+        return 0.0
+    longest = max(piece.seconds for piece in pieces)
+    return max(longest, sum(piece.seconds for piece in pieces) / cores)
+
+
+def run(
+    pieces: Sequence[Piece],
+    store: Store,
+    where: int | Cluster,
+    told: Told | None = None,
+    patience: float = 0.0,
+) -> Iterator[Piece]:
+    """Run pieces, beginning them in their order, and yield each when its answer is stored.
+
+    Args:
+        pieces: to run, each once.
+        store: of the answers.
+        where: processes at a time, at least 1; with 1 the work is done in this process. Or a
+            cluster.
+        told: progress.
+        patience: with several processes, the seconds of work for which none is started: pieces
+            are run in this process until they have shown that more than this is left.
+
+    Raises:
+        ConfigError: a cluster that cannot be used.
+        RuntimeFailure: processes die again and again, the cluster is lost, or the store cannot be
+            written.
+        KeyboardInterrupt: what had ended is stored.
+    """
+    total, done = sum(piece.seconds for piece in pieces), 0.0
+    for piece, answer in _each(pieces, store, where, patience):
+        store.put(piece, answer)
+        done += piece.seconds
+        if told is not None:
+            told(done, total)
+        yield piece
+
+
+def answers(pieces: Sequence[Piece], store: Store) -> list[Answer]:
+    """The stored answers, in the order of the pieces.
+
+    Raises:
+        RuntimeFailure: one is not there any more.
+    """
+    found = [answer for piece in pieces if (answer := store.get(piece)) is not None]
+    if len(found) < len(pieces):
+        raise RuntimeFailure(
+            f"answers vanished from {store.folder} while they were read; run the same command again"
+        )
+    return found
+
+
+def _each(
+    pieces: Sequence[Piece], store: Store, where: int | Cluster, patience: float
+) -> Iterator[tuple[Piece, Answer]]:
+    """Pieces with their answers, as they end."""
+    if isinstance(where, Cluster):
+        return on_cluster(pieces, where)
+    return in_processes(pieces, store, where, patience)

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tacit.errors import ConfigError
+from tacit.sweep import Grid
+from tacit.sweep.grid import parse_setting, parse_value, split
+
+STUDY: dict[str, Any] = {
+    "method": {"name": "dpsg", "step": 0.5},
+    "privacy": {"clip": 1.0, "epsilon": 1.0},
+    "problem": {"loss": "logistic", "regulariser": "l2"},
+    "run": {"rounds": 5},
+}
+
+
+def test_every_combination_is_a_cell_in_the_order_given() -> None:
+    grid = Grid(settings={"privacy.epsilon": (1.0, 2.0), "run.rounds": (5, 6)})
+    found = grid.cells(STUDY)
+    assert [(s["privacy.epsilon"], s["run.rounds"]) for s, _ in found] == [
+        (1.0, 5),
+        (1.0, 6),
+        (2.0, 5),
+        (2.0, 6),
+    ]
+    assert [(d["privacy"]["epsilon"], d["run"]["rounds"]) for _, d in found][2] == (2.0, 5)
+    # the study itself is left as it is
+    assert STUDY["privacy"]["epsilon"] == 1.0 and STUDY["run"] == {"rounds": 5}
+
+
+def test_without_anything_the_study_is_the_only_cell() -> None:
+    assert Grid().cells(STUDY) == [({"method": "dpsg"}, STUDY)]
+
+
+def test_another_method_keeps_the_keys_that_it_has() -> None:
+    study = {**STUDY, "method": {"name": "dpsg", "step": 0.5, "decay": 0.5}}
+    [(_, document)] = Grid(methods=("dgd",)).cells(study)
+    assert document["method"]["name"] == "dgd" and document["method"]["step"] == 0.5
+
+
+def test_a_method_without_noise_makes_one_cell_without_a_budget() -> None:
+    grid = Grid(methods=("dpsg", "dgd"), settings={"privacy.epsilon": (1.0, 2.0)})
+    settings, document = grid.cells(STUDY)[-1]
+    assert len(grid.cells(STUDY)) == 3
+    assert settings == {"method": "dgd"} and "privacy" not in document
+
+
+def test_a_setting_of_one_method_is_for_that_method_alone() -> None:
+    settings = {"dpsg.step": (0.1, 0.2), "method.step": (0.3,)}
+    found = Grid(methods=("dpsg", "dgd"), settings={"dpsg.step": settings["dpsg.step"]}).cells(
+        STUDY
+    )
+    assert [cell.get("method.step") for cell, _ in found] == [0.1, 0.2, None]
+    assert found[-1][1]["method"]["step"] == 0.5
+
+
+def test_tables_are_made_where_there_are_none() -> None:
+    study = {key: value for key, value in STUDY.items() if key != "privacy"}
+    [(_, document)] = Grid(settings={"privacy.epsilon": (2.0,)}).cells(study)
+    assert document["privacy"] == {"epsilon": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"seeds": 0}, "seeds=0 must be at least 1"),
+        ({"methods": ("dpgs",)}, "method 'dpgs' is unknown; did you mean 'dpsg'?"),
+        ({"methods": ("dvp",)}, "method 'dvp' has no certified mode"),
+        ({"methods": ("dpsg", "dpsg")}, "method has 'dpsg' twice"),
+        ({"settings": {"step": (1.0,)}}, "'step' must be a section and a key"),
+        ({"settings": {"run.rounds": ()}}, "run.rounds has no value"),
+        ({"settings": {"run.rounds": (5, "")}}, "run.rounds has no value, or an empty one"),
+        ({"settings": {"run.rounds": (5, 6, 5)}}, "run.rounds has 5 twice"),
+        ({"settings": {"run.trials": (5,)}}, "run.trials cannot be varied"),
+        ({"settings": {"method.name": ("dgd",)}}, "methods are given apart"),
+    ],
+)
+def test_what_is_no_grid_is_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        Grid(**given)
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"method.stpe": (1.0,)}, "method.stpe: dpsg has no key 'stpe'; did you mean 'step'?"),
+        ({"privacy.epsilonn": (1.0,)}, "[privacy] has no key 'epsilonn'; did you mean 'epsilon'?"),
+        ({"privcy.epsilon": (1.0,)}, "no section 'privcy'; did you mean 'privacy'?"),
+        ({"dgd.step": (1.0,)}, "for the method dgd, which is not in this sweep"),
+        ({"problem.regulariser.strength": (1.0,)}, "the study has regulariser = 'l2'"),
+    ],
+)
+def test_keys_that_do_not_fit_the_study_are_refused(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        Grid(settings=settings).cells(STUDY)
+    assert said in str(error.value)
+
+
+def test_values_are_written_as_in_a_study_file() -> None:
+    assert [parse_value(text) for text in ("1", "1.5", "true", "'a,b'", "ring", "[1, 2]")] == [
+        1,
+        1.5,
+        True,
+        "a,b",
+        "ring",
+        [1, 2],
+    ]
+    assert split("1,'a,b',[1,2],{x = 1, y = 2}") == ["1", "'a,b'", "[1,2]", "{x = 1, y = 2}"]
+    assert parse_setting("run.exact=true,false") == ("run.exact", (True, False))
+    for text in ("run.rounds", "run.rounds=", "=5"):
+        with pytest.raises(ConfigError, match="must be a key, an equals sign and values"):
+            parse_setting(text)

@@ -1,0 +1,137 @@
+"""Means, choices and warnings, from answers that are made up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit.config import read_study
+from tacit.errors import ConfigError
+from tacit.privacy.guarantee import Guarantees, Status
+from tacit.sweep import Grid, Plan, Runs, plan
+from tacit.sweep.page import sweep_data
+from tacit.sweep.table import cells_frame, check_measure, chosen, measures, runs_frame
+from tacit.sweep.words import warnings
+from tests.end_to_end import study
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    """Two budgets and a method without noise."""
+    source = read_study(study.write(tmp_path_factory.mktemp("study")))
+    return plan(source, Grid(3, ("dpsg", "dgd"), {"privacy.epsilon": (1.0, 2.0)}))
+
+
+def ended(planned: Plan, *objectives: list[float], **further: Any) -> list[Runs]:
+    """One list of objectives a cell; a run without a finite one diverged."""
+    return [
+        Runs.of(
+            cell,
+            [
+                {
+                    "finished": [math.isfinite(v) for v in row],
+                    "measured": {"objective": row, **further},
+                }
+            ],
+            planned.seeds,
+        )
+        for cell, row in zip(planned.cells, objectives, strict=True)
+    ]
+
+
+def test_chunks_are_put_together_and_cut_to_the_seeds(planned: Plan) -> None:
+    parts = [
+        {"finished": [True, True], "measured": {"objective": [1.0, 2.0]}},
+        {"finished": [False, True], "measured": {"objective": [3.0, 4.0]}},
+    ]
+    found = Runs.of(planned.cells[0], parts, 3)
+    assert found.finished.tolist() == [True, True, False]
+    assert found.measured["objective"].tolist() == [1.0, 2.0, 3.0]
+    # the third diverged
+    assert found.mean("objective") == (1.5, pytest.approx(0.5))
+    assert all(math.isnan(value) for value in found.mean("auc"))
+
+
+def test_a_single_run_has_a_mean_and_no_error(planned: Plan) -> None:
+    [found, *_] = ended(planned, [1.0, math.inf, math.inf], [1.0] * 3, [1.0] * 3)
+    mean, error = found.mean("objective")
+    assert mean == 1.0 and math.isnan(error)
+
+
+def test_a_score_stands_for_all_where_there_is_one(planned: Plan) -> None:
+    rows = [[3.0, 2.0, 1.0]] * 3
+    assert chosen(ended(planned, *rows)) == "objective"
+    scored = ended(planned, *rows, auc=[0.5, 0.6, 0.7], loss=[1.0] * 3, objective_gap=[1.0] * 3)
+    assert measures(scored) == ["auc", "loss", "objective_gap", "objective"]
+    assert chosen(scored) == "auc" and chosen(scored, "loss") == "loss"
+    undefined = ended(planned, *rows, auc=[math.nan] * 3, objective_gap=[1.0] * 3)
+    assert chosen(undefined) == "objective_gap"
+
+
+def test_a_measure_that_will_not_be_there_is_refused_beforehand(planned: Plan) -> None:
+    for name in (None, "auc", "objective_gap"):
+        check_measure(planned, name)
+    with pytest.raises(ConfigError, match=r"measure='r2' is not measured here; there are auc, acc"):
+        check_measure(planned, "r2")
+
+
+def test_tables_have_settings_numbers_and_guarantees(planned: Plan) -> None:
+    found = ended(planned, [1.0, 2.0, 3.0], [1.0, 1.0, math.nan], [0.0] * 3)
+    runs = runs_frame(planned, found)
+    assert list(runs.columns)[:6] == [
+        "cell",
+        "method",
+        "privacy.epsilon",
+        "seed",
+        "trial",
+        "finished",
+    ]
+    assert list(runs["cell"]) == [0] * 3 + [1] * 3 + [2] * 3
+    cells = cells_frame(found)
+    assert list(cells["finished"]) == [3, 2, 3] and list(cells["objective"]) == [2.0, 1.0, 0.0]
+    np.testing.assert_allclose(cells["objective_error"], [1 / math.sqrt(3), 0.0, 0.0])
+    assert list(cells["guarantee"]) == ["proved", "proved", "none"]
+
+
+def test_the_warnings_add_up_what_all_runs_spend(planned: Plan) -> None:
+    said = " ".join(warnings(planned, ended(planned, [1.0] * 3, [1.0] * 3, [1.0] * 3)))
+    assert "publishes all 6 private runs spends epsilon = 9 at delta = 6" in said
+    assert "is a release of its own" in said and "dgd" in said
+    assert "diverged" not in said and "no proved bound" not in said
+
+
+def test_model_claims_and_divergence_are_named(planned: Plan) -> None:
+    cell = planned.cells[0]
+    claim = replace(cell.worst, status=Status.MODEL, assumptions=("nobody listens",), reason="so")
+    doubtful = replace(cell, guarantee=Guarantees((claim,)))
+    other = replace(planned, cells=(doubtful, *planned.cells[1:]))
+    found = ended(other, [1.0, 1.0, math.inf], [1.0] * 3, [1.0] * 3)
+    said = " ".join(warnings(other, found))
+    assert "The epsilon of dpsg (model claim, no proof) is no proved bound" in said
+    assert "1 of 9 runs diverged" in said
+    page = sweep_data(other, found, None)
+    assert "dpsg (model claim, no proof)" in [series.name for series in page.series]
+    assert page.cells[0]["guarantee"] == "model claim, no proof"
+
+
+def test_budgets_are_the_axis_and_a_method_without_one_a_level(planned: Plan) -> None:
+    page = sweep_data(planned, ended(planned, [1.0] * 3, [3.0] * 3, [0.5] * 3), None)
+    private, level = page.series
+    assert page.axis == "epsilon of one run"
+    assert (private.name, list(private.x), list(private.y)) == ("dpsg", [1.0, 2.0], [1.0, 3.0])
+    assert (level.name, level.level, list(level.y)) == ("dgd", True, [0.5])
+
+
+def test_without_a_number_that_varies_cells_stand_side_by_side(tmp_path: Path) -> None:
+    source = read_study(study.write(tmp_path))
+    planned = plan(source, Grid(2, settings={"network.graph": ("ring", "complete")}))
+    page = sweep_data(planned, ended(planned, [1.0] * 2, [2.0] * 2), None)
+    assert page.axis == "" and [list(series.x) for series in page.series] == [
+        ["dpsg, graph ring"],
+        ["dpsg, graph complete"],
+    ]
