@@ -1,0 +1,194 @@
+"""What a round between sites costs beyond its arithmetic, beside bare messages and a bare fsync.
+
+    python benchmarks/sites.py [--floats 10 100000] [--rounds 200] [--members 3]
+
+Members of a ring are real processes on this machine, with mutual TLS, an access list, signatures
+and the journal; noise is simulated, so that no sampler and no accountant is in it. A round's
+overhead is its time less that of the compiled halves, measured alone in the same process. Bare: the
+same bytes pushed to both neighbours and awaited from both over the same connections, unsigned and
+unchecked, and a file of as many bytes written and synced. Medians over rounds, of the slowest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import statistics
+import threading
+import time
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tacit import DPSG, Privacy, network, problem
+from tacit.deploy import keys
+from tacit.deploy.outgoing import Outgoing
+from tacit.deploy.party import Party, Progress
+from tacit.deploy.schedule import Schedule, forms
+from tacit.deploy.transport import LARGEST, Transport
+from tacit.layout import lay_out
+from tacit.runtime.desk import At, Desk, mixing_of
+from tacit.runtime.keys import agent_secret
+
+RUN = bytes(range(32))
+
+
+def member(number: int, members: int, folder: Path, floats: int, rounds: int, answers: Any) -> None:
+    """One process: a run, then bare messages over new connections."""
+    rng = np.random.default_rng(0)
+    task = problem.empirical_risk(
+        [rng.normal(size=(4, floats)) for _ in range(members)],
+        [rng.choice([0.0, 1.0], 4) for _ in range(members)],
+        problem.Logistic(),
+    )
+    method = DPSG(step=0.1, privacy=Privacy(clip=1.0, noise_multiplier=10.0))
+    everybody = [keys.load(folder / str(i)) for i in range(members)]
+    own, around = everybody[number], sorted({(number - 1) % members, (number + 1) % members})
+    cards = {other: everybody[other].card for other in around}
+    state = folder / f"state-{number}"
+    state.mkdir()
+    with jax.enable_x64(True):
+        plan, roots, _ = lay_out(task, network.ring(members), method, rounds, 0)
+        desk = Desk(plan, number, agent_secret(roots[0], number))
+        objective = jax.tree.map(lambda leaf: leaf[number], plan.objectives)
+        outgoing = Outgoing(state / "journal.db", RUN.hex(), None, {}, number)
+        progress = Progress(rounds=rounds, seconds=[])
+        party = Party(
+            desk,
+            objective,
+            None,
+            Schedule(plan, rounds),
+            forms(plan),
+            own,
+            RUN,
+            cards,
+            outgoing,
+            60.0,
+            lambda round: mixing_of(desk.plan, round),
+            progress,
+            lambda *told: print("refused", *told),
+            LARGEST,
+        )
+        transport = Transport(
+            own,
+            RUN.hex(),
+            number,
+            cards,
+            state,
+            listen=True,
+            serve=party.serve,
+            accept=party.mailbox.offer,
+        )
+        party.run(transport)
+        transport.close()
+        arithmetic = alone(desk, objective, cards, rounds)
+    whole = statistics.median((progress.seconds or [0.0])[5:])
+    answers.put((number, whole, arithmetic, *bare(number, own, cards, state, floats, rounds)))
+
+
+def alone(desk: Desk, objective: Any, cards: Any, rounds: int) -> float:
+    """Seconds of the compiled halves of one round."""
+    plan, phase = desk.plan, desk.plan.method.phases()[0]
+    state = plan.method.init(desk.role, plan.x0, jnp.asarray(desk.degree))
+    took = []
+    for round in range(min(rounds, 50)):
+        began = time.perf_counter()
+        mixing = mixing_of(plan, round)
+        sent, payload, _ = desk.send(At(round, 0), state, objective)
+        state = desk.receive(At(round, 0), phase, sent, dict.fromkeys(cards, payload), mixing)
+        jax.block_until_ready(state)
+        took.append(time.perf_counter() - began)
+    return statistics.median(took[5:])
+
+
+def bare(
+    number: int, own: keys.Keys, cards: Any, state: Path, floats: int, rounds: int
+) -> tuple[float, float]:
+    """Seconds of a round of bare messages, and of a file that is synced."""
+    came, held = threading.Condition(), set[tuple[int, str]]()
+
+    def accept(sender: int, key: str, data: bytes) -> None:
+        with came:
+            held.add((sender, key.partition("/")[2]))
+            came.notify_all()
+
+    data, transport = (
+        os.urandom(8 * floats),
+        Transport(
+            own,
+            "cd" * 32,
+            number,
+            cards,
+            state,
+            listen=True,
+            serve=lambda key: data,
+            accept=accept,
+        ),
+    )
+    messages, syncs = [], []
+    for round in range(rounds):
+        began, key = time.perf_counter(), f"{round}/0/0"
+        transport.publish(f"{number}/{key}", data)
+        with came:
+            while not came.wait_for(lambda key=key: all((o, key) in held for o in cards), 0.25):
+                for other in cards:
+                    transport.request(other, [f"{other}/{key}"])
+        messages.append(time.perf_counter() - began)
+        began = time.perf_counter()
+        with (state / "bare").open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        syncs.append(time.perf_counter() - began)
+    time.sleep(1.0)
+    transport.close()
+    return statistics.median(messages[5:]), statistics.median(syncs)
+
+
+def measure(floats: int, members: int, rounds: int) -> None:
+    context = get_context("spawn")
+    with TemporaryDirectory() as name:
+        folder, answers = Path(name), context.Queue()
+        keys.create_authority(folder / "authority", "benchmark")
+        for number in range(members):
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                address = f"127.0.0.1:{free.getsockname()[1]}"
+            keys.create(folder / str(number), f"member {number}", address, folder / "authority")
+        running = [
+            context.Process(target=member, args=(i, members, folder, floats, rounds, answers))
+            for i in range(members)
+        ]
+        for process in running:
+            process.start()
+        found = [answers.get(timeout=600) for _ in running]
+        for process in running:
+            process.join()
+    whole, arithmetic, messages, sync = (max(row[i] for row in found) for i in (1, 2, 3, 4))
+    over = whole - arithmetic
+    print(
+        f"{floats:7d} floats: a round {1e3 * whole:.1f} ms, its arithmetic {1e3 * arithmetic:.1f}, "
+        f"overhead {1e3 * over:.1f}; bare messages {1e3 * messages:.1f} and fsync "
+        f"{1e3 * sync:.1f}; overhead over bare {over / (messages + sync):.2f}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--floats", type=int, nargs="+", default=[10, 100_000])
+    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--members", type=int, default=3)
+    options = parser.parse_args()
+    for floats in options.floats:
+        measure(floats, options.members, options.rounds)
+
+
+if __name__ == "__main__":
+    main()
