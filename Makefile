@@ -19,7 +19,7 @@ demo: $(VENV)/.demo ## Fit a private model of real records at eight sites; say w
 	@$(VENV)/bin/tacit demo
 
 test: $(VENV)/.dev ## Run the tests
-	@$(PYTEST) -m "not slow and not site"
+	@$(PYTEST) -m "not slow and not site" --durations=20 --durations-min=10
 
 test-all: $(VENV)/.dev ## Run the tests, the slow ones too, with coverage (adds half to the time)
 	@$(PYTEST) --cov --cov-report=term --cov-fail-under=90

@@ -5,6 +5,13 @@
 Ten agents, 20,000 iterations, the growing penalty; epsilon is claimed for one iteration, and the
 run really costs 57 (.05) and 81,256 (5) at delta 1e-6. One run an epsilon, in a process of its own.
 An interrupted run goes on from `--keep` with the same command.
+
+    epsilon   after 20,000   paper   apart
+    0.05         13.49       12.80   +0.69
+    5             8.07        7.84   +0.23
+
+At .05 that is more than a run may differ: four runs of the mean iterate alone (steps of 25 rounds
+at once, with the noise that the run had) end at 13.43 to 13.57, and at 11.58 without noise.
 """
 
 from __future__ import annotations

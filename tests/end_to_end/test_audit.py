@@ -19,6 +19,7 @@ def audit(*arguments: str | Path, code: int = 0) -> str:
     return done.output if code else done.stdout
 
 
+@pytest.mark.slow
 def test_a_privacy_officer_reads_claim_bounds_and_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

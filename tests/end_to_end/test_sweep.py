@@ -93,6 +93,7 @@ def test_every_run_has_a_row_with_its_numbers_and_its_guarantee(tmp_path: Path) 
     assert "is a release of its own" in page and "simulation only" in page
 
 
+@pytest.mark.slow
 def test_the_same_command_again_computes_nothing_and_writes_the_same(tmp_path: Path) -> None:
     path, out = study.write(tmp_path, SMALL), tmp_path / "out"
     invoke(path, "-n", "2", "-o", out, "-w", "1")

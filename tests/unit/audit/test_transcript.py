@@ -54,6 +54,7 @@ def scores(
     return gather(plan, observer(plan.method, pair, ROUNDS), roots)
 
 
+@pytest.mark.slow
 def test_the_ratio_is_that_of_the_released_values() -> None:
     method, net = DPSG(step=0.1, privacy=budget()), network.ring(AGENTS)
     plan, roots, _ = lay_out(task(), net, method, ROUNDS, 0, 2)

@@ -33,6 +33,7 @@ def test_a_replaced_record_costs_forty_times_the_metric_epsilon() -> None:
     assert found.upper <= 1.03 * found.lower * (1.0 + 1e-6)
 
 
+@pytest.mark.slow
 def test_the_distance_of_the_paper_between_records_is_certified() -> None:
     found = record_distance(
         square(5.0),

@@ -125,6 +125,7 @@ def test_the_public_report_tells_the_end_of_the_first_trial_only(outcome: Outcom
         assert report_data(both, (), public=True).status == told
 
 
+@pytest.mark.slow
 def test_of_several_trials_one_is_published(tmp_path: Path) -> None:
     text = changed("seed = 0", "seed = 0\ntrials = 3\ncompare = false")
     text = changed("rounds = 20", "rounds = 2", text)

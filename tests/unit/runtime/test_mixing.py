@@ -61,6 +61,7 @@ def test_only_the_sum_is_seen_where_a_phase_says_so() -> None:
     np.testing.assert_allclose(inbox.total, 2.0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("float64")
 def test_absent_links_carry_nothing() -> None:
     net = network.LinkFailure(network.complete(6), 0.5)
