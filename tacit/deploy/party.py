@@ -175,7 +175,8 @@ class Party:
         role = self._desk.role
         if phase.sender is role and awake:
             if again:  # it is on the disk, and so is the state after it
-                self._publish(self._address(turn))
+                if phase.receiver is not None:
+                    self._publish(self._address(turn))
             else:
                 state = self._send(turn, state, mixing)
         if phase.receiver is not role or not awake:
@@ -214,7 +215,8 @@ class Party:
         made = Made(position, address.key(), encode(address, arrays, self._keys.identity))
         recipients = [self._cards[number].name for number in self._receivers(turn, mixing)]
         self._outgoing.commit(made, after, recipients or ["nobody"], id, event, input_hash)
-        self._publish(address)
+        if phase.receiver is not None:
+            self._publish(address)
         return after
 
     def _receivers(self, turn: Turn, mixing: Mixing) -> Sequence[int]:
