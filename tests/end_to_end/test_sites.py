@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 import re
 import signal
+import subprocess
 import time
 from collections import defaultdict
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -94,9 +96,7 @@ def sent(rehearsal: Rehearsal, number: int) -> dict[str, set[str]]:
     return found
 
 
-def with_kills(
-    rehearsal: Rehearsal, kills: int, *more: str, forgetting: bool = False, seed: int = 0
-) -> None:
+def with_kills(rehearsal: Rehearsal, kills: int, *more: str, seed: int = 0) -> None:
     """Run to the end, while members are killed at random and started again."""
     rng = random.Random(seed)
     members = len(rehearsal.manifest.members)
@@ -118,10 +118,6 @@ def with_kills(
             victim = rng.choice(alive)
             running[victim].send_signal(signal.SIGKILL)
             running[victim].wait()
-            if forgetting:
-                state = rehearsal.folder / f"member-{victim}" / "state"
-                for path in state.glob("*"):
-                    path.unlink()
             running[victim] = rehearsal.start(victim, "--verbose", *more)
     finally:
         for process in running.values():
@@ -151,3 +147,84 @@ def test_kills_change_no_bit(tmp_path: Path) -> None:
     with_kills(rehearsal, 8, "--test-seed", "5", seed=1)
     for number, expected in enumerate(simulated(source, 5)):
         np.testing.assert_array_equal(results(rehearsal, number)["solution"], expected)
+
+
+DYING = """
+import os, signal, sys
+from tacit.deploy import party
+publish, count = party.Party._publish, 0
+def dying(self, address):
+    global count
+    count += 1
+    if count == 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+    publish(self, address)
+party.Party._publish = dying
+from tacit.cli import main
+main()
+"""
+
+
+def dies(rehearsal: Rehearsal, *more: str) -> None:
+    """Start member 0, which dies between commit and send of its fifth message."""
+    command = rehearsal.command(0, "--verbose", *more)
+    at = command.index("-m")
+    dying = [*command[:at], "-c", DYING, *command[at + 2 :]]
+    with (rehearsal.folder / "member-0" / "log.txt").open("ab") as log:
+        ended = subprocess.run(dying, stdout=log, stderr=log, check=False, timeout=300)
+    assert ended.returncode == -signal.SIGKILL
+    assert set(sent(rehearsal, 0)) == {f"0/{round}/0/0" for round in (1, 2, 3, 4)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("forgetting", [False, True])
+def test_a_kill_between_commit_and_send_loses_nothing(tmp_path: Path, forgetting: bool) -> None:
+    """And without the outbox, the control, the same questions get second answers."""
+    rehearsal = prepare(a_study(tmp_path, PEERS), tmp_path / "rehearsal")
+    running = [rehearsal.start(i, "--verbose") for i in (1, 2)]
+    try:
+        dies(rehearsal)
+        if forgetting:
+            for path in (rehearsal.folder / "member-0" / "state").iterdir():
+                path.unlink()
+        running.append(rehearsal.start(0, "--verbose"))
+        assert [process.wait(timeout=300) for process in running] == [0, 0, 0]
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+    digests = sent(rehearsal, 0)
+    assert len(digests) == ROUNDS + 1  # and the word that it has finished
+    twice = [key for key, found in digests.items() if len(found) > 1]
+    assert len(twice) == (4 if forgetting else 0)
+
+
+@pytest.mark.slow
+def test_a_silent_neighbour_ends_the_run_and_is_named(tmp_path: Path) -> None:
+    rehearsal = prepare(a_study(tmp_path, PEERS), tmp_path / "rehearsal", patience=5.0)
+    running = [rehearsal.start(i) for i in (0, 1)]
+    for number, process in enumerate(running):
+        assert process.wait(timeout=200) == 1
+        log = (rehearsal.folder / f"member-{number}" / "log.txt").read_text()
+        assert "nothing from 'west' for 5 seconds" in log
+
+
+@pytest.mark.slow
+def test_the_coordinator_holds_nothing_but_what_was_released(tmp_path: Path) -> None:
+    """Everything in its folder is read; no record and no gradient without noise is in it."""
+    source = a_study(tmp_path, STAR)
+    rehearsal = prepare(source, tmp_path / "rehearsal")
+    perform(rehearsal, seconds=300.0)
+    own = rehearsal.folder / "member-3"
+    stored = b"".join(path.read_bytes() for path in own.rglob("*") if path.is_file())
+    parts = assemble(source)
+    objectives = [parts.problem.agent(number) for number in range(3)]
+    with jax.enable_x64(True):
+        start = np.zeros(parts.problem.dimension)
+        private = [np.asarray(each.clipped_gradient(start, 1.0, 2, None)) for each in objectives]
+    for number, gradient in enumerate(private):
+        assert gradient.tobytes() not in stored
+        table = np.asarray(objectives[number].features)
+        assert not any(row[:2].tobytes() in stored for row in table)
+    # the control: its own answer is there, bit by bit
+    assert results(rehearsal, 3)["solution"].tobytes() in stored

@@ -148,6 +148,6 @@ def shortened(scale: Scale, claims: Sequence[Claim]) -> str:
         f"D-ZOA has {runs} runs at each claim instead of 100, the baselines 4, the certified "
         "methods 8; tuning has 1 validation data set instead of 2, the trade-offs fewer points, "
         f"the certified comparison N_k = {records(scale)[0]} only and {len(totals(scale))} totals "
-        f"instead of {len(totals(Scale.FULL))}, the audit 300 runs of one agent instead of 2,000 "
+        f"instead of {len(totals(Scale.FULL))}, the audit 200 runs of one agent instead of 2,000 "
         "of three, and the Gaussian fit 100 runs instead of 2,000"
     )

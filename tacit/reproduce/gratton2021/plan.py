@@ -59,7 +59,7 @@ def trials(claim: Claim, scale: Scale) -> Trials:
     """100 of D-ZOA, or a few; those of a large epsilon take long."""
     if scale is Scale.FULL:
         return Trials(10, 10, 10 if claim[0] < 0.3 else 2)
-    return Trials(2, 2, 2) if claim == SMALL else Trials(1, 1, 1)
+    return Trials(1, 2, 2) if claim == SMALL else Trials(1, 1, 1)
 
 
 def validation(scale: Scale) -> Sequence[int]:
@@ -69,7 +69,7 @@ def validation(scale: Scale) -> Sequence[int]:
 
 def epsilons(scale: Scale) -> Sequence[float]:
     """Of one iteration, in the trade-offs."""
-    return (0.15, 0.25, 0.4, 0.6, 0.95) if scale is Scale.FULL else (0.15, 0.3, 0.95)
+    return (0.15, 0.25, 0.4, 0.6, 0.95) if scale is Scale.FULL else (0.15, 0.95)
 
 
 def trade_offs(scale: Scale) -> dict[str, list[Claim]]:
@@ -169,7 +169,7 @@ def noise_pieces(kind: Kind, scale: Scale) -> list[Piece]:
     few = scale is Scale.FAST
     owners = (0,) if few else (0, 3, 4)
     said = {"kind": kind, "epsilon": SMALL[0], "delta": SMALL[1], "data": 0, "seed": 0}
-    model, audit = (100, 300) if few else (2000, 2000)
+    model, audit = (100, 200) if few else (2000, 2000)
     return [
         Piece(work, {**said, "owner": owner, "trials": count}, 18.0 + 0.006 * count)
         for owner in owners

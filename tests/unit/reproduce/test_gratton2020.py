@@ -55,7 +55,7 @@ def test_verdicts(target: Any) -> None:
     assert "epsilon at least 2" in found.sentence
     assert "D-ZOA is ahead (D-ZOA 0.02, DP-ADMM 0.03" in found.sentence
     assert "noise for 150 has an error of 0.0067" in found.sentence
-    assert found.shortened and found.parameters["first step, over agents"].count("0.1 to 0.2") == 3
+    assert found.shortened and found.parameters["first step, over agents"].count("0.1 to 0.2") == 2
     for panel in (*found.published, *found.certified):
         draw(panel)
     assert told(target, audit=0.1).verdict is Verdict.REPRODUCED
