@@ -7,6 +7,7 @@ made. So after a crash the agent goes on from its last message and repeats its e
 
 from __future__ import annotations
 
+import io
 import sqlite3
 import struct
 import threading
@@ -28,6 +29,7 @@ SETTLE_EVERY = 64
 """Messages that are kept longer than needed, so that deleting them costs little."""
 
 _POSITION = struct.Struct("<q")
+_HERE, _NOT_HERE = b"1", b"0"
 
 
 class Made(NamedTuple):
@@ -108,7 +110,7 @@ class Outgoing:
                 id = release.id
                 if id.run == run and id.agent == account.owner and release.payload is not None:
                     key = f"{number}/{id.round}/{phases[id.phase]}/{id.step}"
-                    position, _ = _POSITION.unpack(release.payload[:8])[0], None
+                    position = _POSITION.unpack(release.payload[:8])[0]
                     self._remember(Made(position, key, release.payload[8:]), release.sequence)
 
     def find(self, key: str) -> bytes | None:
@@ -120,7 +122,7 @@ class Outgoing:
         """Position and state of the last message that was made; `None` before the first.
 
         Args:
-            like: a state of the same structure and shapes.
+            like: a state of the same method, for its structure.
         """
         found: list[bytes] = []
         with self._writing():
@@ -223,20 +225,35 @@ def state_digest(position: int, state: Any) -> str:
 
 
 def _packed(state: Any) -> bytes:
-    return b"".join(np.ascontiguousarray(leaf).tobytes() for leaf in jax.tree.leaves(state))
+    """The leaves one after the other, each with its type and shape; one that is not there is short.
+
+    What a state holds may change within a round, such as a gradient between send and receive.
+    """
+    file = io.BytesIO()
+    for leaf in jax.tree.leaves(state, is_leaf=_absent):
+        file.write(_HERE if leaf is not None else _NOT_HERE)
+        if leaf is not None:
+            np.save(file, np.asarray(leaf), allow_pickle=False)
+    return file.getvalue()
 
 
 def _unpacked(data: bytes, like: Any) -> Any:
-    leaves, structure = jax.tree.flatten(like)
-    arrays: list[np.ndarray] = []
-    at = 0
-    for leaf in leaves:
-        array = np.asarray(leaf)
-        arrays.append(np.frombuffer(data, array.dtype, array.size, at).reshape(array.shape))
-        at += array.nbytes
-    if at != len(data):
+    leaves, structure = jax.tree.flatten(like, is_leaf=_absent)
+    file = io.BytesIO(data)
+    try:
+        found = [
+            np.load(file, allow_pickle=False) if file.read(1) == _HERE else None for _ in leaves
+        ]
+        complete = not file.read(1)
+    except (ValueError, EOFError):
+        complete = False
+    if not complete:
         raise RuntimeFailure(
-            "the stored state has another size than this method's; it is of another version of "
-            "tacit. Finish the run with the version that began it"
+            "the stored state is not one of this method; it is of another version of tacit. Finish "
+            "the run with the version that began it"
         )
-    return jax.tree.unflatten(structure, arrays)
+    return jax.tree.unflatten(structure, found)
+
+
+def _absent(leaf: Any) -> bool:
+    return leaf is None
