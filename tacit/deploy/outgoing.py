@@ -240,10 +240,10 @@ def _packed(state: Any) -> bytes:
 def _unpacked(data: bytes, like: Any) -> Any:
     leaves, structure = jax.tree.flatten(like, is_leaf=_absent)
     file = io.BytesIO(data)
+    found: list[np.ndarray | None] = []
     try:
-        found = [
-            np.load(file, allow_pickle=False) if file.read(1) == _HERE else None for _ in leaves
-        ]
+        for _ in leaves:
+            found.append(np.load(file, allow_pickle=False) if file.read(1) == _HERE else None)
         complete = not file.read(1)
     except (ValueError, EOFError):
         complete = False

@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -218,7 +219,7 @@ def test_the_coordinator_holds_nothing_but_what_was_released(tmp_path: Path) -> 
     own = rehearsal.folder / "member-3"
     stored = b"".join(path.read_bytes() for path in own.rglob("*") if path.is_file())
     parts = assemble(source)
-    objectives = [parts.problem.agent(number) for number in range(3)]
+    objectives: list[Any] = [parts.problem.agent(number) for number in range(3)]
     with jax.enable_x64(True):
         start = np.zeros(parts.problem.dimension)
         private = [np.asarray(each.clipped_gradient(start, 1.0, 2, None)) for each in objectives]

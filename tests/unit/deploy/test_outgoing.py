@@ -30,7 +30,9 @@ def test_the_last_state_comes_back_whatever_it_holds(tmp_path: Path) -> None:
         outgoing.commit(Made(position, f"0/{position}/0/0", b"bytes"), state, ["north"])
     outgoing.close()
     again = opened(tmp_path / "journal.db")
-    position, state = again.resume(like) or (None, None)
+    resumed = again.resume(like)
+    assert resumed is not None
+    position, state = resumed
     assert position == 1
     np.testing.assert_array_equal(state.x, full.x)
     np.testing.assert_array_equal(state.gradient, full.gradient)
