@@ -57,13 +57,14 @@ def member(number: int, members: int, folder: Path, floats: int, rounds: int, an
         plan, roots, _ = lay_out(task, network.ring(members), method, rounds, 0)
         desk = Desk(plan, number, agent_secret(roots[0], number))
         objective = jax.tree.map(lambda leaf: leaf[number], plan.objectives)
-        outgoing = Outgoing(state / "journal.db", RUN.hex(), None, {}, number)
+        schedule = Schedule(plan, rounds)
+        outgoing = Outgoing(state / "journal.db", RUN.hex(), None, {}, number, schedule.position)
         progress = Progress(rounds=rounds, seconds=[])
         party = Party(
             desk,
             objective,
             None,
-            Schedule(plan, rounds),
+            schedule,
             forms(plan),
             own,
             RUN,

@@ -103,8 +103,12 @@ def lay_out(
     seed: int,
     trials: int = 1,
     reference: Any = None,
+    *,
+    grid: bool = False,
 ) -> tuple[Plan, Any, Owners]:
     """Calibrate the noise and lay a run out as arrays, in the current precision.
+
+    With `grid` the noise is calibrated for being drawn on a grid, as wherever values really leave.
 
     Returns:
         The plan, one key a trial, and the owners' declared constants.
@@ -112,7 +116,7 @@ def lay_out(
     roots = jax.vmap(lambda trial: trial_key(seed, trial))(jnp.arange(trials))
     shared = public_key(seed)
     owners = owners_of(problem, network, method, rounds, shared, trials)
-    calibrated = claim.calibrate(method, owners)
+    calibrated = claim.calibrate(method, owners, grid=grid)
     plan = Plan(
         objectives=as_arrays(problem.objectives),
         public=as_arrays(problem.public),

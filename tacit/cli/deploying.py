@@ -40,6 +40,7 @@ def _tell(outcome: Outcome, state: Path, *, dry_run: bool, json: bool) -> None:
         "format": "tacit-site-result-1",
         "run": outcome.run,
         "rounds": outcome.rounds,
+        "noise": "simulated: protects nobody" if outcome.simulated else "secure",
         "epsilon_spent": outcome.epsilon,
         "refused_messages": outcome.refused,
     }
@@ -50,6 +51,8 @@ def _tell(outcome: Outcome, state: Path, *, dry_run: bool, json: bool) -> None:
         say("Everything is in order, and nothing was released. Leave out --dry-run to take part.")
         return
     say(f"Run {outcome.run[:12]}: {outcome.rounds} rounds, done.")
+    if outcome.simulated:
+        say("The noise came from a seed: a rehearsal, which protects nobody.")
     if outcome.epsilon is not None:
         say(f"The ledger has counted an epsilon of {outcome.epsilon:.4g} in all.")
     if outcome.solution is not None:

@@ -123,7 +123,7 @@ def check(file: File, json: Json = False) -> None:
         settings = run.source.study
         say(f"{settings.title}: run {manifest.run.hex()}")
         say(
-            f"{type(run.method).__name__}, {settings.run.rounds:,} rounds, "
+            f"{type(run.plan.method).__name__}, {settings.run.rounds:,} rounds, "
             f"{run.problem.dimension:,} parameters, patience {manifest.patience:g} s"
         )
         table(

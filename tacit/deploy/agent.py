@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -81,6 +81,7 @@ class Outcome:
         epsilon: that the ledger says was spent, in all; `None` for who released nothing.
         round_seconds: time of each round of this process.
         refused: messages that were refused.
+        simulated: whether the noise came from a seed and protects nobody.
     """
 
     solution: np.ndarray | None
@@ -90,6 +91,7 @@ class Outcome:
     epsilon: float | None
     round_seconds: list[float] = field(default_factory=list)
     refused: int = 0
+    simulated: bool = False
 
 
 def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | None]:
@@ -191,8 +193,15 @@ def _take_part(
     if account is not None:
         noised, events = releases(run_, number)
         releaser = Releaser(noised, events, account.owner)
-    phases = {phase.name: index for index, phase in enumerate(run_.method.phases())}
-    outgoing = Outgoing(options.state / "journal.db", manifest.run.hex(), account, phases, number)
+    phases = {phase.name: index for index, phase in enumerate(plan.method.phases())}
+    outgoing = Outgoing(
+        options.state / "journal.db",
+        manifest.run.hex(),
+        account,
+        phases,
+        number,
+        run_.schedule.position,
+    )
     progress = Progress(rounds=run_.schedule.rounds, seconds=[], stopping=stopping)
     around = neighbours(manifest, number)
     party = Party(
@@ -243,6 +252,7 @@ def _take_part(
         None if account is None else _promised(run_, prepared, number),
         spent,
         progress.seconds or [],
+        simulated=options.test_seed is not None,
     )
     return Outcome(
         solution=solution,
@@ -252,6 +262,7 @@ def _take_part(
         epsilon=spent,
         round_seconds=progress.seconds or [],
         refused=party.mailbox.counts["refused"],
+        simulated=options.test_seed is not None,
     )
 
 
@@ -355,6 +366,11 @@ class _Watch:
             self._write()
 
     def _write(self) -> None:
+        # a full disk is found by what must be stored; a status that is not written harms nobody
+        with suppress(OSError):
+            self._write_now()
+
+    def _write_now(self) -> None:
         box, now = self._party.mailbox, time.monotonic()
         recent = (self._progress.seconds or [])[-100:]
         write_json(

@@ -11,7 +11,7 @@ import io
 import sqlite3
 import struct
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from tacit.deploy.wire import Address
 from tacit.errors import RuntimeFailure
 from tacit.privacy.event import Event
 from tacit.privacy.ledger import Ledger
@@ -71,16 +72,22 @@ class Outgoing:
         account: whose budget pays; `None` for who releases nothing.
         phases: number in the method's table of each phase that releases, by name.
         number: of the agent.
+        position: of an address in the run.
 
     Raises:
         RuntimeFailure: the journal cannot be opened, or is that of another run.
     """
 
     def __init__(
-        self, path: Path, run: str, account: Account | None, phases: dict[str, int], number: int
+        self,
+        path: Path,
+        run: str,
+        account: Account | None,
+        phases: dict[str, int],
+        number: int,
+        position: Callable[[Address], int | None],
     ) -> None:
         self._path, self._run, self._account = path, run, account
-        self._phases, self._number = phases, number
         self._lock = threading.Lock()
         self._stored: dict[str, bytes] = {}
         self._positions: dict[int, tuple[str, int]] = {}
@@ -103,15 +110,16 @@ class Outgoing:
                     f"{path.parent} holds the state of run {known[0][:12]}, and this is run "
                     f"{run[:12]}; give every run a --state directory of its own"
                 )
-            for position, key, data in self._journal.execute("SELECT * FROM messages"):
-                self._remember(Made(position, key, data), 0)
+            for row in self._journal.execute("SELECT position, key, data FROM messages"):
+                self._remember(Made(*row), 0)
         if account is not None:
             for release in account.ledger.outstanding():
                 id = release.id
                 if id.run == run and id.agent == account.owner and release.payload is not None:
-                    key = f"{number}/{id.round}/{phases[id.phase]}/{id.step}"
-                    position = _POSITION.unpack(release.payload[:8])[0]
-                    self._remember(Made(position, key, release.payload[8:]), release.sequence)
+                    run_id, phase = bytes.fromhex(run), phases[id.phase]
+                    address = Address(run_id, number, id.round - 1, phase, id.step)
+                    made = Made(position(address) or 0, address.key(), release.payload)
+                    self._remember(made, release.sequence)
 
     def find(self, key: str) -> bytes | None:
         """The bytes of a message that was made and may still be needed."""
@@ -159,15 +167,14 @@ class Outgoing:
             BudgetExceeded: the ledger does not allow the release.
             RuntimeFailure: the disk is full, or the file cannot be written.
         """
-        stamp = _POSITION.pack(made.position)
-        kept = stamp + _packed(state)
+        kept = _POSITION.pack(made.position) + _packed(state)
         sequence = 0
         if id is not None and self._account is not None and event is not None:
             account = self._account
             sequence = account.ledger.prepare(
                 id,
                 event,
-                stamp + made.data,
+                made.data,
                 input_hash=input_hash,
                 dataset=account.dataset,
                 recipients=recipients,

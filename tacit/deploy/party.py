@@ -178,7 +178,7 @@ class Party:
                 if phase.receiver is not None:
                     self._publish(self._address(turn))
             else:
-                state = self._send(turn, state, mixing)
+                state = self._send(turn, state)
         if phase.receiver is not role or not awake:
             return state
         senders = self._desk.awaited(phase, mixing)
@@ -189,7 +189,7 @@ class Party:
         self._outgoing.settle(min(self.mailbox.reached.values(), default=0))
         return self._desk.receive(at, phase, state, wire, mixing)
 
-    def _send(self, turn: Turn, state: Any, mixing: Mixing) -> Any:
+    def _send(self, turn: Turn, state: Any) -> Any:
         position, at, phase = turn
         private = phase.query is not None
         id = event = None
@@ -213,16 +213,16 @@ class Party:
         address = self._address(turn)
         arrays = [np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in leaves]
         made = Made(position, address.key(), encode(address, arrays, self._keys.identity))
-        recipients = [self._cards[number].name for number in self._receivers(turn, mixing)]
-        self._outgoing.commit(made, after, recipients or ["nobody"], id, event, input_hash)
+        # what stays here is charged as well
+        recipients = (
+            [self._keys.card.name]
+            if phase.receiver is None
+            else [card.name for card in self._cards.values()]
+        )
+        self._outgoing.commit(made, after, recipients, id, event, input_hash)
         if phase.receiver is not None:
             self._publish(address)
         return after
-
-    def _receivers(self, turn: Turn, mixing: Mixing) -> Sequence[int]:
-        if turn.phase.receiver is None:
-            return ()
-        return sorted(self._cards)
 
     def _await(self, turn: Turn, senders: Sequence[int]) -> None:
         position, at, _ = turn
@@ -246,8 +246,7 @@ class Party:
                 raise PeerTimeout(
                     f"nothing from {names} for {self._patience:g} seconds, in round {at.round} of "
                     f"{self._schedule.rounds}. Everything is stored: give the same command again "
-                    "when they are back, and the run goes on; `tacit agent --help` says how to "
-                    "read what was agreed so far"
+                    "when they are back, and the run goes on"
                 )
         self.progress.waiting_for = ()
 

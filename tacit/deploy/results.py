@@ -23,6 +23,8 @@ def write(
     guarantee: Guarantee | None,
     epsilon: float | None,
     seconds: list[float],
+    *,
+    simulated: bool,
 ) -> None:
     """Write `result.json`, and where they are had `model.npz`, `coefficients.csv`,
     `guarantee.json`.
@@ -36,6 +38,7 @@ def write(
         guarantee: what this owner was promised; `None` for a coordinator.
         epsilon: that the ledger has counted in all.
         seconds: times of the rounds.
+        simulated: whether the noise came from a seed and protects nobody.
     """
     if solution is not None:
         beside = folder / ".model.npz"
@@ -57,6 +60,7 @@ def write(
             "format": "tacit-site-result-1",
             "run": run,
             "rounds": rounds,
+            "noise": "simulated: protects nobody" if simulated else "secure",
             "epsilon_spent": epsilon,
             "round_seconds": {
                 "median": float(np.median(times)) if times.size else None,

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from tacit.deploy.wire import FINISHED, Address, Leaf, leaf_of
 from tacit.method.phase import Phase
@@ -102,19 +101,14 @@ class Form(NamedTuple):
 
 
 def forms(plan: Plan) -> dict[int, Form]:
-    """What each phase sends, by its number; found by sending once, on no private data.
-
-    Args:
-        plan: with objectives made of declared numbers only.
-    """
+    """What each phase sends, by its number: traced, so that nothing is asked of anybody's data."""
     found: dict[int, Form] = {}
+    one = jax.eval_shape(lambda all: jax.tree.map(lambda leaf: leaf[0], all), plan.objectives)
     for index, phase in enumerate(plan.method.phases()):
         server = phase.sender is Role.SERVER
         desk = Desk(plan, plan.agents if server else 0, jax.random.key(0))
         state = plan.method.init(desk.role, plan.x0, jnp.asarray(desk.degree))
-        objective = None if server else jax.tree.map(lambda leaf: leaf[0], plan.objectives)
-        _, (structure, leaves), _ = desk.send(At(-1 if phase.once else 0, index), state, objective)
-        found[index] = Form(
-            [leaf_of(np.empty(shape, dtype)) for _, dtype, shape in leaves], structure
-        )
+        payload = desk.form(At(-1 if phase.once else 0, index), state, None if server else one)
+        leaves, structure = jax.tree.flatten(payload)
+        found[index] = Form([leaf_of(leaf.dtype, leaf.shape) for leaf in leaves], structure)
     return found

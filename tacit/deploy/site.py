@@ -14,26 +14,23 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from tacit.config.read import Source
 from tacit.deploy.manifest import Manifest
 from tacit.deploy.schedule import Schedule
 from tacit.errors import PrivacyError, ProblemError
-from tacit.layout import check_arguments, owners_of
+from tacit.layout import check_arguments, lay_out
 from tacit.method import claim, promise
 from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod
-from tacit.network.base import AbstractNetwork
 from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Guarantees, Status
 from tacit.privacy.noise import SecureNoise, on_grid
 from tacit.problem.partition import Sites
 from tacit.problem.problem import Problem
 from tacit.problem.schema import Prepared
-from tacit.runtime.keys import public_key
-from tacit.runtime.plan import Plan, as_arrays
+from tacit.runtime.plan import Plan
 from tacit.study.build import build_method, build_network, build_problem
 from tacit.types import PublicContext, Relation
 
@@ -45,11 +42,9 @@ class Declared:
     Attributes:
         manifest: what was agreed.
         source: its study.
-        problem: with zeros in the place of records.
-        network: who talks to whom.
-        method: with its noise calibrated for secure noise on a grid.
+        problem: with zeros in the place of others' records.
+        plan: as arrays, with the noise calibrated.
         owners: their declared constants.
-        plan: as arrays.
         schedule: all turns.
         guarantee: what every owner is promised.
     """
@@ -57,10 +52,8 @@ class Declared:
     manifest: Manifest
     source: Source
     problem: Problem
-    network: AbstractNetwork
-    method: AbstractMethod
-    owners: Owners
     plan: Plan
+    owners: Owners
     schedule: Schedule
     guarantee: Guarantees
 
@@ -90,40 +83,17 @@ def declared(
     if prepared is not None:
         tables[agent], targets[agent] = prepared.features, prepared.targets
     sites = Sites(tables, targets, manifest.names, names, [np.arange(n) for n in counts])
-    problem = build_problem(source, sites, manifest.classes)
+    # a declared size, so that shapes and times do not depend on how many records there are
+    problem = build_problem(source, sites, manifest.classes, pad_to=max(counts))
     network = build_network(source, manifest.names)
     method = build_method(source, manifest.names)
+    rounds = study.run.rounds
     with source.blamed():
-        check_arguments(problem, network, method, study.run.rounds)
-        shared = public_key(study.run.seed)
-        owners = owners_of(problem, network, method, study.run.rounds, shared, 1)
+        check_arguments(problem, network, method, rounds)
         _check_method(method)
-        method = claim.calibrate(method, owners, grid=grid)
-        stated = promise.guarantees(method, owners, grid=grid)
-    plan = Plan(
-        objectives=as_arrays(problem.objectives),
-        public=as_arrays(problem.public),
-        network=as_arrays(network),
-        method=as_arrays(method),
-        scales=as_arrays(claim.scales(method, owners)),
-        x0=jnp.asarray(np.asarray(problem.x0, dtype=float)),
-        degrees=jnp.asarray(network.degrees),
-        rounds=jnp.asarray(study.run.rounds),
-        reference=None,
-        shared=shared,
-        watch=False,
-    )
-    return Declared(
-        manifest=manifest,
-        source=source,
-        problem=problem,
-        network=network,
-        method=method,
-        owners=owners,
-        plan=plan,
-        schedule=Schedule(plan, study.run.rounds),
-        guarantee=stated,
-    )
+        plan, _, owners = lay_out(problem, network, method, rounds, study.run.seed, grid=grid)
+        stated = promise.guarantees(plan.method, owners, grid=grid)
+    return Declared(manifest, source, problem, plan, owners, Schedule(plan, rounds), stated)
 
 
 def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
@@ -189,10 +159,10 @@ def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]]
         PrivacyError: a release that has no secure form.
     """
     public = run.owners.contexts[agent]
-    noise = SecureNoise()
+    charged, noise = claim.Releases(run.plan.method, grid=True), SecureNoise()
     noised: dict[int, Callable[[Any], Any]] = {}
     events: dict[int, Event] = {}
-    for index, phase in enumerate(run.method.phases()):
+    for index, phase in enumerate(run.plan.method.phases()):
         if phase.query is None or phase.release is None:
             continue
         release = on_grid(
@@ -204,18 +174,19 @@ def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]]
             most_records=run.manifest.agents[agent].records,
         )
         noised[index] = partial(release, noise=noise)
-        events[index] = release.event
+        # not the release's own: a person may have several records
+        events[index] = charged.event(phase, public)
     return noised, events
 
 
 def charges(run: Declared, agent: int) -> list[Event]:
     """Everything that an agent will be charged for, for checking a budget before the run."""
     public: PublicContext = run.owners.contexts[agent]
-    return list(claim.Releases(run.method, grid=True).all(public))
+    return list(claim.Releases(run.plan.method, grid=True).all(public))
 
 
 def own_secret(path: Path) -> Any:
-    """The agent's randomness that is no noise (directions, samples): drawn once, kept in a file."""
+    """The agent's randomness that is no noise (such as directions): drawn once, kept in a file."""
     if not path.exists():
         path.write_bytes(secrets.token_bytes(32))
         path.chmod(0o600)

@@ -74,16 +74,16 @@ class Received:
     leaves: list[tuple[bytes, np.dtype, tuple[int, ...]]]
 
 
-def leaf_of(array: np.ndarray) -> Leaf:
+def leaf_of(dtype: np.dtype, shape: tuple[int, ...]) -> Leaf:
     """Dtype and shape of an array, as messages name them.
 
     Raises:
         WireError: numbers of another type.
     """
-    name = array.dtype.newbyteorder("<").str
+    name = dtype.newbyteorder("<").str
     if name not in _DTYPES:
-        raise WireError(f"an array of type {array.dtype} cannot be sent; use float64 or int64")
-    return name, array.shape
+        raise WireError(f"an array of type {dtype} cannot be sent; use float64 or int64")
+    return name, shape
 
 
 def encode(address: Address, arrays: Sequence[np.ndarray], key: Ed25519PrivateKey) -> bytes:
@@ -113,12 +113,12 @@ def encode(address: Address, arrays: Sequence[np.ndarray], key: Ed25519PrivateKe
             )
         )
         for array in arrays:
-            name, shape = leaf_of(array)
+            name, shape = leaf_of(array.dtype, array.shape)
             code = _DTYPES.index(name)
             parts.append(struct.pack(f"<BB{len(shape)}I", code, len(shape), *shape))
     except struct.error as error:
         raise WireError(f"{address} does not fit the format of messages: {error}") from error
-    parts += [np.ascontiguousarray(array).astype(leaf_of(array)[0]).tobytes() for array in arrays]
+    parts += [np.ascontiguousarray(a).astype(a.dtype.newbyteorder("<")).tobytes() for a in arrays]
     body = b"".join(parts)
     return body + key.sign(_CONTEXT + hashlib.sha256(body).digest())
 

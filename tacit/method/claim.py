@@ -159,13 +159,24 @@ class Releases:
             rounds = [Repeated(event, times) for event in self.round(public)] if times else []
         return self.once(public) + rounds
 
+    def event(self, phase: Phase, public: PublicContext) -> Event:
+        """What one step of a releasing phase costs: for a person, where one may have more records.
+
+        Args:
+            phase: with a query.
+            public: of the owner, in the round.
+        """
+        if phase.query is None or phase.release is None:
+            raise TypeError(f"phase {phase.name!r} releases nothing")
+        event = phase.release.mechanism.event(phase.query, public, phase.release.relation)
+        event = _grouped(event, self.records)
+        return on_grid(event) if self.grid else event
+
     def _released(self, public: PublicContext, *, once: bool) -> list[Event]:
         found: list[Event] = []
         for phase in self:
-            if phase.once is once and phase.query is not None and phase.release is not None:
-                event = phase.release.mechanism.event(phase.query, public, phase.release.relation)
-                event = _grouped(event, self.records)
-                event = on_grid(event) if self.grid else event
+            if phase.once is once:
+                event = self.event(phase, public)
                 found.append(event if phase.repeat == 1 else Repeated(event, phase.repeat))
         return found
 

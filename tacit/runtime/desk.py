@@ -121,6 +121,11 @@ class Desk:
         state, payload, released = _send(common, state, objective, scale, replay)
         return state, to_bytes(payload), released
 
+    def form(self, at: At, state: Any, objective: Any) -> Any:
+        """Shapes and types of a message, found without computing it; all may be shapes only."""
+        common, scale = self._common(at), self.scale(at)
+        return eqx.filter_eval_shape(_send, common, state, objective, scale, None)[1]
+
     def ask(self, at: At, state: Any, objective: Any) -> Any:
         """The private answer of a phase's query, for a mechanism that is applied elsewhere."""
         return _ask(self._common(at), state, objective)

@@ -35,13 +35,14 @@ from tacit.problem.regularisers import REGULARISERS
 _PER_SITE = ("clip", "epsilon", "delta", "noise_multiplier")
 
 
-def build_problem(source: Source, sites: Sites, classes: int) -> Problem:
+def build_problem(source: Source, sites: Sites, classes: int, pad_to: int | None = None) -> Problem:
     """The problem that the sites solve together.
 
     Args:
         source: a study file.
         sites: who holds which records.
         classes: how many the target has, 0 for none.
+        pad_to: declared size to which every site is filled up; the largest site's by default.
     """
     chosen, intercept = source.study.problem, source.study.data.intercept
     row_norm = source.study.data.row_norm
@@ -66,6 +67,7 @@ def build_problem(source: Source, sites: Sites, classes: int) -> Problem:
             normaliser=normaliser,
             names=sites.names,
             feature_names=sites.feature_names,
+            pad_to=pad_to,
             bounds=None if row_norm is None else RecordBounds(row=row_norm),
         )
 

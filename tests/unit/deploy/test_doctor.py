@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tacit.config.read import parse_study
@@ -18,41 +17,11 @@ from tacit.deploy import keys
 from tacit.deploy.agent import Options
 from tacit.deploy.doctor import Finding, examine
 from tacit.deploy.hello import HELLO, read_hello, write_hello
-from tacit.deploy.manifest import Manifest, Member, agreed
+from tacit.deploy.manifest import Manifest, agreed
 from tacit.deploy.transport import Transport
 from tacit.errors import WireError
 from tacit.runtime.environment import versions
-
-STUDY = """
-[data]
-path = "records.csv"
-[data.features]
-age = { lower = 0, upper = 100 }
-[data.target]
-column = "ill"
-positive = "yes"
-[partition]
-by = "column"
-column = "site"
-[problem]
-loss = "logistic"
-[network]
-graph = "ring"
-[method]
-name = "dpsg"
-step = 0.5
-[privacy]
-epsilon = 4.0
-clip = 1.0
-[run]
-rounds = 5
-"""
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+from tests.sites import STUDY, free_port, member, records
 
 
 @dataclass
@@ -65,16 +34,7 @@ class Ward:
     transport: Transport | None = None
 
     def manifest(self, sign: int = 3, **addresses: str) -> Manifest:
-        members = [
-            Member(
-                name=each.card.name,
-                address=addresses.get(each.card.name, each.card.address),
-                signing_key=each.card.signing_key,
-                authority=each.card.authority,
-                records=20,
-            )
-            for each in self.keys
-        ]
+        members = [member(each, addresses.get(each.card.name)) for each in self.keys]
         made = agreed(parse_study(STUDY), ["age", "intercept"], 0, members)
         for each in self.keys[:sign]:
             if not addresses:
@@ -98,7 +58,7 @@ class Ward:
     def asked(self, agreed_on: Manifest, **change: Path) -> dict[str, Finding]:
         path = self.folder / "run.toml"
         path.write_text(agreed_on.toml())
-        options = Options(path, self.keys[0].folder, self.folder, self.folder / "north.csv")
+        options = Options(path, self.keys[0].folder, self.folder, records(self.folder))
         return {each.what: each for each in examine(replace(options, **change))}
 
 
@@ -109,9 +69,6 @@ def ward(tmp_path: Path) -> Iterator[Ward]:
         keys.create(tmp_path / name, name, f"127.0.0.1:{free_port()}", tmp_path / "authority")
         for name in ("north", "south", "west")
     ]
-    rng = np.random.default_rng(0)
-    rows = [f"{rng.integers(18, 99)},{rng.choice(['yes', 'no'])}" for _ in range(20)]
-    (tmp_path / "north.csv").write_text("age,ill\n" + "\n".join(rows) + "\n")
     ward = Ward(tmp_path, made, lambda: b"")
     run = ward.manifest().run
     ward.hello = lambda: write_hello(run, 3, versions(), made[1].identity)

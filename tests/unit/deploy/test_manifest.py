@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,34 +13,10 @@ from hypothesis import strategies as st
 from tacit.config.read import parse_study
 from tacit.deploy import keys
 from tacit.deploy.agent import Options, check, run
-from tacit.deploy.manifest import Manifest, Member, agreed, parse_manifest, read_manifest
+from tacit.deploy.manifest import agreed, parse_manifest, read_manifest
 from tacit.errors import ConfigError, PrivacyError, ProblemError
+from tests.sites import STUDY, a_manifest, member, records
 
-STUDY = """
-[data]
-path = "records.csv"
-[data.features]
-age = { lower = 0, upper = 100 }
-[data.target]
-column = "ill"
-positive = "yes"
-[partition]
-by = "column"
-column = "site"
-[problem]
-loss = "logistic"
-[network]
-graph = "ring"
-[method]
-name = "dpsg"
-step = 0.5
-[privacy]
-epsilon = 4.0
-delta = 1e-6
-clip = 1.0
-[run]
-rounds = 5
-"""
 NAMES = ("north", "south", "west")
 
 
@@ -49,22 +24,6 @@ NAMES = ("north", "south", "west")
 def made(tmp_path_factory: pytest.TempPathFactory) -> list[keys.Keys]:
     folder = tmp_path_factory.mktemp("keys")
     return [keys.create(folder / name, name, f"{name}.example:7447") for name in (*NAMES, "centre")]
-
-
-def member(each: keys.Keys, records: int = 20) -> Member:
-    card = each.card
-    return Member(
-        name=card.name,
-        address=card.address,
-        signing_key=card.signing_key,
-        authority=card.authority,
-        records=records,
-    )
-
-
-def a_manifest(made: list[keys.Keys], study: str = STUDY, **change: Any) -> Manifest:
-    members = [member(each) for each in made[:3]]
-    return agreed(parse_study(study), ["age", "intercept"], 0, members, **change)
 
 
 def test_the_file_says_what_was_agreed(made: list[keys.Keys]) -> None:
@@ -150,14 +109,6 @@ def test_any_edit_is_a_manifest_or_an_error(made: list[keys.Keys], data: st.Data
     except ConfigError:
         return
     assert isinstance(found.run, bytes)
-
-
-def records(folder: Path, count: int = 20) -> Path:
-    rng = np.random.default_rng(0)
-    rows = [f"{rng.integers(18, 99)},{rng.choice(['yes', 'no'])}" for _ in range(count)]
-    path = folder / f"records-{count}.csv"
-    path.write_text("age,ill\n" + "\n".join(rows) + "\n")
-    return path
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ class State(NamedTuple):
 
 
 def opened(path: Path, run: str = "ab" * 32) -> Outgoing:
-    return Outgoing(path, run, None, {}, 0)
+    return Outgoing(path, run, None, {}, 0, lambda address: address.round)
 
 
 def test_the_last_state_comes_back_whatever_it_holds(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -16,14 +15,9 @@ import zenoh
 
 from tacit.deploy import keys
 from tacit.deploy.transport import Transport, settings
+from tests.sites import free_port
 
 RUN = "ab" * 32
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 class Listening:

@@ -1,0 +1,67 @@
+"""What a site is charged is what it was promised, release by release."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from tacit.deploy import keys
+from tacit.deploy.site import Declared, charges, declared, releases
+from tacit.privacy import accounting
+from tacit.privacy.event import Repeated
+from tacit.problem.schema import Prepared
+from tests.sites import STUDY, a_manifest
+
+PEERS = "clip = 1.0"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> list[keys.Keys]:
+    folder = tmp_path_factory.mktemp("keys")
+    return [keys.create(folder / name, name, f"{name}.example:7447") for name in "abc"]
+
+
+def laid_out(made: list[keys.Keys], study: str) -> Declared:
+    with jax.enable_x64(True):
+        return declared(a_manifest(made, study))
+
+
+@pytest.mark.parametrize("more", ["", "\nrecords_per_person = 3", '\nnoise = "laplace"'])
+def test_all_releases_together_cost_what_is_promised(made: list[keys.Keys], more: str) -> None:
+    run = laid_out(made, STUDY.replace(PEERS, PEERS + more))
+    promised = run.guarantee[0]
+    _, events = releases(run, 0)
+    assert list(events) == [0]
+    each = [Repeated(events[0], run.schedule.rounds)]
+    assert accounting.epsilon(each, promised.delta) == pytest.approx(promised.epsilon, rel=1e-6)
+    assert accounting.epsilon(charges(run, 0), promised.delta) == pytest.approx(promised.epsilon)
+    assert promised.epsilon == pytest.approx(4.0, rel=1e-3) and promised.epsilon <= 4.0
+
+
+def test_noise_for_several_records_of_one_person_is_that_much_larger(
+    made: list[keys.Keys],
+) -> None:
+    one = laid_out(made, STUDY)
+    three = laid_out(made, STUDY.replace(PEERS, PEERS + "\nrecords_per_person = 3"))
+    ratio = three.plan.scales[0][0] / one.plan.scales[0][0]
+    assert float(ratio) == pytest.approx(3.0, rel=1e-2)
+
+
+def test_shapes_do_not_depend_on_a_private_number_of_records(
+    made: list[keys.Keys],
+) -> None:
+    study = STUDY.replace(PEERS, PEERS + '\nrelation = "add_remove"').replace(
+        'loss = "logistic"', 'loss = "logistic"\nnormaliser = 20'
+    )
+    manifest = a_manifest(made, study)
+    with jax.enable_x64(True):
+        few, many = (
+            declared(
+                manifest, Prepared(np.ones((count, 2)), np.zeros(count), ("age", "intercept")), 0
+            ).plan
+            for count in (3, 20)
+        )
+    shapes = [[leaf.shape for leaf in jax.tree.leaves(plan)] for plan in (few, many)]
+    assert shapes[0] == shapes[1]
+    assert float(few.scales[0][0]) == float(many.scales[0][0])
