@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tacit.cli.options import Json
+
 _EPILOG = """\b
 Every owner makes keys once, on the machine that will take part, and sends its card to the others:
   tacit keys new keys --name "North clinic" --address north.example:7447
@@ -37,7 +39,6 @@ Authority = Annotated[
     typer.Option(metavar="DIR", help="Folder of a consortium's authority; its own if left out."),
 ]
 Days = Annotated[int, typer.Option(min=1, help="How long the certificate is good for.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
 @app.command()

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from tacit.cli.options import Json
+
 _EPILOG = """\b
 Examples:
   tacit ledger new clinic.ledger
@@ -46,7 +48,6 @@ app = typer.Typer(
 )
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
 @app.command()

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.cli.options import Json
+
 _EPILOG = """\b
 One owner puts it together, from the study and everybody's card with a number of records:
   tacit manifest new study.toml run.toml --data mine.csv \\
@@ -31,7 +33,6 @@ app = typer.Typer(
 )
 
 File = Annotated[Path, typer.Argument(metavar="MANIFEST", help="The manifest.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
 @app.command()

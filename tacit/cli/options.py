@@ -1,0 +1,15 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what stands there already.")]
+Public = Annotated[
+    bool, typer.Option("--public", help="Also write report_public.html, from releases only.")
+]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Directory for the results.")]

@@ -1,0 +1,123 @@
+"""Commands of a run between sites: agent, coordinator, rehearse, status, doctor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacit.cli.options import Json
+
+ManifestFile = Annotated[
+    Path, typer.Option("--manifest", metavar="FILE", help="What all owners have agreed to.")
+]
+KeysFolder = Annotated[
+    Path, typer.Option("--keys", metavar="DIR", help="Keys of this member: `tacit keys new`.")
+]
+StateFolder = Annotated[
+    Path,
+    typer.Option(
+        "--state", metavar="DIR", help="What must not be forgotten; the same at every start."
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Check everything, release nothing, and end.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")]
+TestSeed = Annotated[int | None, typer.Option("--test-seed", hidden=True)]
+
+
+def agent(
+    manifest: ManifestFile,
+    keys: KeysFolder,
+    state: StateFolder,
+    data: Annotated[Path, typer.Option(metavar="FILE", help="Records of this site.")],
+    ledger: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="That pays for it; one for this run if left out."),
+    ] = None,
+    dataset: Annotated[
+        str, typer.Option(help="Name of the records in the ledger, always the same.")
+    ] = "records",
+    dry_run: DryRun = False,
+    verbose: Verbose = False,
+    json: Json = False,
+    test_seed: TestSeed = None,
+) -> None:
+    """Take part in a run between sites, beside the records of this one.
+
+    Stop it at any time, or let it crash: the same command goes on where it was, and nothing is
+    released twice.
+    """
+    from tacit.cli.deploying import take_part
+    from tacit.deploy.agent import Options
+
+    options = Options(manifest, keys, state, data, ledger, dataset, test_seed)
+    raise typer.Exit(take_part(options, dry_run=dry_run, json=json, verbose=verbose))
+
+
+def coordinator(
+    manifest: ManifestFile,
+    keys: KeysFolder,
+    state: StateFolder,
+    dry_run: DryRun = False,
+    verbose: Verbose = False,
+    json: Json = False,
+    test_seed: TestSeed = None,
+) -> None:
+    """Coordinate a run of a star: it listens, sites dial in, and it sees noised messages only."""
+    from tacit.cli.deploying import take_part
+    from tacit.deploy.agent import Options
+
+    options = Options(manifest, keys, state, test_seed=test_seed)
+    raise typer.Exit(take_part(options, dry_run=dry_run, json=json, verbose=verbose))
+
+
+def rehearse(
+    study: Annotated[
+        Path | None, typer.Argument(help="Study file; that of `tacit demo` if left out.")
+    ] = None,
+    folder: Annotated[
+        Path, typer.Option("--output", metavar="DIR", help="A new folder for everything.")
+    ] = Path("rehearsal"),
+    rounds: Annotated[
+        int | None, typer.Option(min=1, help="Fewer rounds than the study has.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Try a run between sites on this machine: real processes, keys that are thrown away.
+
+    The records are divided as the study says, and every member runs as it will at its site, with
+    mutual TLS on loopback, a ledger of its own and secure noise.
+    """
+    from tacit.cli import rehearsing
+
+    raise typer.Exit(rehearsing.rehearse(study, folder, rounds, json=json))
+
+
+def status(
+    state: Annotated[Path, typer.Argument(metavar="DIR", help="The --state folder of a member.")],
+    json: Json = False,
+) -> None:
+    """Show how far a member of a run between sites is, and for whom it waits."""
+    from tacit.cli import rehearsing
+
+    raise typer.Exit(rehearsing.status(state, json=json))
+
+
+def doctor(
+    manifest: ManifestFile,
+    keys: KeysFolder,
+    data: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Records of this site; none to coordinate.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Find out why a run between sites does not begin: which name, port, certificate or clock.
+
+    Run it while this member's own agent does not run; nothing is released.
+    """
+    from tacit.cli import rehearsing
+
+    raise typer.Exit(rehearsing.doctor(manifest, keys, data, json=json))
