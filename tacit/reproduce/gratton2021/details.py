@@ -19,6 +19,7 @@ from tacit.reproduce.gratton2021.plan import (
     Answers,
     Claim,
     baselines,
+    d_zoa_rounds,
     records,
     totals,
     trials,
@@ -84,8 +85,8 @@ def parameters(found: Answers, claims: Sequence[Claim]) -> dict[str, str]:
         "network": "K = 5, edges 12, 14, 23, 34, 45 (a star for DP-ADMM)",
         "data": "N_k = 20, P = 10, noise variance 0.1, columns then rows normalised, eta = 1; a "
         "sum of losses as in eqs (30) and (31)",
-        "D-ZOA": f"rho = {PENALTY:g}, {ROUNDS} rounds of {INNER_STEPS} inner steps, u1 = 1, "
-        f"alpha0 = {ALPHA0:g}, cold start, last iterate",
+        "D-ZOA": f"rho = {PENALTY:g}, {d_zoa_rounds(found.scale)} rounds of {INNER_STEPS} inner "
+        f"steps, u1 = 1, alpha0 = {ALPHA0:g}, cold start, last iterate",
         "left out: R and L": "R = ||b*||, L = "
         + ("1 + 2 R / K" if found.kind == "ridge" else "1 + sqrt(P) / K"),
         "J of eq (22) at the first claim": "; ".join(str(a["directions"]) for a in kept[:2]),
@@ -145,7 +146,8 @@ def shortened(scale: Scale, claims: Sequence[Claim]) -> str:
     fewest, most = (f(trials(claim, scale).all for claim in claims) for f in (min, max))
     runs = f"{most}" if fewest == most else f"{fewest} to {most}"
     return (
-        f"D-ZOA has {runs} runs at each claim instead of 100, the baselines 4, the certified "
+        f"D-ZOA has {runs} runs of {d_zoa_rounds(scale)} rounds at each claim instead of 100 of "
+        f"{ROUNDS}, the baselines 4, the certified "
         "methods 8; tuning has 1 validation data set instead of 2, the trade-offs fewer points, "
         f"the certified comparison N_k = {records(scale)[0]} only and {len(totals(scale))} totals "
         f"instead of {len(totals(Scale.FULL))}, the audit 200 runs of one agent instead of 2,000 "
