@@ -17,6 +17,7 @@ import socket
 import statistics
 import threading
 import time
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,9 +30,9 @@ import numpy as np
 from tacit import DPSG, Privacy, network, problem
 from tacit.deploy import keys
 from tacit.deploy.outgoing import Outgoing
-from tacit.deploy.party import Party, Progress
+from tacit.deploy.party import Party, Progress, Terms
 from tacit.deploy.schedule import Schedule, forms
-from tacit.deploy.transport import LARGEST, Transport
+from tacit.deploy.transport import Transport
 from tacit.layout import lay_out
 from tacit.runtime.desk import At, Desk, mixing_of
 from tacit.runtime.keys import agent_secret
@@ -61,20 +62,15 @@ def member(number: int, members: int, folder: Path, floats: int, rounds: int, an
         outgoing = Outgoing(state / "journal.db", RUN.hex(), None, {}, number, schedule.position)
         progress = Progress(rounds=rounds, seconds=[])
         party = Party(
+            Terms(RUN, schedule, forms(plan), partial(mixing_of, desk.plan), patience=60.0),
             desk,
             objective,
             None,
-            schedule,
-            forms(plan),
             own,
-            RUN,
             cards,
             outgoing,
-            60.0,
-            lambda round: mixing_of(desk.plan, round),
             progress,
             lambda *told: print("refused", *told),
-            LARGEST,
         )
         transport = Transport(
             own,

@@ -2,23 +2,55 @@
 
 from __future__ import annotations
 
+import json as formats
 import logging
 import signal
 import sys
 import threading
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tacit.cli.console import INTERRUPTED, emit, guarded, say
-from tacit.deploy.agent import Options, Outcome, run
+from tacit.deploy.agent import Options, run
+from tacit.deploy.results import Outcome
 
 
-def take_part(options: Options, *, dry_run: bool, json: bool, verbose: bool) -> int:
+@dataclass(frozen=True)
+class Logs:
+    """How a member logs.
+
+    Attributes:
+        verbose: every message that is sent, too.
+        as_json: one JSON object a line.
+    """
+
+    verbose: bool = False
+    as_json: bool = False
+
+    def begin(self) -> None:
+        """Log to standard error from now on."""
+        handler = logging.StreamHandler(sys.stderr)
+        plain = logging.Formatter("%(asctime)s %(levelname)s %(message)s")
+        handler.setFormatter(JsonLines() if self.as_json else plain)
+        level = logging.INFO if self.verbose else logging.WARNING
+        logging.basicConfig(level=level, handlers=[handler])
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line: time, level, message, and the fields that the message was made of."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """A record as a line."""
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        fields = record.args if isinstance(record.args, dict) else {}
+        line = {"time": time, "level": record.levelname, "message": record.getMessage(), **fields}
+        return formats.dumps(line, ensure_ascii=False, default=str)
+
+
+def take_part(options: Options, logs: Logs, *, dry_run: bool, json: bool) -> int:
     """Run a member; see `tacit agent --help`."""
-    logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING,
-        format="%(asctime)s %(levelname)s %(message)s",
-        stream=sys.stderr,
-    )
+    logs.begin()
     stopping = threading.Event()
 
     def command() -> int:
@@ -36,16 +68,8 @@ def take_part(options: Options, *, dry_run: bool, json: bool, verbose: bool) -> 
 
 
 def _tell(outcome: Outcome, state: Path, *, dry_run: bool, json: bool) -> None:
-    document = {
-        "format": "tacit-site-result-1",
-        "run": outcome.run,
-        "rounds": outcome.rounds,
-        "noise": "simulated: protects nobody" if outcome.simulated else "secure",
-        "epsilon_spent": outcome.epsilon,
-        "refused_messages": outcome.refused,
-    }
     if json:
-        emit(document)
+        emit(outcome.document())
         return
     if dry_run:
         say("Everything is in order, and nothing was released. Leave out --dry-run to take part.")
@@ -53,6 +77,9 @@ def _tell(outcome: Outcome, state: Path, *, dry_run: bool, json: bool) -> None:
     say(f"Run {outcome.run[:12]}: {outcome.rounds} rounds, done.")
     if outcome.simulated:
         say("The noise came from a seed: a rehearsal, which protects nobody.")
+    for name, first, back in outcome.absences:
+        until = "to the end" if back is None or back >= outcome.rounds else f"until round {back}"
+        say(f"Without {name} from round {first} {until}.")
     if outcome.epsilon is not None:
         say(f"The ledger has counted an epsilon of {outcome.epsilon:.4g} in all.")
     if outcome.solution is not None:

@@ -90,14 +90,21 @@ def show(folder: Folder, json: Json = False) -> None:
 
 @app.command()
 def rotate(
-    folder: Folder, authority: Authority = None, days: Days = 365, json: Json = False
+    folder: Folder,
+    authority: Authority = None,
+    days: Days = 365,
+    identity: Annotated[
+        bool,
+        typer.Option("--identity", help="And the signing key: somebody may have copied it."),
+    ] = False,
+    json: Json = False,
 ) -> None:
     """Replace the certificate and its key; the card changes, and manifests are to be made anew."""
     from tacit.cli.console import guarded
     from tacit.deploy.keys import renew
 
     def command() -> int:
-        renew(folder, authority, days)
+        renew(folder, authority, days, identity=identity)
         return _show(folder, json)
 
     raise typer.Exit(guarded(command, as_json=json))

@@ -49,8 +49,12 @@ def new(
         Path | None, typer.Option(metavar="CARD", help="Who coordinates a star.")
     ] = None,
     patience: Annotated[
-        float, typer.Option(help="Seconds to wait for a silent neighbour before stopping.")
+        float, typer.Option(help="Seconds to wait for a silent neighbour.")
     ] = 600.0,
+    silent: Annotated[
+        str,
+        typer.Option(help="Then: stop, or skip to go on without it, where the method allows that."),
+    ] = "stop",
 ) -> None:
     """Make a manifest of a study and the members' cards."""
     from tacit.cli.console import guarded, say
@@ -67,7 +71,7 @@ def new(
         names, classes = features(source, data)
         members = [_member(text) for text in agent]
         above = None if coordinator is None else _member(f"{coordinator}=1")
-        manifest = agreed(source, names, classes, members, above, patience)
+        manifest = agreed(source, names, classes, members, above, patience, silent)
         write_text(file, manifest.toml())
         say(f"Made {file}, run {manifest.run.hex()[:12]}. Every owner checks and signs it:")
         say(f"tacit manifest check {file}", "  ")
@@ -125,7 +129,8 @@ def check(file: File, json: Json = False) -> None:
         say(f"{settings.title}: run {manifest.run.hex()}")
         say(
             f"{type(run.plan.method).__name__}, {settings.run.rounds:,} rounds, "
-            f"{run.problem.dimension:,} parameters, patience {manifest.patience:g} s"
+            f"{run.problem.dimension:,} parameters, patience {manifest.patience:g} s, then "
+            + ("going on without who is silent" if manifest.silent == "skip" else "stopping")
         )
         table(
             ("Member", "Address", "Records", "Epsilon", "at delta", "Signed", "Fingerprint"),

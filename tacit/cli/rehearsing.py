@@ -11,6 +11,9 @@ from tacit.cli.console import FAILED, emit, guarded, progress, say, table
 from tacit.config.read import read_study
 from tacit.errors import ConfigError
 
+STALE = 10.0
+"""Seconds after which a status is of a member that does not run any more."""
+
 
 def rehearse(study: Path | None, folder: Path, rounds: int | None, *, json: bool) -> int:
     """See `tacit rehearse --help`."""
@@ -53,41 +56,95 @@ def rehearse(study: Path | None, folder: Path, rounds: int | None, *, json: bool
     return guarded(command, as_json=json)
 
 
-def status(state: Path, *, json: bool) -> int:
+def status(state: Path, *, follow: bool, json: bool) -> int:
     """See `tacit status --help`."""
 
     def command() -> int:
-        try:
-            found: dict[str, Any] = formats.loads((state / "status.json").read_text())
-        except (OSError, ValueError) as error:
-            raise ConfigError(
-                f"{state} has no status ({error}); give the --state directory of a member that has "
-                "been started"
-            ) from error
+        found = _status(state)
         if json:
-            emit(found)
+            emit(found | {"epsilon": _spent(found)})
             return 0
-        done, rounds = found["round"] + 1, found["rounds"]
-        say(f"{found['name']}, run {found['run'][:12]}: round {done} of {rounds}")
-        if found["round_seconds"] is not None:
-            say(f"A round takes {_seconds(found['round_seconds'])}.")
-        if found["waiting_for"]:
-            say(f"Waiting for {', '.join(found['waiting_for'])}.")
-        table(
-            ("Neighbour", "Last heard", "Finished"),
-            [
-                (name, f"{each['silent_seconds']:g} s ago", "yes" if each["finished"] else "")
-                for name, each in found["neighbours"].items()
-            ],
-        )
-        counts = found["messages"]
-        say(
-            f"Messages: {counts.get('accepted', 0):,} accepted, {counts.get('repeated', 0):,} "
-            f"repeated, {counts.get('refused', 0):,} refused."
-        )
+        if follow:
+            _follow(state)
+            found = _status(state)
+        _show(found)
         return 0
 
     return guarded(command, as_json=json)
+
+
+def _status(state: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = formats.loads((state / "status.json").read_text())
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"{state} has no status ({error}); give the --state directory of a member that has "
+            "been started"
+        ) from error
+    return found
+
+
+def _show(found: dict[str, Any]) -> None:
+    say(f"{found['name']}, run {found['run'][:12]}: {_where(found)}")
+    ago = time.time() - found["time"]
+    if ago > STALE:
+        say(f"It has not been running for {ago:.0f} s; the same command as before goes on.")
+    if found["round_seconds"] is not None:
+        say(f"A round takes {_seconds(found['round_seconds'])}.")
+    if (spent := _spent(found)) is not None:
+        say(f"Spent: epsilon {spent['spent']:.4g} of {spent['epsilon']:.4g} at {spent['delta']:g}.")
+    table(
+        ("Neighbour", "Last heard", "Waited for", ""),
+        [
+            (
+                name,
+                f"{each['silent_seconds']:g} s ago",
+                _seconds(each["waited_seconds"]),
+                "finished" if each["finished"] else "left out" if name in found["without"] else "",
+            )
+            for name, each in found["neighbours"].items()
+        ],
+    )
+    counts = found["messages"]
+    say(
+        f"Messages: {counts.get('accepted', 0):,} accepted, {counts.get('repeated', 0):,} "
+        f"repeated, {counts.get('refused', 0):,} refused."
+    )
+
+
+def _where(found: dict[str, Any]) -> str:
+    told = f"round {found['round'] + 1} of {found['rounds']}"
+    if found["waiting_for"]:
+        told += f", waiting for {', '.join(found['waiting_for'])}"
+    if found["without"]:
+        told += f", going on without {', '.join(found['without'])}"
+    return told
+
+
+def _follow(state: Path) -> None:
+    before = ""
+    while True:
+        found = _status(state)
+        if (now := _where(found)) != before:
+            say(now)
+        ended = all(each["finished"] for each in found["neighbours"].values())
+        if ended or time.time() - found["time"] > STALE:
+            return
+        before = now
+        time.sleep(1.0)
+
+
+def _spent(found: dict[str, Any]) -> dict[str, Any] | None:
+    """What the ledger has counted; `None` for who releases nothing."""
+    paid = found["paid"]
+    if not paid:
+        return None
+    from tacit.privacy.ledger import read
+
+    for each in read(Path(paid["ledger"])).balances:
+        if (each.owner, each.dataset) == (paid["owner"], paid["dataset"]):
+            return {"spent": each.spent, "epsilon": each.epsilon, "delta": each.delta}
+    return None
 
 
 def doctor(manifest: Path, keys: Path, data: Path | None, *, json: bool) -> int:

@@ -25,6 +25,13 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Check everything, release nothing, and end.")
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")]
+Metrics = Annotated[
+    int | None,
+    typer.Option(metavar="PORT", help="Answer Prometheus at 127.0.0.1:PORT/metrics."),
+]
+JsonLogs = Annotated[
+    bool, typer.Option("--json-logs", help="Log one JSON object a line, for a log collector.")
+]
 TestSeed = Annotated[int | None, typer.Option("--test-seed", hidden=True)]
 
 
@@ -42,6 +49,8 @@ def agent(
     ] = "records",
     dry_run: DryRun = False,
     verbose: Verbose = False,
+    json_logs: JsonLogs = False,
+    metrics: Metrics = None,
     json: Json = False,
     test_seed: TestSeed = None,
 ) -> None:
@@ -50,11 +59,12 @@ def agent(
     Stop it at any time, or let it crash: the same command goes on where it was, and nothing is
     released twice.
     """
-    from tacit.cli.deploying import take_part
+    from tacit.cli.deploying import Logs, take_part
     from tacit.deploy.agent import Options
 
-    options = Options(manifest, keys, state, data, ledger, dataset, test_seed)
-    raise typer.Exit(take_part(options, dry_run=dry_run, json=json, verbose=verbose))
+    options = Options(manifest, keys, state, data, ledger, dataset, test_seed, metrics)
+    logs = Logs(verbose=verbose, as_json=json_logs)
+    raise typer.Exit(take_part(options, logs, dry_run=dry_run, json=json))
 
 
 def coordinator(
@@ -63,15 +73,18 @@ def coordinator(
     state: StateFolder,
     dry_run: DryRun = False,
     verbose: Verbose = False,
+    json_logs: JsonLogs = False,
+    metrics: Metrics = None,
     json: Json = False,
     test_seed: TestSeed = None,
 ) -> None:
     """Coordinate a run of a star: it listens, sites dial in, and it sees noised messages only."""
-    from tacit.cli.deploying import take_part
+    from tacit.cli.deploying import Logs, take_part
     from tacit.deploy.agent import Options
 
-    options = Options(manifest, keys, state, test_seed=test_seed)
-    raise typer.Exit(take_part(options, dry_run=dry_run, json=json, verbose=verbose))
+    options = Options(manifest, keys, state, test_seed=test_seed, metrics=metrics)
+    logs = Logs(verbose=verbose, as_json=json_logs)
+    raise typer.Exit(take_part(options, logs, dry_run=dry_run, json=json))
 
 
 def rehearse(
@@ -98,12 +111,15 @@ def rehearse(
 
 def status(
     state: Annotated[Path, typer.Argument(metavar="DIR", help="The --state folder of a member.")],
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on showing it until the member is done.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Show how far a member of a run between sites is, and for whom it waits."""
+    """Show how far a member of a run between sites is, for whom it waits, and what it has spent."""
     from tacit.cli import rehearsing
 
-    raise typer.Exit(rehearsing.status(state, json=json))
+    raise typer.Exit(rehearsing.status(state, follow=follow, json=json))
 
 
 def doctor(

@@ -12,14 +12,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.deploy.agent import Options, Outcome, run
+    from tacit.deploy.agent import Options, run
     from tacit.deploy.keys import Card, Keys, create, create_authority, load, renew
     from tacit.deploy.manifest import Manifest, Member, agreed, read_manifest
     from tacit.deploy.rehearse import Rehearsal, perform, prepare
+    from tacit.deploy.results import Outcome
 
 _MODULE = {
     "Options": "agent",
-    "Outcome": "agent",
+    "Outcome": "results",
     "run": "agent",
     "Card": "keys",
     "Keys": "keys",

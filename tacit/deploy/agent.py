@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import threading
-import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from tacit.deploy import results
 from tacit.deploy.files import write_json
 from tacit.deploy.keys import WARN_DAYS, Keys, host_of, load
 from tacit.deploy.manifest import Manifest, read_manifest
 from tacit.deploy.outgoing import Account, Outgoing
-from tacit.deploy.party import Party, Progress, Releaser, answer
+from tacit.deploy.party import Party, Progress, Releaser, Terms
+from tacit.deploy.results import Outcome, write
 from tacit.deploy.schedule import forms
 from tacit.deploy.site import (
     Declared,
@@ -32,7 +31,8 @@ from tacit.deploy.site import (
     own_secret,
     releases,
 )
-from tacit.deploy.transport import LARGEST, Transport
+from tacit.deploy.transport import Transport
+from tacit.deploy.watch import Watch, serve_metrics
 from tacit.errors import ConfigError, EnvironmentMismatch
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger
@@ -58,6 +58,7 @@ class Options:
         ledger: that pays for what it releases; made in `state` when `None`.
         dataset: name of the records in that ledger.
         test_seed: simulated noise from a seed, for rehearsals; never for real records.
+        metrics: port on this machine at which Prometheus is answered; none by default.
     """
 
     manifest: Path
@@ -67,31 +68,7 @@ class Options:
     ledger: Path | None = None
     dataset: str = "records"
     test_seed: int | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What a member holds at the end.
-
-    Attributes:
-        solution: its answer, shape `(p,)`; `None` where only the coordinator holds one.
-        names: of the parameters.
-        run: id of the run.
-        rounds: that were run.
-        epsilon: that the ledger says was spent, in all; `None` for who released nothing.
-        round_seconds: time of each round of this process.
-        refused: messages that were refused.
-        simulated: whether the noise came from a seed and protects nobody.
-    """
-
-    solution: np.ndarray | None
-    names: tuple[str, ...]
-    run: str
-    rounds: int
-    epsilon: float | None
-    round_seconds: list[float] = field(default_factory=list)
-    refused: int = 0
-    simulated: bool = False
+    metrics: int | None = None
 
 
 def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | None]:
@@ -121,7 +98,10 @@ def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | None]:
             "keys rotate`, put the new card into a manifest and let everybody sign it"
         )
     if left < WARN_DAYS:
-        log.warning("the certificate in %s ends in %.0f days", options.keys, left)
+        log.warning(
+            "the certificate in %(keys)s ends in %(days).0f days",
+            {"keys": str(options.keys), "days": left},
+        )
     coordinates = number == len(manifest.agents)
     if coordinates != (options.data is None):
         raise ConfigError(
@@ -166,7 +146,8 @@ def run(
                     neighbours=account.neighbours,
                 )
             if only_check:
-                return Outcome(None, run_.problem.parameter_names, manifest.run.hex(), 0, None)
+                names = tuple(run_.problem.parameter_names)
+                return Outcome(None, names, manifest.run.hex(), 0, None, tested)
             return _take_part(options, run_, prepared, keys, number, account, stopping)
 
 
@@ -187,7 +168,6 @@ def _take_part(
         else agent_secret(trial_key(options.test_seed, 0), number)
     )
     desk = Desk(plan, number, secret)
-    public = desk.plan
     objective = None if coordinates else jax.tree.map(lambda leaf: leaf[number], plan.objectives)
     releaser = None
     if account is not None:
@@ -204,21 +184,24 @@ def _take_part(
     )
     progress = Progress(rounds=run_.schedule.rounds, seconds=[], stopping=stopping)
     around = neighbours(manifest, number)
+    terms = Terms(
+        manifest.run,
+        run_.schedule,
+        forms(plan),
+        partial(mixing_of, desk.plan),
+        manifest.patience,
+        manifest.silent == "skip",
+    )
     party = Party(
+        terms,
         desk,
         objective,
         releaser,
-        run_.schedule,
-        forms(plan),
         keys,
-        manifest.run,
         {other: manifest.members[other].card for other in around},
         outgoing,
-        manifest.patience,
-        partial(mixing_of, public),
         progress,
         _refused,
-        LARGEST,
     )
     listens = coordinates or manifest.coordinator is None
     transport = Transport(
@@ -231,39 +214,37 @@ def _take_part(
         serve=party.serve,
         accept=party.mailbox.offer,
     )
-    watch = _Watch(options.state / "status.json", manifest, keys.card.name, party, progress)
+    paid: dict[str, str] = {}
+    if account is not None:
+        path = options.ledger or options.state / "ledger"
+        paid = {"ledger": str(path.resolve()), "owner": account.owner, "dataset": account.dataset}
+    watch = Watch(options.state / "status.json", manifest, keys.card.name, party, paid)
     try:
-        with watch:
-            state = party.run(transport)
+        with watch, _metrics(options.metrics, watch):
+            solution = party.run(transport)
+            absences = [
+                (manifest.members[each.agent].name, each.first, each.back)
+                for each in outgoing.absences()
+            ]
     finally:
         transport.close()
         outgoing.close()
-    holds = coordinates or manifest.coordinator is None
     spent = None
     if account is not None:
         spent = account.ledger.balance(account.owner, account.dataset).spent
-    solution = answer(desk, state) if holds else None
-    results.write(
-        options.state,
-        manifest.run.hex(),
-        run_.schedule.rounds,
-        tuple(run_.problem.parameter_names),
-        solution,
-        None if account is None else _promised(run_, prepared, number),
-        spent,
-        progress.seconds or [],
-        simulated=options.test_seed is not None,
-    )
-    return Outcome(
+    outcome = Outcome(
         solution=solution,
-        names=run_.problem.parameter_names,
+        names=tuple(run_.problem.parameter_names),
         run=manifest.run.hex(),
         rounds=run_.schedule.rounds,
         epsilon=spent,
+        simulated=options.test_seed is not None,
         round_seconds=progress.seconds or [],
         refused=party.mailbox.counts["refused"],
-        simulated=options.test_seed is not None,
+        absences=absences,
     )
+    write(options.state, outcome, None if account is None else _promised(run_, prepared, number))
+    return outcome
 
 
 def _promised(run_: Declared, prepared: Prepared | None, number: int) -> Guarantee:
@@ -338,58 +319,18 @@ def _same_versions(state: Path) -> None:
         )
 
 
+@contextmanager
+def _metrics(port: int | None, watch: Watch) -> Generator[None, None, None]:
+    end = None if port is None else serve_metrics(port, watch.document)
+    try:
+        yield
+    finally:
+        if end is not None:
+            end()
+
+
 def _refused(sender: int, key: str, reason: str) -> None:
-    log.warning("refused a message of agent %d (%.80r): %s", sender, key, reason)
-
-
-class _Watch:
-    """Writes how far the run is to a file, about once a second. Public values only."""
-
-    def __init__(
-        self, path: Path, manifest: Manifest, name: str, party: Party, progress: Progress
-    ) -> None:
-        self._path, self._manifest, self._name = path, manifest, name
-        self._party, self._progress = party, progress
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._loop, daemon=True)
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-        self._write()
-
-    def _loop(self) -> None:
-        while not self._over.wait(1.0):
-            self._write()
-
-    def _write(self) -> None:
-        # a full disk is found by what must be stored; a status that is not written harms nobody
-        with suppress(OSError):
-            self._write_now()
-
-    def _write_now(self) -> None:
-        box, now = self._party.mailbox, time.monotonic()
-        recent = (self._progress.seconds or [])[-100:]
-        write_json(
-            self._path,
-            {
-                "format": "tacit-status-1",
-                "run": self._manifest.run.hex(),
-                "name": self._name,
-                "round": self._progress.round,
-                "rounds": self._progress.rounds,
-                "round_seconds": float(np.median(recent)) if recent else None,
-                "waiting_for": [self._manifest.members[i].name for i in self._progress.waiting_for],
-                "neighbours": {
-                    self._manifest.members[i].name: {
-                        "silent_seconds": round(now - when, 1),
-                        "finished": i in box.finished,
-                    }
-                    for i, when in box.heard.items()
-                },
-                "messages": dict(box.counts),
-            },
-        )
+    log.warning(
+        "refused a message of agent %(sender)d (%(key).80r): %(reason)s",
+        {"sender": sender, "key": key, "reason": reason},
+    )

@@ -122,6 +122,10 @@ class Keys:
         return (self.expires - (now or dt.datetime.now(dt.UTC))) / dt.timedelta(days=1)
 
 
+_EARLIER = dt.timedelta(days=1)
+"""Certificates are good from then on, so that they are at a neighbour whose clock is slow."""
+
+
 def create(
     folder: Path,
     name: str,
@@ -183,8 +187,17 @@ def create_authority(folder: Path, name: str, days: int = 10 * DAYS) -> None:
     (folder / "authority.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
 
-def renew(folder: Path, authority: Path | None = None, days: int = DAYS) -> Keys:
-    """Replace the certificate and its key; the identity stays, and the card changes.
+def renew(
+    folder: Path, authority: Path | None = None, days: int = DAYS, *, identity: bool = False
+) -> Keys:
+    """Replace the certificate and its key; the card changes.
+
+    Args:
+        folder: with the keys.
+        authority: folder of a consortium's authority; one of the agent's own when `None`.
+        days: how long the certificate is good for, at least 1.
+        identity: replace the signing key, too, as when somebody may have copied it: what the old
+            one signs is refused in every run whose manifest has the new card.
 
     Raises:
         ConfigError: no keys are there.
@@ -192,10 +205,15 @@ def renew(folder: Path, authority: Path | None = None, days: int = DAYS) -> Keys
     keys = load(folder)
     host = host_of(keys.card.address) if keys.card.address else ""
     _certify(folder, keys.card.name, host, authority, days)
+    signing_key = keys.card.signing_key
+    if identity:
+        new = Ed25519PrivateKey.generate()
+        _secret(folder / "identity.pem", new)
+        signing_key = base64.b64encode(new.public_key().public_bytes_raw()).decode()
     card = Card(
         keys.card.name,
         keys.card.address,
-        keys.card.signing_key,
+        signing_key,
         (folder / "authority.crt").read_text(),
     )
     (folder / "card.toml").write_text(card.toml())
@@ -296,7 +314,7 @@ def _certify(folder: Path, name: str, host: str, authority: Path | None, days: i
         .issuer_name(above.subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(hours=1))
+        .not_valid_before(now - _EARLIER)
         .not_valid_after(now + dt.timedelta(days=days))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
@@ -322,7 +340,7 @@ def _authority(name: str, days: int) -> tuple[ec.EllipticCurvePrivateKey, x509.C
         .issuer_name(_named(name[:64]))
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(hours=1))
+        .not_valid_before(now - _EARLIER)
         .not_valid_after(now + dt.timedelta(days=days))
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())

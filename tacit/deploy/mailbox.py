@@ -1,7 +1,8 @@
 """What has arrived: checked before it is kept, and no more than this round and the next.
 
 A neighbour may be at most one round ahead, because it needs this agent's message to go further. So
-anything else is dropped unread, and nobody can fill another's memory.
+anything else is dropped, and nobody can fill another's memory. Where a run goes on without a silent
+member, a neighbour that is further ahead has done so; its message says only how far it is.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from tacit.deploy.keys import Card
 from tacit.deploy.wire import FINISHED, Address, Leaf, Received, decode
 from tacit.errors import WireError
 
+_NEVER = 1 << 62
+"""A position that no run reaches."""
+
 
 class Mailbox:
     """Messages of the neighbours. `offer` may be called from any thread.
@@ -28,6 +32,8 @@ class Mailbox:
         window: how many positions ahead of the present one are kept.
         largest: bytes above which a message is dropped unread.
         refused: told of every message that was refused: sender, key and reason.
+        skipping: whether the run goes on without a silent member.
+        last: of the arrays in a member's last message, by its number; none if left out.
     """
 
     def __init__(
@@ -39,19 +45,28 @@ class Mailbox:
         window: int,
         largest: int,
         refused: Callable[[int, str, str], None],
+        *,
+        skipping: bool = False,
+        last: Mapping[int, list[Leaf]] | None = None,
     ) -> None:
+        self._skipping, self._last = skipping, last or {}
+        self._awaited_from: dict[int, int] = dict.fromkeys(cards, 0)
         self._run, self._shapes, self._position = run, shapes, position
         self._keys = {number: card.public_key() for number, card in cards.items()}
         self._window, self._largest, self._refused = window, largest, refused
         self._changed = threading.Condition()
-        self._now = 0
+        self._now, self._since = 0, time.monotonic()
         self._held: dict[tuple[int, int], Received] = {}
         self.heard: dict[int, float] = dict.fromkeys(cards, time.monotonic())
         """When each neighbour was last heard of, by a message that was accepted."""
         self.reached: dict[int, int] = dict.fromkeys(cards, 0)
         """From which position each neighbour's newest message is: it has stored all before."""
-        self.finished: set[int] = set()
-        """Neighbours that need nothing more."""
+        self.waited: dict[int, float] = dict.fromkeys(cards, 0.0)
+        """Seconds for which a message of each neighbour was waited for, on average of late."""
+        self.ahead: dict[int, int] = {}
+        """From which position a neighbour's message is that went on without this agent."""
+        self.finished: dict[int, Received] = {}
+        """Last messages of neighbours that need nothing more."""
         self.counts: Counter[str] = Counter()
 
     def offer(self, sender: int, key: str, data: bytes) -> None:
@@ -72,52 +87,79 @@ class Mailbox:
             if known or position < now:
                 self.counts["repeated"] += 1
                 return
-            if position > now + self._window and address.kind != FINISHED:
+            ended = address.kind == FINISHED
+            early = position > now + self._window and not ended
+            if early and not self._skipping:
                 raise WireError(f"position {position} while this agent is at {now}")
-            shapes = [] if address.kind == FINISHED else self._shapes[address.phase]
+            shapes = self._last.get(sender, []) if ended else self._shapes[address.phase]
             received = decode(data, address, shapes, self._keys[sender])
         except WireError as error:
             self.counts["refused"] += 1
             self._refused(sender, key, str(error))
             return
         with self._changed:
-            self.counts["accepted"] += 1
-            self.heard[sender] = time.monotonic()
+            self.counts["early" if early else "accepted"] += 1
+            self.heard[sender] = arrived = time.monotonic()
+            if not ended:
+                waited = arrived - self._since if position == self._now else 0.0
+                self.waited[sender] += 0.1 * (waited - self.waited[sender])
             self.reached[sender] = max(self.reached[sender], position)
-            if address.kind == FINISHED:
-                self.finished.add(sender)
+            if ended:
+                self.finished[sender] = received
+            elif early:
+                self.ahead[sender] = max(self.ahead.get(sender, 0), position)
             else:
                 self._held[place] = received
+                self._awaited_from[sender] = min(self._awaited_from[sender], position)
             self._changed.notify_all()
 
     def advance(self, position: int) -> None:
         """The agent is at this position now; what is older is forgotten."""
         with self._changed:
-            self._now = position
+            self._now, self._since = position, time.monotonic()
             for place in [place for place in self._held if place[0] < position]:
                 del self._held[place]
 
-    def missing(self, position: int, senders: Collection[int]) -> list[int]:
-        """Senders whose message of a position has not come."""
+    def leave_out(self, senders: Collection[int]) -> None:
+        """Await these no more, until a message of theirs comes that is not too late."""
         with self._changed:
-            return [sender for sender in senders if (position, sender) not in self._held]
+            for sender in senders:
+                self._awaited_from[sender] = _NEVER
+
+    def left_out(self) -> list[int]:
+        """Neighbours that are not awaited."""
+        with self._changed:
+            return [sender for sender, first in self._awaited_from.items() if first == _NEVER]
+
+    def missing(self, position: int, senders: Collection[int]) -> list[int]:
+        """Senders whose message of a position is awaited and has not come."""
+        with self._changed:
+            return self._missing(position, senders)
 
     def wait(self, position: int, senders: Collection[int], seconds: float) -> bool:
         """Whether all messages of a position have come; waits for them for so long at most."""
         with self._changed:
-            return self._changed.wait_for(
-                lambda: all((position, sender) in self._held for sender in senders), seconds
-            )
+            return self._changed.wait_for(lambda: not self._missing(position, senders), seconds)
+
+    def _missing(self, position: int, senders: Collection[int]) -> list[int]:
+        return [
+            sender
+            for sender in senders
+            if (position, sender) not in self._held and position >= self._awaited_from[sender]
+        ]
 
     def wait_finished(self, seconds: float) -> bool:
         """Whether all neighbours need nothing more; waits for so long at most."""
         with self._changed:
-            return self._changed.wait_for(lambda: self.finished >= set(self._keys), seconds)
+            return self._changed.wait_for(
+                lambda: self.finished.keys() >= self._keys.keys(), seconds
+            )
 
     def take(self, position: int, senders: Collection[int]) -> dict[int, Received]:
-        """The messages of a position, by sender."""
+        """The messages of a position that have come, by sender."""
         with self._changed:
-            return {sender: self._held[position, sender] for sender in senders}
+            found = {sender: self._held.get((position, sender)) for sender in senders}
+        return {sender: message for sender, message in found.items() if message is not None}
 
     def _address(self, sender: int, key: str) -> Address:
         parts = key.split("/")

@@ -66,7 +66,8 @@ class Manifest(_Strict):
         classes: how many the target has, 0 for none.
         agents: in the order of their numbers.
         coordinator: of a star; `None` between peers.
-        patience: seconds for which a run waits for a silent neighbour before it stops.
+        patience: seconds for which a run waits for a silent neighbour.
+        silent: what it does then: "stop", or "skip" to go on without, where the method allows it.
         signatures: of the owners, by name; not part of what they sign.
     """
 
@@ -77,6 +78,7 @@ class Manifest(_Strict):
     agents: Annotated[tuple[Member, ...], Field(min_length=2, max_length=65_000, strict=False)]
     coordinator: Member | None = None
     patience: Annotated[float, Field(gt=0, le=30 * 86400, strict=False)] = 600.0
+    silent: Literal["stop", "skip"] = "stop"
     signatures: dict[str, str] = {}
 
     @property
@@ -143,6 +145,7 @@ class Manifest(_Strict):
             "# A run that several owners agree to. `tacit manifest check` explains it.",
             f'format = "{FORMAT}"',
             f"patience = {self.patience!r}",
+            f"silent = {json.dumps(self.silent)}",
             f"study = {_text(self.study)}",
             f"features = {json.dumps(self.features, ensure_ascii=False)}",
             f"classes = {self.classes}",
@@ -165,6 +168,7 @@ def agreed(
     agents: Sequence[Member],
     coordinator: Member | None = None,
     patience: float = 600.0,
+    silent: str = "stop",
 ) -> Manifest:
     """A manifest of a study.
 
@@ -175,6 +179,7 @@ def agreed(
         agents: in the order of their numbers.
         coordinator: of a star.
         patience: seconds to wait for a silent neighbour.
+        silent: what to do then, "stop" or "skip".
 
     Raises:
         ConfigError: a study and members that do not fit.
@@ -188,6 +193,7 @@ def agreed(
             "agents": [member.model_dump() for member in agents],
             "coordinator": None if coordinator is None else coordinator.model_dump(),
             "patience": patience,
+            "silent": silent,
         },
         "the manifest",
     )

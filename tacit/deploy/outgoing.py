@@ -11,7 +11,7 @@ import io
 import sqlite3
 import struct
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,6 +45,20 @@ class Made(NamedTuple):
     position: int
     key: str
     data: bytes
+
+
+class Absence(NamedTuple):
+    """A member that a run went on without.
+
+    Attributes:
+        agent: its number; this member's own if it was this one.
+        first: round without it.
+        back: round in which it was there again; `None` if it never was.
+    """
+
+    agent: int
+    first: int
+    back: int | None
 
 
 class Account(NamedTuple):
@@ -102,6 +116,9 @@ class Outgoing:
                 "data BLOB)"
             )
             self._journal.execute("CREATE TABLE IF NOT EXISTS state (data BLOB)")
+            self._journal.execute(
+                "CREATE TABLE IF NOT EXISTS absences (agent INTEGER, first INTEGER, back INTEGER)"
+            )
             known = self._journal.execute("SELECT id FROM run").fetchone()
             if known is None:
                 self._journal.execute("INSERT INTO run VALUES (?)", (run,))
@@ -206,6 +223,24 @@ class Outgoing:
         if self._account is not None and any(released):
             self._account.ledger.delivered(self._account.owner, self._run, max(released) + 1)
 
+    def left(self, agent: int, round: int) -> None:
+        """The run goes on without an agent from this round on."""
+        with self._writing():
+            self._journal.execute("INSERT INTO absences VALUES (?, ?, NULL)", (agent, round))
+
+    def back(self, agent: int, round: int) -> None:
+        """An agent is there again."""
+        with self._writing():
+            self._journal.execute(
+                "UPDATE absences SET back = ? WHERE agent = ? AND back IS NULL", (round, agent)
+            )
+
+    def absences(self) -> list[Absence]:
+        """Who was away, in order."""
+        with self._writing():
+            rows = self._journal.execute("SELECT agent, first, back FROM absences ORDER BY rowid")
+            return [Absence(*row) for row in rows]
+
     def close(self) -> None:
         """Close the journal; the ledger is its owner's to close."""
         self._journal.close()
@@ -216,7 +251,7 @@ class Outgoing:
             self._positions[made.position] = made.key, sequence
 
     @contextmanager
-    def _writing(self) -> Any:
+    def _writing(self) -> Generator[None, None, None]:
         try:
             yield
         except sqlite3.Error as error:

@@ -1,7 +1,9 @@
 """One member of a run: sends when it is its turn, waits for its neighbours, survives a crash.
 
 Rounds are synchronous per neighbourhood: a member goes on as soon as the messages that it needs are
-there. What it needs and does not get, it asks for every quarter of a second.
+there. What it needs and does not get, it asks for every quarter of a second. Where the manifest
+says so, a round goes on without who is silent; whoever was left out sleeps through the rounds that
+it missed, and comes in again at the round in which the others are.
 """
 
 from __future__ import annotations
@@ -24,14 +26,15 @@ from tacit.deploy.keys import Card, Keys
 from tacit.deploy.mailbox import Mailbox
 from tacit.deploy.outgoing import Made, Outgoing, state_digest
 from tacit.deploy.schedule import Form, Schedule, Turn
-from tacit.deploy.transport import Transport
-from tacit.deploy.wire import FINISHED, Address, encode
+from tacit.deploy.transport import LARGEST, Transport
+from tacit.deploy.wire import FINISHED, Address, Leaf, encode
 from tacit.errors import PeerTimeout, RuntimeFailure
 from tacit.network.base import Mixing
 from tacit.privacy.event import Event
 from tacit.privacy.ledger.outbox import ReleaseId
 from tacit.runtime.desk import Desk
 from tacit.runtime.environment import versions
+from tacit.types import Role
 
 log = logging.getLogger("tacit.site")
 
@@ -40,6 +43,8 @@ ASK_EVERY = 0.25
 
 LINGER = 30.0
 """Seconds for which a member that has finished serves those who have not."""
+
+_GO_ON = "Everything is stored: give the same command again when they are back, and the run goes on"
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,7 @@ class Progress:
         waiting_for: numbers of the neighbours it waits for.
         seconds: the time that recent rounds took.
         stopping: set to end after the current turn.
+        left_out: numbers of the silent neighbours that the run goes on without.
     """
 
     round: int = -1
@@ -74,57 +80,83 @@ class Progress:
     waiting_for: tuple[int, ...] = ()
     seconds: list[float] | None = None
     stopping: threading.Event | None = None
+    left_out: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What all members know of a run.
+
+    Attributes:
+        run: its id, 32 bytes.
+        schedule: all turns.
+        forms: what each phase sends.
+        mixing: who talks to whom in a round; before round 0 for -1.
+        patience: seconds to wait for a silent neighbour.
+        skipping: whether to go on without one then.
+        largest: bytes that a message may have.
+    """
+
+    run: bytes
+    schedule: Schedule
+    forms: dict[int, Form]
+    mixing: Callable[[int], Mixing]
+    patience: float
+    skipping: bool = False
+    largest: int = LARGEST
+
+
+class _BehindError(Exception):
+    """The neighbours are at this position, and went there without this member."""
+
+    def __init__(self, position: int) -> None:
+        self.position = position
 
 
 class Party:
     """A member's part in a run.
 
     Args:
+        terms: of the run.
         desk: its compiled halves.
         objective: its private objective; `None` for a coordinator.
         releaser: how answers leave; `None` draws simulated noise from the desk's secret (tests).
-        schedule: of the run.
-        forms: what each phase sends.
         keys: of this member.
-        run: id of the run, 32 bytes.
         cards: of the neighbours, by number.
         outgoing: what it has made.
-        patience: seconds to wait for a silent neighbour.
-        mixing: who talks to whom in a round; before round 0 for -1.
         progress: kept up to date.
         refused: told of messages that were refused.
     """
 
     def __init__(
         self,
+        terms: Terms,
         desk: Desk,
         objective: Any,
         releaser: Releaser | None,
-        schedule: Schedule,
-        forms: dict[int, Form],
         keys: Keys,
-        run: bytes,
         cards: dict[int, Card],
         outgoing: Outgoing,
-        patience: float,
-        mixing: Callable[[int], Mixing],
         progress: Progress,
         refused: Callable[[int, str, str], None],
-        largest: int,
     ) -> None:
         self._desk, self._objective, self._releaser = desk, objective, releaser
-        self._schedule, self._forms = schedule, forms
-        self._keys, self._run, self._cards = keys, run, cards
-        self._outgoing, self._patience = outgoing, patience
-        self._mixing, self.progress = mixing, progress
+        self._run, self._schedule, self._forms = terms.run, terms.schedule, terms.forms
+        self._mixing, self._patience, self._skipping = terms.mixing, terms.patience, terms.skipping
+        self._keys, self._cards, self._outgoing = keys, cards, outgoing
+        self.progress = progress
+        above = desk.plan.agents
+        model: Leaf = ("<f8", desk.plan.x0.shape)
         self.mailbox = Mailbox(
-            run,
+            terms.run,
             cards,
-            {index: form.leaves for index, form in forms.items()},
-            schedule.position,
-            schedule.window,
-            largest,
+            {index: form.leaves for index, form in terms.forms.items()},
+            terms.schedule.position,
+            terms.schedule.window,
+            terms.largest,
             refused,
+            skipping=terms.skipping,
+            last={above: [model]},
         )
         self._transport: Transport | None = None
         self._versions = versions()
@@ -144,7 +176,8 @@ class Party:
         """Take all turns; goes on from the last message that was made.
 
         Returns:
-            The state at the end.
+            The answer, shape `(p,)`, by a coordinator's word for its clients; `None` for one who
+            did not hear it.
 
         Raises:
             PeerTimeout: a neighbour was silent for longer than `patience`.
@@ -156,15 +189,29 @@ class Party:
         if before is not None:
             sent, state = before
             first = sent
+        gone = [each.agent for each in self._outgoing.absences() if each.back is None]
+        self.mailbox.leave_out([agent for agent in gone if agent in self._cards])
+        self.progress.left_out = tuple(self.mailbox.left_out())
         began = time.monotonic()
-        for turn in self._schedule.turns(first):
-            self._stop_if_asked()
-            state = self._take(turn, state, again=turn.position == sent)
-            if turn.at.round != self.progress.round:
-                self._tick(turn.at.round, began)
-                began = time.monotonic()
-        self._finish(state)
-        return state
+        while first < self._schedule.length:
+            try:
+                for turn in self._schedule.turns(first):
+                    self._stop_if_asked()
+                    state = self._take(turn, state, again=turn.position == sent)
+                    first = turn.position + 1
+                    if turn.at.round != self.progress.round:
+                        self._tick(turn.at.round, began)
+                        began = time.monotonic()
+            except _BehindError as behind:
+                missed, first = self.progress.round + 1, self._schedule.next_round(behind.position)
+                self._outgoing.left(self._desk.agent, missed)
+                self._outgoing.back(self._desk.agent, self._schedule.round(first))
+                log.warning(
+                    "the others went on without this member; it comes in again in round %(round)d "
+                    "and has released nothing in between",
+                    {"round": self._schedule.round(first)},
+                )
+        return self._finish(state)
 
     def _take(self, turn: Turn, state: Any, *, again: bool) -> Any:
         position, at, phase = turn
@@ -184,10 +231,25 @@ class Party:
         senders = self._desk.awaited(phase, mixing)
         self._await(turn, senders)
         received = self.mailbox.take(position, senders)
+        if senders and not received:
+            raise PeerTimeout(
+                f"every neighbour is silent in round {at.round} of {self._schedule.rounds}, and "
+                f"there is nobody to go on with. {_GO_ON}"
+            )
         structure = self._forms[at.phase].structure
         wire = {sender: (structure, message.leaves) for sender, message in received.items()}
-        self._outgoing.settle(min(self.mailbox.reached.values(), default=0))
+        self._settle()
         return self._desk.receive(at, phase, state, wire, mixing)
+
+    def _settle(self) -> None:
+        """Forget what everybody who is awaited has; before round 0 nobody is left out."""
+        reached = self.mailbox.reached
+        if not self._skipping:
+            self._outgoing.settle(min(reached.values(), default=0))
+        elif min(reached.values(), default=0) >= self._schedule.start:
+            gone = self.mailbox.left_out()
+            here = [position for sender, position in reached.items() if sender not in gone]
+            self._outgoing.settle(min(here, default=0))
 
     def _send(self, turn: Turn, state: Any) -> Any:
         position, at, phase = turn
@@ -225,45 +287,88 @@ class Party:
         return after
 
     def _await(self, turn: Turn, senders: Sequence[int]) -> None:
-        position, at, _ = turn
+        position, at, phase = turn
         started = time.monotonic()
+        # a client can go nowhere without its coordinator
+        may_skip = self._skipping and at.round >= 0 and phase.sender is not Role.SERVER
         while not self.mailbox.wait(position, senders, ASK_EVERY):
             self._stop_if_asked()
             missing = self.mailbox.missing(position, senders)
             self.progress.waiting_for = tuple(missing)
-            assert self._transport is not None
-            for sender in missing:
-                asked = Address(self._run, sender, at.round, at.phase, at.step)
-                self._transport.request(sender, [asked.key()])
+            if self._skipping and at.round >= 0:
+                self._come_in_again(position, missing)
+            self._ask([Address(self._run, sender, *at) for sender in missing])
             now = time.monotonic()
             silent = [
                 sender
                 for sender in missing
                 if now - max(started, self.mailbox.heard[sender]) > self._patience
             ]
-            if silent:
-                names = ", ".join(repr(self._cards[sender].name) for sender in silent)
-                raise PeerTimeout(
-                    f"nothing from {names} for {self._patience:g} seconds, in round {at.round} of "
-                    f"{self._schedule.rounds}. Everything is stored: give the same command again "
-                    "when they are back, and the run goes on"
-                )
+            if not silent:
+                continue
+            names = ", ".join(repr(self._cards[sender].name) for sender in silent)
+            told = (
+                f"nothing from {names} for {self._patience:g} seconds, in round {at.round} of "
+                f"{self._schedule.rounds}"
+            )
+            if not may_skip:
+                raise PeerTimeout(f"{told}. {_GO_ON}")
+            log.warning("%(told)s; going on without", {"told": told})
+            self.mailbox.leave_out(silent)
         self.progress.waiting_for = ()
+        if self._skipping:
+            self._note_absences(at.round)
 
-    def _finish(self, state: Any) -> None:
+    def _note_absences(self, round: int) -> None:
+        before, now = set(self.progress.left_out), set(self.mailbox.left_out())
+        for sender in sorted(now - before):
+            self._outgoing.left(sender, round)
+        for sender in sorted(before - now):
+            log.warning("%(name)r is there again", {"name": self._cards[sender].name})
+            self._outgoing.back(sender, round)
+        self.progress.left_out = tuple(sorted(now))
+
+    def _come_in_again(self, position: int, missing: Sequence[int]) -> None:
+        """Go where the neighbours are, if they went on without this member."""
+        ends = self._schedule.length
+        places = [
+            ends if sender in self.mailbox.finished else self.mailbox.ahead.get(sender, 0)
+            for sender in missing
+        ]
+        if max(places, default=0) > position + self._schedule.window:
+            raise _BehindError(max(places))
+
+    def _ask(self, addresses: Sequence[Address]) -> None:
+        assert self._transport is not None
+        for address in addresses:
+            self._transport.request(address.sender, [address.key()])
+
+    def _finish(self, state: Any) -> np.ndarray | None:
         """Tell the neighbours, and serve them until they have finished too."""
-        done = Address(self._run, self._desk.agent, self._schedule.rounds, 255, 0, FINISHED)
-        made = Made(self._schedule.length, done.key(), encode(done, [], self._keys.identity))
+        desk, plan, rounds = self._desk, self._desk.plan, self._schedule.rounds
+        client = desk.role is Role.CLIENT
+        solution = None if client else answer(desk, state)
+        done = Address(self._run, desk.agent, rounds, 255, 0, FINISHED)
+        told = [solution] if desk.server and solution is not None else []
+        word = encode(done, told, self._keys.identity)
+        made = Made(self._schedule.length, done.key(), word)
         self._outgoing.commit(made, state, [])
         self._publish(done)
-        assert self._transport is not None
-        ends = time.monotonic() + LINGER
+        # a client needs the coordinator's word: it is the model
+        ends = time.monotonic() + (self._patience if client else LINGER)
         while not self.mailbox.wait_finished(ASK_EVERY) and time.monotonic() < ends:
-            for sender in set(self._cards) - self.mailbox.finished:
-                asked = Address(self._run, sender, self._schedule.rounds, 255, 0, FINISHED)
-                self._transport.request(sender, [asked.key()])
+            self._stop_if_asked()
+            gone = {*self.mailbox.finished, *self.mailbox.left_out()}
+            awaited = [sender for sender in self._cards if sender not in gone]
+            if not awaited:
+                break
+            self._ask([Address(self._run, other, rounds, 255, 0, FINISHED) for other in awaited])
         # the last neighbour may not have heard of it yet
         time.sleep(2 * ASK_EVERY)
+        if client and plan.agents in self.mailbox.finished:
+            data, dtype, shape = self.mailbox.finished[plan.agents].leaves[0]
+            solution = np.frombuffer(data, dtype).reshape(shape)
+        return solution
 
     def _address(self, turn: Turn) -> Address:
         return Address(self._run, self._desk.agent, *turn.at)
@@ -273,7 +378,8 @@ class Party:
         data = self._outgoing.find(address.key())
         if data is not None:
             # a digest of what everybody gets says nothing that they do not know
-            log.info("sent %s %s", address.key(), hashlib.sha256(data).hexdigest()[:16])
+            sent = hashlib.sha256(data).hexdigest()[:16]
+            log.info("sent %(key)s %(digest)s", {"key": address.key(), "digest": sent})
             self._transport.publish(address.key(), data)
 
     def _stop_if_asked(self) -> None:

@@ -69,13 +69,16 @@ class Rehearsal:
             return subprocess.Popen(self.command(number, *more), stdout=file, stderr=file)
 
 
-def prepare(source: Source, folder: Path, patience: float = 60.0) -> Rehearsal:
+def prepare(
+    source: Source, folder: Path, patience: float = 60.0, silent: str = "stop"
+) -> Rehearsal:
     """Divide the study's records among the members, make their keys and a manifest signed by all.
 
     Args:
         source: the study; what it holds out stays with the sites.
         folder: new, or empty.
         patience: seconds to wait for a silent neighbour.
+        silent: what to do then, "stop" or "skip".
 
     Raises:
         ConfigError: a study that cannot be run between sites.
@@ -122,6 +125,7 @@ def prepare(source: Source, folder: Path, patience: float = 60.0) -> Rehearsal:
         members[: len(sites.names)],
         members[-1] if star else None,
         patience,
+        silent,
     )
     for each in keys:
         manifest = manifest.signed_by(each)

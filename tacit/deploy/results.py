@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,60 +15,77 @@ from tacit.deploy.files import write_json, write_text
 from tacit.privacy.guarantee import Guarantee
 
 
-def write(
-    folder: Path,
-    run: str,
-    rounds: int,
-    names: tuple[str, ...],
-    solution: np.ndarray | None,
-    guarantee: Guarantee | None,
-    epsilon: float | None,
-    seconds: list[float],
-    *,
-    simulated: bool,
-) -> None:
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a member holds at the end.
+
+    Attributes:
+        solution: its answer, shape `(p,)`; `None` for a client who did not hear the coordinator's.
+        names: of the parameters.
+        run: id of the run.
+        rounds: that were run.
+        epsilon: that the ledger says was spent, in all; `None` for who released nothing.
+        simulated: whether the noise came from a seed and protects nobody.
+        round_seconds: time of each round of this process.
+        refused: messages that were refused.
+        absences: who was away: name, first round without it, round in which it was back.
+    """
+
+    solution: np.ndarray | None
+    names: tuple[str, ...]
+    run: str
+    rounds: int
+    epsilon: float | None
+    simulated: bool
+    round_seconds: list[float] = field(default_factory=list)
+    refused: int = 0
+    absences: Sequence[tuple[str, int, int | None]] = ()
+
+    def document(self) -> dict[str, Any]:
+        """The result as `result.json` has it."""
+        times = np.array(self.round_seconds[1:] or self.round_seconds)
+        return {
+            "format": "tacit-site-result-1",
+            "run": self.run,
+            "rounds": self.rounds,
+            "noise": "simulated: protects nobody" if self.simulated else "secure",
+            "epsilon_spent": self.epsilon,
+            "refused_messages": self.refused,
+            "absences": [
+                {"member": name, "first_round": first, "back_in_round": back}
+                for name, first, back in self.absences
+            ],
+            "round_seconds": {
+                "median": float(np.median(times)) if times.size else None,
+                "p95": float(np.quantile(times, 0.95)) if times.size else None,
+            },
+        }
+
+
+def write(folder: Path, outcome: Outcome, guarantee: Guarantee | None) -> None:
     """Write `result.json`, and where they are had `model.npz`, `coefficients.csv`,
     `guarantee.json`.
 
     Args:
         folder: state of the member.
-        run: id of the run.
-        rounds: of it.
-        names: of the parameters.
-        solution: the answer, shape `(p,)`.
+        outcome: what it holds.
         guarantee: what this owner was promised; `None` for a coordinator.
-        epsilon: that the ledger has counted in all.
-        seconds: times of the rounds.
-        simulated: whether the noise came from a seed and protects nobody.
     """
-    if solution is not None:
+    if outcome.solution is not None:
         beside = folder / ".model.npz"
-        np.savez(beside, solution=solution, names=np.array(names))
+        np.savez(beside, solution=outcome.solution, names=np.array(outcome.names))
         beside.replace(folder / "model.npz")
         text = io.StringIO()
         writer = csv.writer(text)
         writer.writerow(["parameter", "value"])
-        writer.writerows(zip(names, map(repr, solution.tolist()), strict=True))
+        values = map(repr, outcome.solution.tolist())
+        writer.writerows(zip(outcome.names, values, strict=True))
         write_text(folder / "coefficients.csv", text.getvalue())
     if guarantee is not None:
-        document: dict[str, Any] = {"format": "tacit-site-guarantee-1", "run": run}
+        document: dict[str, Any] = {"format": "tacit-site-guarantee-1", "run": outcome.run}
         document |= {"sentence": guarantee.sentence()} | _plain(asdict(guarantee))
         write_json(folder / "guarantee.json", document)
-    times = np.array(seconds[1:] or seconds)
-    write_json(
-        folder / "result.json",
-        {
-            "format": "tacit-site-result-1",
-            "run": run,
-            "rounds": rounds,
-            "noise": "simulated: protects nobody" if simulated else "secure",
-            "epsilon_spent": epsilon,
-            "round_seconds": {
-                "median": float(np.median(times)) if times.size else None,
-                "p95": float(np.quantile(times, 0.95)) if times.size else None,
-            },
-        },
-    )
+    write_json(folder / "result.json", outcome.document())
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

@@ -56,6 +56,19 @@ class Schedule:
         """Turns by which a neighbour can be ahead: at most a round."""
         return max(len(self._before), len(self._round)) + len(self._round)
 
+    @property
+    def start(self) -> int:
+        """The first turn of round 0."""
+        return len(self._before)
+
+    def round(self, position: int) -> int:
+        """The round that a position is in: -1 before round 0, the number of rounds at the end."""
+        return (position - self.start) // len(self._round) if position >= self.start else -1
+
+    def next_round(self, position: int) -> int:
+        """The first turn of the round after the one that a position is in."""
+        return min(self.start + (self.round(position) + 1) * len(self._round), self.length)
+
     def turns(self, first: int = 0) -> Iterator[Turn]:
         """All turns from a position on."""
         for position in range(first, self.length):

@@ -91,6 +91,12 @@ def declared(
     with source.blamed():
         check_arguments(problem, network, method, rounds)
         _check_method(method)
+        if manifest.silent == "skip" and not method.absences:
+            raise PrivacyError(
+                f"{type(method).__name__} needs every message: what its agents hold must match "
+                'what their neighbours sent. Write silent = "stop" in the manifest, or choose '
+                "a method that averages, such as dpsg, pdop, gradient-descent or fed-avg"
+            )
         plan, _, owners = lay_out(problem, network, method, rounds, study.run.seed, grid=grid)
         stated = promise.guarantees(plan.method, owners, grid=grid)
     return Declared(manifest, source, problem, plan, owners, Schedule(plan, rounds), stated)

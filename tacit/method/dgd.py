@@ -49,6 +49,7 @@ class DGD(AbstractMethod):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
+    absences: ClassVar[bool] = True
     step: Any
     decay: Any = 0.0
     privacy: Privacy | None = eqx.field(init=False, default=None)

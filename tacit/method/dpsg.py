@@ -55,6 +55,7 @@ class DPSG(AbstractMethod):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
+    absences: ClassVar[bool] = True
     step: Any
     privacy: Privacy = eqx.field(kw_only=True)
     decay: Any = 0.0

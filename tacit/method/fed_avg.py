@@ -100,6 +100,7 @@ class FedAvg(AbstractMethod):
         {"with whole updates": {"release": "update"}}
     )
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
+    absences: ClassVar[bool] = True
     step: Any
     local_steps: int = eqx.field(static=True, default=5)
     proximal: Any = 0.0

@@ -50,6 +50,7 @@ class GradientDescent(AbstractMethod):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
+    absences: ClassVar[bool] = True
     step: Any
     decay: Any = 0.0
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)

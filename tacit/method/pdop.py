@@ -93,6 +93,7 @@ class PDOP(AbstractMethod):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
+    absences: ClassVar[bool] = True
     step: Any
     privacy: Privacy = eqx.field(kw_only=True)
     ratio: Any = 0.95

@@ -74,6 +74,9 @@ class AbstractMethod(eqx.Module):
             by the words that follow "proved" or "model", such as "with claim".
         per_agent: arguments that may differ from agent to agent.
         oracle: what it asks of each private objective.
+        absences: whether a round may go on without some senders, who sleep in it: peers then put
+            themselves in the place of who is silent, and a coordinator weighs the others more. A
+            method whose states must match between senders and receivers, such as duals, has none.
         privacy: the protection asked for, or `None` for a method that releases private values.
     """
 
@@ -83,6 +86,7 @@ class AbstractMethod(eqx.Module):
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
     per_agent: ClassVar[tuple[str, ...]] = ()
     oracle: ClassVar[Oracle]
+    absences: ClassVar[bool] = False
     privacy: eqx.AbstractVar[Privacy | None]
 
     @abc.abstractmethod

@@ -182,6 +182,8 @@ class Desk:
 @eqx.filter_jit
 def _peer_inbox(payload: Any, present: Any, weight: Any, own: Any, combine: Combine) -> Inbox:
     """One peer's inbox, summed in slot order as every real agent does."""
+    # who is silent is replaced by oneself, so that weights still sum to 1
+    own = own + jnp.sum(jnp.where(present, 0.0, weight))
     weight = jnp.where(present, weight, 0.0)
 
     def total(values: Any) -> Any:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import random
-import re
 import signal
 import subprocess
 import time
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -15,63 +13,20 @@ import jax
 import numpy as np
 import pytest
 
-import tacit
-from tacit.config.read import Source, parse_study
 from tacit.deploy.rehearse import Rehearsal, perform, prepare, results
 from tacit.privacy.ledger import read, verify
 from tacit.study import assemble
+from tests.end_to_end.site_study import (
+    PEERS,
+    STAR,
+    a_study,
+    log_of,
+    round_of,
+    sent,
+    simulated,
+)
 
 ROUNDS = 12
-STUDY = f"""
-title = "Three made-up sites"
-[data]
-path = "records.csv"
-[data.features]
-age = {{ lower = 0, upper = 100 }}
-dose = {{ lower = 0, upper = 1 }}
-[data.target]
-column = "ill"
-positive = "yes"
-[partition]
-by = "column"
-column = "site"
-[problem]
-loss = "logistic"
-regulariser = {{ kind = "l2", strength = 1e-2 }}
-NETWORK
-[method]
-METHOD
-[privacy]
-epsilon = 4.0
-delta = 1e-6
-clip = 1.0
-[run]
-rounds = {ROUNDS}
-seed = 3
-"""
-PEERS = ('[network]\ngraph = "ring"', 'name = "dpsg"\nstep = 0.5')
-STAR = ('[network]\ngraph = "coordinator"', 'name = "gradient-descent"\nstep = 0.5')
-
-
-def a_study(folder: Path, parts: tuple[str, str]) -> Source:
-    rng = np.random.default_rng(0)
-    rows = ["age,dose,ill,site"]
-    for number in range(120):
-        age, dose = rng.integers(18, 99), rng.random()
-        ill = "yes" if rng.random() < age / 120 else "no"
-        rows.append(f"{age},{dose},{ill},{('north', 'south', 'west')[number % 3]}")
-    (folder / "records.csv").write_text("\n".join(rows) + "\n")
-    text = STUDY.replace("NETWORK", parts[0]).replace("METHOD", parts[1])
-    return parse_study(text, "study.toml", folder)
-
-
-def simulated(source: Source, seed: int) -> np.ndarray:
-    parts = assemble(source)
-    exact = tacit.Simulation(exact=True)
-    result = tacit.run(
-        parts.problem, parts.network, parts.method, rounds=ROUNDS, seed=seed, runtime=exact
-    )
-    return result.solutions[0]
 
 
 @pytest.mark.parametrize("parts", [PEERS, pytest.param(STAR, marks=pytest.mark.slow)])
@@ -83,67 +38,60 @@ def test_sites_compute_what_the_simulation_does_to_the_bit(
     found = perform(rehearsal, ["--test-seed", "5"], seconds=300.0)
     expected = simulated(source, 5)
     answers = [each["solution"] for each in found if "solution" in each]
-    assert len(answers) == (3 if parts is PEERS else 1)
+    # the coordinator of a star tells its clients the model
+    assert len(answers) == (3 if parts is PEERS else 4)
     for own, solution in enumerate(answers):
-        np.testing.assert_array_equal(solution, expected[own])
-
-
-def sent(rehearsal: Rehearsal, number: int) -> dict[str, set[str]]:
-    """Digests under which each message of a member was ever sent."""
-    log = (rehearsal.folder / f"member-{number}" / "log.txt").read_text()
-    found: dict[str, set[str]] = defaultdict(set)
-    for key, digest in re.findall(r"sent (\S+) (\S+)", log):
-        found[key].add(digest)
-    return found
+        np.testing.assert_array_equal(solution, expected[own if parts is PEERS else 0])
 
 
 def with_kills(rehearsal: Rehearsal, kills: int, *more: str, seed: int = 0) -> None:
-    """Run to the end, while members are killed at random and started again."""
+    """Run to the end, while members that have gone on since their start are killed at random."""
     rng = random.Random(seed)
     members = len(rehearsal.manifest.members)
     running = {i: rehearsal.start(i, "--verbose", *more) for i in range(members)}
-    ends = time.monotonic() + 500
+    born = dict.fromkeys(running, -1)
+    ends = time.monotonic() + 900
     try:
-        while kills or any(process.poll() is None for process in running.values()):
+        while any(process.poll() is None for process in running.values()):
             assert time.monotonic() < ends
-            time.sleep(rng.uniform(0.5, 6.0) if kills else 0.1)
+            time.sleep(rng.uniform(0.1, 1.0))
             alive = [i for i, process in running.items() if process.poll() is None]
             for i in set(running) - set(alive):
-                assert running[i].returncode == 0, (
-                    rehearsal.folder / f"member-{i}" / "log.txt"
-                ).read_text()[-2000:]
-            if not kills or not alive:
-                kills = 0
+                assert running[i].returncode == 0, log_of(rehearsal, i)[-2000:]
+            moved = [i for i in alive if round_of(rehearsal, i) > born[i]]
+            if not kills or not moved:
                 continue
             kills -= 1
-            victim = rng.choice(alive)
+            victim = rng.choice(moved)
             running[victim].send_signal(signal.SIGKILL)
             running[victim].wait()
+            born[victim] = round_of(rehearsal, victim)
             running[victim] = rehearsal.start(victim, "--verbose", *more)
     finally:
         for process in running.values():
             process.kill()
             process.wait()
+    assert not kills  # else the run was too short
 
 
 @pytest.mark.slow
 def test_kills_lose_nothing_and_release_nothing_twice(tmp_path: Path) -> None:
-    source = a_study(tmp_path, PEERS)
-    rehearsal = prepare(source, tmp_path / "rehearsal")
+    rounds = 400
+    rehearsal = prepare(a_study(tmp_path, rounds=rounds), tmp_path / "rehearsal")
     with_kills(rehearsal, 12)
     epsilon = []
     for number in range(3):
         assert all(len(digests) == 1 for digests in sent(rehearsal, number).values())
         state = rehearsal.folder / f"member-{number}" / "state"
         assert verify(state / "ledger").sound
-        assert sum(each.releases for each in read(state / "ledger").balances) == ROUNDS
+        assert sum(each.releases for each in read(state / "ledger").balances) == rounds
         epsilon.append(results(rehearsal, number)["epsilon_spent"])
     assert epsilon == pytest.approx([4.0] * 3, rel=1e-3)
 
 
 @pytest.mark.slow
 def test_kills_change_no_bit(tmp_path: Path) -> None:
-    source = a_study(tmp_path, PEERS)
+    source = a_study(tmp_path, rounds=300)
     rehearsal = prepare(source, tmp_path / "rehearsal")
     with_kills(rehearsal, 8, "--test-seed", "5", seed=1)
     for number, expected in enumerate(simulated(source, 5)):
@@ -181,7 +129,7 @@ def dies(rehearsal: Rehearsal, *more: str) -> None:
 @pytest.mark.parametrize("forgetting", [False, True])
 def test_a_kill_between_commit_and_send_loses_nothing(tmp_path: Path, forgetting: bool) -> None:
     """And without the outbox, the control, the same questions get second answers."""
-    rehearsal = prepare(a_study(tmp_path, PEERS), tmp_path / "rehearsal")
+    rehearsal = prepare(a_study(tmp_path), tmp_path / "rehearsal")
     running = [rehearsal.start(i, "--verbose") for i in (1, 2)]
     try:
         dies(rehearsal)
@@ -202,12 +150,11 @@ def test_a_kill_between_commit_and_send_loses_nothing(tmp_path: Path, forgetting
 
 @pytest.mark.slow
 def test_a_silent_neighbour_ends_the_run_and_is_named(tmp_path: Path) -> None:
-    rehearsal = prepare(a_study(tmp_path, PEERS), tmp_path / "rehearsal", patience=5.0)
+    rehearsal = prepare(a_study(tmp_path), tmp_path / "rehearsal", patience=5.0)
     running = [rehearsal.start(i) for i in (0, 1)]
     for number, process in enumerate(running):
         assert process.wait(timeout=200) == 1
-        log = (rehearsal.folder / f"member-{number}" / "log.txt").read_text()
-        assert "nothing from 'west' for 5 seconds" in log
+        assert "nothing from 'west' for 5 seconds" in log_of(rehearsal, number)
 
 
 @pytest.mark.slow

@@ -12,7 +12,9 @@ The proof of how far the result is from the law: docs/proofs/safe_noise.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from jaxtyping import Int64
@@ -64,8 +66,11 @@ def discrete_laplace(stream: Stream, scale: float, count: int) -> Int64[np.ndarr
     return draws
 
 
-def bit_thresholds(scale: float) -> list[int]:
+@lru_cache(maxsize=64)
+def bit_thresholds(scale: float) -> tuple[int, ...]:
     """Thresholds of the bits of the geometric number, lowest bit first.
+
+    They are kept, since a run has few scales and a round draws a few numbers only.
 
     Bits whose chance is below `exp(-FAR)` are left out: they are 0.
 
@@ -82,11 +87,12 @@ def bit_thresholds(scale: float) -> list[int]:
         )
     rate = 1 / Fraction(scale)
     bits = max(0, math.ceil(math.log2(FAR * scale)))
-    return [logistic_threshold(2**i * rate, LEADING_BITS + TIE_BITS) for i in range(bits)]
+    return tuple(logistic_threshold(2**i * rate, LEADING_BITS + TIE_BITS) for i in range(bits))
 
 
-def _geometric(stream: Stream, thresholds: list[int], count: int) -> Int64[np.ndarray, " count"]:
-    total = np.zeros(count, np.int64)
-    for i, bit in enumerate(below(stream, thresholds, count)):
-        total += np.left_shift(bit, i, dtype=np.int64)
-    return total
+def _geometric(
+    stream: Stream, thresholds: Sequence[int], count: int
+) -> Int64[np.ndarray, " count"]:
+    # exact: sums of different powers of two below 2^52
+    powers = np.ldexp(1.0, np.arange(len(thresholds)))
+    return (powers @ below(stream, thresholds, count).astype(np.float64)).astype(np.int64)

@@ -7,6 +7,7 @@ are drawn only when they tie.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -56,7 +57,7 @@ def logistic_threshold(x: Fraction, bits: int) -> int:
     return int(_EXACT.divide(Decimal(2**bits), _EXACT.add(Decimal(1), _EXACT.exp(_decimal(x)))))
 
 
-def below(stream: Stream, thresholds: list[int], count: int) -> np.ndarray:
+def below(stream: Stream, thresholds: Sequence[int], count: int) -> np.ndarray:
     """Which of independent uniform numbers fall below their threshold, shape `(rows, count)`.
 
     Args:

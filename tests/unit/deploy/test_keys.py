@@ -66,6 +66,16 @@ def test_renewal_keeps_the_identity_and_changes_the_certificate(tmp_path: Path) 
     assert after.card.fingerprint() != before.card.fingerprint()
 
 
+def test_a_rotated_identity_signs_and_the_old_one_does_not(tmp_path: Path) -> None:
+    before = keys.create(tmp_path / "keys", "north", "north.example:7447")
+    after = keys.renew(tmp_path / "keys", identity=True)
+    assert after.card.signing_key != before.card.signing_key
+    text = b"something"
+    assert keys.verify(after.card, text, keys.sign(after.identity, text))
+    assert not keys.verify(after.card, text, keys.sign(before.identity, text))
+    assert (tmp_path / "keys" / "identity.pem").stat().st_mode & 0o077 == 0
+
+
 def test_a_signature_is_one_persons_over_one_text(tmp_path: Path) -> None:
     north, south = (keys.create(tmp_path / name, name) for name in ("north", "south"))
     signature = keys.sign(north.identity, b"text")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,4 +109,55 @@ def test_nobody_is_finished_but_by_a_signed_word(
     mailbox.offer(0, done.key(), encode(done, [], both[1].identity))
     assert not mailbox.finished and "signature" in told[0]
     mailbox.offer(0, done.key(), encode(done, [], both[0].identity))
-    assert mailbox.finished == {0} and not mailbox.wait_finished(0.0)
+    assert set(mailbox.finished) == {0} and not mailbox.wait_finished(0.0)
+
+
+def ahead(both: list[keys.Keys], **more: Any) -> Mailbox:
+    return Mailbox(
+        RUN,
+        {number: each.card for number, each in enumerate(both)},
+        {0: [("<f8", (2,))]},
+        lambda a: a.round if 0 <= a.round < 100 else 100 if a.kind == FINISHED else None,
+        window=1,
+        largest=1000,
+        refused=lambda *told: None,
+        skipping=True,
+        **more,
+    )
+
+
+def test_who_is_left_out_is_awaited_again_from_its_next_message_on(both: list[keys.Keys]) -> None:
+    mailbox = ahead(both)
+    mailbox.advance(10)
+    mailbox.offer(0, *message(both[0], 0, 10))
+    assert mailbox.missing(10, (0, 1)) == [1] and not mailbox.left_out()
+    mailbox.leave_out([1])
+    assert mailbox.left_out() == [1] and mailbox.wait(10, (0, 1), 0.0)
+    assert set(mailbox.take(10, (0, 1))) == {0}
+    mailbox.offer(1, *message(both[1], 1, 9))  # too late: nobody takes it for being back
+    assert mailbox.left_out() == [1]
+    mailbox.offer(1, *message(both[1], 1, 11))
+    assert not mailbox.left_out()
+    assert not mailbox.missing(10, (0, 1))  # it slept in this round
+    mailbox.advance(12)
+    assert mailbox.missing(12, (0, 1)) == [0, 1]
+
+
+def test_a_message_from_far_ahead_is_checked_and_says_only_how_far(both: list[keys.Keys]) -> None:
+    mailbox = ahead(both)
+    mailbox.offer(1, *message(both[1], 1, 50))
+    key, forged = message(both[0], 1, 60)
+    mailbox.offer(1, key, forged)
+    assert mailbox.ahead == {1: 50}
+    assert mailbox.counts == {"early": 1, "refused": 1}
+    mailbox.advance(50)
+    assert mailbox.missing(50, (1,)) == [1]  # it was not kept
+
+
+def test_the_last_word_of_a_coordinator_holds_the_model(both: list[keys.Keys]) -> None:
+    mailbox = ahead(both, last={1: [("<f8", (2,))]})
+    done = Address(RUN, 1, 100, 255, 0, FINISHED)
+    mailbox.offer(1, done.key(), encode(done, [], both[1].identity))
+    assert not mailbox.finished
+    mailbox.offer(1, done.key(), encode(done, [VALUE], both[1].identity))
+    assert mailbox.finished[1].leaves[0][0] == VALUE.tobytes()

@@ -48,7 +48,7 @@ def test_the_law_drawn_is_the_exact_law_but_for_its_bound(scale: float) -> None:
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-12, 0.009])
 def test_a_tiny_scale_gives_zeros(scale: float) -> None:
-    assert bit_thresholds(scale) == []
+    assert bit_thresholds(scale) == ()
     assert not discrete_laplace(SeededStream(0), scale, 10_000).any()
 
 

@@ -1,0 +1,248 @@
+"""A member's part in a run, over real connections: faults of the network, and silent members."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import tacit
+from tacit import DPSG, Privacy, network, problem
+from tacit.deploy import keys
+from tacit.deploy.outgoing import Absence, Outgoing
+from tacit.deploy.party import Party, Progress, Terms
+from tacit.deploy.schedule import Schedule, forms
+from tacit.deploy.transport import Transport
+from tacit.errors import PeerTimeout
+from tacit.layout import lay_out
+from tacit.network.base import Mixing
+from tacit.runtime.desk import Desk, mixing_of
+from tacit.runtime.keys import agent_secret
+from tests.sites import free_port
+
+RUN = bytes(range(32))
+MEMBERS = 3
+
+
+@dataclass
+class Ring:
+    """Members of a run in threads of this process, each with connections and files of its own."""
+
+    folder: Path
+    rounds: int
+    keys: list[keys.Keys]
+    skipping: bool = False
+    patience: float = 30.0
+    seconds_a_round: float = 0.0
+    transport: Callable[..., Transport] = Transport
+    answers: dict[int, Any] = field(default_factory=dict)
+    parties: dict[int, Party] = field(default_factory=dict)
+    absences: dict[int, list[Absence]] = field(default_factory=dict)
+    cards: dict[int, keys.Card] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.cards = {i: each.card for i, each in enumerate(self.keys)}
+        rng = np.random.default_rng(0)
+        self.task = problem.empirical_risk(
+            [rng.normal(size=(6, 4)) for _ in range(MEMBERS)],
+            [rng.choice([0.0, 1.0], 6) for _ in range(MEMBERS)],
+            problem.Logistic(),
+        )
+        self.method = DPSG(step=0.1, privacy=Privacy(clip=1.0, noise_multiplier=1.0))
+
+    def take_part(self, number: int, stopping: threading.Event | None = None) -> None:
+        try:
+            with jax.enable_x64(True):
+                self.answers[number] = self._take_part(number, stopping)
+        except (KeyboardInterrupt, PeerTimeout) as error:
+            self.answers[number] = error
+
+    def start(self, number: int, stopping: threading.Event | None = None) -> threading.Thread:
+        thread = threading.Thread(target=self.take_part, args=(number, stopping))
+        thread.start()
+        return thread
+
+    def _take_part(self, number: int, stopping: threading.Event | None) -> Any:
+        plan, roots, _ = lay_out(self.task, network.ring(MEMBERS), self.method, self.rounds, 0)
+        desk = Desk(plan, number, agent_secret(roots[0], number))
+        schedule = Schedule(plan, self.rounds)
+        state = self.folder / f"state-{number}"
+        state.mkdir(exist_ok=True)
+        outgoing = Outgoing(state / "journal.db", RUN.hex(), None, {}, number, schedule.position)
+        cards = {i: card for i, card in self.cards.items() if i != number}
+
+        def mixing(round: int) -> Mixing:
+            time.sleep(self.seconds_a_round)
+            return mixing_of(desk.plan, round)
+
+        party = Party(
+            Terms(RUN, schedule, forms(plan), mixing, self.patience, self.skipping),
+            desk,
+            jax.tree.map(lambda leaf: leaf[number], plan.objectives),
+            None,
+            self.keys[number],
+            cards,
+            outgoing,
+            Progress(rounds=self.rounds, seconds=[], stopping=stopping),
+            lambda *told: None,
+        )
+        self.parties[number] = party
+        transport = self.transport(
+            self.keys[number],
+            RUN.hex(),
+            number,
+            cards,
+            state,
+            listen=True,
+            serve=party.serve,
+            accept=party.mailbox.offer,
+        )
+        try:
+            return party.run(transport)
+        finally:
+            self.absences[number] = outgoing.absences()
+            transport.close()
+            outgoing.close()
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Callable[..., Ring]:
+    keys.create_authority(tmp_path / "authority", "test")
+    made = [
+        keys.create(
+            tmp_path / str(i), f"member-{i}", f"127.0.0.1:{free_port()}", tmp_path / "authority"
+        )
+        for i in range(MEMBERS)
+    ]
+    return partial(Ring, tmp_path, keys=made)
+
+
+class Unruly(Transport):
+    """A network that repeats, delays, reorders, cuts and changes what is pushed."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._chance, self._late = random.Random(0), list[tuple[str, bytes]]()
+
+    def publish(self, key: str, data: bytes) -> None:
+        what = self._chance.choice(["lost", "twice", "late", "cut", "changed", "whole"])
+        if what in ("twice", "whole"):
+            super().publish(key, data)
+        if what == "twice":
+            super().publish(key, data)
+        elif what == "late":
+            self._late.append((key, data))
+        elif what == "cut":
+            super().publish(key, data[: self._chance.randrange(len(data))])
+        elif what == "changed":
+            at = self._chance.randrange(len(data))
+            super().publish(key, data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        if len(self._late) > 2:
+            self._chance.shuffle(self._late)
+            while self._late:
+                super().publish(*self._late.pop())
+
+
+def simulated(ring: Ring) -> np.ndarray:
+    return tacit.run(
+        ring.task,
+        network.ring(MEMBERS),
+        ring.method,
+        rounds=ring.rounds,
+        seed=0,
+        runtime=tacit.Simulation(exact=True),
+    ).solutions[0]
+
+
+def test_a_network_that_mangles_messages_changes_no_bit(ring: Callable[..., Ring]) -> None:
+    run = ring(rounds=12, transport=Unruly)
+    for thread in [run.start(i) for i in range(MEMBERS)]:
+        thread.join(120)
+    expected = simulated(run)
+    refused = sum(party.mailbox.counts["refused"] for party in run.parties.values())
+    assert refused > 0  # what was cut or changed has arrived
+    for number in range(MEMBERS):
+        np.testing.assert_array_equal(run.answers[number], expected[number])
+
+
+def test_a_run_goes_on_without_a_silent_member_who_comes_in_again(
+    ring: Callable[..., Ring],
+) -> None:
+    run = ring(rounds=250, skipping=True, patience=1.0, seconds_a_round=0.02)
+    stop = threading.Event()
+    others, gone = [run.start(0), run.start(1)], run.start(2, stop)
+    _until(lambda: run.parties[2].progress.round > 5)
+    stop.set()
+    gone.join(60)
+    assert isinstance(run.answers[2], KeyboardInterrupt)
+    _until(lambda: all(run.parties[i].progress.left_out == (2,) for i in (0, 1)))
+    left = run.parties[0].progress.round
+    _until(lambda: run.parties[0].progress.round > left + 20)
+    for thread in [*others, run.start(2)]:
+        thread.join(120)
+    for number in range(MEMBERS):  # as it sees itself, and as the others see it
+        away = run.absences[number]
+        assert {each.agent for each in away} == {2}
+        assert away[0].first <= left and away[-1].back is not None
+        assert left < away[-1].back < 250
+    answers = [run.answers[number] for number in range(MEMBERS)]
+    assert all(np.isfinite(answer).all() for answer in answers)
+    # it has listened since then
+    assert np.linalg.norm(answers[2] - answers[0]) < np.linalg.norm(answers[0])
+
+
+def test_a_member_with_a_rotated_out_key_is_not_heard(ring: Callable[..., Ring]) -> None:
+    run = ring(rounds=5, skipping=True, patience=2.0)
+    old = run.keys[2]
+    run.cards[2] = keys.renew(old.folder, run.folder / "authority", identity=True).card
+    for thread in [run.start(i) for i in range(MEMBERS)]:
+        thread.join(60)
+    for number in (0, 1):
+        assert np.isfinite(run.answers[number]).all()
+        assert [each.agent for each in run.absences[number]] == [2]
+        told = run.parties[number].mailbox.counts
+        assert told["refused"] > 0
+        assert run.parties[number].mailbox.reached[2] == 0
+
+
+def test_a_run_that_does_not_go_on_stops_and_names_who_is_silent(ring: Callable[..., Ring]) -> None:
+    run = ring(rounds=5, patience=1.0)
+    for thread in [run.start(0), run.start(1)]:
+        thread.join(60)
+    for number in (0, 1):
+        assert isinstance(run.answers[number], PeerTimeout)
+        assert "nothing from 'member-2' for 1 seconds" in str(run.answers[number])
+
+
+def test_nobody_goes_on_alone(ring: Callable[..., Ring]) -> None:
+    run = ring(rounds=200, skipping=True, patience=0.5, seconds_a_round=0.02)
+    stops = [threading.Event() for _ in range(MEMBERS)]
+    threads = [run.start(i, stops[i]) for i in range(MEMBERS)]
+    _until(lambda: all(i in run.parties and run.parties[i].progress.round > 2 for i in range(3)))
+    stops[1].set()
+    stops[2].set()
+    for thread in threads:
+        thread.join(60)
+    assert isinstance(run.answers[0], PeerTimeout)
+    assert "every neighbour is silent" in str(run.answers[0])
+
+
+def _until(holds: Callable[[], bool], seconds: float = 90.0) -> None:
+    ends = time.monotonic() + seconds
+    while True:
+        try:
+            if holds():
+                return
+        except KeyError:  # not started yet
+            pass
+        assert time.monotonic() < ends
+        time.sleep(0.02)
