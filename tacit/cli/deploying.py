@@ -7,12 +7,13 @@ import logging
 import signal
 import sys
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tacit.cli.console import INTERRUPTED, emit, guarded, say
+from tacit.cli.console import FAILED, INTERRUPTED, emit, guarded, say
 from tacit.deploy.agent import Options, run
+from tacit.deploy.doctor import Finding, examine
 from tacit.deploy.results import Outcome
 
 
@@ -61,18 +62,40 @@ def take_part(options: Options, logs: Logs, *, dry_run: bool, json: bool) -> int
         except KeyboardInterrupt:
             print("stopped; give the same command to go on", file=sys.stderr)
             return INTERRUPTED
-        _tell(outcome, options.state, dry_run=dry_run, json=json)
+        if dry_run:
+            # and the neighbours: addresses, certificates, clocks, versions
+            return examined(options, json=json, beforehand=True)
+        _tell(outcome, options.state, json=json)
         return 0
 
     return guarded(command, as_json=json)
 
 
-def _tell(outcome: Outcome, state: Path, *, dry_run: bool, json: bool) -> None:
+def examined(options: Options, *, json: bool, beforehand: bool = False) -> int:
+    """Try every step, and say which fails; `beforehand`, neighbours need not be running yet."""
+    marks = {True: "ok     ", False: "WRONG  ", None: "?      "}
+    found: list[Finding] = []
+    for finding in examine(options):
+        told = replace(finding, good=None) if beforehand and finding.later else finding
+        found.append(told)
+        if not json:
+            say(f"{marks[told.good]}{told.what}: {told.told}")
+    wrong = any(finding.good is False for finding in found)
+    if json:
+        emit({"format": "tacit-doctor-1", "findings": [vars(each) for each in found]})
+    elif not wrong:
+        say(
+            "Nothing is wrong, the budget is enough, and nothing was released. Leave out --dry-run "
+            "to take part."
+            if beforehand
+            else "Nothing is wrong."
+        )
+    return FAILED if wrong else 0
+
+
+def _tell(outcome: Outcome, state: Path, *, json: bool) -> None:
     if json:
         emit(outcome.document())
-        return
-    if dry_run:
-        say("Everything is in order, and nothing was released. Leave out --dry-run to take part.")
         return
     say(f"Run {outcome.run[:12]}: {outcome.rounds} rounds, done.")
     if outcome.simulated:

@@ -20,8 +20,9 @@ With an authority that all owners trust to say who is who:
   tacit keys new keys --name "North clinic" --address north.example:7447 --authority consortium
 
 \b
-Cards hold no secret, and may be sent by mail. Compare fingerprints over another channel, such as
-the telephone: whoever swaps a card on the way can take an owner's place.
+Cards hold no secret, and may be sent by mail. Whoever swaps a card on the way can take an owner's
+place, so compare fingerprints over another channel, such as the telephone, and pin what is right:
+  tacit keys trust keys south-card.toml --fingerprint "ABCD EFGH ..."
 """
 
 app = typer.Typer(
@@ -86,6 +87,34 @@ def show(folder: Folder, json: Json = False) -> None:
     from tacit.cli.console import guarded
 
     raise typer.Exit(guarded(lambda: _show(folder, json), as_json=json))
+
+
+@app.command()
+def trust(
+    folder: Folder,
+    card: Annotated[Path, typer.Argument(metavar="CARD", help="Card of another member.")],
+    fingerprint: Annotated[
+        str | None, typer.Option(help="As its owner tells it; it has to be the card's.")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="In the place of an older card, after a rotation.")
+    ] = False,
+) -> None:
+    """Pin another member's card: no manifest with another one is signed or run with these keys."""
+    from tacit.cli.console import guarded, say
+    from tacit.deploy.keys import load, read_card
+    from tacit.deploy.trust import trust as pin
+
+    def command() -> int:
+        load(folder)
+        found = read_card(card)
+        pin(folder, found, fingerprint, replace=replace)
+        say(f"{found.name}, fingerprint {found.fingerprint()}, is trusted.")
+        if fingerprint is None:
+            say("Compare this with what its owner says, over another channel than the card's.")
+        return 0
+
+    raise typer.Exit(guarded(command, as_json=False))
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -167,6 +168,7 @@ def sign(
     from tacit.deploy.files import write_text
     from tacit.deploy.keys import load
     from tacit.deploy.manifest import read_manifest
+    from tacit.deploy.trust import check_trusted
     from tacit.errors import ConfigError
 
     def command() -> int:
@@ -182,14 +184,22 @@ def sign(
             manifest = manifest.model_copy(
                 update={"signatures": {**other.signatures, **manifest.signatures}}
             )
+        not_compared: Sequence[str] = ()
         if keys is not None:
-            manifest = manifest.signed_by(load(keys))
+            own = load(keys)
+            not_compared = check_trusted(manifest, keys, own.card.name)
+            manifest = manifest.signed_by(own)
         write_text(file, manifest.toml())
         unsigned = manifest.unsigned()
         say(
             f"Run {manifest.run.hex()[:12]}: "
             + (f"not yet signed by {', '.join(unsigned)}." if unsigned else "signed by everybody.")
         )
+        if not_compared:
+            say(
+                f"Nobody has compared the card of {', '.join(not_compared)} on this machine: "
+                "`tacit keys trust` pins one whose fingerprint its owner has told."
+            )
         return 0
 
     raise typer.Exit(guarded(command, as_json=False))

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tacit.cli.console import FAILED, emit, guarded, progress, say, table
+from tacit.cli.console import emit, guarded, progress, say, table
 from tacit.config.read import read_study
 from tacit.errors import ConfigError
 
@@ -151,21 +151,10 @@ def doctor(manifest: Path, keys: Path, data: Path | None, *, json: bool) -> int:
     """See `tacit doctor --help`."""
 
     def command() -> int:
+        from tacit.cli.deploying import examined
         from tacit.deploy.agent import Options
-        from tacit.deploy.doctor import examine
 
-        marks = {True: "ok     ", False: "WRONG  ", None: "?      "}
-        found: list[Any] = []
-        for finding in examine(Options(manifest, keys, Path(), data)):
-            found.append(finding)
-            if not json:
-                say(f"{marks[finding.good]}{finding.what}: {finding.told}")
-        wrong = sum(finding.good is False for finding in found)
-        if json:
-            emit({"format": "tacit-doctor-1", "findings": [vars(each) for each in found]})
-        elif not wrong:
-            say("Nothing is wrong.")
-        return FAILED if wrong else 0
+        return examined(Options(manifest, keys, Path(), data), json=json)
 
     return guarded(command, as_json=json)
 

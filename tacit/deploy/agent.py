@@ -32,6 +32,7 @@ from tacit.deploy.site import (
     releases,
 )
 from tacit.deploy.transport import Transport
+from tacit.deploy.trust import check_trusted
 from tacit.deploy.watch import Watch, serve_metrics
 from tacit.errors import ConfigError, EnvironmentMismatch
 from tacit.privacy.guarantee import Guarantee
@@ -85,6 +86,7 @@ def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | None]:
             f"{options.manifest} has another card for {keys.card.name!r} than {options.keys}; one "
             "of the two is out of date"
         )
+    check_trusted(manifest, options.keys, keys.card.name)
     unsigned = manifest.unsigned()
     if unsigned:
         raise ConfigError(

@@ -43,11 +43,13 @@ class Finding:
         what: that was tried, in a few words.
         good: whether it is as it should be; `None` where it could not be tried.
         told: what was found, and what to do.
+        later: whether it may only be that a neighbour has not been started yet.
     """
 
     what: str
     good: bool | None
     told: str
+    later: bool = False
 
 
 def examine(options: Options) -> Iterator[Finding]:
@@ -166,6 +168,7 @@ def _reached(card: Card, keys: Keys) -> Finding:
             False,
             f"nobody listens at port {port} of {host}: its agent is not running, or has another "
             "port in its card",
+            later=True,
         )
     except OSError as error:
         why = "no answer" if isinstance(error, TimeoutError) else error.strerror or str(error)

@@ -1,8 +1,8 @@
 """What has arrived: checked before it is kept, and no more than this round and the next.
 
 A neighbour may be at most one round ahead, because it needs this agent's message to go further. So
-anything else is dropped, and nobody can fill another's memory. Where a run goes on without a silent
-member, a neighbour that is further ahead has done so; its message says only how far it is.
+anything else is dropped, and nobody can fill another's memory. Where graphs change, or a run goes
+on without a silent member, a neighbour can be further ahead; its message says only how far it is.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Mailbox:
         window: how many positions ahead of the present one are kept.
         largest: bytes above which a message is dropped unread.
         refused: told of every message that was refused: sender, key and reason.
-        skipping: whether the run goes on without a silent member.
+        drifting: whether a neighbour may be further ahead.
         last: of the arrays in a member's last message, by its number; none if left out.
     """
 
@@ -46,10 +46,10 @@ class Mailbox:
         largest: int,
         refused: Callable[[int, str, str], None],
         *,
-        skipping: bool = False,
+        drifting: bool = False,
         last: Mapping[int, list[Leaf]] | None = None,
     ) -> None:
-        self._skipping, self._last = skipping, last or {}
+        self._drifting, self._last = drifting, last or {}
         self._awaited_from: dict[int, int] = dict.fromkeys(cards, 0)
         self._run, self._shapes, self._position = run, shapes, position
         self._keys = {number: card.public_key() for number, card in cards.items()}
@@ -64,7 +64,7 @@ class Mailbox:
         self.waited: dict[int, float] = dict.fromkeys(cards, 0.0)
         """Seconds for which a message of each neighbour was waited for, on average of late."""
         self.ahead: dict[int, int] = {}
-        """From which position a neighbour's message is that went on without this agent."""
+        """From which position a neighbour's newest message is that came too early."""
         self.finished: dict[int, Received] = {}
         """Last messages of neighbours that need nothing more."""
         self.counts: Counter[str] = Counter()
@@ -89,7 +89,7 @@ class Mailbox:
                 return
             ended = address.kind == FINISHED
             early = position > now + self._window and not ended
-            if early and not self._skipping:
+            if early and not self._drifting:
                 raise WireError(f"position {position} while this agent is at {now}")
             shapes = self._last.get(sender, []) if ended else self._shapes[address.phase]
             received = decode(data, address, shapes, self._keys[sender])

@@ -42,7 +42,7 @@ ASK_EVERY = 0.25
 """Seconds after which a missing message is asked for, again and again."""
 
 LINGER = 30.0
-"""Seconds for which a member that has finished serves those who have not."""
+"""Seconds for which a member that has finished serves those who have not, or its patience."""
 
 _GO_ON = "Everything is stored: give the same command again when they are back, and the run goes on"
 
@@ -155,7 +155,7 @@ class Party:
             terms.schedule.window,
             terms.largest,
             refused,
-            skipping=terms.skipping,
+            drifting=terms.skipping or desk.plan.network.varying,
             last={above: [model]},
         )
         self._transport: Transport | None = None
@@ -236,10 +236,10 @@ class Party:
                 f"every neighbour is silent in round {at.round} of {self._schedule.rounds}, and "
                 f"there is nobody to go on with. {_GO_ON}"
             )
-        structure = self._forms[at.phase].structure
-        wire = {sender: (structure, message.leaves) for sender, message in received.items()}
+        form = self._forms[at.phase]
+        wire = {sender: (form.structure, message.leaves) for sender, message in received.items()}
         self._settle()
-        return self._desk.receive(at, phase, state, wire, mixing)
+        return self._desk.receive(at, phase, state, wire, mixing, form.blank())
 
     def _settle(self) -> None:
         """Forget what everybody who is awaited has; before round 0 nobody is left out."""
@@ -291,6 +291,10 @@ class Party:
         started = time.monotonic()
         # a client can go nowhere without its coordinator
         may_skip = self._skipping and at.round >= 0 and phase.sender is not Role.SERVER
+        # what came too early was not kept, and is there
+        early = self.mailbox.ahead
+        there = [i for i in self.mailbox.missing(position, senders) if early.get(i, 0) > position]
+        self._ask([Address(self._run, sender, *at) for sender in there])
         while not self.mailbox.wait(position, senders, ASK_EVERY):
             self._stop_if_asked()
             missing = self.mailbox.missing(position, senders)
@@ -354,8 +358,7 @@ class Party:
         made = Made(self._schedule.length, done.key(), word)
         self._outgoing.commit(made, state, [])
         self._publish(done)
-        # a client needs the coordinator's word: it is the model
-        ends = time.monotonic() + (self._patience if client else LINGER)
+        ends = time.monotonic() + max(self._patience, LINGER)
         while not self.mailbox.wait_finished(ASK_EVERY) and time.monotonic() < ends:
             self._stop_if_asked()
             gone = {*self.mailbox.finished, *self.mailbox.left_out()}

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from tacit.deploy.wire import FINISHED, Address, Leaf, leaf_of
 from tacit.method.phase import Phase
-from tacit.runtime.desk import At, Desk
+from tacit.runtime.desk import At, Desk, Payload
 from tacit.runtime.plan import Plan, phases_of
 from tacit.types import Role
 
@@ -111,6 +112,11 @@ class Form(NamedTuple):
 
     leaves: list[Leaf]
     structure: Any
+
+    def blank(self) -> Payload:
+        """A message of zeros."""
+        zeros = [np.zeros(shape, dtype) for dtype, shape in self.leaves]
+        return self.structure, [(each.tobytes(), each.dtype, each.shape) for each in zeros]
 
 
 def forms(plan: Plan) -> dict[int, Form]:

@@ -140,17 +140,34 @@ class Desk:
         return tuple(int(sender) for sender in self._senders[active])
 
     def receive(
-        self, at: At, phase: Phase, state: Any, wire: Mapping[int, Payload], mixing: Mixing
+        self,
+        at: At,
+        phase: Phase,
+        state: Any,
+        wire: Mapping[int, Payload],
+        mixing: Mixing,
+        like: Payload | None = None,
     ) -> Any:
-        """The state after taking the messages of a phase, by sender."""
-        return _receive(self._common(at), state, self._inbox(phase, wire, mixing))
+        """The state after taking the messages of a phase, by sender.
 
-    def _inbox(self, phase: Phase, wire: Mapping[int, Payload], mixing: Mixing) -> Inbox:
+        Args:
+            at: where.
+            phase: the line of the algorithm box.
+            state: before.
+            wire: messages.
+            mixing: who talks to whom in this round.
+            like: any message of this phase, needed where `wire` is empty.
+        """
+        return _receive(self._common(at), state, self._inbox(phase, wire, mixing, like))
+
+    def _inbox(
+        self, phase: Phase, wire: Mapping[int, Payload], mixing: Mixing, like: Payload | None
+    ) -> Inbox:
         dtype = self.plan.x0.dtype
         if phase.sender is Role.SERVER:
             payload = jax.tree.map(jnp.asarray, from_bytes(wire[self.plan.agents]))
             return client_inbox(payload, dtype)
-        like = next(iter(wire.values()))
+        like = next(iter(wire.values()), like)
         if self.server:
             payload, present = _stack([wire.get(i) for i in range(self.plan.agents)], like)
             weight = jnp.asarray(self.plan.network.client_weight, dtype)

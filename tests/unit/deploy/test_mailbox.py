@@ -121,7 +121,7 @@ def ahead(both: list[keys.Keys], **more: Any) -> Mailbox:
         window=1,
         largest=1000,
         refused=lambda *told: None,
-        skipping=True,
+        drifting=True,
         **more,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tacit.config.read import parse_study
 from tacit.deploy import keys
 from tacit.deploy.agent import Options, check, run
 from tacit.deploy.manifest import agreed, parse_manifest, read_manifest
+from tacit.deploy.trust import check_trusted, trust
 from tacit.errors import ConfigError, PrivacyError, ProblemError
 from tests.sites import STUDY, a_manifest, member, records
 
@@ -195,3 +197,21 @@ def test_what_has_no_secure_form_is_refused(
     )
     with pytest.raises((ConfigError, PrivacyError), match=word):
         run(options, only_check=True)
+
+
+def test_a_manifest_with_another_card_than_the_trusted_one_is_not_run(
+    options: Options, made: list[keys.Keys], tmp_path: Path
+) -> None:
+    own = options.keys
+    trust(own, made[1].card, made[1].card.fingerprint().lower())
+    check(options)
+    other = keys.create(tmp_path / "forged", "south", "elsewhere:7447")
+    with pytest.raises(ConfigError, match="It is not trusted"):
+        trust(own, other.card, made[1].card.fingerprint())
+    with pytest.raises(ConfigError, match="another card of 'south' is trusted"):
+        trust(own, other.card)
+    trust(own, other.card, replace=True)
+    with pytest.raises(ConfigError, match="another card of 'south'"):
+        check(options)
+    assert check_trusted(a_manifest(made), made[1].folder, "south") == ["north", "west"]
+    shutil.rmtree(own / "trusted")

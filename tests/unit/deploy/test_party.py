@@ -24,7 +24,7 @@ from tacit.deploy.schedule import Schedule, forms
 from tacit.deploy.transport import Transport
 from tacit.errors import PeerTimeout
 from tacit.layout import lay_out
-from tacit.network.base import Mixing
+from tacit.network.base import AbstractNetwork, Mixing
 from tacit.runtime.desk import Desk, mixing_of
 from tacit.runtime.keys import agent_secret
 from tests.sites import free_port
@@ -40,6 +40,7 @@ class Ring:
     folder: Path
     rounds: int
     keys: list[keys.Keys]
+    network: AbstractNetwork = field(default_factory=lambda: network.ring(MEMBERS))
     skipping: bool = False
     patience: float = 30.0
     seconds_a_round: float = 0.0
@@ -72,7 +73,7 @@ class Ring:
         return thread
 
     def _take_part(self, number: int, stopping: threading.Event | None) -> Any:
-        plan, roots, _ = lay_out(self.task, network.ring(MEMBERS), self.method, self.rounds, 0)
+        plan, roots, _ = lay_out(self.task, self.network, self.method, self.rounds, 0)
         desk = Desk(plan, number, agent_secret(roots[0], number))
         schedule = Schedule(plan, self.rounds)
         state = self.folder / f"state-{number}"
@@ -155,7 +156,7 @@ class Unruly(Transport):
 def simulated(ring: Ring) -> np.ndarray:
     return tacit.run(
         ring.task,
-        network.ring(MEMBERS),
+        ring.network,
         ring.method,
         rounds=ring.rounds,
         seed=0,
@@ -172,6 +173,18 @@ def test_a_network_that_mangles_messages_changes_no_bit(ring: Callable[..., Ring
     assert refused > 0  # what was cut or changed has arrived
     for number in range(MEMBERS):
         np.testing.assert_array_equal(run.answers[number], expected[number])
+
+
+@pytest.mark.parametrize("changing", [network.LinkFailure, network.RandomActivation])
+def test_graphs_that_change_are_followed_to_the_bit(
+    ring: Callable[..., Ring], changing: Callable[..., AbstractNetwork]
+) -> None:
+    run = ring(rounds=40, network=changing(network.complete(MEMBERS), 0.5))
+    for thread in [run.start(i) for i in range(MEMBERS)]:
+        thread.join(120)
+    for number, expected in enumerate(simulated(run)):
+        np.testing.assert_array_equal(run.answers[number], expected)
+        assert not run.parties[number].mailbox.counts["refused"]
 
 
 def test_a_run_goes_on_without_a_silent_member_who_comes_in_again(
