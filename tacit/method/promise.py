@@ -25,6 +25,7 @@ from tacit.privacy.event import (
     Repeated,
 )
 from tacit.privacy.guarantee import Guarantee, Guarantees, NoiseSource, Scope, Status
+from tacit.privacy.noise import sampling_delta
 from tacit.types import PublicContext, Unit
 
 _MECHANISMS: Mapping[type[Event], str] = {
@@ -33,6 +34,9 @@ _MECHANISMS: Mapping[type[Event], str] = {
     DiscreteGaussianRelease: "discrete Gaussian",
     DiscreteLaplaceRelease: "discrete Laplace",
 }
+
+_MOST_DRAWS = 2**40
+"""More coordinates than any run releases."""
 
 _ARITHMETIC = "arithmetic is exact: the rounding of floating-point numbers is not covered"
 
@@ -62,6 +66,13 @@ def guarantees(method: AbstractMethod, owners: Owners, *, grid: bool = False) ->
             replace(made[own], owner=name)
             for own, name in zip(kind.tolist(), owners.names, strict=True)
         )
+    )
+
+
+def _sampling(total: float) -> str:
+    return (
+        "noise of every coordinate is drawn within a total variation of 2^-133 of its law, which "
+        f"adds less than {sampling_delta(min(total, 700.0), _MOST_DRAWS):.0e} to delta"
     )
 
 
@@ -129,8 +140,7 @@ def _guarantee(
     else:
         noise = NoiseSource.SECURE if releases.grid else NoiseSource.SIMULATED
         status, theorem = Status.PROVED, _theorem(plain, delta)
-        if not releases.grid:
-            assumptions.append(_ARITHMETIC)
+        assumptions.append(_sampling(total) if releases.grid else _ARITHMETIC)
     return Guarantee(
         owner=str(public.agent),
         epsilon=max(accounting.epsilon([each], delta) for each in set(plain)) if alone else total,
