@@ -110,6 +110,8 @@ class Outgoing:
             self._journal = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._journal.execute("PRAGMA journal_mode = WAL")
             self._journal.execute("PRAGMA synchronous = FULL")
+            # a state is written over by the next: the fewer checkpoints, the fewer are written twice
+            self._journal.execute("PRAGMA wal_autocheckpoint = 8192")
             self._journal.execute("CREATE TABLE IF NOT EXISTS run (id TEXT)")
             self._journal.execute(
                 "CREATE TABLE IF NOT EXISTS messages (position INTEGER PRIMARY KEY, key TEXT, "

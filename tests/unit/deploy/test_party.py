@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 import threading
 import time
@@ -225,6 +226,28 @@ def test_a_member_with_a_rotated_out_key_is_not_heard(ring: Callable[..., Ring])
         told = run.parties[number].mailbox.counts
         assert told["refused"] > 0
         assert run.parties[number].mailbox.reached[2] == 0
+
+
+def test_clocks_an_hour_off_do_no_harm(
+    ring: Callable[..., Ring], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Certificates made by a clock that is ahead, and one that is behind, are good all the same."""
+    run = ring(rounds=3)
+    for number, hours in ((1, 1), (2, -1)):
+
+        class Clock(dt.datetime):
+            @classmethod
+            def now(cls, tz: dt.tzinfo | None = None, hours: int = hours) -> dt.datetime:
+                return super().now(tz) + dt.timedelta(hours=hours)
+
+        folder = run.keys[number].folder
+        with monkeypatch.context() as patched:
+            patched.setattr(keys.dt, "datetime", Clock)
+            run.keys[number] = keys.renew(folder, run.folder / "authority", days=1)
+    for thread in [run.start(i) for i in range(MEMBERS)]:
+        thread.join(60)
+    for number, expected in enumerate(simulated(run)):
+        np.testing.assert_array_equal(run.answers[number], expected)
 
 
 def test_a_run_that_does_not_go_on_stops_and_names_who_is_silent(ring: Callable[..., Ring]) -> None:

@@ -1,0 +1,68 @@
+"""`tacit status` reads what a member wrote, whether it runs or not."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tacit.cli import app
+
+RUN = "ab" * 32
+
+
+def written(folder: Path, **change: Any) -> Path:
+    status = {
+        "format": "tacit-status-1",
+        "run": RUN,
+        "name": "north",
+        "time": time.time(),
+        "round": 11,
+        "rounds": 50,
+        "round_seconds": 0.084,
+        "without": ["west"],
+        "waiting_for": ["south"],
+        "neighbours": {
+            "south": {"silent_seconds": 3.5, "waited_seconds": 0.02, "finished": False},
+            "west": {"silent_seconds": 700.0, "waited_seconds": 0.0, "finished": False},
+        },
+        "messages": {"accepted": 1234, "repeated": 5},
+        "paid": {},
+    }
+    (folder / "status.json").write_text(json.dumps(status | change))
+    return folder
+
+
+def test_it_says_where_a_member_is_and_for_whom_it_waits(tmp_path: Path) -> None:
+    told = CliRunner().invoke(app, ["status", str(written(tmp_path))]).output
+    assert "north, run abababababab: round 12 of 50, waiting for south" in told
+    assert "going on without west" in told
+    assert "84.0 ms" in told and "20.0 ms" in told and "left out" in told
+    assert "1,234 accepted, 5 repeated, 0 refused" in told
+    assert "not been running" not in told
+
+
+def test_it_says_that_a_member_does_not_run(tmp_path: Path) -> None:
+    old = written(tmp_path, time=time.time() - 120)
+    told = CliRunner().invoke(app, ["status", str(old)]).output
+    assert "has not been running for 120 s" in told
+    # and following it ends at once
+    assert CliRunner().invoke(app, ["status", "--follow", str(old)]).exit_code == 0
+
+
+def test_json_is_one_document(tmp_path: Path) -> None:
+    told = CliRunner().invoke(app, ["status", "--json", str(written(tmp_path))]).output
+    found = json.loads(told)
+    assert found["round"] == 11 and found["epsilon"] is None
+
+
+@pytest.mark.parametrize("content", [None, "{", ""])
+def test_no_status_is_said_plainly(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "status.json").write_text(content)
+    done = CliRunner().invoke(app, ["status", str(tmp_path)])
+    assert done.exit_code == 2 and "has no status" in done.output
