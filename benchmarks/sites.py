@@ -80,9 +80,10 @@ def member(number: int, members: int, folder: Path, floats: int, rounds: int, an
             state,
             listen=True,
             serve=party.serve,
-            accept=party.mailbox.offer,
+            accept=party.accept,
         )
         party.run(transport)
+        party.farewell()
         transport.close()
         arithmetic = alone(desk, objective, cards, rounds)
     whole = statistics.median((progress.seconds or [0.0])[5:])

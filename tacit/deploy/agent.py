@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ from tacit.deploy.trust import check_trusted
 from tacit.deploy.watch import Watch, serve_metrics
 from tacit.errors import ConfigError, EnvironmentMismatch
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger import Ledger, read
 from tacit.problem.schema import Prepared
 from tacit.runtime.desk import Desk, mixing_of
 from tacit.runtime.environment import versions
@@ -214,7 +215,7 @@ def _take_part(
         options.state,
         listen=listens,
         serve=party.serve,
-        accept=party.mailbox.offer,
+        accept=party.accept,
     )
     paid: dict[str, str] = {}
     if account is not None:
@@ -224,29 +225,30 @@ def _take_part(
     try:
         with watch, _metrics(options.metrics, watch):
             solution = party.run(transport)
-            absences = [
-                (manifest.members[each.agent].name, each.first, each.back)
-                for each in outgoing.absences()
-            ]
+            spent = None
+            if account is not None:
+                spent = account.ledger.balance(account.owner, account.dataset).spent
+            outcome = Outcome(
+                solution=solution,
+                names=tuple(run_.problem.parameter_names),
+                run=manifest.run.hex(),
+                rounds=run_.schedule.rounds,
+                epsilon=spent,
+                simulated=options.test_seed is not None,
+                round_seconds=progress.seconds or [],
+                refused=party.mailbox.counts["refused"],
+                absences=[
+                    (manifest.members[each.agent].name, each.first, each.back)
+                    for each in outgoing.absences()
+                ],
+            )
+            guarantee = None if account is None else _promised(run_, prepared, number)
+            write(options.state, outcome, guarantee)
+            party.farewell()
+            return outcome
     finally:
         transport.close()
         outgoing.close()
-    spent = None
-    if account is not None:
-        spent = account.ledger.balance(account.owner, account.dataset).spent
-    outcome = Outcome(
-        solution=solution,
-        names=tuple(run_.problem.parameter_names),
-        run=manifest.run.hex(),
-        rounds=run_.schedule.rounds,
-        epsilon=spent,
-        simulated=options.test_seed is not None,
-        round_seconds=progress.seconds or [],
-        refused=party.mailbox.counts["refused"],
-        absences=absences,
-    )
-    write(options.state, outcome, None if account is None else _promised(run_, prepared, number))
-    return outcome
 
 
 def _promised(run_: Declared, prepared: Prepared | None, number: int) -> Guarantee:
@@ -294,13 +296,14 @@ def _account(
     if path is None:
         path = options.state / "ledger"
         if not path.exists():
-            mine = run_.guarantee[number]
-            with Ledger.create(path) as new:
-                # one run's budget, with room for rounding in the last digit
-                new.set_budget(
-                    owner, options.dataset, epsilon=mine.epsilon * (1 + 1e-9), delta=mine.delta
-                )
+            Ledger.create(path).close()
     with Ledger.open(path) as ledger:
+        mine = run_.guarantee[number]
+        if options.ledger is None and not read(path).balances:
+            # one run's budget, with room for rounding in the last digit
+            ledger.set_budget(
+                owner, options.dataset, epsilon=mine.epsilon * (1 + 1e-9), delta=mine.delta
+            )
         yield Account(ledger, owner, options.dataset, run_.guarantee[number].neighbours)
 
 
@@ -331,7 +334,14 @@ def _metrics(port: int | None, watch: Watch) -> Generator[None, None, None]:
             end()
 
 
+_TOLD: Counter[int] = Counter()
+
+
 def _refused(sender: int, key: str, reason: str) -> None:
+    # the 1st, 2nd, 4th, 8th ... of each sender: nobody fills another's disk with logs
+    _TOLD[sender] += 1
+    if _TOLD[sender] & (_TOLD[sender] - 1):
+        return
     log.warning(
         "refused a message of agent %(sender)d (%(key).80r): %(reason)s",
         {"sender": sender, "key": key, "reason": reason},

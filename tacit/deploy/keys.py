@@ -30,6 +30,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from tacit.deploy.files import write_secret, write_text
 from tacit.errors import ConfigError
 
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_. -]{0,62}[A-Za-z0-9])?")
@@ -202,21 +203,16 @@ def renew(
     Raises:
         ConfigError: no keys are there.
     """
-    keys = load(folder)
-    host = host_of(keys.card.address) if keys.card.address else ""
-    _certify(folder, keys.card.name, host, authority, days)
-    signing_key = keys.card.signing_key
+    # the card may be of the keys before, if this was killed: it is written last
+    before = read_card(folder / "card.toml")
     if identity:
-        new = Ed25519PrivateKey.generate()
-        _secret(folder / "identity.pem", new)
-        signing_key = base64.b64encode(new.public_key().public_bytes_raw()).decode()
-    card = Card(
-        keys.card.name,
-        keys.card.address,
-        signing_key,
-        (folder / "authority.crt").read_text(),
-    )
-    (folder / "card.toml").write_text(card.toml())
+        _secret(folder / "identity.pem", Ed25519PrivateKey.generate())
+    host = host_of(before.address) if before.address else ""
+    _certify(folder, before.name, host, authority, days)
+    own = _identity(folder)
+    public = base64.b64encode(own.public_key().public_bytes_raw()).decode()
+    card = Card(before.name, before.address, public, (folder / "authority.crt").read_text())
+    write_text(folder / "card.toml", card.toml())
     return load(folder)
 
 
@@ -235,21 +231,33 @@ def load(folder: Path) -> Keys:
                 f"{path} can be read by others than its owner; `chmod 600 {path}`, and make new "
                 "keys if somebody may have copied it"
             )
+    identity = _identity(folder)
     try:
-        identity = serialization.load_pem_private_key(
-            (folder / "identity.pem").read_bytes(), password=None
-        )
         certificate = x509.load_pem_x509_certificate((folder / "tls.crt").read_bytes())
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"the keys in {folder} cannot be read ({error}); make some with `tacit keys new`"
         ) from error
-    if not isinstance(identity, Ed25519PrivateKey):
-        raise ConfigError(f"{folder / 'identity.pem'} is no Ed25519 key; make new keys")
     public = base64.b64encode(identity.public_key().public_bytes_raw()).decode()
     if public != card.signing_key:
-        raise ConfigError(f"{folder / 'card.toml'} is the card of other keys; make new keys")
+        raise ConfigError(
+            f"{folder / 'card.toml'} is the card of other keys: `tacit keys rotate` was "
+            "interrupted (give it again), or a file was replaced (make new keys)"
+        )
     return Keys(folder, card, identity, certificate.not_valid_after_utc)
+
+
+def _identity(folder: Path) -> Ed25519PrivateKey:
+    path = folder / "identity.pem"
+    try:
+        found = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"the keys in {folder} cannot be read ({error}); make some with `tacit keys new`"
+        ) from error
+    if not isinstance(found, Ed25519PrivateKey):
+        raise ConfigError(f"{path} is no Ed25519 key; make new keys")
+    return found
 
 
 def read_card(path: Path) -> Card:
@@ -380,6 +388,4 @@ def _secret(path: Path, key: Ed25519PrivateKey | ec.EllipticCurvePrivateKey) -> 
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    path.unlink(missing_ok=True)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(data)
+    write_secret(path, data)

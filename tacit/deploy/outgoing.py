@@ -110,7 +110,7 @@ class Outgoing:
             self._journal = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._journal.execute("PRAGMA journal_mode = WAL")
             self._journal.execute("PRAGMA synchronous = FULL")
-            # a state is written over by the next: the fewer checkpoints, the fewer are written twice
+            # a state is soon written over: the fewer checkpoints, the fewer are written twice
             self._journal.execute("PRAGMA wal_autocheckpoint = 8192")
             self._journal.execute("CREATE TABLE IF NOT EXISTS run (id TEXT)")
             self._journal.execute(
@@ -236,6 +236,11 @@ class Outgoing:
             self._journal.execute(
                 "UPDATE absences SET back = ? WHERE agent = ? AND back IS NULL", (round, agent)
             )
+
+    def away(self, agent: int, first: int, back: int) -> None:
+        """An agent was away for these rounds, and is there again."""
+        with self._writing():
+            self._journal.execute("INSERT INTO absences VALUES (?, ?, ?)", (agent, first, back))
 
     def absences(self) -> list[Absence]:
         """Who was away, in order."""

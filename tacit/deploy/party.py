@@ -13,6 +13,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,14 +22,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tacit.deploy.hello import HELLO, write_hello
+from tacit.deploy.hello import HELLO, read_hello, write_hello
 from tacit.deploy.keys import Card, Keys
 from tacit.deploy.mailbox import Mailbox
 from tacit.deploy.outgoing import Made, Outgoing, state_digest
 from tacit.deploy.schedule import Form, Schedule, Turn
 from tacit.deploy.transport import LARGEST, Transport
 from tacit.deploy.wire import FINISHED, Address, Leaf, encode
-from tacit.errors import PeerTimeout, RuntimeFailure
+from tacit.errors import PeerTimeout, RuntimeFailure, WireError
 from tacit.network.base import Mixing
 from tacit.privacy.event import Event
 from tacit.privacy.ledger.outbox import ReleaseId
@@ -159,6 +160,10 @@ class Party:
             last={above: [model]},
         )
         self._transport: Transport | None = None
+        self._greeted: dict[int, int] = {}  # rounds in which neighbours said that they are
+        self._entered: float | None = None
+        self._word: list[np.ndarray] = []
+        self._last: Any = None
         self._versions = versions()
 
     def initial(self) -> Any:
@@ -172,12 +177,20 @@ class Party:
             return write_hello(self._run, self.progress.round, self._versions, self._keys.identity)
         return self._outgoing.find(key)
 
+    def accept(self, sender: int, key: str, data: bytes) -> None:
+        """Take what a neighbour sent: a message, or its answer to a greeting."""
+        if key != f"{sender}/{HELLO}" or sender not in self._cards:
+            self.mailbox.offer(sender, key, data)
+            return
+        with suppress(WireError):
+            self._greeted[sender] = read_hello(data, self._run, self._cards[sender]).round
+
     def run(self, transport: Transport) -> Any:
         """Take all turns; goes on from the last message that was made.
 
         Returns:
             The answer, shape `(p,)`, by a coordinator's word for its clients; `None` for one who
-            did not hear it.
+            did not hear it. It is to be kept before `farewell`, after which others may be gone.
 
         Raises:
             PeerTimeout: a neighbour was silent for longer than `patience`.
@@ -189,29 +202,58 @@ class Party:
         if before is not None:
             sent, state = before
             first = sent
-        gone = [each.agent for each in self._outgoing.absences() if each.back is None]
-        self.mailbox.leave_out([agent for agent in gone if agent in self._cards])
-        self.progress.left_out = tuple(self.mailbox.left_out())
-        began = time.monotonic()
+        self._remember_absences()
         while first < self._schedule.length:
             try:
                 for turn in self._schedule.turns(first):
                     self._stop_if_asked()
+                    self._enter(turn.at.round)
+                    self._notice_that_others_went_on(turn)  # before anything is released in vain
                     state = self._take(turn, state, again=turn.position == sent)
-                    first = turn.position + 1
-                    if turn.at.round != self.progress.round:
-                        self._tick(turn.at.round, began)
-                        began = time.monotonic()
+                break
             except _BehindError as behind:
-                missed, first = self.progress.round + 1, self._schedule.next_round(behind.position)
-                self._outgoing.left(self._desk.agent, missed)
-                self._outgoing.back(self._desk.agent, self._schedule.round(first))
-                log.warning(
-                    "the others went on without this member; it comes in again in round %(round)d "
-                    "and has released nothing in between",
-                    {"round": self._schedule.round(first)},
-                )
-        return self._finish(state)
+                first = self._come_in_again(behind.position)
+        return self._answer(state)
+
+    def farewell(self) -> None:
+        """Tell the neighbours that this member needs nothing more; serve them until they do not."""
+        done = Address(self._run, self._desk.agent, self._schedule.rounds, 255, 0, FINISHED)
+        word = encode(done, self._word, self._keys.identity)
+        made = Made(self._schedule.length, done.key(), word)
+        self._outgoing.commit(made, self._last, [])
+        self._publish(done)
+        ends = time.monotonic() + max(self._patience, LINGER)
+        while not self.mailbox.wait_finished(ASK_EVERY) and time.monotonic() < ends:
+            self._stop_if_asked()
+            if not (awaited := self._unfinished()):
+                break
+            self._ask([self._farewell_of(other) for other in awaited])
+        # the last neighbour may not have heard of it yet
+        time.sleep(2 * ASK_EVERY)
+
+    def _unfinished(self) -> list[int]:
+        gone = {*self.mailbox.finished, *self.mailbox.left_out()}
+        return [sender for sender in self._cards if sender not in gone]
+
+    def _farewell_of(self, sender: int) -> Address:
+        return Address(self._run, sender, self._schedule.rounds, 255, 0, FINISHED)
+
+    def _answer(self, state: Any) -> np.ndarray | None:
+        """The solution: a client's is the coordinator's word."""
+        self._last = state
+        if self._desk.role is not Role.CLIENT:
+            solution = answer(self._desk, state)
+            self._word = [solution] if self._desk.server else []
+            return solution
+        above, ends = self._desk.plan.agents, time.monotonic() + max(self._patience, LINGER)
+        while above not in self.mailbox.finished and time.monotonic() < ends:
+            self._stop_if_asked()
+            self._ask([self._farewell_of(above)])
+            self.mailbox.wait_finished(ASK_EVERY)
+        if above not in self.mailbox.finished:
+            return None
+        data, dtype, shape = self.mailbox.finished[above].leaves[0]
+        return np.frombuffer(data, dtype).reshape(shape)
 
     def _take(self, turn: Turn, state: Any, *, again: bool) -> Any:
         position, at, phase = turn
@@ -231,11 +273,13 @@ class Party:
         senders = self._desk.awaited(phase, mixing)
         self._await(turn, senders)
         received = self.mailbox.take(position, senders)
-        if senders and not received:
+        if self._cards and len(self.mailbox.left_out()) == len(self._cards):
             raise PeerTimeout(
                 f"every neighbour is silent in round {at.round} of {self._schedule.rounds}, and "
                 f"there is nobody to go on with. {_GO_ON}"
             )
+        if self._desk.server and not received:
+            return state  # nobody was drawn, or none of them is there
         form = self._forms[at.phase]
         wire = {sender: (form.structure, message.leaves) for sender, message in received.items()}
         self._settle()
@@ -288,90 +332,105 @@ class Party:
 
     def _await(self, turn: Turn, senders: Sequence[int]) -> None:
         position, at, phase = turn
-        started = time.monotonic()
+        started, self._greeted = time.monotonic(), {}
         # a client can go nowhere without its coordinator
         may_skip = self._skipping and at.round >= 0 and phase.sender is not Role.SERVER
         # what came too early was not kept, and is there
         early = self.mailbox.ahead
-        there = [i for i in self.mailbox.missing(position, senders) if early.get(i, 0) > position]
+        there = [i for i in self.mailbox.missing(position, senders) if early.get(i, -1) >= position]
         self._ask([Address(self._run, sender, *at) for sender in there])
         while not self.mailbox.wait(position, senders, ASK_EVERY):
             self._stop_if_asked()
             missing = self.mailbox.missing(position, senders)
             self.progress.waiting_for = tuple(missing)
-            if self._skipping and at.round >= 0:
-                self._come_in_again(position, missing)
+            self._notice_that_others_went_on(turn)
             self._ask([Address(self._run, sender, *at) for sender in missing])
-            now = time.monotonic()
-            silent = [
-                sender
-                for sender in missing
-                if now - max(started, self.mailbox.heard[sender]) > self._patience
-            ]
+            waited = time.monotonic() - started
+            if may_skip and waited > self._patience / 2:
+                self._greet(missing)
+            silent = [i for i in missing if waited > self._patience * (1 + self._waits(i, turn))]
             if not silent:
                 continue
             names = ", ".join(repr(self._cards[sender].name) for sender in silent)
             told = (
-                f"nothing from {names} for {self._patience:g} seconds, in round {at.round} of "
+                f"nothing from {names} for {waited:.0f} seconds, in round {at.round} of "
                 f"{self._schedule.rounds}"
             )
             if not may_skip:
                 raise PeerTimeout(f"{told}. {_GO_ON}")
             log.warning("%(told)s; going on without", {"told": told})
-            self.mailbox.leave_out(silent)
+            self._leave_out(silent, at.round)
         self.progress.waiting_for = ()
-        if self._skipping:
-            self._note_absences(at.round)
+        self._welcome(at.round)
 
-    def _note_absences(self, round: int) -> None:
-        before, now = set(self.progress.left_out), set(self.mailbox.left_out())
-        for sender in sorted(now - before):
-            self._outgoing.left(sender, round)
-        for sender in sorted(before - now):
-            log.warning("%(name)r is there again", {"name": self._cards[sender].name})
-            self._outgoing.back(sender, round)
-        self.progress.left_out = tuple(sorted(now))
+    def _waits(self, sender: int, turn: Turn) -> bool:
+        """Whether a neighbour answers, in an earlier round: it waits for somebody itself."""
+        return self._greeted.get(sender, turn.at.round) < turn.at.round
 
-    def _come_in_again(self, position: int, missing: Sequence[int]) -> None:
-        """Go where the neighbours are, if they went on without this member."""
-        ends = self._schedule.length
+    def _greet(self, senders: Sequence[int]) -> None:
+        assert self._transport is not None
+        for sender in senders:
+            self._transport.request(sender, [f"{sender}/{HELLO}"])
+
+    def _leave_out(self, silent: Sequence[int], round: int) -> None:
+        for sender in silent:
+            if sender not in self.progress.left_out:
+                self._outgoing.left(sender, round)
+        self.mailbox.leave_out(silent)
+        self.progress.left_out = tuple(sorted({*self.progress.left_out, *silent}))
+
+    def _welcome(self, round: int) -> None:
+        """Note who is there again."""
+        gone = set(self.mailbox.left_out())
+        for sender in self.progress.left_out:
+            if sender not in gone:
+                log.warning("%(name)r is there again", {"name": self._cards[sender].name})
+                self._outgoing.back(sender, round)
+        self.progress.left_out = tuple(sorted(gone))
+
+    def _remember_absences(self) -> None:
+        """After a start: who was left out before is, unless nobody else is there."""
+        away = {each.agent for each in self._outgoing.absences() if each.back is None}
+        self.progress.left_out = tuple(sorted(away & self._cards.keys()))
+        if len(self.progress.left_out) < len(self._cards):
+            self.mailbox.leave_out(self.progress.left_out)
+
+    def _notice_that_others_went_on(self, turn: Turn) -> None:
+        """Stop waiting if all neighbours who are awaited went on without this member.
+
+        One of them alone may say what it likes; and a coordinator follows nobody.
+        """
+        if not self._skipping or turn.at.round < 0 or self._desk.server:
+            return
+        gone, ends = self.mailbox.left_out(), self._schedule.length
         places = [
             ends if sender in self.mailbox.finished else self.mailbox.ahead.get(sender, 0)
-            for sender in missing
+            for sender in self._cards
+            if sender not in gone
         ]
-        if max(places, default=0) > position + self._schedule.window:
-            raise _BehindError(max(places))
+        if places and min(places) > turn.position + self._schedule.window:
+            raise _BehindError(min(places))
+
+    def _come_in_again(self, position: int) -> int:
+        """Where to: as far ahead as the others keep messages, so that they wait for it there."""
+        schedule, here = self._schedule, self.progress.round
+        first = schedule.next_round(schedule.next_round(position))
+        self._outgoing.away(self._desk.agent, here, schedule.round(first))
+        told = {"here": here, "round": schedule.round(first)}
+        if first == schedule.length:
+            log.warning("the others have finished without it; its model is of round %(here)d", told)
+        else:
+            log.warning(
+                "the others went on without this member; it comes in again in round %(round)d, "
+                "and takes no part in those after round %(here)d",
+                told,
+            )
+        return first
 
     def _ask(self, addresses: Sequence[Address]) -> None:
         assert self._transport is not None
         for address in addresses:
             self._transport.request(address.sender, [address.key()])
-
-    def _finish(self, state: Any) -> np.ndarray | None:
-        """Tell the neighbours, and serve them until they have finished too."""
-        desk, plan, rounds = self._desk, self._desk.plan, self._schedule.rounds
-        client = desk.role is Role.CLIENT
-        solution = None if client else answer(desk, state)
-        done = Address(self._run, desk.agent, rounds, 255, 0, FINISHED)
-        told = [solution] if desk.server and solution is not None else []
-        word = encode(done, told, self._keys.identity)
-        made = Made(self._schedule.length, done.key(), word)
-        self._outgoing.commit(made, state, [])
-        self._publish(done)
-        ends = time.monotonic() + max(self._patience, LINGER)
-        while not self.mailbox.wait_finished(ASK_EVERY) and time.monotonic() < ends:
-            self._stop_if_asked()
-            gone = {*self.mailbox.finished, *self.mailbox.left_out()}
-            awaited = [sender for sender in self._cards if sender not in gone]
-            if not awaited:
-                break
-            self._ask([Address(self._run, other, rounds, 255, 0, FINISHED) for other in awaited])
-        # the last neighbour may not have heard of it yet
-        time.sleep(2 * ASK_EVERY)
-        if client and plan.agents in self.mailbox.finished:
-            data, dtype, shape = self.mailbox.finished[plan.agents].leaves[0]
-            solution = np.frombuffer(data, dtype).reshape(shape)
-        return solution
 
     def _address(self, turn: Turn) -> Address:
         return Address(self._run, self._desk.agent, *turn.at)
@@ -380,19 +439,23 @@ class Party:
         assert self._transport is not None
         data = self._outgoing.find(address.key())
         if data is not None:
-            # a digest of what everybody gets says nothing that they do not know
-            sent = hashlib.sha256(data).hexdigest()[:16]
-            log.info("sent %(key)s %(digest)s", {"key": address.key(), "digest": sent})
+            if log.isEnabledFor(logging.INFO):
+                # a digest of what everybody gets says nothing that they do not know
+                sent = hashlib.sha256(data).hexdigest()[:16]
+                log.info("sent %(key)s %(digest)s", {"key": address.key(), "digest": sent})
             self._transport.publish(address.key(), data)
 
     def _stop_if_asked(self) -> None:
         if self.progress.stopping is not None and self.progress.stopping.is_set():
             raise KeyboardInterrupt
 
-    def _tick(self, round: int, began: float) -> None:
-        self.progress.round = round
-        if self.progress.seconds is not None:
-            self.progress.seconds.append(time.monotonic() - began)
+    def _enter(self, round: int) -> None:
+        if round == self.progress.round:
+            return
+        now = time.monotonic()
+        if self.progress.seconds is not None and self._entered is not None:
+            self.progress.seconds.append(now - self._entered)
+        self._entered, self.progress.round = now, round
 
 
 def answer(desk: Desk, state: Any) -> np.ndarray:

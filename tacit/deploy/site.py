@@ -17,9 +17,10 @@ import jax
 import numpy as np
 
 from tacit.config.read import Source
+from tacit.deploy.files import write_secret
 from tacit.deploy.manifest import Manifest
 from tacit.deploy.schedule import Schedule
-from tacit.errors import PrivacyError, ProblemError
+from tacit.errors import PrivacyError, ProblemError, RuntimeFailure
 from tacit.layout import check_arguments, lay_out
 from tacit.method import claim, promise
 from tacit.method.claim import Owners
@@ -95,7 +96,7 @@ def declared(
             raise PrivacyError(
                 f"{type(method).__name__} needs every message: what its agents hold must match "
                 'what their neighbours sent. Write silent = "stop" in the manifest, or choose '
-                "a method that averages, such as dpsg, pdop, gradient-descent or fed-avg"
+                "a method that averages: dpsg, gradient-descent or fedavg"
             )
         plan, _, owners = lay_out(problem, network, method, rounds, study.run.seed, grid=grid)
         stated = promise.guarantees(plan.method, owners, grid=grid)
@@ -194,10 +195,14 @@ def charges(run: Declared, agent: int) -> list[Event]:
 def own_secret(path: Path) -> Any:
     """The agent's randomness that is no noise (such as directions): drawn once, kept in a file."""
     if not path.exists():
-        path.write_bytes(secrets.token_bytes(32))
-        path.chmod(0o600)
-    key = jax.random.key(0)
+        write_secret(path, secrets.token_bytes(32))
     data = path.read_bytes()
+    if len(data) != 32:
+        raise RuntimeFailure(
+            f"{path} has {len(data)} bytes and should have 32: it was damaged, and what was drawn "
+            "from it cannot be drawn again. Begin a new run with a new --state directory"
+        )
+    key = jax.random.key(0)
     for first in range(0, len(data), 4):
         key = jax.random.fold_in(key, int.from_bytes(data[first : first + 4], "big"))
     return key

@@ -7,19 +7,21 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import equinox as eqx
+import jax.numpy as jnp
 
 from tacit.method.oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed, positive, tail_average
+from tacit.method.schedule import decayed, positive
 from tacit.privacy.budget import Privacy
 from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
 class NoisyIterate(eqx.Module):
-    """Iterate and its tail average; `gradient` (noised) is held within a round only."""
+    """Iterate and average of the last ones; `gradient` (noised) is held within a round only."""
 
     x: Vector
     average: Vector
+    averaged: Any
     gradient: Any = None
 
 
@@ -65,7 +67,7 @@ class DPSG(AbstractMethod):
         positive("step", self.step)
 
     def init(self, role: Role, x0: Vector, degree: Any) -> NoisyIterate:
-        return NoisyIterate(x0, x0)
+        return NoisyIterate(x0, x0, jnp.zeros((), int))
 
     def phases(self) -> tuple[Phase, ...]:
         query, release = gradient_query(self.privacy)
@@ -84,13 +86,17 @@ class DPSG(AbstractMethod):
     def hold(
         self, state: NoisyIterate, released: Vector, context: Context
     ) -> tuple[NoisyIterate, Vector]:
-        return NoisyIterate(state.x, state.average, released), state.x
+        return NoisyIterate(state.x, state.average, state.averaged, released), state.x
 
     def mix(self, state: NoisyIterate, inbox: Inbox, context: Context) -> NoisyIterate:
         mean = inbox.self_weight * state.x + inbox.mixed
         step = decayed(self.step, self.decay, context.round)
         x = context.public.descend(mean, state.gradient, step)
-        return NoisyIterate(x, tail_average(state.average, x, context))
+        # counted, since whoever sleeps or is left out averages fewer of them
+        tail = context.round >= context.rounds // 2
+        averaged = jnp.where(tail, state.averaged + 1, 0)
+        average = jnp.asarray(state.average) + (x - state.average) / jnp.maximum(averaged, 1)
+        return NoisyIterate(x, average, averaged)
 
     def solution(self, state: NoisyIterate) -> Vector:
         return state.average if self.average else state.x

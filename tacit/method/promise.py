@@ -72,7 +72,8 @@ def guarantees(method: AbstractMethod, owners: Owners, *, grid: bool = False) ->
 def _sampling(total: float) -> str:
     return (
         "noise of every coordinate is drawn within a total variation of 2^-133 of its law, which "
-        f"adds less than {sampling_delta(min(total, 700.0), _MOST_DRAWS):.0e} to delta"
+        # half as much again, because one digit may be rounded down
+        f"adds at most {1.5 * sampling_delta(min(total, 700.0), _MOST_DRAWS):.0e} to delta"
     )
 
 

@@ -23,8 +23,11 @@ from tacit.deploy.outgoing import Absence, Outgoing
 from tacit.deploy.party import Party, Progress, Terms
 from tacit.deploy.schedule import Schedule, forms
 from tacit.deploy.transport import Transport
+from tacit.deploy.wire import FINISHED, Address, encode
 from tacit.errors import PeerTimeout
 from tacit.layout import lay_out
+from tacit.method import FedAvg
+from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork, Mixing
 from tacit.runtime.desk import Desk, mixing_of
 from tacit.runtime.keys import agent_secret
@@ -53,13 +56,18 @@ class Ring:
 
     def __post_init__(self) -> None:
         self.cards = {i: each.card for i, each in enumerate(self.keys)}
+        if not self.network.coordinated:
+            del self.cards[MEMBERS]
         rng = np.random.default_rng(0)
         self.task = problem.empirical_risk(
             [rng.normal(size=(6, 4)) for _ in range(MEMBERS)],
             [rng.choice([0.0, 1.0], 6) for _ in range(MEMBERS)],
             problem.Logistic(),
         )
-        self.method = DPSG(step=0.1, privacy=Privacy(clip=1.0, noise_multiplier=1.0))
+        privacy = Privacy(clip=1.0, noise_multiplier=1.0)
+        self.method: AbstractMethod = DPSG(step=0.1, privacy=privacy)
+        if self.network.coordinated:
+            self.method = FedAvg(step=0.1, privacy=privacy)
 
     def take_part(self, number: int, stopping: threading.Event | None = None) -> None:
         try:
@@ -67,6 +75,11 @@ class Ring:
                 self.answers[number] = self._take_part(number, stopping)
         except (KeyboardInterrupt, PeerTimeout) as error:
             self.answers[number] = error
+
+    def mixing(self, round: int) -> Mixing:
+        with jax.enable_x64(True):
+            plan, _, _ = lay_out(self.task, self.network, self.method, self.rounds, 0)
+            return mixing_of(plan, round)
 
     def start(self, number: int, stopping: threading.Event | None = None) -> threading.Thread:
         thread = threading.Thread(target=self.take_part, args=(number, stopping))
@@ -81,6 +94,8 @@ class Ring:
         state.mkdir(exist_ok=True)
         outgoing = Outgoing(state / "journal.db", RUN.hex(), None, {}, number, schedule.position)
         cards = {i: card for i, card in self.cards.items() if i != number}
+        if self.network.coordinated and number < MEMBERS:
+            cards = {MEMBERS: self.cards[MEMBERS]}
 
         def mixing(round: int) -> Mixing:
             time.sleep(self.seconds_a_round)
@@ -89,7 +104,7 @@ class Ring:
         party = Party(
             Terms(RUN, schedule, forms(plan), mixing, self.patience, self.skipping),
             desk,
-            jax.tree.map(lambda leaf: leaf[number], plan.objectives),
+            None if number == MEMBERS else jax.tree.map(lambda x: x[number], plan.objectives),
             None,
             self.keys[number],
             cards,
@@ -104,12 +119,14 @@ class Ring:
             number,
             cards,
             state,
-            listen=True,
+            listen=not self.network.coordinated or number == MEMBERS,
             serve=party.serve,
-            accept=party.mailbox.offer,
+            accept=party.accept,
         )
         try:
-            return party.run(transport)
+            solution = party.run(transport)
+            party.farewell()
+            return solution
         finally:
             self.absences[number] = outgoing.absences()
             transport.close()
@@ -123,7 +140,7 @@ def ring(tmp_path: Path) -> Callable[..., Ring]:
         keys.create(
             tmp_path / str(i), f"member-{i}", f"127.0.0.1:{free_port()}", tmp_path / "authority"
         )
-        for i in range(MEMBERS)
+        for i in range(MEMBERS + 1)
     ]
     return partial(Ring, tmp_path, keys=made)
 
@@ -188,6 +205,43 @@ def test_graphs_that_change_are_followed_to_the_bit(
         assert not run.parties[number].mailbox.counts["refused"]
 
 
+def test_a_round_that_draws_no_client_changes_nothing(ring: Callable[..., Ring]) -> None:
+    run = ring(rounds=12, network=network.Coordinator(MEMBERS, probability=0.3))
+    drawn = [mixing.participates.sum() for mixing in map(run.mixing, range(12))]
+    assert min(drawn) == 0 < max(drawn)
+    for thread in [run.start(i) for i in range(MEMBERS + 1)]:
+        thread.join(120)
+    expected = simulated(run)[0]
+    for number in range(MEMBERS + 1):  # the clients have it from the coordinator
+        np.testing.assert_array_equal(run.answers[number], expected)
+
+
+def test_one_neighbour_alone_takes_nobody_along(ring: Callable[..., Ring]) -> None:
+    """It says that it has finished, again and again, and never takes part."""
+    run = ring(rounds=30, skipping=True, patience=2.0)
+    done = Address(RUN, 2, 30, 255, 0, FINISHED)
+    word = encode(done, [], run.keys[2].identity)
+    transport = Transport(
+        run.keys[2],
+        RUN.hex(),
+        2,
+        {i: run.cards[i] for i in (0, 1)},
+        run.folder,
+        listen=True,
+        serve=lambda key: word,
+        accept=lambda *told: None,
+    )
+    threads = [run.start(0), run.start(1)]
+    while any(thread.is_alive() for thread in threads):
+        transport.publish(done.key(), word)
+        time.sleep(0.05)
+    transport.close()
+    for number in (0, 1):
+        assert [each.agent for each in run.absences[number]] == [2]
+        assert run.parties[number].progress.round == 29
+        assert np.linalg.norm(run.answers[number]) > 0
+
+
 def test_a_run_goes_on_without_a_silent_member_who_comes_in_again(
     ring: Callable[..., Ring],
 ) -> None:
@@ -206,7 +260,7 @@ def test_a_run_goes_on_without_a_silent_member_who_comes_in_again(
     for number in range(MEMBERS):  # as it sees itself, and as the others see it
         away = run.absences[number]
         assert {each.agent for each in away} == {2}
-        assert away[0].first <= left and away[-1].back is not None
+        assert away[0].first < left + 20 and away[-1].back is not None
         assert left < away[-1].back < 250
     answers = [run.answers[number] for number in range(MEMBERS)]
     assert all(np.isfinite(answer).all() for answer in answers)
@@ -270,6 +324,12 @@ def test_nobody_goes_on_alone(ring: Callable[..., Ring]) -> None:
         thread.join(60)
     assert isinstance(run.answers[0], PeerTimeout)
     assert "every neighbour is silent" in str(run.answers[0])
+    # and with the others there again the same command goes on
+    run.seconds_a_round = 0.0
+    for thread in [run.start(i) for i in range(MEMBERS)]:
+        thread.join(120)
+    assert all(np.isfinite(run.answers[i]).all() for i in range(MEMBERS))
+    assert all(each.back is not None for each in run.absences[0])
 
 
 def _until(holds: Callable[[], bool], seconds: float = 90.0) -> None:
