@@ -34,8 +34,8 @@ class Logs:
         handler = logging.StreamHandler(sys.stderr)
         plain = logging.Formatter("%(asctime)s %(levelname)s %(message)s")
         handler.setFormatter(JsonLines() if self.as_json else plain)
-        level = logging.INFO if self.verbose else logging.WARNING
-        logging.basicConfig(level=level, handlers=[handler])
+        logging.basicConfig(level=logging.WARNING, handlers=[handler])
+        logging.getLogger("tacit.site").setLevel(logging.DEBUG if self.verbose else logging.INFO)
 
 
 class JsonLines(logging.Formatter):
@@ -60,7 +60,11 @@ def take_part(options: Options, logs: Logs, *, dry_run: bool, json: bool) -> int
         try:
             outcome = run(options, stopping, only_check=dry_run)
         except KeyboardInterrupt:
-            print("stopped; give the same command to go on", file=sys.stderr)
+            print(
+                "stopped; nothing is lost, and the same command goes on. The others wait for as "
+                "long as the manifest says",
+                file=sys.stderr,
+            )
             return INTERRUPTED
         if dry_run:
             # and the neighbours: addresses, certificates, clocks, versions
@@ -90,6 +94,8 @@ def examined(options: Options, *, json: bool, beforehand: bool = False) -> int:
             if beforehand
             else "Nothing is wrong."
         )
+        if untried := [finding.what for finding in found if finding.good is None]:
+            say(f"Not tried: {', '.join(untried)}.")
     return FAILED if wrong else 0
 
 
@@ -101,9 +107,9 @@ def _tell(outcome: Outcome, state: Path, *, json: bool) -> None:
     if outcome.simulated:
         say("The noise came from a seed: a rehearsal, which protects nobody.")
     for name, first, back in outcome.absences:
-        until = "to the end" if back is None or back >= outcome.rounds else f"until round {back}"
-        say(f"Without {name} from round {first} {until}.")
+        until = "the end" if back is None or back >= outcome.rounds else f"round {back}"
+        say(f"Without {name} from round {first + 1} to {until}.")
     if outcome.epsilon is not None:
         say(f"The ledger has counted an epsilon of {outcome.epsilon:.4g} in all.")
-    if outcome.solution is not None:
+    if (state / "model.npz").exists():
         say(f"The model: {state / 'model.npz'}, {state / 'coefficients.csv'}")

@@ -62,10 +62,12 @@ def new(
     from tacit.config.read import read_study
     from tacit.deploy.files import write_text
     from tacit.deploy.manifest import agreed
-    from tacit.deploy.site import features
+    from tacit.deploy.site import check_secure, declared, features
     from tacit.errors import ConfigError
 
     def command() -> int:
+        import jax
+
         if file.exists():
             raise ConfigError(f"{file} is there already; a new manifest needs a new name")
         source = read_study(study)
@@ -73,6 +75,8 @@ def new(
         members = [_member(text) for text in agent]
         above = None if coordinator is None else _member(f"{coordinator}=1")
         manifest = agreed(source, names, classes, members, above, patience, silent)
+        with jax.enable_x64(True):
+            check_secure(declared(manifest))  # what cannot be run is not signed either
         write_text(file, manifest.toml())
         say(f"Made {file}, run {manifest.run.hex()[:12]}. Every owner checks and signs it:")
         say(f"tacit manifest check {file}", "  ")
@@ -149,6 +153,12 @@ def check(file: File, json: Json = False) -> None:
             ],
         )
         say(run.guarantee.worst.sentence())
+        say("The study that everybody agrees to:")
+        for line in manifest.study.strip().splitlines():
+            say(line, "  ")
+        if unsigned:
+            missing = ", ".join(sorted(unsigned))
+            say(f"Not signed by {missing}: tacit manifest sign {file} --keys DIR")
         return 0
 
     raise typer.Exit(guarded(command, as_json=json))

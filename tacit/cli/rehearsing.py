@@ -87,19 +87,23 @@ def _status(state: Path) -> dict[str, Any]:
 def _show(found: dict[str, Any]) -> None:
     say(f"{found['name']}, run {found['run'][:12]}: {_where(found)}")
     ago = time.time() - found["time"]
-    if ago > STALE:
+    if found["state"] == "finished":
+        say("It has finished; the model stands beside this status.")
+    elif found["state"] == "starting":
+        say(f"It was started {ago:.0f} s ago and is compiling, which takes a minute at most.")
+    elif found["state"] == "stopped" or ago > STALE:
         say(f"It has not been running for {ago:.0f} s; the same command as before goes on.")
     if found["round_seconds"] is not None:
         say(f"A round takes {_seconds(found['round_seconds'])}.")
     if (spent := _spent(found)) is not None:
         say(f"Spent: epsilon {spent['spent']:.4g} of {spent['epsilon']:.4g} at {spent['delta']:g}.")
     table(
-        ("Neighbour", "Last heard", "Waited for", ""),
+        ("Neighbour", "Last heard", "Usual wait", ""),
         [
             (
                 name,
-                f"{each['silent_seconds']:g} s ago",
-                _seconds(each["waited_seconds"]),
+                _ago(each["silent_seconds"]),
+                _seconds(each["waited_seconds"] or None),
                 "finished" if each["finished"] else "left out" if name in found["without"] else "",
             )
             for name, each in found["neighbours"].items()
@@ -113,7 +117,7 @@ def _show(found: dict[str, Any]) -> None:
 
 
 def _where(found: dict[str, Any]) -> str:
-    told = f"round {found['round'] + 1} of {found['rounds']}"
+    told = f"round {found['round']} of {found['rounds']}"
     if found["waiting_for"]:
         told += f", waiting for {', '.join(found['waiting_for'])}"
     if found["without"]:
@@ -127,8 +131,8 @@ def _follow(state: Path) -> None:
         found = _status(state)
         if (now := _where(found)) != before:
             say(now)
-        ended = all(each["finished"] for each in found["neighbours"].values())
-        if ended or time.time() - found["time"] > STALE:
+        over = found["state"] in ("finished", "stopped")
+        if over or time.time() - found["time"] > STALE:
             return
         before = now
         time.sleep(1.0)
@@ -161,6 +165,10 @@ def doctor(manifest: Path, keys: Path, data: Path | None, *, json: bool) -> int:
 
 def _seconds(value: float | None) -> str:
     return "" if value is None else f"{1e3 * value:.1f} ms"
+
+
+def _ago(value: float | None) -> str:
+    return "never" if value is None else f"{value:g} s ago"
 
 
 def _plain(found: list[dict[str, Any]]) -> list[dict[str, Any]]:

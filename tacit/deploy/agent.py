@@ -19,7 +19,7 @@ import numpy as np
 from tacit.deploy.files import write_json
 from tacit.deploy.keys import WARN_DAYS, Keys, host_of, load
 from tacit.deploy.manifest import Manifest, read_manifest
-from tacit.deploy.outgoing import Account, Outgoing
+from tacit.deploy.outgoing import Account, Outgoing, check_state
 from tacit.deploy.party import Party, Progress, Releaser, Terms
 from tacit.deploy.results import Outcome, write
 from tacit.deploy.schedule import forms
@@ -34,7 +34,7 @@ from tacit.deploy.site import (
 )
 from tacit.deploy.transport import Transport
 from tacit.deploy.trust import check_trusted
-from tacit.deploy.watch import Watch, serve_metrics
+from tacit.deploy.watch import Watch, serve_metrics, starting
 from tacit.errors import ConfigError, EnvironmentMismatch
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger, read
@@ -131,6 +131,7 @@ def run(
     """
     manifest, keys, number, prepared = check(options)
     options.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    check_state(options.state, manifest.run.hex())
     _same_versions(options.state)
     tested = options.test_seed is not None
     if tested:
@@ -163,7 +164,12 @@ def _take_part(
     account: Account | None,
     stopping: threading.Event | None,
 ) -> Outcome:
-    manifest = run_.manifest
+    manifest, status = run_.manifest, options.state / "status.json"
+    starting(status, manifest, keys.card.name, run_.schedule.rounds)
+    log.info(
+        "%(name)s: run %(run)s, %(rounds)d rounds; compiling",
+        {"name": keys.card.name, "run": manifest.run.hex()[:12], "rounds": run_.schedule.rounds},
+    )
     plan, coordinates = run_.plan, number == len(manifest.agents)
     secret = (
         own_secret(options.state / "secret")
@@ -221,7 +227,11 @@ def _take_part(
     if account is not None:
         path = options.ledger or options.state / "ledger"
         paid = {"ledger": str(path.resolve()), "owner": account.owner, "dataset": account.dataset}
-    watch = Watch(options.state / "status.json", manifest, keys.card.name, party, paid)
+    log.info(
+        "%(doing)s; a neighbour is named here when it is heard",
+        {"doing": f"listening at {keys.card.address}" if listens else "dialling the coordinator"},
+    )
+    watch = Watch(status, manifest, keys.card.name, party, paid)
     try:
         with watch, _metrics(options.metrics, watch):
             solution = party.run(transport)
@@ -243,7 +253,9 @@ def _take_part(
                 ],
             )
             guarantee = None if account is None else _promised(run_, prepared, number)
-            write(options.state, outcome, guarantee)
+            if not party.finished_before:
+                write(options.state, outcome, guarantee)
+            watch.state = "finished"
             party.farewell()
             return outcome
     finally:

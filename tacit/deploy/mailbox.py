@@ -57,8 +57,8 @@ class Mailbox:
         self._changed = threading.Condition()
         self._now, self._since = 0, time.monotonic()
         self._held: dict[tuple[int, int], Received] = {}
-        self.heard: dict[int, float] = dict.fromkeys(cards, time.monotonic())
-        """When each neighbour was last heard of, by a message that was accepted."""
+        self.heard: dict[int, float] = {}
+        """When neighbours were last heard of, by a message that was accepted."""
         self.reached: dict[int, int] = dict.fromkeys(cards, 0)
         """From which position each neighbour's newest message is: it has stored all before."""
         self.waited: dict[int, float] = dict.fromkeys(cards, 0.0)

@@ -12,7 +12,7 @@ import sqlite3
 import struct
 import threading
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ import jax
 import numpy as np
 
 from tacit.deploy.wire import Address
-from tacit.errors import RuntimeFailure
+from tacit.errors import ConfigError, RuntimeFailure
 from tacit.privacy.event import Event
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.ledger.chain import digest
@@ -89,7 +89,8 @@ class Outgoing:
         position: of an address in the run.
 
     Raises:
-        RuntimeFailure: the journal cannot be opened, or is that of another run.
+        RuntimeFailure: the journal cannot be opened.
+        ConfigError: it is that of another run.
     """
 
     def __init__(
@@ -125,10 +126,7 @@ class Outgoing:
             if known is None:
                 self._journal.execute("INSERT INTO run VALUES (?)", (run,))
             elif known[0] != run:
-                raise RuntimeFailure(
-                    f"{path.parent} holds the state of run {known[0][:12]}, and this is run "
-                    f"{run[:12]}; give every run a --state directory of its own"
-                )
+                raise ConfigError(other_run(path.parent, known[0], run))
             for row in self._journal.execute("SELECT position, key, data FROM messages"):
                 self._remember(Made(*row), 0)
         if account is not None:
@@ -210,9 +208,9 @@ class Outgoing:
                 self._journal.execute("COMMIT")
         self._remember(made, sequence)
 
-    def settle(self, before: int) -> None:
-        """Forget messages of phases before a position: everybody has them and more."""
-        if before - self._kept_from < SETTLE_EVERY:
+    def settle(self, before: int, every: int = SETTLE_EVERY) -> None:
+        """Forget messages of phases before a position, many at a time: everybody has them."""
+        if before - self._kept_from < every:
             return
         self._kept_from = before
         with self._lock:
@@ -266,6 +264,30 @@ class Outgoing:
                 f"the journal {self._path} cannot be written ({error}); nothing was sent. Free "
                 "some space or repair the disk, and give the same command again"
             ) from error
+
+
+def check_state(folder: Path, run: str) -> None:
+    """Refuse a folder with the state of another run, before anything else is looked at.
+
+    Raises:
+        ConfigError: it is another's.
+    """
+    path = folder / "journal.db"
+    if not path.exists():
+        return
+    place = f"{path.resolve().as_uri()}?mode=ro"
+    with suppress(sqlite3.Error), closing(sqlite3.connect(place, uri=True)) as file:
+        known = file.execute("SELECT id FROM run").fetchone()
+        if known is not None and known[0] != run:
+            raise ConfigError(other_run(folder, known[0], run))
+
+
+def other_run(folder: Path, known: str, run: str) -> str:
+    """What is said then."""
+    return (
+        f"{folder} holds the state of run {known[:12]}, and this is run {run[:12]}; give every run "
+        "a --state directory of its own"
+    )
 
 
 def state_digest(position: int, state: Any) -> str:

@@ -161,7 +161,9 @@ class Party:
         )
         self._transport: Transport | None = None
         self._greeted: dict[int, int] = {}  # rounds in which neighbours said that they are
+        self._met: set[int] = set()
         self._entered: float | None = None
+        self.finished_before = False
         self._word: list[np.ndarray] = []
         self._last: Any = None
         self._versions = versions()
@@ -181,6 +183,9 @@ class Party:
         """Take what a neighbour sent: a message, or its answer to a greeting."""
         if key != f"{sender}/{HELLO}" or sender not in self._cards:
             self.mailbox.offer(sender, key, data)
+            if sender in self.mailbox.heard and sender not in self._met:
+                self._met.add(sender)
+                log.info("%(name)s is there", {"name": self._cards[sender].name})
             return
         with suppress(WireError):
             self._greeted[sender] = read_hello(data, self._run, self._cards[sender]).round
@@ -190,7 +195,7 @@ class Party:
 
         Returns:
             The answer, shape `(p,)`, by a coordinator's word for its clients; `None` for one who
-            did not hear it. It is to be kept before `farewell`, after which others may be gone.
+            had finished before. It is to be kept before `farewell`, after which others may be gone.
 
         Raises:
             PeerTimeout: a neighbour was silent for longer than `patience`.
@@ -203,6 +208,12 @@ class Party:
             sent, state = before
             first = sent
         self._remember_absences()
+        if first == self._schedule.length:
+            # started again: what it ended with is kept already
+            self.progress.round, self.finished_before = self._schedule.rounds - 1, True
+            self._last = state
+            self._word = [answer(self._desk, state)] if self._desk.server else []
+            return None
         while first < self._schedule.length:
             try:
                 for turn in self._schedule.turns(first):
@@ -222,7 +233,8 @@ class Party:
         made = Made(self._schedule.length, done.key(), word)
         self._outgoing.commit(made, self._last, [])
         self._publish(done)
-        ends = time.monotonic() + max(self._patience, LINGER)
+        most = LINGER if self.finished_before else max(self._patience, LINGER)
+        ends = time.monotonic() + most
         while not self.mailbox.wait_finished(ASK_EVERY) and time.monotonic() < ends:
             self._stop_if_asked()
             if not (awaited := self._unfinished()):
@@ -230,6 +242,9 @@ class Party:
             self._ask([self._farewell_of(other) for other in awaited])
         # the last neighbour may not have heard of it yet
         time.sleep(2 * ASK_EVERY)
+        if not self._unfinished():
+            self._outgoing.settle(self._schedule.length, every=1)
+            log.info("every neighbour has finished")
 
     def _unfinished(self) -> list[int]:
         gone = {*self.mailbox.finished, *self.mailbox.left_out()}
@@ -251,7 +266,7 @@ class Party:
             self._ask([self._farewell_of(above)])
             self.mailbox.wait_finished(ASK_EVERY)
         if above not in self.mailbox.finished:
-            return None
+            raise PeerTimeout(f"all rounds are done, and the coordinator says no model. {_GO_ON}")
         data, dtype, shape = self.mailbox.finished[above].leaves[0]
         return np.frombuffer(data, dtype).reshape(shape)
 
@@ -275,8 +290,8 @@ class Party:
         received = self.mailbox.take(position, senders)
         if self._cards and len(self.mailbox.left_out()) == len(self._cards):
             raise PeerTimeout(
-                f"every neighbour is silent in round {at.round} of {self._schedule.rounds}, and "
-                f"there is nobody to go on with. {_GO_ON}"
+                f"every neighbour is silent in round {at.round + 1} of {self._schedule.rounds}, "
+                f"and there is nobody to go on with. {_GO_ON}"
             )
         if self._desk.server and not received:
             return state  # nobody was drawn, or none of them is there
@@ -302,8 +317,8 @@ class Party:
         input_hash = ""
         if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state)):
             raise RuntimeFailure(
-                f"the iterates diverged before round {at.round}: they are no finite numbers any "
-                "more. Agree on a manifest with a smaller step, a smaller clip or fewer rounds"
+                f"the iterates diverged before round {at.round + 1}: they are no finite numbers "
+                "any more. Agree on a manifest with a smaller step, a smaller clip or fewer rounds"
             )
         if private and self._releaser is not None:
             # a record that is no finite number counts 0 in the query: the answer is always finite
@@ -332,7 +347,7 @@ class Party:
 
     def _await(self, turn: Turn, senders: Sequence[int]) -> None:
         position, at, phase = turn
-        started, self._greeted = time.monotonic(), {}
+        started, self._greeted, told_after = time.monotonic(), {}, 15.0
         # a client can go nowhere without its coordinator
         may_skip = self._skipping and at.round >= 0 and phase.sender is not Role.SERVER
         # what came too early was not kept, and is there
@@ -346,6 +361,18 @@ class Party:
             self._notice_that_others_went_on(turn)
             self._ask([Address(self._run, sender, *at) for sender in missing])
             waited = time.monotonic() - started
+            if waited > told_after:
+                names = ", ".join(self._cards[sender].name for sender in missing)
+                told_after *= 2
+                log.info(
+                    "waiting for %(names)s for %(seconds).0f seconds, in round %(round)d of %(of)d",
+                    {
+                        "names": names,
+                        "seconds": waited,
+                        "round": at.round + 1,
+                        "of": self._schedule.rounds,
+                    },
+                )
             if may_skip and waited > self._patience / 2:
                 self._greet(missing)
             silent = [i for i in missing if waited > self._patience * (1 + self._waits(i, turn))]
@@ -353,7 +380,7 @@ class Party:
                 continue
             names = ", ".join(repr(self._cards[sender].name) for sender in silent)
             told = (
-                f"nothing from {names} for {waited:.0f} seconds, in round {at.round} of "
+                f"nothing from {names} for {waited:.0f} seconds, in round {at.round + 1} of "
                 f"{self._schedule.rounds}"
             )
             if not may_skip:
@@ -416,7 +443,7 @@ class Party:
         schedule, here = self._schedule, self.progress.round
         first = schedule.next_round(schedule.next_round(position))
         self._outgoing.away(self._desk.agent, here, schedule.round(first))
-        told = {"here": here, "round": schedule.round(first)}
+        told = {"here": here + 1, "round": schedule.round(first) + 1}
         if first == schedule.length:
             log.warning("the others have finished without it; its model is of round %(here)d", told)
         else:
@@ -439,10 +466,10 @@ class Party:
         assert self._transport is not None
         data = self._outgoing.find(address.key())
         if data is not None:
-            if log.isEnabledFor(logging.INFO):
+            if log.isEnabledFor(logging.DEBUG):
                 # a digest of what everybody gets says nothing that they do not know
                 sent = hashlib.sha256(data).hexdigest()[:16]
-                log.info("sent %(key)s %(digest)s", {"key": address.key(), "digest": sent})
+                log.debug("sent %(key)s %(digest)s", {"key": address.key(), "digest": sent})
             self._transport.publish(address.key(), data)
 
     def _stop_if_asked(self) -> None:

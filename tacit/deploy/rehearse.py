@@ -84,7 +84,7 @@ def prepare(
         ConfigError: a study that cannot be run between sites.
     """
     if folder.exists() and any(folder.iterdir()):
-        raise ConfigError(f"{folder} is not empty; give a new folder")
+        raise ConfigError(f"{folder} is not empty; give a new folder, with --output")
     source = without_scores(source)
     sites, prepared, _ = divide(source)
     frame = table(source)

@@ -20,7 +20,7 @@ class Outcome:
     """What a member holds at the end.
 
     Attributes:
-        solution: its answer, shape `(p,)`; `None` for a client who did not hear the coordinator's.
+        solution: its answer, shape `(p,)`; `None` for a member who had finished before.
         names: of the parameters.
         run: id of the run.
         rounds: that were run.
@@ -28,7 +28,7 @@ class Outcome:
         simulated: whether the noise came from a seed and protects nobody.
         round_seconds: time of each round of this process.
         refused: messages that were refused.
-        absences: who was away: name, first round without it, round in which it was back.
+        absences: who was away: name, first round without it, round in which it was back, from 0.
     """
 
     solution: np.ndarray | None
@@ -52,7 +52,11 @@ class Outcome:
             "epsilon_spent": self.epsilon,
             "refused_messages": self.refused,
             "absences": [
-                {"member": name, "first_round": first, "back_in_round": back}
+                {
+                    "member": name,
+                    "first_round": first + 1,
+                    "back_in_round": None if back is None else back + 1,
+                }
                 for name, first, back in self.absences
             ],
             "round_seconds": {

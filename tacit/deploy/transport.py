@@ -80,11 +80,14 @@ class Transport:
                     )
                 )
         except zenoh.ZError as error:
+            if not listen:
+                raise TransportError(f"cannot connect: {error}") from error
+            place = keys.card.address
             raise TransportError(
-                f"cannot listen at {keys.card.address!r} ({error}); is the port in use, and is the "
-                "address this machine's?"
-                if listen
-                else f"cannot connect: {error}"
+                f"{place} is in use, perhaps by this member's running agent (tacit status DIR); "
+                "tacit doctor says more"
+                if "os error 98" in str(error)
+                else f"cannot listen at {place!r} ({error}); is the address this machine's?"
             ) from error
 
     def publish(self, key: str, data: bytes) -> None:

@@ -37,6 +37,8 @@ def trust(
             f"{fingerprint}: this card is not its owner's, or one of the two was read wrongly. It "
             "is not trusted"
         )
+    if card.name == read_card(folder / "card.toml").name:
+        raise ConfigError(f"{card.name!r} is your own name; give another member's card")
     before = trusted(folder).get(card.name)
     if before is not None and before.fingerprint() != card.fingerprint() and not replace:
         raise ConfigError(

@@ -39,6 +39,8 @@ class Watch:
     ) -> None:
         self._path, self._manifest, self._name = path, manifest, name
         self._party, self._paid = party, paid
+        self.state = "running"
+        """Running, stopped or finished."""
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._loop, daemon=True)
 
@@ -46,6 +48,8 @@ class Watch:
         self._thread.start()
 
     def __exit__(self, *_: object) -> None:
+        if self.state == "running":
+            self.state = "stopped"
         self._over.set()
         self._thread.join()
         self._write()
@@ -60,18 +64,19 @@ class Watch:
             "run": self._manifest.run.hex(),
             "name": self._name,
             "time": time.time(),
-            "round": progress.round,
+            "state": self.state,
+            "round": progress.round + 1,
             "rounds": progress.rounds,
             "round_seconds": float(np.median(recent)) if recent else None,
             "without": [members[i].name for i in progress.left_out],
             "waiting_for": [members[i].name for i in progress.waiting_for],
             "neighbours": {
                 members[i].name: {
-                    "silent_seconds": round(now - when, 1),
-                    "waited_seconds": round(box.waited[i], 4),
+                    "silent_seconds": round(now - box.heard[i], 1) if i in box.heard else None,
+                    "waited_seconds": round(waited, 4),
                     "finished": i in box.finished,
                 }
-                for i, when in box.heard.items()
+                for i, waited in box.waited.items()
             },
             "messages": dict(box.counts),
             "paid": self._paid,
@@ -85,6 +90,27 @@ class Watch:
         # a full disk is found by what must be stored; a status that is not written harms nobody
         with suppress(OSError):
             write_json(self._path, self.document())
+
+
+def starting(path: Path, manifest: Manifest, name: str, rounds: int) -> None:
+    """Write that a member is starting: what an older status says is no longer true."""
+    document: dict[str, Any] = {
+        "format": "tacit-status-1",
+        "run": manifest.run.hex(),
+        "name": name,
+        "time": time.time(),
+        "state": "starting",
+        "round": 0,
+        "rounds": rounds,
+        "round_seconds": None,
+        "without": [],
+        "waiting_for": [],
+        "neighbours": {},
+        "messages": {},
+        "paid": {},
+    }
+    with suppress(OSError):
+        write_json(path, document)
 
 
 def serve_metrics(port: int, document: Callable[[], dict[str, Any]]) -> Callable[[], None]:
@@ -112,7 +138,7 @@ def serve_metrics(port: int, document: Callable[[], dict[str, Any]]) -> Callable
     class Status(Collector):
         def collect(self) -> Iterator[Any]:
             now = document()
-            yield Gauge("tacit_round", "Round that this member is in.", now["round"])
+            yield Gauge("tacit_round", "Round that this member is in, from 1.", now["round"])
             yield Gauge("tacit_rounds", "Rounds of the run.", now["rounds"])
             if now["round_seconds"] is not None:
                 told = "Median time of the last hundred rounds."
@@ -129,7 +155,8 @@ def serve_metrics(port: int, document: Callable[[], dict[str, Any]]) -> Callable
             for key, text in told.items():
                 family = Gauge(f"tacit_neighbour_{key}", text, labels=["neighbour"])
                 for name, each in now["neighbours"].items():
-                    family.add_metric([name], float(each[key]))
+                    if each[key] is not None:
+                        family.add_metric([name], float(each[key]))
                 yield family
             told_absent = "Whether the run goes on without a neighbour."
             absent = Gauge("tacit_neighbour_left_out", told_absent, labels=["neighbour"])

@@ -21,7 +21,8 @@ def written(folder: Path, **change: Any) -> Path:
         "run": RUN,
         "name": "north",
         "time": time.time(),
-        "round": 11,
+        "state": "running",
+        "round": 12,
         "rounds": 50,
         "round_seconds": 0.084,
         "without": ["west"],
@@ -57,7 +58,18 @@ def test_it_says_that_a_member_does_not_run(tmp_path: Path) -> None:
 def test_json_is_one_document(tmp_path: Path) -> None:
     told = CliRunner().invoke(app, ["status", "--json", str(written(tmp_path))]).output
     found = json.loads(told)
-    assert found["round"] == 11 and found["epsilon"] is None
+    assert found["round"] == 12 and found["epsilon"] is None
+
+
+def test_it_says_what_a_member_does_not_do_any_more_or_not_yet(tmp_path: Path) -> None:
+    old = time.time() - 120
+    told = CliRunner().invoke(app, ["status", str(written(tmp_path, state="finished", time=old))])
+    assert "It has finished" in told.output and "goes on" not in told.output
+    told = CliRunner().invoke(app, ["status", str(written(tmp_path, state="starting"))])
+    assert "is compiling" in told.output
+    never = {"south": {"silent_seconds": None, "waited_seconds": 0.0, "finished": False}}
+    told = CliRunner().invoke(app, ["status", str(written(tmp_path, neighbours=never))])
+    assert "never" in told.output
 
 
 @pytest.mark.parametrize("content", [None, "{", ""])

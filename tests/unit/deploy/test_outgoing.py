@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.deploy.outgoing import SETTLE_EVERY, Made, Outgoing, state_digest
-from tacit.errors import RuntimeFailure
+from tacit.errors import ConfigError, RuntimeFailure
 
 
 class State(NamedTuple):
@@ -54,7 +54,7 @@ def test_what_everybody_is_past_is_forgotten(tmp_path: Path) -> None:
 
 def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
     opened(tmp_path / "journal.db").close()
-    with pytest.raises(RuntimeFailure, match="--state directory of its own"):
+    with pytest.raises(ConfigError, match="--state directory of its own"):
         opened(tmp_path / "journal.db", "cd" * 32)
 
 
