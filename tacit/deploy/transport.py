@@ -156,7 +156,7 @@ def settings(
         "mode": "peer",
         "connect": {
             "endpoints": sorted(dial),
-            "timeout_ms": 0,
+            "timeout_ms": -1,  # 0 tries once, and a client may start before its coordinator
             "exit_on_failure": False,
             "retry": {
                 "period_init_ms": 100,

@@ -207,6 +207,19 @@ def test_graphs_that_change_are_followed_to_the_bit(
         assert not run.parties[number].mailbox.counts["refused"]
 
 
+def test_a_round_that_draws_no_client_changes_nothing(ring: Callable[..., Ring]) -> None:
+    run = ring(rounds=12, network=network.Coordinator(MEMBERS, probability=0.3))
+    drawn = [np.sum(mixing.participates) for mixing in map(run.mixing, range(12))]
+    assert min(drawn) == 0 < max(drawn)
+    clients = [run.start(i) for i in range(MEMBERS)]
+    _until(lambda: len(run.parties) == MEMBERS)
+    time.sleep(1.0)  # they have dialled before there is a coordinator
+    for thread in [*clients, run.start(MEMBERS)]:
+        thread.join(400)
+    for number in range(MEMBERS + 1):  # the clients have it from the coordinator
+        np.testing.assert_array_equal(run.answers[number], run.expected[0])
+
+
 def test_one_neighbour_alone_takes_nobody_along(ring: Callable[..., Ring]) -> None:
     """It says that it has finished, again and again, and never takes part."""
     run = ring(rounds=30, skipping=True, patience=2.0)

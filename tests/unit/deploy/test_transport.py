@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +98,38 @@ def test_a_neighbour_is_heard_and_answered(site: Listening) -> None:
         answers = attempt(site, session, 1, 20.0)
     assert site.heard[0] == (1, "1/1/0/0", b"hello")
     assert answers[0] == b"the answer" and site.asked[0] == "0/1/0/0"
+
+
+def test_who_only_dials_finds_a_coordinator_that_starts_later_or_again(tmp_path: Path) -> None:
+    keys.create_authority(tmp_path / "authority", "all")
+    client, coordinator = [
+        keys.create(tmp_path / str(i), f"site {i}", address, tmp_path / "authority")
+        for i, address in enumerate(["", f"127.0.0.1:{free_port()}"])
+    ]
+    came = threading.Event()
+
+    def opened(own: keys.Keys, number: int, other: keys.Card) -> Transport:
+        return Transport(
+            own,
+            RUN,
+            number,
+            {1 - number: other},
+            own.folder,
+            listen=number == 1,
+            serve=lambda key: b"an answer",
+            accept=lambda *told: came.set(),
+        )
+
+    with closing(opened(client, 0, coordinator.card)) as dialling:
+        for _ in range(2):
+            time.sleep(0.5)
+            came.clear()
+            with closing(opened(coordinator, 1, client.card)):
+                ends = time.monotonic() + 60
+                while not came.is_set() and time.monotonic() < ends:
+                    dialling.request(1, ["1/1/0/0"])
+                    came.wait(0.1)
+                assert came.is_set()
 
 
 def test_a_neighbour_is_not_heard_in_anothers_name(site: Listening) -> None:
