@@ -54,8 +54,9 @@ def member(number: int, members: int, folder: Path, floats: int, rounds: int, an
     cards = {other: everybody[other].card for other in around}
     state = folder / f"state-{number}"
     state.mkdir()
+    graph = network.ring(members) if members > 2 else network.complete(members)
     with jax.enable_x64(True):
-        plan, roots, _ = lay_out(task, network.ring(members), method, rounds, 0)
+        plan, roots, _ = lay_out(task, graph, method, rounds, 0)
         desk = Desk(plan, number, agent_secret(roots[0], number))
         objective = jax.tree.map(lambda leaf: leaf[number], plan.objectives)
         schedule = Schedule(plan, rounds)

@@ -8,6 +8,7 @@ made. So after a crash the agent goes on from its last message and repeats its e
 from __future__ import annotations
 
 import io
+import itertools
 import sqlite3
 import struct
 import threading
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from numpy.lib import format as npy
 
 from tacit.deploy.wire import Address
 from tacit.errors import ConfigError, RuntimeFailure
@@ -27,9 +29,11 @@ from tacit.privacy.ledger.chain import digest
 from tacit.privacy.ledger.outbox import ReleaseId
 
 SETTLE_EVERY = 64
-"""Messages that are kept longer than needed, so that deleting them costs little."""
+"""Releases that are kept longer than needed, so that their deletion is one entry of the ledger."""
 
-_POSITION = struct.Struct("<q")
+_FORMAT = 2
+_POSITION, _NAME = struct.Struct("<q"), struct.Struct("<H")
+_ANOTHER_VERSION = "of another version of tacit. Finish the run with the version that began it"
 _HERE, _NOT_HERE = b"1", b"0"
 
 
@@ -77,6 +81,34 @@ class Account(NamedTuple):
     neighbours: str
 
 
+class _Rows:
+    """Bytes in numbered rows of one table; a row of the same size is overwritten where it stands.
+
+    That takes half as long as a new row, and leaves nothing behind to be deleted.
+    """
+
+    def __init__(self, journal: sqlite3.Connection, table: str) -> None:
+        self._journal, self._table = journal, table
+        journal.execute(f"CREATE TABLE IF NOT EXISTS {table} (data BLOB)")
+        self._sizes = dict(journal.execute(f"SELECT rowid, length(data) FROM {table}").fetchall())
+
+    def write(self, row: int, pieces: Sequence[bytes | memoryview]) -> None:
+        """Within a transaction of the caller's."""
+        size = sum(map(len, pieces))
+        known = self._sizes.pop(row, None)  # until it is there
+        if known != size:
+            place = f"INSERT OR REPLACE INTO {self._table} (rowid, data) VALUES (?, zeroblob(?))"
+            self._journal.execute(place, (row, size))
+        with self._journal.blobopen(self._table, "data", row) as blob:
+            for piece in pieces:
+                blob.write(piece)
+        self._sizes[row] = size
+
+    def read(self) -> list[tuple[int, bytes]]:
+        """All rows with their numbers."""
+        return self._journal.execute(f"SELECT rowid, data FROM {self._table}").fetchall()
+
+
 class Outgoing:
     """The messages of one agent in one run. `find` may be called from any thread.
 
@@ -105,30 +137,34 @@ class Outgoing:
         self._path, self._run, self._account = path, run, account
         self._lock = threading.Lock()
         self._stored: dict[str, bytes] = {}
-        self._positions: dict[int, tuple[str, int]] = {}
+        # by position: its key, and its entry in the ledger or its row in the journal
+        self._released: dict[int, tuple[str, int]] = {}
+        self._rows: dict[int, tuple[str, int]] = {}
         self._kept_from = 0
         with self._writing():
             self._journal = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            # large rows are written in fewer pieces; once a file is there it has no effect
+            self._journal.execute("PRAGMA page_size = 16384")
             self._journal.execute("PRAGMA journal_mode = WAL")
             self._journal.execute("PRAGMA synchronous = FULL")
-            # a state is soon written over: the fewer checkpoints, the fewer are written twice
-            self._journal.execute("PRAGMA wal_autocheckpoint = 8192")
+            # rows are soon written over: the fewer checkpoints, the fewer are written twice
+            self._journal.execute("PRAGMA wal_autocheckpoint = 2048")
             self._journal.execute("CREATE TABLE IF NOT EXISTS run (id TEXT)")
-            self._journal.execute(
-                "CREATE TABLE IF NOT EXISTS messages (position INTEGER PRIMARY KEY, key TEXT, "
-                "data BLOB)"
-            )
-            self._journal.execute("CREATE TABLE IF NOT EXISTS state (data BLOB)")
+            self._messages = _Rows(self._journal, "messages")
+            self._state = _Rows(self._journal, "state")
             self._journal.execute(
                 "CREATE TABLE IF NOT EXISTS absences (agent INTEGER, first INTEGER, back INTEGER)"
             )
             known = self._journal.execute("SELECT id FROM run").fetchone()
             if known is None:
+                self._journal.execute(f"PRAGMA user_version = {_FORMAT}")
                 self._journal.execute("INSERT INTO run VALUES (?)", (run,))
             elif known[0] != run:
                 raise ConfigError(other_run(path.parent, known[0], run))
-            for row in self._journal.execute("SELECT position, key, data FROM messages"):
-                self._remember(Made(*row), 0)
+            elif self._journal.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
+                raise RuntimeFailure(f"{path} is {_ANOTHER_VERSION}")
+            for row, data in self._messages.read():
+                self._remember(_opened(data), self._rows, row)
         if account is not None:
             for release in account.ledger.outstanding():
                 id = release.id
@@ -136,7 +172,7 @@ class Outgoing:
                     run_id, phase = bytes.fromhex(run), phases[id.phase]
                     address = Address(run_id, number, id.round - 1, phase, id.step)
                     made = Made(position(address) or 0, address.key(), release.payload)
-                    self._remember(made, release.sequence)
+                    self._remember(made, self._released, release.sequence)
 
     def find(self, key: str) -> bytes | None:
         """The bytes of a message that was made and may still be needed."""
@@ -151,7 +187,7 @@ class Outgoing:
         """
         found: list[bytes] = []
         with self._writing():
-            found += [row[0] for row in self._journal.execute("SELECT data FROM state")]
+            found += [data for _, data in self._state.read()]
         if self._account is not None:
             latest = self._account.ledger.latest(self._account.owner, self._run)
             if latest is not None and latest.state is not None:
@@ -184,8 +220,7 @@ class Outgoing:
             BudgetExceeded: the ledger does not allow the release.
             RuntimeFailure: the disk is full, or the file cannot be written.
         """
-        kept = _POSITION.pack(made.position) + _packed(state)
-        sequence = 0
+        kept = [_POSITION.pack(made.position), *_packed(state)]
         if id is not None and self._account is not None and event is not None:
             account = self._account
             sequence = account.ledger.prepare(
@@ -195,33 +230,47 @@ class Outgoing:
                 input_hash=input_hash,
                 dataset=account.dataset,
                 recipients=recipients,
-                state=kept,
+                state=b"".join(kept),
                 owner=account.owner,
                 neighbours=account.neighbours,
             ).sequence
-        else:
-            with self._writing():
-                self._journal.execute("BEGIN IMMEDIATE")
-                self._journal.execute("INSERT OR REPLACE INTO messages VALUES (?, ?, ?)", made)
-                self._journal.execute("DELETE FROM state")
-                self._journal.execute("INSERT INTO state VALUES (?)", (kept,))
-                self._journal.execute("COMMIT")
-        self._remember(made, sequence)
+            self._remember(made, self._released, sequence)
+            return
+        row = self._free_row(made.position)
+        with self._writing():
+            self._journal.execute("BEGIN IMMEDIATE")
+            self._messages.write(row, _closed(made))
+            self._state.write(1, kept)
+            self._journal.execute("COMMIT")
+        self._remember(made, self._rows, row)
 
     def settle(self, before: int, every: int = SETTLE_EVERY) -> None:
-        """Forget messages of phases before a position, many at a time: everybody has them."""
-        if before - self._kept_from < every:
+        """Forget messages of phases before a position: everybody has them.
+
+        Args:
+            before: the position.
+            every: how many releases are forgotten at a time.
+        """
+        self._forget(self._rows, before)
+        if self._account is None or before - self._kept_from < every:
             return
         self._kept_from = before
+        if gone := self._forget(self._released, before):
+            self._account.ledger.delivered(self._account.owner, self._run, max(gone) + 1)
+
+    def _forget(self, places: dict[int, tuple[str, int]], before: int) -> list[int]:
         with self._lock:
-            gone = [position for position in self._positions if position < before]
-            released = [self._positions[position][1] for position in gone]
-            for position in gone:
-                self._stored.pop(self._positions.pop(position)[0], None)
-        with self._writing():
-            self._journal.execute("DELETE FROM messages WHERE position < ?", (before,))
-        if self._account is not None and any(released):
-            self._account.ledger.delivered(self._account.owner, self._run, max(released) + 1)
+            gone = [places.pop(position) for position in sorted(places) if position < before]
+            for key, _ in gone:
+                self._stored.pop(key, None)
+        return [place for _, place in gone]
+
+    def _free_row(self, position: int) -> int:
+        """A row whose message nobody needs, or a new one; for the same message the same row."""
+        if position in self._rows:
+            return self._rows[position][1]
+        taken = {row for _, row in self._rows.values()}
+        return next(row for row in itertools.count(1) if row not in taken)
 
     def left(self, agent: int, round: int) -> None:
         """The run goes on without an agent from this round on."""
@@ -250,10 +299,10 @@ class Outgoing:
         """Close the journal; the ledger is its owner's to close."""
         self._journal.close()
 
-    def _remember(self, made: Made, sequence: int) -> None:
+    def _remember(self, made: Made, places: dict[int, tuple[str, int]], place: int) -> None:
         with self._lock:
             self._stored[made.key] = made.data
-            self._positions[made.position] = made.key, sequence
+            places[made.position] = made.key, place
 
     @contextmanager
     def _writing(self) -> Generator[None, None, None]:
@@ -292,20 +341,33 @@ def other_run(folder: Path, known: str, run: str) -> str:
 
 def state_digest(position: int, state: Any) -> str:
     """A digest of what a release is computed from, apart from the private data."""
-    return digest(_POSITION.pack(position) + _packed(state))
+    return digest(b"".join([_POSITION.pack(position), *_packed(state)]))
 
 
-def _packed(state: Any) -> bytes:
+def _closed(made: Made) -> list[bytes]:
+    key = made.key.encode()
+    return [_POSITION.pack(made.position), _NAME.pack(len(key)), key, made.data]
+
+
+def _opened(row: bytes) -> Made:
+    start = _POSITION.size + _NAME.size
+    end = start + _NAME.unpack_from(row, _POSITION.size)[0]
+    return Made(_POSITION.unpack_from(row)[0], row[start:end].decode(), row[end:])
+
+
+def _packed(state: Any) -> list[bytes | memoryview]:
     """The leaves one after the other, each with its type and shape; one that is not there is short.
 
     What a state holds may change within a round, such as a gradient between send and receive.
     """
-    file = io.BytesIO()
+    pieces: list[bytes | memoryview] = []
     for leaf in jax.tree.leaves(state, is_leaf=_absent):
-        file.write(_HERE if leaf is not None else _NOT_HERE)
+        pieces.append(_HERE if leaf is not None else _NOT_HERE)
         if leaf is not None:
-            np.save(file, np.asarray(leaf), allow_pickle=False)
-    return file.getvalue()
+            array, head = np.asarray(leaf, order="C"), io.BytesIO()
+            npy.write_array_header_1_0(head, npy.header_data_from_array_1_0(array))
+            pieces += [head.getvalue(), array.reshape(-1).view(np.uint8).data]
+    return pieces
 
 
 def _unpacked(data: bytes, like: Any) -> Any:
@@ -320,8 +382,7 @@ def _unpacked(data: bytes, like: Any) -> Any:
         complete = False
     if not complete:
         raise RuntimeFailure(
-            "the stored state is not one of this method; it is of another version of tacit. Finish "
-            "the run with the version that began it"
+            f"the stored state is not one of this method; it is {_ANOTHER_VERSION}"
         )
     return jax.tree.unflatten(structure, found)
 

@@ -97,7 +97,7 @@ def encode(address: Address, arrays: Sequence[np.ndarray], key: Ed25519PrivateKe
     Raises:
         WireError: a number that does not fit its field.
     """
-    parts: list[bytes] = []
+    parts: list[bytes | memoryview] = []
     try:
         parts.append(
             _HEAD.pack(
@@ -118,7 +118,9 @@ def encode(address: Address, arrays: Sequence[np.ndarray], key: Ed25519PrivateKe
             parts.append(struct.pack(f"<BB{len(shape)}I", code, len(shape), *shape))
     except struct.error as error:
         raise WireError(f"{address} does not fit the format of messages: {error}") from error
-    parts += [np.ascontiguousarray(a).astype(a.dtype.newbyteorder("<")).tobytes() for a in arrays]
+    for array in arrays:
+        plain = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
+        parts.append(plain.reshape(-1).view(np.uint8).data)
     body = b"".join(parts)
     return body + key.sign(_CONTEXT + hashlib.sha256(body).digest())
 
@@ -141,7 +143,8 @@ def decode(
     if len(data) != size + _SIGNATURE:
         raise WireError(f"{len(data)} bytes where a message of this phase has {size + _SIGNATURE}")
     try:
-        key.verify(data[-_SIGNATURE:], _CONTEXT + hashlib.sha256(data[:-_SIGNATURE]).digest())
+        signed = memoryview(data)[:-_SIGNATURE]
+        key.verify(data[-_SIGNATURE:], _CONTEXT + hashlib.sha256(signed).digest())
     except InvalidSignature as error:
         raise WireError("the signature is not the sender's") from error
     magic, version, kind, run, sender, round, phase, step, count = _HEAD.unpack_from(data)

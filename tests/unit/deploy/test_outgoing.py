@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tacit.deploy.outgoing import SETTLE_EVERY, Made, Outgoing, state_digest
+from tacit.deploy.outgoing import Made, Outgoing, state_digest
 from tacit.errors import ConfigError, RuntimeFailure
 
 
@@ -41,15 +41,43 @@ def test_the_last_state_comes_back_whatever_it_holds(tmp_path: Path) -> None:
         again.resume([np.zeros(3)])
 
 
-def test_what_everybody_is_past_is_forgotten(tmp_path: Path) -> None:
+def test_what_everybody_is_past_is_overwritten(tmp_path: Path) -> None:
     outgoing = opened(tmp_path / "journal.db")
-    for position in range(2 * SETTLE_EVERY):
-        outgoing.commit(Made(position, str(position), b"bytes"), State(np.zeros(1)), ["north"])
-        outgoing.settle(position)
-    kept = [position for position in range(2 * SETTLE_EVERY) if outgoing.find(str(position))]
-    assert kept == list(range(SETTLE_EVERY, 2 * SETTLE_EVERY))
+    data = bytes(100_000)
+    for position in range(50):
+        outgoing.commit(Made(position, str(position), data), State(np.zeros(position)), ["north"])
+        outgoing.settle(position - 1)
+    assert [position for position in range(50) if outgoing.find(str(position))] == [48, 49]
     outgoing.close()
-    assert opened(tmp_path / "journal.db").find("0") is None
+    assert (tmp_path / "journal.db").stat().st_size < 6 * len(data)
+    again = opened(tmp_path / "journal.db")
+    assert again.find("49") == again.find("48") == data and again.find("46") is None
+    again.commit(Made(49, "49", data), State(np.zeros(2)), ["north"])  # the same once more
+    assert again.find("49") == data
+
+
+def test_a_commit_that_is_cut_off_leaves_the_one_before(tmp_path: Path) -> None:
+    outgoing = opened(tmp_path / "journal.db")
+    for position in range(3):
+        data = bytes([position]) * 50_000
+        outgoing.commit(Made(position, str(position), data), State(np.full(9, position)), ["north"])
+        outgoing.settle(position)
+    outgoing._journal.execute("BEGIN IMMEDIATE")
+    outgoing._state.write(1, [bytes(80)])  # and the process is killed
+    outgoing.close()
+    again = opened(tmp_path / "journal.db")
+    position, state = again.resume(State(np.zeros(9))) or (None, None)
+    assert position == 2 and state is not None
+    np.testing.assert_array_equal(state.x, np.full(9, 2))
+    assert again.find("2") == b"\x02" * 50_000
+
+
+def test_a_journal_of_another_version_is_refused(tmp_path: Path) -> None:
+    outgoing = opened(tmp_path / "journal.db")
+    outgoing._journal.execute("PRAGMA user_version = 1")
+    outgoing.close()
+    with pytest.raises(RuntimeFailure, match="another version of tacit"):
+        opened(tmp_path / "journal.db")
 
 
 def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
