@@ -30,8 +30,9 @@ import numpy as np
 from tacit import DPSG, Privacy, network, problem
 from tacit.deploy import keys
 from tacit.deploy.outgoing import Outgoing
-from tacit.deploy.party import Party, Progress, Terms
+from tacit.deploy.party import Party
 from tacit.deploy.schedule import Schedule, forms
+from tacit.deploy.terms import Progress, Terms
 from tacit.deploy.transport import Transport
 from tacit.layout import lay_out
 from tacit.runtime.desk import At, Desk, mixing_of

@@ -20,7 +20,7 @@ from tacit.deploy.files import write_json
 from tacit.deploy.keys import WARN_DAYS, Keys, host_of, load
 from tacit.deploy.manifest import Manifest, read_manifest
 from tacit.deploy.outgoing import Account, Outgoing, check_state
-from tacit.deploy.party import Party, Progress, Releaser, Terms
+from tacit.deploy.party import Party, Releaser
 from tacit.deploy.results import Outcome, write
 from tacit.deploy.schedule import forms
 from tacit.deploy.site import (
@@ -32,6 +32,7 @@ from tacit.deploy.site import (
     own_secret,
     releases,
 )
+from tacit.deploy.terms import Progress, Terms
 from tacit.deploy.transport import Transport
 from tacit.deploy.trust import check_trusted
 from tacit.deploy.watch import Watch, serve_metrics, starting

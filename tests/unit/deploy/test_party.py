@@ -20,8 +20,9 @@ import tacit
 from tacit import DPSG, Privacy, network, problem
 from tacit.deploy import keys
 from tacit.deploy.outgoing import Absence, Outgoing
-from tacit.deploy.party import Party, Progress, Terms
+from tacit.deploy.party import Party
 from tacit.deploy.schedule import Schedule, forms
+from tacit.deploy.terms import Progress, Terms
 from tacit.deploy.transport import Transport
 from tacit.deploy.wire import FINISHED, Address, encode
 from tacit.errors import PeerTimeout

@@ -1,0 +1,241 @@
+"""Waiting for neighbours: what is missing is asked for, and who is silent may be left out.
+
+A member goes on as soon as the messages that it needs are there. What it needs and does not get, it
+asks for every quarter of a second. Where the manifest says so, a round goes on without who is
+silent; whoever was left out sleeps through the rounds that it missed, and comes in again at the
+round in which the others are.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from tacit.deploy.hello import HELLO, read_hello
+from tacit.deploy.keys import Card
+from tacit.deploy.mailbox import Mailbox
+from tacit.deploy.outgoing import Outgoing
+from tacit.deploy.schedule import Turn
+from tacit.deploy.terms import GO_ON, Progress, Terms
+from tacit.deploy.transport import Transport
+from tacit.deploy.wire import Address, Leaf
+from tacit.errors import PeerTimeout, WireError
+from tacit.types import Role
+
+log = logging.getLogger("tacit.site")
+
+ASK_EVERY = 0.25
+"""Seconds after which a missing message is asked for, again and again."""
+
+
+class BehindError(Exception):
+    """The neighbours are at this position, and went there without this member."""
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+
+
+class Neighbours:
+    """The neighbours of one member: their messages, and who of them is there.
+
+    Args:
+        terms: of the run.
+        member: number of this member.
+        cards: of the neighbours, by number.
+        last: arrays in a neighbour's last message, by its number.
+        outgoing: where absences are noted.
+        progress: kept up to date.
+        refused: told of messages that were refused.
+        coordinator: whether this member is one.
+        varying: whether the graph changes.
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        member: int,
+        cards: dict[int, Card],
+        last: dict[int, list[Leaf]],
+        outgoing: Outgoing,
+        progress: Progress,
+        refused: Callable[[int, str, str], None],
+        *,
+        coordinator: bool,
+        varying: bool,
+    ) -> None:
+        self._terms, self._schedule = terms, terms.schedule
+        self._member, self._coordinator = member, coordinator
+        self.cards, self._outgoing, self._progress = cards, outgoing, progress
+        self.mailbox = Mailbox(
+            terms.run,
+            cards,
+            {index: form.leaves for index, form in terms.forms.items()},
+            terms.schedule.position,
+            terms.schedule.window,
+            terms.largest,
+            refused,
+            drifting=terms.skipping or varying,
+            last=last,
+        )
+        self.transport: Transport | None = None
+        self._greeted: dict[int, int] = {}  # rounds in which neighbours said that they are
+        self._met: set[int] = set()
+
+    def accept(self, sender: int, key: str, data: bytes) -> None:
+        """Take what a neighbour sent: a message, or its answer to a greeting."""
+        if key != f"{sender}/{HELLO}" or sender not in self.cards:
+            self.mailbox.offer(sender, key, data)
+            if sender in self.mailbox.heard and sender not in self._met:
+                self._met.add(sender)
+                log.info("%(name)s is there", {"name": self.cards[sender].name})
+            return
+        with suppress(WireError):
+            self._greeted[sender] = read_hello(data, self._terms.run, self.cards[sender]).round
+
+    def ask(self, addresses: Sequence[Address]) -> None:
+        """Ask for messages by name."""
+        assert self.transport is not None
+        for address in addresses:
+            self.transport.request(address.sender, [address.key()])
+
+    def wait(self, turn: Turn, senders: Sequence[int]) -> None:
+        """Until the messages of a turn are there, but for those of who is left out.
+
+        Raises:
+            PeerTimeout: who is silent cannot be left out, or nobody is left.
+            BehindError: the neighbours went on without this member.
+        """
+        position, at, phase = turn
+        started, self._greeted, told_after = time.monotonic(), {}, 15.0
+        # a client can go nowhere without its coordinator
+        may_skip = self._terms.skipping and at.round >= 0 and phase.sender is not Role.SERVER
+        # what came too early was not kept, and is there
+        early = self.mailbox.ahead
+        there = [i for i in self.mailbox.missing(position, senders) if early.get(i, -1) >= position]
+        self.ask([Address(self._terms.run, sender, *at) for sender in there])
+        while not self.mailbox.wait(position, senders, ASK_EVERY):
+            self._progress.stop_if_asked()
+            missing = self.mailbox.missing(position, senders)
+            self._progress.waiting_for = tuple(missing)
+            self.notice_that_they_went_on(turn)
+            self.ask([Address(self._terms.run, sender, *at) for sender in missing])
+            waited = time.monotonic() - started
+            if waited > told_after:
+                told_after *= 2
+                log.info(
+                    "waiting for %(names)s for %(seconds).0f seconds, in round %(round)d of %(of)d",
+                    {
+                        "names": ", ".join(self.cards[sender].name for sender in missing),
+                        "seconds": waited,
+                        "round": at.round + 1,
+                        "of": self._schedule.rounds,
+                    },
+                )
+            patience = self._terms.patience
+            if may_skip and waited > patience / 2:
+                self._greet(missing)
+            silent = [i for i in missing if waited > patience * (1 + self._waits(i, turn))]
+            if silent:
+                self._give_up(silent, turn, waited, may_skip=may_skip)
+        self._progress.waiting_for = ()
+        self._welcome(at.round)
+        if self.cards and len(self.mailbox.left_out()) == len(self.cards):
+            raise PeerTimeout(
+                f"every neighbour is silent in round {at.round + 1} of {self._schedule.rounds}, "
+                f"and there is nobody to go on with. {GO_ON}"
+            )
+
+    def passed(self) -> int:
+        """The position before which everybody who is awaited has everything."""
+        reached = dict(self.mailbox.reached)
+        if self._terms.skipping:
+            if min(reached.values(), default=0) < self._schedule.start:
+                return 0  # before round 0 nobody is left out
+            for sender in self.mailbox.left_out():
+                del reached[sender]
+        return min(reached.values(), default=0)
+
+    def unfinished(self) -> list[int]:
+        """Neighbours that are awaited and have not said that they need nothing more."""
+        gone = {*self.mailbox.finished, *self.mailbox.left_out()}
+        return [sender for sender in self.cards if sender not in gone]
+
+    def remember_absences(self) -> None:
+        """After a start: who was left out before is, unless nobody else is there."""
+        away = {each.agent for each in self._outgoing.absences() if each.back is None}
+        self._progress.left_out = tuple(sorted(away & self.cards.keys()))
+        if len(self._progress.left_out) < len(self.cards):
+            self.mailbox.leave_out(self._progress.left_out)
+
+    def notice_that_they_went_on(self, turn: Turn) -> None:
+        """Stop waiting if all neighbours who are awaited went on without this member.
+
+        One of them alone may say what it likes; and a coordinator follows nobody.
+
+        Raises:
+            BehindError: they did.
+        """
+        if not self._terms.skipping or turn.at.round < 0 or self._coordinator:
+            return
+        gone, ends = self.mailbox.left_out(), self._schedule.length
+        places = [
+            ends if sender in self.mailbox.finished else self.mailbox.ahead.get(sender, 0)
+            for sender in self.cards
+            if sender not in gone
+        ]
+        if places and min(places) > turn.position + self._schedule.window:
+            raise BehindError(min(places))
+
+    def come_in_again(self, position: int) -> int:
+        """Where to: as far ahead as the others keep messages, so that they wait for it there."""
+        schedule, here = self._schedule, self._progress.round
+        first = schedule.next_round(schedule.next_round(position))
+        self._outgoing.away(self._member, here, schedule.round(first))
+        told = {"here": here + 1, "round": schedule.round(first) + 1}
+        if first == schedule.length:
+            log.warning("the others have finished without it; its model is of round %(here)d", told)
+        else:
+            log.warning(
+                "the others went on without this member; it comes in again in round %(round)d, "
+                "and takes no part in those after round %(here)d",
+                told,
+            )
+        return first
+
+    def _waits(self, sender: int, turn: Turn) -> bool:
+        """Whether a neighbour answers, in an earlier round: it waits for somebody itself."""
+        return self._greeted.get(sender, turn.at.round) < turn.at.round
+
+    def _greet(self, senders: Sequence[int]) -> None:
+        assert self.transport is not None
+        for sender in senders:
+            self.transport.request(sender, [f"{sender}/{HELLO}"])
+
+    def _give_up(self, silent: Sequence[int], turn: Turn, waited: float, *, may_skip: bool) -> None:
+        names = ", ".join(repr(self.cards[sender].name) for sender in silent)
+        told = (
+            f"nothing from {names} for {waited:.0f} seconds, in round {turn.at.round + 1} of "
+            f"{self._schedule.rounds}"
+        )
+        if not may_skip:
+            raise PeerTimeout(f"{told}. {GO_ON}")
+        log.warning("%(told)s; going on without", {"told": told})
+        self._leave_out(silent, turn.at.round)
+
+    def _leave_out(self, silent: Sequence[int], round: int) -> None:
+        for sender in silent:
+            if sender not in self._progress.left_out:
+                self._outgoing.left(sender, round)
+        self.mailbox.leave_out(silent)
+        self._progress.left_out = tuple(sorted({*self._progress.left_out, *silent}))
+
+    def _welcome(self, round: int) -> None:
+        """Note who is there again."""
+        gone = set(self.mailbox.left_out())
+        for sender in self._progress.left_out:
+            if sender not in gone:
+                log.warning("%(name)r is there again", {"name": self.cards[sender].name})
+                self._outgoing.back(sender, round)
+        self._progress.left_out = tuple(sorted(gone))

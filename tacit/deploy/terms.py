@@ -1,0 +1,67 @@
+"""What all members know of a run, and how far this one is."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tacit.deploy.schedule import Form, Schedule
+from tacit.deploy.transport import LARGEST
+from tacit.network.base import Mixing
+
+GO_ON = "Everything is stored: give the same command again when they are back, and the run goes on"
+"""What is said wherever a member stops because others are silent."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What all members know of a run.
+
+    Attributes:
+        run: its id, 32 bytes.
+        schedule: all turns.
+        forms: what each phase sends.
+        mixing: who talks to whom in a round; before round 0 for -1.
+        patience: seconds to wait for a silent neighbour.
+        skipping: whether to go on without one then.
+        largest: bytes that a message may have.
+    """
+
+    run: bytes
+    schedule: Schedule
+    forms: dict[int, Form]
+    mixing: Callable[[int], Mixing]
+    patience: float
+    skipping: bool = False
+    largest: int = LARGEST
+
+
+@dataclass
+class Progress:
+    """How far a member is, for whoever asks. Public values only.
+
+    Attributes:
+        round: that it is in.
+        rounds: of the run.
+        waiting_for: numbers of the neighbours it waits for.
+        seconds: the time that recent rounds took.
+        stopping: set to end after the current turn.
+        left_out: numbers of the silent neighbours that the run goes on without.
+    """
+
+    round: int = -1
+    rounds: int = 0
+    waiting_for: tuple[int, ...] = ()
+    seconds: list[float] | None = None
+    stopping: threading.Event | None = None
+    left_out: tuple[int, ...] = ()
+
+    def stop_if_asked(self) -> None:
+        """Between turns and while waiting.
+
+        Raises:
+            KeyboardInterrupt: `stopping` is set.
+        """
+        if self.stopping is not None and self.stopping.is_set():
+            raise KeyboardInterrupt
