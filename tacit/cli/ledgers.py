@@ -147,7 +147,7 @@ def show(file: File, json: Json = False) -> None:
         if found.waiting:
             count = found.waiting
             are = "1 release is" if count == 1 else f"{count:,} releases are"
-            say(f"{are} stored until every recipient has acknowledged it.")
+            say(f"{are} kept for recipients who may ask again; sites delete 64 at a time.")
         say(
             f"Last entry: {found.mark.sequence}, {_when(found.time)}, hash {found.mark.hash}. "
             "Keep number and hash elsewhere: with them `verify` notices an older copy."

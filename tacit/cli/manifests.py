@@ -152,7 +152,7 @@ def check(file: File, json: Json = False) -> None:
                 for row in rows
             ],
         )
-        say(run.guarantee.worst.sentence())
+        say(run.guarantee.sentence())
         say("The study that everybody agrees to:")
         for line in manifest.study.strip().splitlines():
             say(line, "  ")
