@@ -21,7 +21,8 @@ _WIDTH = 96
 def guarded(command: Callable[[], int], *, as_json: bool) -> int:
     """Run a command; an error that tacit raises on purpose becomes one message and an exit code.
 
-    Any other exception is a bug of tacit and keeps its traceback.
+    So does a file that the system refuses. Any other exception is a bug of tacit and keeps its
+    traceback.
     """
     try:
         with _hearing_interrupts():
@@ -31,10 +32,19 @@ def guarded(command: Callable[[], int], *, as_json: bool) -> int:
         return INTERRUPTED
     except TacitError as error:
         code = FAILED if isinstance(error, OracleError | RuntimeFailure) else WRONG
-        if as_json:
-            emit({"format": "tacit-error-1", "error": str(error), "exit_code": code})
-        print(f"error: {error}", file=sys.stderr)
-        return code
+        return _failed(str(error), code, as_json=as_json)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        told = f"{error.filename}: {error.strerror}; check the path, its permissions and the disk"
+        return _failed(told, FAILED, as_json=as_json)
+
+
+def _failed(message: str, code: int, *, as_json: bool) -> int:
+    if as_json:
+        emit({"format": "tacit-error-1", "error": message, "exit_code": code})
+    print(f"error: {message}", file=sys.stderr)
+    return code
 
 
 @contextlib.contextmanager

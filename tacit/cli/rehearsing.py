@@ -9,22 +9,27 @@ from typing import Any
 
 from tacit.cli.console import emit, guarded, progress, say, table
 from tacit.config.read import read_study
+from tacit.deploy.files import why
 from tacit.errors import ConfigError
 
 STALE = 10.0
 """Seconds after which a status is of a member that does not run any more."""
 
 
-def rehearse(study: Path | None, folder: Path, rounds: int | None, *, json: bool) -> int:
+def rehearse(
+    study: Path | None, folder: Path, rounds: int | None, agents: int | None, *, json: bool
+) -> int:
     """See `tacit rehearse --help`."""
 
     def command() -> int:
         from tacit import demo
-        from tacit.deploy.rehearse import perform, prepare, shortened
+        from tacit.deploy.rehearse import perform, prepare, with_agents, with_rounds
 
         source = demo.study() if study is None else read_study(study)
         if rounds is not None:
-            source = shortened(source, rounds)
+            source = with_rounds(source, rounds)
+        if agents is not None:
+            source = with_agents(source, agents)
         rehearsal = prepare(source, folder)
         count = len(rehearsal.manifest.members)
         if not json:
@@ -78,8 +83,8 @@ def _status(state: Path) -> dict[str, Any]:
         found: dict[str, Any] = formats.loads((state / "status.json").read_text())
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"{state} has no status ({error}); give the --state directory of a member that has "
-            "been started"
+            f"{state} has no status ({why(error)}); give the --state directory of a member that "
+            "has been started"
         ) from error
     return found
 

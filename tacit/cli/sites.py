@@ -97,6 +97,10 @@ def rehearse(
     rounds: Annotated[
         int | None, typer.Option(min=1, help="Fewer rounds than the study has.")
     ] = None,
+    agents: Annotated[
+        int | None,
+        typer.Option(min=2, help="Divide the records among so many; the study's own by default."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Try a run between sites on this machine: real processes, keys that are thrown away.
@@ -106,7 +110,7 @@ def rehearse(
     """
     from tacit.cli import rehearsing
 
-    raise typer.Exit(rehearsing.rehearse(study, folder, rounds, json=json))
+    raise typer.Exit(rehearsing.rehearse(study, folder, rounds, agents, json=json))
 
 
 def status(

@@ -29,3 +29,8 @@ def write_secret(path: Path, data: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     beside.replace(path)
+
+
+def why(error: Exception) -> str:
+    """What is wrong, without the path, which stands in the sentence already."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)

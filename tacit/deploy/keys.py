@@ -30,7 +30,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from tacit.deploy.files import write_secret, write_text
+from tacit.deploy.files import why, write_secret, write_text
 from tacit.errors import ConfigError
 
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_. -]{0,62}[A-Za-z0-9])?")
@@ -236,7 +236,7 @@ def load(folder: Path) -> Keys:
         certificate = x509.load_pem_x509_certificate((folder / "tls.crt").read_bytes())
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"the keys in {folder} cannot be read ({error}); make some with `tacit keys new`"
+            f"the keys in {folder} cannot be read ({why(error)}); make some with `tacit keys new`"
         ) from error
     public = base64.b64encode(identity.public_key().public_bytes_raw()).decode()
     if public != card.signing_key:
@@ -253,7 +253,7 @@ def _identity(folder: Path) -> Ed25519PrivateKey:
         found = serialization.load_pem_private_key(path.read_bytes(), password=None)
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"the keys in {folder} cannot be read ({error}); make some with `tacit keys new`"
+            f"the keys in {folder} cannot be read ({why(error)}); make some with `tacit keys new`"
         ) from error
     if not isinstance(found, Ed25519PrivateKey):
         raise ConfigError(f"{path} is no Ed25519 key; make new keys")
@@ -269,7 +269,9 @@ def read_card(path: Path) -> Card:
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read ({error}); it should be a card.toml") from error
+        raise ConfigError(
+            f"{path} cannot be read ({why(error)}); it should be a card.toml"
+        ) from error
     if found.pop("format", None) != _CARD or set(found) != set(Card.__dataclass_fields__):
         raise ConfigError(f"{path} is no card of an agent; `tacit keys new` writes them")
     card = Card(**{key: str(value) for key, value in found.items()})
@@ -362,7 +364,7 @@ def _read_authority(folder: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Cert
         certificate = x509.load_pem_x509_certificate((folder / "authority.crt").read_bytes())
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"the authority in {folder} cannot be read ({error}); make one with `tacit keys "
+            f"the authority in {folder} cannot be read ({why(error)}); make one with `tacit keys "
             "authority`"
         ) from error
     if not isinstance(key, ec.EllipticCurvePrivateKey):

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from tacit.config.data import ByColumn
+from tacit.config.locate import lines
 from tacit.config.network import CoordinatorSection
 from tacit.config.read import Source, parse_study
 from tacit.deploy.files import write_text
@@ -139,10 +141,36 @@ def without_scores(source: Source) -> Source:
     return parse_study(text, source.name, source.folder)
 
 
-def shortened(source: Source, rounds: int) -> Source:
+def with_rounds(source: Source, rounds: int) -> Source:
     """The study with another number of rounds."""
-    text = re.sub(r"(?m)^([ \t]*rounds[ \t]*=).*$", rf"\g<1> {rounds}", source.text)
-    return parse_study(text, source.name, source.folder)
+    return _with(source, ("run", "rounds"), rounds)
+
+
+def with_agents(source: Source, agents: int) -> Source:
+    """The study with its records divided among another number of agents.
+
+    Raises:
+        ConfigError: the sites are those of a column, and of another number.
+    """
+    partition = source.study.partition
+    if isinstance(partition, ByColumn):
+        count = len(partition.sites or divide(source)[0].names)
+        if count != agents:
+            raise ConfigError(
+                f"the column {partition.column!r} divides the records among {count} sites, not "
+                f'{agents}: leave --agents out, or divide them with [partition] by = "even"'
+            )
+        return source
+    return _with(source, ("partition", "sites"), agents)
+
+
+def _with(source: Source, key: tuple[str, str], value: int) -> Source:
+    """The study's text with another whole number at a key."""
+    rows = source.text.splitlines(keepends=True)
+    at = lines(source.text)[key] - 1
+    old = rf"(\b{key[-1]}\b[\"']?\s*=\s*)[\d_]+"
+    rows[at] = re.sub(old, rf"\g<1>{value}", rows[at], count=1)
+    return parse_study("".join(rows), source.name, source.folder)
 
 
 def perform(

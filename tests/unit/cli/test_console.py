@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -129,3 +130,21 @@ def test_an_interrupt_that_arrives_while_garbage_is_collected_is_not_lost(
     # it does not wait for what it interrupts
     assert time.monotonic() - began < 50
     assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_a_file_that_the_system_refuses_is_one_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+
+    def command() -> int:
+        (tmp_path / "file" / "folder").mkdir()
+        return 0
+
+    assert guarded(command, as_json=True) != 0
+    told = capsys.readouterr()
+    assert told.err == (
+        f"error: {tmp_path / 'file' / 'folder'}: Not a directory; check the path, its permissions "
+        "and the disk\n"
+    )
+    assert json.loads(told.out)["error"] in told.err
