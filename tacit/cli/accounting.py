@@ -42,6 +42,10 @@ class Question:
         gossip_rounds: averaging steps on it.
         observer: numbers of the agents that pool what they see.
         fresh_noise: noise at every step instead of once.
+        masks: a graph of pairs that share masks which cancel in the sum.
+        coalition: how many agents pool what they know of the masks.
+        absent: how many others may be missing from a sum.
+        attempts: releases of the whole run, repeated rounds included.
     """
 
     epsilon: float | None = None
@@ -58,6 +62,10 @@ class Question:
     gossip_rounds: int | None = None
     observer: tuple[int, ...] | None = None
     fresh_noise: bool | None = None
+    masks: str | None = None
+    coalition: int | None = None
+    absent: int | None = None
+    attempts: int | None = None
 
     def given(self) -> list[str]:
         """The options that were given, as they are typed."""
@@ -87,6 +95,10 @@ def account(study: Path | None, question: Question, *, json: bool) -> int:
     def command() -> int:
         if study is not None:
             _study(study, question, json=json)
+        elif question.masks is not None:
+            from tacit.cli.masking import masks
+
+            masks(question, json=json)
         elif question.graph is not None or question.gossip_rounds is not None:
             from tacit.cli.gossip import gossip
 
@@ -94,6 +106,9 @@ def account(study: Path | None, question: Question, *, json: bool) -> int:
         else:
             from tacit.cli.planning import plan
 
+            question.refuse(
+                ("coalition", "absent", "attempts"), "is about masks; add --masks, or leave it out"
+            )
             question.refuse(
                 ("agents", "observer", "fresh_noise"),
                 "is about averaging on a graph; add --graph and --gossip-rounds, or leave it out",

@@ -108,7 +108,9 @@ def account(
         str | None,
         typer.Option("--graph", help="Average on ring, path, star, complete or tree instead."),
     ] = None,
-    agents: Annotated[int | None, typer.Option("--agents", help="On that graph.")] = None,
+    agents: Annotated[
+        int | None, typer.Option("--agents", help="On that graph, or of that sum.")
+    ] = None,
     gossip_rounds: Annotated[
         int | None, typer.Option("--gossip-rounds", help="Averaging steps on that graph.")
     ] = None,
@@ -119,6 +121,27 @@ def account(
     fresh_noise: Annotated[
         bool, typer.Option("--fresh-noise", help="Noise at every averaging step, not only once.")
     ] = False,
+    masks: Annotated[
+        str | None,
+        typer.Option(
+            "--masks", help="Sums with masks that cancel, between neighbours on this graph."
+        ),
+    ] = None,
+    coalition: Annotated[
+        int | None,
+        typer.Option(
+            "--coalition", help="Agents that pool what they know of masks; 1 if left out."
+        ),
+    ] = None,
+    absent: Annotated[
+        int | None, typer.Option("--absent", help="Others that may be missing from a masked sum.")
+    ] = None,
+    attempts: Annotated[
+        int | None,
+        typer.Option(
+            "--attempts", help="Masked releases in all, rounds that are repeated included."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Say what a study guarantees, what noise it needs or how many rounds it affords; runs nothing.
@@ -143,5 +166,9 @@ def account(
         gossip_rounds=gossip_rounds,
         observer=tuple(observer) if observer else None,
         fresh_noise=True if fresh_noise else None,
+        masks=masks,
+        coalition=coalition,
+        absent=absent,
+        attempts=attempts,
     )
     raise typer.Exit(answer(study, question, json=json))

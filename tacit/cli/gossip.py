@@ -21,7 +21,10 @@ def gossip(question: Question, *, json: bool) -> None:
     from tacit.network import TOPOLOGIES
 
     question.refuse(
-        ("epsilon", "rounds", "noise", "sampling", "relation", "clip", "records"),
+        (
+            *("epsilon", "rounds", "noise", "sampling", "relation", "clip", "records"),
+            *("coalition", "absent", "attempts"),
+        ),
         "does not go with --graph: averaging takes --agents, --gossip-rounds, --noise-multiplier "
         "and --delta, with Gaussian noise",
     )

@@ -43,6 +43,12 @@ if TYPE_CHECKING:
         Scope,
         Status,
     )
+    from tacit.privacy.masks import (
+        mask_ratio,
+        masked_mu,
+        masked_multiplier,
+        worst_masked_mu,
+    )
     from tacit.privacy.mechanism import (
         AbstractMechanism,
         Gaussian,
@@ -85,6 +91,7 @@ _HOME = {
         "Repeated",
     ],
     "guarantee": ["Adversary", "Guarantee", "Guarantees", "NoiseSource", "Scope", "Status"],
+    "masks": ["mask_ratio", "masked_mu", "masked_multiplier", "worst_masked_mu"],
     "mechanism": [
         "AbstractMechanism",
         "Gaussian",
@@ -145,9 +152,13 @@ __all__ = [
     "gossip_mu",
     "gossip_pairs",
     "linear_mu",
+    "mask_ratio",
+    "masked_mu",
+    "masked_multiplier",
     "noise_multiplier",
     "parallel_epsilon",
     "profile",
+    "worst_masked_mu",
 ]
 
 

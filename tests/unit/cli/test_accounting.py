@@ -188,6 +188,13 @@ def test_sampling_makes_one_record_weigh_more() -> None:
         ("--graph grid --agents 5 --gossip-rounds 3 -z 1", "must be one of ring, path"),
         ("--graph ring --agents 5 --gossip-rounds 3 -z 1 --observer 9", "from 0 to 4"),
         ("--graph ring --agents 5 --gossip-rounds -3 -z 1", "steps=-3"),
+        ("-e 1 -r 2 --coalition 1", "is about masks"),
+        ("--graph ring --agents 5 --gossip-rounds 3 -z 1 --absent 1", "--absent does not go with"),
+        ("--masks complete -e 1 -r 2", "--agents is missing"),
+        ("--masks cycle --agents 5 -e 1 -r 2", "must be one of ring, path"),
+        ("--masks complete --agents 5 -e 1 -r 2 -z 1", "--noise-multiplier does not go with"),
+        ("--masks complete --agents 5 -e 1 -r 5 --attempts 4", "is below --rounds=5"),
+        ("--masks complete --agents 5 -e 1 -r 5 --coalition 5", "leaves none of 5 agents"),
         ("nowhere.toml", "nowhere.toml"),
     ],
 )
@@ -214,3 +221,17 @@ def test_gossip_hides_the_far_only_with_fresh_noise() -> None:
     coalition = said(*options, "--fresh-noise", "--observer", "0", "--observer", "4")
     assert "seen by agent 0 and agent 4" in coalition
     assert "Compare" not in coalition
+
+
+def test_masks_cost_little_until_a_coalition_cuts_an_agent_off() -> None:
+    asked = ("--masks", "complete", "--agents", "10", "-e", "1", "-d", "1e-5", "-r", "300")
+    alone, masked, central = answered(*asked)["ways"]
+    assert [alone["relative_variance"], central["relative_variance"]] == [10.0, 1.0]
+    assert masked["relative_variance"] == pytest.approx(10 / 9)
+    assert masked["noise_multiplier"] == pytest.approx(alone["noise_multiplier"] / 3)
+    more = answered(*asked, "--coalition", "2", "--absent", "1", "--attempts", "330")["ways"][1]
+    assert more["relative_variance"] == pytest.approx(1.1 * 10 / 7)
+    assert "nothing here" not in said(*asked)
+    ring = ("--masks", "ring", *asked[2:], "--coalition", "2")
+    assert answered(*ring)["ways"][1]["relative_variance"] == pytest.approx(10.0)
+    assert "Masks bring nothing here" in said(*ring)
