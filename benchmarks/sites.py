@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import socket
 import statistics
 import threading
 import time
@@ -31,6 +30,7 @@ from tacit import DPSG, Privacy, network, problem
 from tacit.deploy import keys
 from tacit.deploy.outgoing import Outgoing
 from tacit.deploy.party import Party
+from tacit.deploy.rehearse import free_ports
 from tacit.deploy.schedule import Schedule, forms
 from tacit.deploy.terms import Progress, Terms
 from tacit.deploy.transport import Transport
@@ -156,11 +156,9 @@ def measure(floats: int, members: int, rounds: int) -> None:
     with TemporaryDirectory() as name:
         folder, answers = Path(name), context.Queue()
         keys.create_authority(folder / "authority", "benchmark")
-        for number in range(members):
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                address = f"127.0.0.1:{free.getsockname()[1]}"
-            keys.create(folder / str(number), f"member {number}", address, folder / "authority")
+        for number, port in enumerate(free_ports(members)):
+            address, authority = f"127.0.0.1:{port}", folder / "authority"
+            keys.create(folder / str(number), f"member {number}", address, authority)
         running = [
             context.Process(target=member, args=(i, members, folder, floats, rounds, answers))
             for i in range(members)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from tacit.config.read import parse_study
 from tacit.deploy import keys
 from tacit.deploy.manifest import Manifest, Member, agreed
+from tacit.deploy.rehearse import free_ports
 
 STUDY = """
 [data]
@@ -69,6 +69,4 @@ def records(folder: Path, count: int = 20) -> Path:
 
 def free_port() -> int:
     """A port of this machine that nobody listens at."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    return free_ports(1)[0]

@@ -7,13 +7,14 @@ time that a round takes. Nothing here is private from this machine.
 from __future__ import annotations
 
 import json
+import random
 import re
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from tacit.errors import ConfigError, RuntimeFailure
 from tacit.study.records import divide, table
 
 HOST = "127.0.0.1"
+_PORTS = range(20_000, 32_000)
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def prepare(
         )
     star = isinstance(source.study.network, CoordinatorSection)
     names = [*sites.names, *(["coordinator"] if star else [])]
-    ports = _free_ports(len(names))
+    ports = free_ports(len(names))
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     create_authority(folder / "authority", "rehearsal")
     keys: list[Keys] = []
@@ -237,9 +239,18 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Ports of this machine at which nobody listens.
+
+    Below those that systems give to outgoing connections, one of which would otherwise take the
+    port of a member that does not listen yet.
+    """
     with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind((HOST, 0))
-        return [each.getsockname()[1] for each in sockets]
+        found: list[int] = []
+        for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
+            with suppress(OSError):
+                stack.enter_context(socket.socket()).bind((HOST, port))
+                found.append(port)
+            if len(found) == count:
+                return found
+    raise RuntimeFailure(f"{count} free ports were not found on this machine")
