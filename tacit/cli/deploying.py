@@ -80,7 +80,9 @@ def examined(options: Options, *, json: bool, beforehand: bool = False) -> int:
     marks = {True: "ok     ", False: "WRONG  ", None: "?      "}
     found: list[Finding] = []
     for finding in examine(options):
-        told = replace(finding, good=None) if beforehand and finding.later else finding
+        told = finding
+        if beforehand and (finding.later or finding.busy):
+            told = replace(finding, good=False if finding.busy else None)
         found.append(told)
         if not json:
             say(f"{marks[told.good]}{told.what}: {told.told}")

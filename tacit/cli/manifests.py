@@ -101,7 +101,7 @@ def check(file: File, json: Json = False) -> None:
         with jax.enable_x64(True):
             run = declared(manifest)
         check_secure(run)
-        unsigned = set(manifest.unsigned())
+        unsigned, altered = set(manifest.unsigned()), set(manifest.changed())
         rows: list[dict[str, Any]] = [
             {
                 "name": member.name,
@@ -146,7 +146,7 @@ def check(file: File, json: Json = False) -> None:
                     "" if row["records"] is None else f"{row['records']:,}",
                     "" if row["epsilon"] is None else f"{row['epsilon']:.4g}",
                     "" if row["delta"] is None else f"{row['delta']:g}",
-                    "yes" if row["signed"] else "no",
+                    "yes" if row["signed"] else "DOES NOT FIT" if row["name"] in altered else "no",
                     row["fingerprint"],
                 )
                 for row in rows
@@ -156,7 +156,12 @@ def check(file: File, json: Json = False) -> None:
         say("The study that everybody agrees to:")
         for line in manifest.study.strip().splitlines():
             say(line, "  ")
-        if unsigned:
+        if altered:
+            say(
+                f"Changed after {', '.join(sorted(altered))} signed it: it is not what they agreed "
+                "to. Compare run ids, and do not sign before you know what was changed."
+            )
+        elif unsigned:
             missing = ", ".join(sorted(unsigned))
             say(f"Not signed by {missing}: tacit manifest sign {file} --keys DIR")
         return 0
@@ -201,6 +206,11 @@ def sign(
             manifest = manifest.signed_by(own)
         write_text(file, manifest.toml())
         unsigned = manifest.unsigned()
+        if altered := manifest.changed():
+            say(
+                f"The signatures of {', '.join(altered)} do not fit: the manifest was changed "
+                "after they signed it."
+            )
         say(
             f"Run {manifest.run.hex()[:12]}: "
             + (f"not yet signed by {', '.join(unsigned)}." if unsigned else "signed by everybody.")

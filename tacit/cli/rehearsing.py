@@ -65,13 +65,12 @@ def status(state: Path, *, follow: bool, json: bool) -> int:
     """See `tacit status --help`."""
 
     def command() -> int:
+        if follow and not json:
+            _follow(state)
         found = _status(state)
         if json:
             emit(found | {"epsilon": _spent(found)})
             return 0
-        if follow:
-            _follow(state)
-            found = _status(state)
         _show(found)
         return 0
 
@@ -132,6 +131,10 @@ def _where(found: dict[str, Any]) -> str:
 
 def _follow(state: Path) -> None:
     before = ""
+    if not (state / "status.json").exists():
+        say(f"{state} has no status yet; waiting for its member to be started (Ctrl-C ends this).")
+    while not (state / "status.json").exists():
+        time.sleep(0.2)
     while True:
         found = _status(state)
         if (now := _where(found)) != before:

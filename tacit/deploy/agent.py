@@ -89,7 +89,13 @@ def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | None]:
             "of the two is out of date"
         )
     check_trusted(manifest, options.keys, keys.card.name)
-    unsigned = manifest.unsigned()
+    unsigned, altered = manifest.unsigned(), manifest.changed()
+    if altered:
+        raise ConfigError(
+            f"{options.manifest} was changed after {', '.join(map(repr, altered))} signed it: the "
+            "signatures do not fit what it says now. Take the copy that was signed (its run id is "
+            "another), or let everybody look at this one and sign again"
+        )
     if unsigned:
         raise ConfigError(
             f"{options.manifest} is not signed by {', '.join(map(repr, unsigned))}; a run begins "

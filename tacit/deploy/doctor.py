@@ -44,12 +44,14 @@ class Finding:
         good: whether it is as it should be; `None` where it could not be tried.
         told: what was found, and what to do.
         later: whether it may only be that a neighbour has not been started yet.
+        busy: whether something, perhaps this member's own agent, stands in the way of a start.
     """
 
     what: str
     good: bool | None
     told: str
     later: bool = False
+    busy: bool = False
 
 
 def examine(options: Options) -> Iterator[Finding]:
@@ -141,6 +143,7 @@ def _own_address(card: Card) -> Finding:
                     what,
                     None,
                     f"port {port} is in use: by this member's running agent, or by something else",
+                    busy=True,
                 )
             if error.errno == errno.EADDRNOTAVAIL:
                 return Finding(

@@ -1,4 +1,8 @@
-"""A running agent's answer to whoever asks whether it is there: time, versions, round, signed."""
+"""A running agent's answer to whoever asks whether it is there: time, versions, round, signed.
+
+A neighbour that asks by its number is also told what was last heard of it, so that an agent whose
+state was lost, or is an older copy, learns so before it answers a question twice.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +30,21 @@ class Hello:
         time: seconds since 1970, by its clock.
         round: that it is in, -1 before round 0.
         versions: of what computes.
+        heard: position of the newest message that it has of who asks; -1 for none.
     """
 
     time: float
     round: int
     versions: dict[str, str]
+    heard: int = -1
 
 
 def write_hello(
-    run: bytes, round: int, versions: dict[str, str], identity: Ed25519PrivateKey
+    run: bytes,
+    round: int,
+    versions: dict[str, str],
+    identity: Ed25519PrivateKey,
+    heard: int = -1,
 ) -> bytes:
     """A signed answer.
 
@@ -43,8 +53,15 @@ def write_hello(
         round: that the agent is in.
         versions: of what computes.
         identity: the agent's.
+        heard: position of the newest message of who asks; -1 for none.
     """
-    said = {"run": run.hex(), "time": time.time(), "round": round, "versions": versions}
+    said = {
+        "run": run.hex(),
+        "time": time.time(),
+        "round": round,
+        "versions": versions,
+        "heard": heard,
+    }
     text = json.dumps(said)
     return json.dumps(
         {"text": text, "signature": sign(identity, _CONTEXT + text.encode())}
@@ -68,6 +85,6 @@ def read_hello(data: bytes, run: bytes, card: Card) -> Hello:
         if said["run"] != run.hex():
             raise WireError("an answer from another run")
         versions = {str(name): str(value) for name, value in said["versions"].items()}
-        return Hello(float(said["time"]), int(said["round"]), versions)
+        return Hello(float(said["time"]), int(said["round"]), versions, int(said["heard"]))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise WireError("no answer of an agent") from error

@@ -113,6 +113,11 @@ class Mailbox:
                 self._awaited_from[sender] = min(self._awaited_from[sender], position)
             self._changed.notify_all()
 
+    def newest(self, sender: int) -> int:
+        """Position of a neighbour's newest message; -1 if it has sent none."""
+        with self._changed:
+            return self.reached[sender] if sender in self.heard else -1
+
     def advance(self, position: int) -> None:
         """The agent is at this position now; what is older is forgotten."""
         with self._changed:

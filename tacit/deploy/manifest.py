@@ -122,6 +122,10 @@ class Manifest(_Strict):
             if not verify(member.card, text, self.signatures.get(member.name, ""))
         ]
 
+    def changed(self) -> list[str]:
+        """Members whose signature is there and does not fit: something was changed since."""
+        return [name for name in self.unsigned() if name in self.signatures]
+
     def signed_by(self, keys: Keys) -> Manifest:
         """The manifest with one more signature.
 

@@ -9,11 +9,12 @@ round in which the others are.
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from tacit.deploy.hello import HELLO, read_hello
+from tacit.deploy.hello import HELLO, Hello, read_hello
 from tacit.deploy.keys import Card
 from tacit.deploy.mailbox import Mailbox
 from tacit.deploy.outgoing import Outgoing
@@ -21,13 +22,20 @@ from tacit.deploy.schedule import Turn
 from tacit.deploy.terms import GO_ON, Progress, Terms
 from tacit.deploy.transport import Transport
 from tacit.deploy.wire import Address, Leaf
-from tacit.errors import PeerTimeout, WireError
+from tacit.errors import PeerTimeout, RuntimeFailure, WireError
 from tacit.types import Role
 
 log = logging.getLogger("tacit.site")
 
 ASK_EVERY = 0.25
 """Seconds after which a missing message is asked for, again and again."""
+
+_GREET_AFTER = 5.0
+"""Seconds after which who is awaited is asked where it is."""
+
+
+_TELL_AFTER = 15.0
+"""Seconds of waiting after which it is logged."""
 
 
 class BehindError(Exception):
@@ -66,7 +74,7 @@ class Neighbours:
         varying: bool,
     ) -> None:
         self._terms, self._schedule = terms, terms.schedule
-        self._member, self._coordinator = member, coordinator
+        self._member, self._coordinator, self._varying = member, coordinator, varying
         self.cards, self._outgoing, self._progress = cards, outgoing, progress
         self.mailbox = Mailbox(
             terms.run,
@@ -81,18 +89,57 @@ class Neighbours:
         )
         self.transport: Transport | None = None
         self._greeted: dict[int, int] = {}  # rounds in which neighbours said that they are
+        self._answers: dict[int, Hello] = {}
+        self._answered = threading.Event()
         self._met: set[int] = set()
 
     def accept(self, sender: int, key: str, data: bytes) -> None:
         """Take what a neighbour sent: a message, or its answer to a greeting."""
-        if key != f"{sender}/{HELLO}" or sender not in self.cards:
+        if key != self._hello_of(sender) or sender not in self.cards:
             self.mailbox.offer(sender, key, data)
             if sender in self.mailbox.heard and sender not in self._met:
                 self._met.add(sender)
                 log.info("%(name)s is there", {"name": self.cards[sender].name})
             return
         with suppress(WireError):
-            self._greeted[sender] = read_hello(data, self._terms.run, self.cards[sender]).round
+            hello = read_hello(data, self._terms.run, self.cards[sender])
+            self._greeted[sender], self._answers[sender] = hello.round, hello
+            self._answered.set()
+
+    def heard_of(self, asker: str) -> int:
+        """Position of the newest message of a neighbour, by its number as text; -1 for none."""
+        known = asker.isascii() and asker.isdigit() and len(asker) < 10
+        return self.mailbox.newest(int(asker)) if known and int(asker) in self.cards else -1
+
+    def meet(self, sent: int) -> None:
+        """Ask the neighbours what they have of this member, before anything is released.
+
+        A coordinator releases nothing private, and does not wait for those it may never draw.
+
+        Args:
+            sent: position of the newest message that this member knows it made, -1 for none.
+
+        Raises:
+            RuntimeFailure: one has a newer message: the state was lost, or is an older copy.
+            PeerTimeout: one does not answer, and cannot be left out.
+        """
+        started = time.monotonic()
+        while True:
+            silent = [i for i in self.cards if i not in self._answers]
+            self._check_state(sent)
+            if self._coordinator or not set(silent) - set(self.mailbox.left_out()):
+                break
+            self._progress.stop_if_asked()
+            self._progress.waiting_for = tuple(silent)
+            waited = time.monotonic() - started
+            if waited > self._terms.patience:
+                if self._terms.skipping:
+                    break
+                raise PeerTimeout(f"{self._silence(silent, waited)}, before its messages. {GO_ON}")
+            self._greet(silent)
+            self._answered.wait(ASK_EVERY)
+            self._answered.clear()
+        self._progress.waiting_for = ()
 
     def ask(self, addresses: Sequence[Address]) -> None:
         """Ask for messages by name."""
@@ -108,7 +155,7 @@ class Neighbours:
             BehindError: the neighbours went on without this member.
         """
         position, at, phase = turn
-        started, self._greeted, told_after = time.monotonic(), {}, 15.0
+        started, self._greeted, told_after = time.monotonic(), {}, _TELL_AFTER
         # a client can go nowhere without its coordinator
         may_skip = self._terms.skipping and at.round >= 0 and phase.sender is not Role.SERVER
         # what came too early was not kept, and is there
@@ -134,11 +181,15 @@ class Neighbours:
                     },
                 )
             patience = self._terms.patience
-            if may_skip and waited > patience / 2:
+            if waited > (patience / 2 if may_skip else _GREET_AFTER):
                 self._greet(missing)
+                self._check_state(position)
             silent = [i for i in missing if waited > patience * (1 + self._waits(i, turn))]
             if silent:
                 self._give_up(silent, turn, waited, may_skip=may_skip)
+        if told_after > _TELL_AFTER:
+            waited = time.monotonic() - started
+            log.info("all are there again, after %(seconds).0f seconds", {"seconds": waited})
         self._progress.waiting_for = ()
         self._welcome(at.round)
         if self.cards and len(self.mailbox.left_out()) == len(self.cards):
@@ -211,12 +262,35 @@ class Neighbours:
     def _greet(self, senders: Sequence[int]) -> None:
         assert self.transport is not None
         for sender in senders:
-            self.transport.request(sender, [f"{sender}/{HELLO}"])
+            self.transport.request(sender, [self._hello_of(sender)])
+
+    def _hello_of(self, sender: int) -> str:
+        return f"{sender}/{HELLO}/{self._member}"
+
+    def _check_state(self, sent: int) -> None:
+        """Refuse to go on from a state that is older than what somebody has of this member."""
+        steady = not self._terms.skipping and not self._varying
+        for sender, hello in list(self._answers.items()):
+            newest = hello.heard
+            if steady and self._schedule.round(sent) < hello.round - 1:
+                # it could not be there without this member's messages of the rounds before
+                newest = max(newest, self._schedule.next_round(sent))
+            if newest > sent:
+                raise RuntimeFailure(
+                    f"{self.cards[sender].name!r} has a message of this member of round "
+                    f"{self._schedule.round(newest) + 1}, and the state in its folder ends before "
+                    "that: it was lost, or is an older copy. Another answer to the same question "
+                    "would tell more than was promised, so nothing is sent. Put the newest state "
+                    "back; if it is gone, agree on a new manifest, for a run of its own"
+                )
+
+    def _silence(self, silent: Sequence[int], waited: float) -> str:
+        names = ", ".join(repr(self.cards[sender].name) for sender in silent)
+        return f"nothing from {names} for {waited:.0f} seconds"
 
     def _give_up(self, silent: Sequence[int], turn: Turn, waited: float, *, may_skip: bool) -> None:
-        names = ", ".join(repr(self.cards[sender].name) for sender in silent)
         told = (
-            f"nothing from {names} for {waited:.0f} seconds, in round {turn.at.round + 1} of "
+            f"{self._silence(silent, waited)}, in round {turn.at.round + 1} of "
             f"{self._schedule.rounds}"
         )
         if not may_skip:

@@ -147,6 +147,7 @@ class Outgoing:
             self._journal.execute("PRAGMA page_size = 16384")
             self._journal.execute("PRAGMA journal_mode = WAL")
             self._journal.execute("PRAGMA synchronous = FULL")
+            self._file = path.stat().st_ino
             # rows are soon written over: the fewer checkpoints, the fewer are written twice
             self._journal.execute("PRAGMA wal_autocheckpoint = 2048")
             self._journal.execute("CREATE TABLE IF NOT EXISTS run (id TEXT)")
@@ -218,8 +219,9 @@ class Outgoing:
 
         Raises:
             BudgetExceeded: the ledger does not allow the release.
-            RuntimeFailure: the disk is full, or the file cannot be written.
+            RuntimeFailure: the disk is full, the file cannot be written or is not there any more.
         """
+        self._check_there()
         kept = [_POSITION.pack(made.position), *_packed(state)]
         if id is not None and self._account is not None and event is not None:
             account = self._account
@@ -257,6 +259,17 @@ class Outgoing:
         self._kept_from = before
         if gone := self._forget(self._released, before):
             self._account.ledger.delivered(self._account.owner, self._run, max(gone) + 1)
+
+    def _check_there(self) -> None:
+        """Nothing is sent whose record would stand in a file that nobody finds again."""
+        with suppress(OSError):
+            if self._path.stat().st_ino == self._file:
+                return
+        raise RuntimeFailure(
+            f"{self._path} was deleted or replaced while this member ran, and with it what the run "
+            "would go on from. Nothing more is sent; put the folder back as it was, or agree on a "
+            "new manifest, for a run of its own"
+        )
 
     def _forget(self, places: dict[int, tuple[str, int]], before: int) -> list[int]:
         with self._lock:

@@ -108,9 +108,14 @@ class Party:
 
     def serve(self, key: str) -> bytes | None:
         """An own message that a neighbour asks for, or word that this member is there."""
-        if key == f"{self._desk.agent}/{HELLO}":
+        hello, _, asker = key.partition(f"/{HELLO}")
+        if hello == str(self._desk.agent) and HELLO in key:
             return write_hello(
-                self._terms.run, self.progress.round, self._versions, self._keys.identity
+                self._terms.run,
+                self.progress.round,
+                self._versions,
+                self._keys.identity,
+                self._neighbours.heard_of(asker.removeprefix("/")),
             )
         return self._outgoing.find(key)
 
@@ -127,6 +132,7 @@ class Party:
 
         Raises:
             PeerTimeout: a neighbour was silent for longer than `patience`.
+            RuntimeFailure: a neighbour has messages that this member does not know it sent.
             BudgetExceeded: the ledger does not pay for a release.
         """
         self._transport = self._neighbours.transport = transport
@@ -142,6 +148,12 @@ class Party:
             self._last = state
             self._word = [answer(self._desk, state)] if self._desk.server else []
             return None
+        if before is not None:
+            log.info(
+                "goes on in round %(round)d of %(of)d",
+                {"round": self._schedule.round(sent) + 1, "of": self._schedule.rounds},
+            )
+        self._neighbours.meet(sent)
         while first < self._schedule.length:
             try:
                 for turn in self._schedule.turns(first):

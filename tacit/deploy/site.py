@@ -128,7 +128,8 @@ def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
     elif found != member.records:
         raise ProblemError(
             f"{data} has {found} records, and the manifest says {member.records} of "
-            f"{member.name!r}; agree on a manifest with the right number"
+            f"{member.name!r}; is it the table of this member? If so, agree on a manifest with the "
+            "right number"
         )
     return prepared
 

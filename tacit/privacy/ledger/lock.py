@@ -32,7 +32,8 @@ class WriterLock:
             os.close(self._file)
             raise LedgerBusy(
                 f"the ledger {ledger} is open for writing elsewhere, and two writers could answer "
-                "one question twice. Nothing was released; wait for the other run to end"
+                "one question twice. Nothing was released; wait for the other run to end, or give "
+                "this one a ledger (between sites: a --state folder) of its own"
             ) from error
 
     def release(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ class Writer:
         except BaseException:
             self._lock.release()
             raise
-        self._state = "open"
+        self._state, self._file = "open", path.stat().st_ino
         self.outbox = Outbox(self._connection)
         try:
             self.book = self._taken_over(at_least)
@@ -61,6 +61,7 @@ class Writer:
             The number of the entry.
         """
         with self.usable():
+            self._check_there()
             try:
                 entry = following(self.book.head, self.book.epoch, kind, what)
                 with store.transaction(self._connection):
@@ -97,6 +98,16 @@ class Writer:
             )
         with store.reported(self.path):
             yield
+
+    def _check_there(self) -> None:
+        """Nothing is charged to a file that nobody finds again."""
+        with suppress(OSError):
+            if self.path.stat().st_ino == self._file:
+                return
+        raise LedgerError(
+            f"the ledger {self.path} was deleted or replaced while it was open. Nothing was "
+            "released; put it back as it was and open it again"
+        )
 
     def secret(self) -> bytes:
         """The ledger's own key."""

@@ -52,6 +52,7 @@ def test_one_changed_byte_is_another_run(made: list[keys.Keys]) -> None:
     ):
         other = parse_manifest(text.replace(old, new, 1).encode())
         assert other.run != manifest.run and other.unsigned() == list(NAMES)
+        assert other.changed() == list(manifest.signatures)
 
 
 def test_nobody_signs_for_another(made: list[keys.Keys]) -> None:
@@ -145,7 +146,7 @@ def test_an_agent_checks_before_it_sends(
         check(changed(options, manifest=tmp_path / "unsigned.toml"))
     text = re.sub("rounds = 5", "rounds = 6", manifest.toml())
     (tmp_path / "other.toml").write_text(text)
-    with pytest.raises(ConfigError, match="not signed"):
+    with pytest.raises(ConfigError, match="was changed after 'north', 'south', 'west' signed it"):
         check(changed(options, manifest=tmp_path / "other.toml"))
     other = tmp_path / "other.csv"
     other.write_text(records(tmp_path).read_text().replace("age", "years"))

@@ -90,3 +90,14 @@ def test_states_differ_in_their_digest_when_anything_does() -> None:
     states = [State(np.zeros(2)), State(np.zeros(2), np.zeros(2)), State(np.zeros((2, 1)))]
     digests = {state_digest(position, state) for position in (0, 1) for state in states}
     assert len(digests) == 6
+
+
+def test_a_folder_that_is_deleted_meanwhile_is_noticed(tmp_path: Path) -> None:
+    outgoing = opened(tmp_path / "journal.db")
+    outgoing.commit(Made(0, "0", b"bytes"), State(np.zeros(1)), ["north"])
+    (tmp_path / "journal.db").rename(tmp_path / "elsewhere.db")
+    for _ in range(2):
+        with pytest.raises(RuntimeFailure, match="was deleted or replaced while this member ran"):
+            outgoing.commit(Made(1, "1", b"bytes"), State(np.zeros(1)), ["north"])
+        opened(tmp_path / "journal.db").close()  # another one in its place
+    outgoing.close()

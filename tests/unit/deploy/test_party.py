@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from tacit.deploy.schedule import Schedule, forms
 from tacit.deploy.terms import Progress, Terms
 from tacit.deploy.transport import Transport
 from tacit.deploy.wire import FINISHED, Address, encode
-from tacit.errors import PeerTimeout
+from tacit.errors import PeerTimeout, RuntimeFailure
 from tacit.layout import lay_out
 from tacit.method import FedAvg
 from tacit.method.phase import AbstractMethod
@@ -76,7 +77,7 @@ class Ring:
         try:
             with jax.enable_x64(True):
                 self.answers[number] = self._take_part(number, stopping)
-        except (KeyboardInterrupt, PeerTimeout) as error:
+        except (KeyboardInterrupt, PeerTimeout, RuntimeFailure) as error:
             self.answers[number] = error
 
     def mixing(self, round: int) -> Mixing:
@@ -335,6 +336,41 @@ def test_nobody_goes_on_alone(ring: Callable[..., Ring]) -> None:
         thread.join(400)
     assert all(np.isfinite(run.answers[i]).all() for i in range(MEMBERS))
     assert all(each.back is not None for each in run.absences[0])
+
+
+@pytest.mark.parametrize("what", ["gone", "older"])
+def test_a_state_that_was_lost_or_put_back_answers_nothing_twice(
+    ring: Callable[..., Ring], what: str
+) -> None:
+    """Only what the others have tells: the member itself, and its ledger, know no better."""
+    run = ring(rounds=400, seconds_a_round=0.02)
+    stop = threading.Event()
+    others, gone = [run.start(0), run.start(1)], run.start(2, stop)
+    _until(lambda: run.parties[2].progress.round > 3)
+    stop.set()
+    gone.join(400)
+    state = run.folder / "state-2"
+    shutil.copytree(state, run.folder / "older")
+    stop.clear()
+    again = run.start(2, stop)
+    _until(lambda: run.parties[2].progress.round > 8)
+    stop.set()
+    again.join(400)
+    shutil.move(state, run.folder / "newest")
+    if what == "older":
+        shutil.move(run.folder / "older", state)
+    stop.clear()
+    run.start(2, stop).join(400)
+    assert isinstance(run.answers[2], RuntimeFailure)
+    assert "it was lost, or is an older copy" in str(run.answers[2])
+    # with the newest state it goes on, to the bit
+    shutil.rmtree(state)
+    shutil.move(run.folder / "newest", state)
+    run.seconds_a_round = 0.0
+    for thread in [*others, run.start(2)]:
+        thread.join(400)
+    for number, expected in enumerate(run.expected):
+        np.testing.assert_array_equal(run.answers[number], expected)
 
 
 def _until(holds: Callable[[], bool], seconds: float = 300.0) -> None:

@@ -77,6 +77,17 @@ def test_a_release_survives_reopening(ledger: Ledger) -> None:
         assert again.epoch == 2
 
 
+def test_nothing_is_charged_to_a_file_that_is_not_there_any_more(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    release(ledger, 0)
+    (tmp_path / "clinic.ledger").rename(tmp_path / "elsewhere")
+    with pytest.raises(LedgerError, match="was deleted or replaced while it was open"):
+        release(ledger, 1)
+    (tmp_path / "elsewhere").rename(tmp_path / "clinic.ledger")
+    assert release(ledger, 1).id.round == 1
+
+
 def test_another_payload_under_one_id_is_fatal(ledger: Ledger) -> None:
     release(ledger, 0)
     with pytest.raises(ReleaseConflict, match="another payload_hash"):
