@@ -2,11 +2,12 @@
 
     python benchmarks/sites.py [--floats 10 100000] [--rounds 200] [--members 3]
 
-Members of a ring are real processes on this machine, with mutual TLS, an access list, signatures
-and the journal; noise is simulated, so that no sampler and no accountant is in it. A round's
-overhead is its time less that of the compiled halves, measured alone in the same process. Bare: the
-same bytes pushed to both neighbours and awaited from both over the same connections, unsigned and
-unchecked, and a file of as many bytes written and synced. Medians over rounds, of the slowest.
+Members of a ring (two: a pair) are real processes on this machine, with mutual TLS, an access list,
+signatures and the journal; noise is simulated, so that no sampler and no accountant is in it. A
+round's overhead is its time less that of the compiled halves, measured alone in the same process.
+Bare: the same bytes pushed to both neighbours and awaited from both over the same connections,
+unsigned and unchecked, and a file of as many bytes written and synced. Medians over rounds, of the
+slowest.
 """
 
 from __future__ import annotations

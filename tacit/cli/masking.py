@@ -71,7 +71,8 @@ def masks(question: Question, *, json: bool) -> None:
             }
         )
         return
-    bad = "outsiders" if not coalition else f"any {coalition} of them that pool what they know"
+    several = f"any {coalition} of them that pool what they know"
+    bad = {0: "outsiders", 1: "any one of them"}.get(coalition, several)
     there = f", with up to {absent} others absent" if absent else ""
     say(
         f"{rounds:,} sums of {agents} values, masks on a {question.masks} graph, against {bad}"

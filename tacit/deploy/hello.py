@@ -86,5 +86,8 @@ def read_hello(data: bytes, run: bytes, card: Card) -> Hello:
             raise WireError("an answer from another run")
         versions = {str(name): str(value) for name, value in said["versions"].items()}
         return Hello(float(said["time"]), int(said["round"]), versions, int(said["heard"]))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        *(ValueError, KeyError, TypeError, AttributeError),
+        *(OverflowError, RecursionError),  # Infinity, and depth
+    ) as error:
         raise WireError("no answer of an agent") from error

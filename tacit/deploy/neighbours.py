@@ -33,7 +33,6 @@ ASK_EVERY = 0.25
 _GREET_AFTER = 5.0
 """Seconds after which who is awaited is asked where it is."""
 
-
 _TELL_AFTER = 15.0
 """Seconds of waiting after which it is logged."""
 
@@ -135,7 +134,10 @@ class Neighbours:
             if waited > self._terms.patience:
                 if self._terms.skipping:
                     break
-                raise PeerTimeout(f"{self._silence(silent, waited)}, before its messages. {GO_ON}")
+                raise PeerTimeout(
+                    f"{self._silence(silent, waited)}, and nothing is sent before everybody has "
+                    f"said what it has of this member. {GO_ON}"
+                )
             self._greet(silent)
             self._answered.wait(ASK_EVERY)
             self._answered.clear()
@@ -189,7 +191,7 @@ class Neighbours:
                 self._give_up(silent, turn, waited, may_skip=may_skip)
         if told_after > _TELL_AFTER:
             waited = time.monotonic() - started
-            log.info("all are there again, after %(seconds).0f seconds", {"seconds": waited})
+            log.info("goes on, after %(seconds).0f seconds", {"seconds": waited})
         self._progress.waiting_for = ()
         self._welcome(at.round)
         if self.cards and len(self.mailbox.left_out()) == len(self.cards):

@@ -7,7 +7,6 @@ made. So after a crash the agent goes on from its last message and repeats its e
 
 from __future__ import annotations
 
-import io
 import itertools
 import sqlite3
 import struct
@@ -17,15 +16,13 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
-import numpy as np
-from numpy.lib import format as npy
-
+from tacit.deploy.stored import ANOTHER_VERSION, Rows, packed, unpacked
 from tacit.deploy.wire import Address
 from tacit.errors import ConfigError, RuntimeFailure
 from tacit.privacy.event import Event
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.ledger.chain import digest
+from tacit.privacy.ledger.lock import still_there
 from tacit.privacy.ledger.outbox import ReleaseId
 
 SETTLE_EVERY = 64
@@ -33,8 +30,6 @@ SETTLE_EVERY = 64
 
 _FORMAT = 2
 _POSITION, _NAME = struct.Struct("<q"), struct.Struct("<H")
-_ANOTHER_VERSION = "of another version of tacit. Finish the run with the version that began it"
-_HERE, _NOT_HERE = b"1", b"0"
 
 
 class Made(NamedTuple):
@@ -81,34 +76,6 @@ class Account(NamedTuple):
     neighbours: str
 
 
-class _Rows:
-    """Bytes in numbered rows of one table; a row of the same size is overwritten where it stands.
-
-    That takes half as long as a new row, and leaves nothing behind to be deleted.
-    """
-
-    def __init__(self, journal: sqlite3.Connection, table: str) -> None:
-        self._journal, self._table = journal, table
-        journal.execute(f"CREATE TABLE IF NOT EXISTS {table} (data BLOB)")
-        self._sizes = dict(journal.execute(f"SELECT rowid, length(data) FROM {table}").fetchall())
-
-    def write(self, row: int, pieces: Sequence[bytes | memoryview]) -> None:
-        """Within a transaction of the caller's."""
-        size = sum(map(len, pieces))
-        known = self._sizes.pop(row, None)  # until it is there
-        if known != size:
-            place = f"INSERT OR REPLACE INTO {self._table} (rowid, data) VALUES (?, zeroblob(?))"
-            self._journal.execute(place, (row, size))
-        with self._journal.blobopen(self._table, "data", row) as blob:
-            for piece in pieces:
-                blob.write(piece)
-        self._sizes[row] = size
-
-    def read(self) -> list[tuple[int, bytes]]:
-        """All rows with their numbers."""
-        return self._journal.execute(f"SELECT rowid, data FROM {self._table}").fetchall()
-
-
 class Outgoing:
     """The messages of one agent in one run. `find` may be called from any thread.
 
@@ -151,8 +118,8 @@ class Outgoing:
             # rows are soon written over: the fewer checkpoints, the fewer are written twice
             self._journal.execute("PRAGMA wal_autocheckpoint = 2048")
             self._journal.execute("CREATE TABLE IF NOT EXISTS run (id TEXT)")
-            self._messages = _Rows(self._journal, "messages")
-            self._state = _Rows(self._journal, "state")
+            self._messages = Rows(self._journal, "messages")
+            self._state = Rows(self._journal, "state")
             self._journal.execute(
                 "CREATE TABLE IF NOT EXISTS absences (agent INTEGER, first INTEGER, back INTEGER)"
             )
@@ -163,7 +130,7 @@ class Outgoing:
             elif known[0] != run:
                 raise ConfigError(other_run(path.parent, known[0], run))
             elif self._journal.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
-                raise RuntimeFailure(f"{path} is {_ANOTHER_VERSION}")
+                raise RuntimeFailure(f"{path} is {ANOTHER_VERSION}")
             for row, data in self._messages.read():
                 self._remember(_opened(data), self._rows, row)
         if account is not None:
@@ -196,7 +163,7 @@ class Outgoing:
         if not found:
             return None
         newest = max(found, key=lambda data: _POSITION.unpack(data[:8])[0])
-        return _POSITION.unpack(newest[:8])[0], _unpacked(newest[8:], like)
+        return _POSITION.unpack(newest[:8])[0], unpacked(newest[8:], like)
 
     def commit(
         self,
@@ -222,7 +189,7 @@ class Outgoing:
             RuntimeFailure: the disk is full, the file cannot be written or is not there any more.
         """
         self._check_there()
-        kept = [_POSITION.pack(made.position), *_packed(state)]
+        kept = [_POSITION.pack(made.position), *packed(state)]
         if id is not None and self._account is not None and event is not None:
             account = self._account
             sequence = account.ledger.prepare(
@@ -262,9 +229,8 @@ class Outgoing:
 
     def _check_there(self) -> None:
         """Nothing is sent whose record would stand in a file that nobody finds again."""
-        with suppress(OSError):
-            if self._path.stat().st_ino == self._file:
-                return
+        if still_there(self._path, self._file):
+            return
         raise RuntimeFailure(
             f"{self._path} was deleted or replaced while this member ran, and with it what the run "
             "would go on from. Nothing more is sent; put the folder back as it was, or agree on a "
@@ -354,7 +320,7 @@ def other_run(folder: Path, known: str, run: str) -> str:
 
 def state_digest(position: int, state: Any) -> str:
     """A digest of what a release is computed from, apart from the private data."""
-    return digest(b"".join([_POSITION.pack(position), *_packed(state)]))
+    return digest(b"".join([_POSITION.pack(position), *packed(state)]))
 
 
 def _closed(made: Made) -> list[bytes]:
@@ -366,39 +332,3 @@ def _opened(row: bytes) -> Made:
     start = _POSITION.size + _NAME.size
     end = start + _NAME.unpack_from(row, _POSITION.size)[0]
     return Made(_POSITION.unpack_from(row)[0], row[start:end].decode(), row[end:])
-
-
-def _packed(state: Any) -> list[bytes | memoryview]:
-    """The leaves one after the other, each with its type and shape; one that is not there is short.
-
-    What a state holds may change within a round, such as a gradient between send and receive.
-    """
-    pieces: list[bytes | memoryview] = []
-    for leaf in jax.tree.leaves(state, is_leaf=_absent):
-        pieces.append(_HERE if leaf is not None else _NOT_HERE)
-        if leaf is not None:
-            array, head = np.asarray(leaf, order="C"), io.BytesIO()
-            npy.write_array_header_1_0(head, npy.header_data_from_array_1_0(array))
-            pieces += [head.getvalue(), array.reshape(-1).view(np.uint8).data]
-    return pieces
-
-
-def _unpacked(data: bytes, like: Any) -> Any:
-    leaves, structure = jax.tree.flatten(like, is_leaf=_absent)
-    file = io.BytesIO(data)
-    found: list[np.ndarray | None] = []
-    try:
-        for _ in leaves:
-            found.append(np.load(file, allow_pickle=False) if file.read(1) == _HERE else None)
-        complete = not file.read(1)
-    except (ValueError, EOFError):
-        complete = False
-    if not complete:
-        raise RuntimeFailure(
-            f"the stored state is not one of this method; it is {_ANOTHER_VERSION}"
-        )
-    return jax.tree.unflatten(structure, found)
-
-
-def _absent(leaf: Any) -> bool:
-    return leaf is None

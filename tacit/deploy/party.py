@@ -149,9 +149,10 @@ class Party:
             self._word = [answer(self._desk, state)] if self._desk.server else []
             return None
         if before is not None:
+            self.progress.round = self._schedule.round(sent)
             log.info(
                 "goes on in round %(round)d of %(of)d",
-                {"round": self._schedule.round(sent) + 1, "of": self._schedule.rounds},
+                {"round": self.progress.round + 1, "of": self._schedule.rounds},
             )
         self._neighbours.meet(sent)
         while first < self._schedule.length:

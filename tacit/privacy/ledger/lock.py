@@ -41,6 +41,14 @@ class WriterLock:
         os.close(self._file)
 
 
+def still_there(path: Path, number: int) -> bool:
+    """Whether a path leads to the file that was opened there, by the file's number."""
+    try:
+        return path.stat().st_ino == number
+    except OSError:
+        return False
+
+
 def sync_directory(path: Path) -> None:
     """Make the names in a directory survive a power cut.
 

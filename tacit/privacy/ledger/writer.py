@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from tacit.privacy.ledger import store
 from tacit.privacy.ledger.book import Book
 from tacit.privacy.ledger.chain import Mark, following, parsed
 from tacit.privacy.ledger.freshness import require_at_least
-from tacit.privacy.ledger.lock import WriterLock, sync_directory
+from tacit.privacy.ledger.lock import WriterLock, still_there, sync_directory
 from tacit.privacy.ledger.outbox import Outbox
 
 
@@ -101,9 +101,8 @@ class Writer:
 
     def _check_there(self) -> None:
         """Nothing is charged to a file that nobody finds again."""
-        with suppress(OSError):
-            if self.path.stat().st_ino == self._file:
-                return
+        if still_there(self.path, self._file):
+            return
         raise LedgerError(
             f"the ledger {self.path} was deleted or replaced while it was open. Nothing was "
             "released; put it back as it was and open it again"

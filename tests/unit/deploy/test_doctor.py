@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import threading
@@ -116,6 +117,20 @@ def test_another_manifest_and_another_identity_are_found(ward: Ward) -> None:
             manifest.run,
             ward.keys[1].card,
         )
+
+
+@pytest.mark.parametrize("number", ["Infinity", "1e400", "NaN", "[]"])
+def test_a_greeting_with_numbers_that_are_none_is_a_typed_error(ward: Ward, number: str) -> None:
+    own = ward.keys[1]
+    for name in ("time", "round", "heard"):
+        said = {"run": "ab" * 32, "time": 1.0, "round": 1, "heard": 1, "versions": {}}
+        text = json.dumps(said | {name: "X"}).replace('"X"', number)
+        signature = keys.sign(own.identity, b"tacit hello 1\n" + text.encode())
+        data = json.dumps({"text": text, "signature": signature}).encode()
+        if name == "time" and number != "[]":
+            continue  # a clock that is far off is the doctor's to judge
+        with pytest.raises(WireError, match="no answer"):
+            read_hello(data, bytes.fromhex("ab" * 32), own.card)
 
 
 PLANTED: list[tuple[str, str, Callable[[Ward], dict[str, Finding]]]] = [

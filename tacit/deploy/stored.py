@@ -1,0 +1,90 @@
+"""How a site's states and messages lie on its disk: as bytes, in rows that are overwritten."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from numpy.lib import format as npy
+
+from tacit.errors import RuntimeFailure
+
+ANOTHER_VERSION = "of another version of tacit. Finish the run with the version that began it"
+"""What is said of a file that this version does not read."""
+
+_HERE, _NOT_HERE = b"1", b"0"
+
+
+class Rows:
+    """Bytes in numbered rows of one table; a row of the same size is overwritten where it stands.
+
+    That takes half as long as a new row, and leaves nothing behind to be deleted.
+    """
+
+    def __init__(self, journal: sqlite3.Connection, table: str) -> None:
+        self._journal, self._table = journal, table
+        journal.execute(f"CREATE TABLE IF NOT EXISTS {table} (data BLOB)")
+        self._sizes = dict(journal.execute(f"SELECT rowid, length(data) FROM {table}").fetchall())
+
+    def write(self, row: int, pieces: Sequence[bytes | memoryview]) -> None:
+        """Within a transaction of the caller's."""
+        size = sum(map(len, pieces))
+        known = self._sizes.pop(row, None)  # until it is there
+        if known != size:
+            place = f"INSERT OR REPLACE INTO {self._table} (rowid, data) VALUES (?, zeroblob(?))"
+            self._journal.execute(place, (row, size))
+        with self._journal.blobopen(self._table, "data", row) as blob:
+            for piece in pieces:
+                blob.write(piece)
+        self._sizes[row] = size
+
+    def read(self) -> list[tuple[int, bytes]]:
+        """All rows with their numbers."""
+        return self._journal.execute(f"SELECT rowid, data FROM {self._table}").fetchall()
+
+
+def packed(state: Any) -> list[bytes | memoryview]:
+    """The leaves one after the other, each with its type and shape; one that is not there is short.
+
+    What a state holds may change within a round, such as a gradient between send and receive.
+    """
+    pieces: list[bytes | memoryview] = []
+    for leaf in jax.tree.leaves(state, is_leaf=_absent):
+        pieces.append(_HERE if leaf is not None else _NOT_HERE)
+        if leaf is not None:
+            array, head = np.asarray(leaf, order="C"), io.BytesIO()
+            npy.write_array_header_1_0(head, npy.header_data_from_array_1_0(array))
+            pieces += [head.getvalue(), array.reshape(-1).view(np.uint8).data]
+    return pieces
+
+
+def unpacked(data: bytes, like: Any) -> Any:
+    """The state again.
+
+    Args:
+        data: what `packed` made, in one piece.
+        like: a state of the same method, for its structure.
+
+    Raises:
+        RuntimeFailure: it is none of this method.
+    """
+    leaves, structure = jax.tree.flatten(like, is_leaf=_absent)
+    file = io.BytesIO(data)
+    found: list[np.ndarray | None] = []
+    try:
+        for _ in leaves:
+            found.append(np.load(file, allow_pickle=False) if file.read(1) == _HERE else None)
+        complete = not file.read(1)
+    except (ValueError, EOFError):
+        complete = False
+    if not complete:
+        raise RuntimeFailure(f"the stored state is not one of this method; it is {ANOTHER_VERSION}")
+    return jax.tree.unflatten(structure, found)
+
+
+def _absent(leaf: Any) -> bool:
+    return leaf is None
