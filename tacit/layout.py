@@ -8,12 +8,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Int
 
-from tacit.errors import ConfigError, NetworkError
+from tacit.errors import ConfigError, NetworkError, PrivacyError
 from tacit.method import claim
 from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
+from tacit.network.exact_sum import ExactSum
 from tacit.problem.problem import Problem
 from tacit.result import ReleaseRow
 from tacit.runtime.keys import public_key, trial_key
@@ -55,9 +57,73 @@ def check_arguments(
         )
     roles = {phase.sender for phase in method.phases()}
     if (Role.PEER in roles) == network.coordinated:
-        needs = "peers: use a graph such as ring(n)" if Role.PEER in roles else "a Coordinator(n)"
+        needs = (
+            "peers: use a graph such as ring(n)"
+            if Role.PEER in roles
+            else "clients: use a Coordinator(n), or between peers ExactSum(graph) in its place"
+        )
         raise NetworkError(f"{type(method).__name__} runs between {needs}")
+    if isinstance(network, ExactSum):
+        _check_relayed(network, method)
     method.check(problem, network)
+    _check_masks(network, method)
+
+
+def _check_relayed(network: ExactSum, method: AbstractMethod) -> None:
+    """Refuse what peers cannot sum as the network says."""
+    name, phases = type(method).__name__, method.phases()
+    to_server = [phase for phase in phases if phase.receiver is Role.SERVER]
+    once = any(phase.once for phase in to_server)
+    if network.window is not None and (once or sum(phase.repeat for phase in to_server) != 1):
+        raise NetworkError(
+            f"{name} does not take one sum in each round, and window={network.window} phases on "
+            "graphs that change make one; use a graph that stays the same"
+        )
+    if not network.exact_in_integers and any(phase.masked for phase in phases):
+        raise NetworkError(
+            f"masks cancel in whole numbers modulo 2^64, which by={network.by!r} cannot sum; use "
+            "by='tree' or by='flooding'"
+        )
+
+
+def _check_masks(network: AbstractNetwork, method: AbstractMethod) -> None:
+    privacy = method.privacy
+    if privacy is None or privacy.masks is None:
+        return
+    if not any(phase.masked for phase in method.phases()):
+        raise PrivacyError(
+            f"{type(method).__name__} takes no masks: it has noise of its own; leave them out"
+        )
+    privacy.masks.cohort(network.agents)
+    if network.varying and privacy.masks.min_cohort is None:
+        raise PrivacyError(
+            "masks: not all agents take part in every round here, and min_cohort is not given; say "
+            "how many a sum must have at least: noise is made for so many, and a round with fewer "
+            "is left out"
+        )
+    if np.ptp(network.client_weight) > 0:
+        raise NetworkError("a masked sum weighs all agents alike, and this network does not")
+
+
+def taken(
+    method: AbstractMethod, network: AbstractNetwork, rounds: int, shared: Any
+) -> Int[np.ndarray, " agents"]:
+    """How often every owner releases in the first `rounds` rounds, sums given up included.
+
+    Raises:
+        PrivacyError: more sums than the masks' `attempts` pay for.
+    """
+    privacy = method.privacy
+    if privacy is None or privacy.masks is None:
+        return network.participations(rounds, shared)
+    found, most = network.attempts(rounds, shared), privacy.masks.attempts
+    if most is not None and found.max() > most:
+        raise PrivacyError(
+            f"masks: attempts={most}, and {rounds} rounds with this network need {found.max()}, "
+            "sums included that are given up because somebody is missing; raise it, or take fewer "
+            "rounds"
+        )
+    return found
 
 
 def stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:
@@ -88,11 +154,15 @@ def owners_of(
     trials: int,
 ) -> Owners:
     """The owners' declared constants, with how often each takes part."""
-    taken = network.participations(rounds, shared)
+    times = taken(method, network, rounds, shared)
+    privacy = method.privacy
+    if privacy is not None and privacy.masks is not None and privacy.masks.attempts is not None:
+        # noise is made for all that may be asked
+        times = np.full_like(times, privacy.masks.attempts)
     if claim.Releases(method).sites > 1:
         # a person's records may stand at the most active sites
-        taken = np.full_like(taken, taken.max())
-    return Owners.of(problem, network, rounds, taken, trials, method.protects(problem))
+        times = np.full_like(times, times.max())
+    return Owners.of(problem, network, rounds, times, trials, method.protects(problem))
 
 
 def lay_out(
@@ -129,8 +199,16 @@ def lay_out(
         reference=reference,
         shared=shared,
         watch=isinstance(problem.objectives, AbstractDifferentiable),
+        least=_least(calibrated, network),
     )
     return plan, roots, owners
+
+
+def _least(method: AbstractMethod, network: AbstractNetwork) -> int:
+    privacy = method.privacy
+    if privacy is None or privacy.masks is None or not network.varying:
+        return 0
+    return privacy.masks.cohort(network.agents)
 
 
 def release_table(

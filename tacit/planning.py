@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from tacit.layout import check_arguments, owners_of, release_table, stops
+from tacit.layout import check_arguments, owners_of, release_table, stops, taken
 from tacit.method import claim, promise
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
@@ -91,7 +91,7 @@ def account(
         ]
         stated = promise.guarantees(method, owners)
         spent = promise.spent(
-            method, owners, [network.participations(int(stop), shared) for stop in at]
+            method, owners, [taken(method, network, int(stop), shared) for stop in at]
         )
         return Account(
             guarantee=stated,

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from tacit.errors import ConfigError, PrivacyError
-from tacit.layout import check_arguments, lay_out, release_table, stops
+from tacit.layout import check_arguments, lay_out, release_table, stops, taken
 from tacit.method import claim, promise
 from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod
@@ -147,13 +147,13 @@ def run(
             engine, rounds=rounds, record=recorded, identity=identity, path=path, progress=progress
         )
         answers = np.asarray(_solutions(plan, trace.states))
-        taken = [network.participations(int(stop), plan.shared) for stop in trace.rounds]
+        counts = [taken(method, network, int(stop), plan.shared) for stop in trace.rounds]
         history = History(
             rounds=trace.rounds,
             measured=dict(trace.measured),
-            evaluations=_evaluations(method, owners, problem.dimension, taken),
+            evaluations=_evaluations(method, owners, problem.dimension, counts),
             bytes=bytes_sent(plan, rounds)[trace.rounds],
-            epsilon=promise.spent(method, owners, taken),
+            epsilon=promise.spent(method, owners, counts),
         )
     return Result(
         solutions=answers,

@@ -4,6 +4,7 @@ from tacit.method.admm import ADMM
 from tacit.method.d_zoa import DZOA
 from tacit.method.d_zoa_claim import PaperClaim
 from tacit.method.d_zoa_solver import DZOASolver
+from tacit.method.d_zoa_star import DZOAStar
 from tacit.method.dgd import DGD
 from tacit.method.dp_admm import DPADMM
 from tacit.method.dp_admm_printed import DPADMMPrinted
@@ -56,6 +57,7 @@ __all__ = [
     "DPIADMMTrust",
     "DVPPrinted",
     "DZOASolver",
+    "DZOAStar",
     "FedAvg",
     "FunctionalPerturbation",
     "GradientDescent",

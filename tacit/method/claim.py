@@ -23,6 +23,7 @@ from tacit.privacy.adjacency import at_distance
 from tacit.privacy.budget import Privacy
 from tacit.privacy.calibration import noise_multiplier
 from tacit.privacy.event import Event, Repeated, on_grid
+from tacit.privacy.masked import levelled
 from tacit.privacy.sensitivity import own_public
 from tacit.types import PublicContext, Relation, Unit
 
@@ -230,7 +231,7 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
             )
     _check_relation(privacy, owners)
     if privacy.noise_multiplier is not None:
-        return method
+        return _levelled(method, owners)
     kinds, kind = owners.kinds(method)
     solved: dict[Any, float] = {}
     multipliers: list[float] = []
@@ -242,7 +243,7 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
         if case not in solved:
             solved[case] = _smallest_noise(method, public, epsilon, delta, grid=grid)
         multipliers.append(solved[case])
-    return _with_noise(method, np.array(multipliers)[kind])
+    return _levelled(_with_noise(method, np.array(multipliers)[kind]), owners)
 
 
 def _check_relation(privacy: Privacy, owners: Owners) -> None:
@@ -298,6 +299,20 @@ def _smallest_noise(
             f"{epsilon:g}; nothing was released"
         )
     return multiplier
+
+
+def _levelled(method: Method, owners: Owners) -> Method:
+    """Under masks, the method with noise of one scale at all agents."""
+    privacy = method.privacy
+    if privacy is None or privacy.masks is None:
+        return method
+    privacy.masks.cohort(len(owners.contexts))  # a coalition of all is refused here
+    wanted = np.broadcast_to(np.asarray(privacy.noise_multiplier, dtype=float), len(owners.names))
+    if not wanted.any():
+        return method
+    single = scales(_with_noise(method, 1.0), owners)
+    masked = [each for each, p in zip(single, method.phases(), strict=True) if p.masked]
+    return _with_noise(method, levelled(wanted, masked[0]))
 
 
 def _with_noise(method: Method, multiplier: Any) -> Method:

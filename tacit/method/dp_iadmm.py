@@ -10,11 +10,11 @@ import jax.numpy as jnp
 
 from tacit.errors import ConfigError, NetworkError, PrivacyError
 from tacit.method.dp_iadmm_step import penalty_at
-from tacit.method.oracle import gradient_query
+from tacit.method.oracle import combined, gradient_query, send_released
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.schedule import positive
 from tacit.privacy.budget import Privacy
-from tacit.types import Context, Inbox, Oracle, Role, Scalar, Vector
+from tacit.types import Combine, Context, Inbox, Oracle, Role, Scalar, Vector
 
 
 class Consensus(eqx.Module):
@@ -44,7 +44,10 @@ class AbstractIADMM(AbstractMethod):
         z_p   <- argmin_z  G_p'z + (rho/2) ||w - z + lam_p/rho||^2  (the variant's own addition),
         lam_p <- lam_p + rho (w - z_p).
 
-    The server needs the means of `z_p` and `lam_p` only.
+    The server needs the means of `z_p` and `lam_p` only. Under masks it can read nothing but the
+    mean of the `G_p`, and keeps one copy and one multiplier for all: the same path exactly where
+    the minimiser is linear in `G_p` (the proximal variant without constraint), and the method on
+    one mean cost elsewhere.
 
     Source: Ryu, Kim (2021), Differentially Private Federated Learning via Inexact ADMM,
     algorithm 1.
@@ -70,6 +73,7 @@ class AbstractIADMM(AbstractMethod):
 
     def phases(self) -> tuple[Phase, ...]:
         query, release = gradient_query(self.privacy)
+        summed = combined(self.privacy) is Combine.SUM
         return (
             Phase(
                 name="consensus",
@@ -83,9 +87,10 @@ class AbstractIADMM(AbstractMethod):
                 sender=Role.CLIENT,
                 query=query,
                 release=release,
-                message=self.solve,
+                message=send_released if summed else self.solve,
                 receiver=Role.SERVER,
-                update=self.collect,
+                update=self.solve_together if summed else self.collect,
+                combine=combined(self.privacy),
             ),
         )
 
@@ -112,11 +117,25 @@ class AbstractIADMM(AbstractMethod):
         dual = state.dual + rho * (state.w - inbox.mixed)  # the mean of the clients' own
         return Consensus(inbox.mixed, dual, state.w)
 
+    def solve_together(self, state: Consensus, inbox: Inbox, context: Context) -> Consensus:
+        """One copy for all, where only the mean of the gradients can be read."""
+        rho = penalty_at(self.penalty, context.round)
+        slope = inbox.mixed + context.public.gradient(state.mean)
+        copy = Copy(state.mean, state.mean, state.dual, state.w)
+        z = self.minimise(copy, slope, rho, context)
+        return Consensus(z, state.dual + rho * (state.w - z), state.w)
+
     def solution(self, state: Consensus) -> Vector:
         return state.mean
 
     def check(self, problem: Any, network: Any) -> None:
-        check_everybody(type(self).__name__, network)
+        if combined(self.privacy) is Combine.EACH:
+            check_everybody(type(self).__name__, network)
+        elif self.point == "own":
+            raise PrivacyError(
+                "point='own' takes every gradient at a copy that its client keeps to itself, and "
+                "masks cover sums at an iterate that everybody knows; use point='mean'"
+            )
 
 
 def check_everybody(name: str, network: Any) -> None:

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from tacit.errors import ConfigError, PrivacyError, ProblemError
-from tacit.method.oracle import gradient_query
+from tacit.method.oracle import combined, gradient_query, send_released
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.schedule import decayed, positive
 from tacit.privacy.budget import Privacy
@@ -63,9 +63,9 @@ class FedAvg(AbstractMethod):
 
     * `release="gradients"`: local models made of gradients that are clipped record by record and
       noised, `E` releases a round. One record is protected, with a sensitivity of `2C / N_k`.
-    * `release="update"`: `w` plus the noised change `x_k - w`, clipped as a whole to `C`, one
-      release a round however many local steps. All of a client's data are protected together, with
-      a sensitivity of `2C` that no number of records divides. McMahan, Ramage, Talwar, Zhang
+    * `release="update"`: the noised change `x_k - w` instead of `x_k`, clipped as a whole to `C`,
+      one release a round however many local steps. All of a client's data are protected together,
+      with a sensitivity of `2C` that no number of records divides. McMahan, Ramage, Talwar, Zhang
       (2018), algorithm 1, with the noise added by every client instead of a trusted server.
 
     With several local steps and sites that differ it settles at a distance from the optimum that
@@ -142,9 +142,10 @@ class FedAvg(AbstractMethod):
                     sender=Role.CLIENT,
                     query=query,
                     release=release,
-                    message=_send_moved,
+                    message=send_released,
                     receiver=Role.SERVER,
-                    update=self.average,
+                    update=self.move,
+                    combine=combined(self.privacy),
                 ),
             )
         query, release = gradient_query(self.privacy)
@@ -188,6 +189,10 @@ class FedAvg(AbstractMethod):
         x = state.x + self.server_step * (inbox.mixed - state.x)
         return Local(context.public.project(x), state.anchor)
 
+    def move(self, state: Local, inbox: Inbox, context: Context) -> Local:
+        x = state.x + self.server_step * inbox.mixed
+        return Local(context.public.project(x), state.anchor)
+
     def solution(self, state: Local) -> Vector:
         return state.x
 
@@ -215,11 +220,6 @@ class FedAvg(AbstractMethod):
 
 def _send_iterate(state: Local, released: None, context: Context) -> tuple[Local, Vector]:
     return state, state.x
-
-
-def _send_moved(state: Local, released: Vector, context: Context) -> tuple[Local, Vector]:
-    moved = state.x + released
-    return Local(moved, state.anchor), moved
 
 
 def _adopt(state: Local, inbox: Inbox, context: Context) -> Local:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 
-from tacit.method.oracle import gradient_query
+from tacit.method.oracle import combined, gradient_query, send_released
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.schedule import decayed, positive
 from tacit.privacy.budget import Privacy
@@ -31,7 +31,8 @@ class GradientDescent(AbstractMethod):
     clipped gradients as in Bassily, Smith, Thakurta (2014), algorithm 1, one noise a client.
 
     What leaves: each client's gradient, to the server, which need not be trusted when `privacy` is
-    given (Gaussian mechanism with exact composition; status proved). Without it, not private.
+    given (Gaussian mechanism with exact composition; status proved). Without it, not private. With
+    `Privacy(masks=...)` the server can read nothing but the sum of the gradients.
 
     Args:
         step: first step size, positive, relative to the mean objective `(1/K) sum_k f_k`.
@@ -76,9 +77,10 @@ class GradientDescent(AbstractMethod):
                 sender=Role.CLIENT,
                 query=query,
                 release=release,
-                message=_send_gradient,
+                message=send_released,
                 receiver=Role.SERVER,
                 update=self.descend,
+                combine=combined(self.privacy),
             ),
         )
 
@@ -88,12 +90,6 @@ class GradientDescent(AbstractMethod):
 
     def solution(self, state: PublicIterate) -> Vector:
         return state.x
-
-
-def _send_gradient(
-    state: PublicIterate, released: Vector, context: Context
-) -> tuple[PublicIterate, Vector]:
-    return state, released
 
 
 def _send_iterate(

@@ -9,7 +9,7 @@ from typing import Any
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import NoNoise, Release
 from tacit.privacy.sensitivity import AbstractQuery, ClippedGradient, Exact
-from tacit.types import Context, Vector
+from tacit.types import Combine, Context, Vector
 
 iterate: Callable[[Any], Vector] = attrgetter("x")
 """The point at which most methods question the objective: their state's `x`."""
@@ -27,6 +27,16 @@ def gradient_query(privacy: Privacy | None) -> tuple[AbstractQuery, Release]:
         norm=privacy.clip_norm,
     )
     return query, Release("noised clipped gradient", privacy.mechanism, privacy.relation)
+
+
+def combined(privacy: Privacy | None) -> Combine:
+    """What a coordinator sees of the answers: each, or under masks only their sum."""
+    return Combine.EACH if privacy is None else privacy.combine
+
+
+def send_released(state: Any, released: Vector, context: Context) -> tuple[Any, Vector]:
+    """The message of a phase that sends what it releases, and keeps nothing of it."""
+    return state, released
 
 
 def _gradient(state: Any, objective: Any, context: Context) -> Vector:

@@ -15,8 +15,10 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 
+from tacit.errors import PrivacyError
 from tacit.method.worst_case import Neighbours, gradient_bounds, linear_neighbours
 from tacit.privacy.budget import Privacy
+from tacit.privacy.masked import MaskedGaussian
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.types import Combine, Context, Inbox, Oracle, Role, Unit, Vector
@@ -41,6 +43,7 @@ class Phase:
 
     Raises:
         TypeError: a query without a release or the reverse, or a receiver without an update.
+        PrivacyError: a masked release that is no sum at a public iterate.
     """
 
     name: str
@@ -61,6 +64,33 @@ class Phase:
             raise TypeError(f"phase {self.name!r}: give receiver and update together or neither")
         if self.repeat < 1:
             raise TypeError(f"phase {self.name!r}: repeat={self.repeat} must be at least 1")
+        if self.masked:
+            self._check_masks()
+
+    @property
+    def masked(self) -> bool:
+        """Whether what is released can be read in a sum only."""
+        return self.release is not None and isinstance(self.release.mechanism, MaskedGaussian)
+
+    def _check_masks(self) -> None:
+        """A masked release is summed as it is, and asked for at a point that everybody knows."""
+        reason = ""
+        if self.receiver is None:
+            reason = "its agent keeps what it releases, and goes on from an iterate of its own"
+        elif self.sender is not Role.CLIENT or self.receiver is not Role.SERVER:
+            reason = "agents send it to neighbours, each from an iterate of its own"
+        elif self.combine is not Combine.SUM:
+            reason = "the coordinator needs every agent's by itself"
+        elif self.once or self.repeat > 1:
+            reason = "it is not released once a round"
+        if reason:
+            raise PrivacyError(
+                f"masks cancel in a sum over all agents, taken at an iterate that everybody knows, "
+                f"and the release of phase {self.name!r} is no such sum: {reason}. Take a method "
+                "that sums at a public iterate (gradient-descent, fedavg with release='update', "
+                "dp-iadmm-prox, dp-iadmm-trust, d-zoa-star, or-zo, zoo-admm; between peers on "
+                "network.ExactSum), or leave masks out"
+            )
 
 
 class AbstractMethod(eqx.Module):

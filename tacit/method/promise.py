@@ -18,13 +18,22 @@ from tacit.privacy.event import (
     Event,
     GaussianRelease,
     LaplaceRelease,
+    Masked,
     ModelClaim,
     NonPrivate,
     PerReleaseClaim,
     PoissonSampled,
     Repeated,
 )
-from tacit.privacy.guarantee import Guarantee, Guarantees, NoiseSource, Scope, Status
+from tacit.privacy.guarantee import (
+    Adversary,
+    Guarantee,
+    Guarantees,
+    NoiseSource,
+    Scope,
+    Status,
+)
+from tacit.privacy.masked import ASSUMPTIONS
 from tacit.privacy.noise import sampling_delta
 from tacit.types import PublicContext, Unit
 
@@ -116,6 +125,7 @@ def _guarantee(
 ) -> Guarantee:
     delta = method.delta(public.agent)
     plain = [_innermost(event) for event in composed]
+    masked = next((event for event in plain if isinstance(event, Masked)), None)
     claims = [event for event in plain if isinstance(event, ModelClaim)]
     alone = any(isinstance(claim, PerReleaseClaim) for claim in claims)
     total = accounting.epsilon(composed, delta)
@@ -142,6 +152,8 @@ def _guarantee(
         noise = NoiseSource.SECURE if releases.grid else NoiseSource.SIMULATED
         status, theorem = Status.PROVED, _theorem(plain, delta)
         assumptions.append(_sampling(total) if releases.grid else _ARITHMETIC)
+        if masked is not None:
+            assumptions += [*_of_masks(masked, public.participations), *ASSUMPTIONS]
     return Guarantee(
         owner=str(public.agent),
         epsilon=max(accounting.epsilon([each], delta) for each in set(plain)) if alone else total,
@@ -158,7 +170,28 @@ def _guarantee(
         reason=claims[0].reason if claims else "",
         scope=Scope.RELEASE if alone else Scope.RUN,
         total_epsilon=total if alone else None,
+        **({} if masked is None else _against(masked, public.participations)),
     )
+
+
+def _against(masked: Masked, attempts: int) -> dict[str, Any]:
+    return {
+        "adversary": Adversary.COLLUDING,
+        "coalition": masked.coalition,
+        "min_cohort": masked.cohort,
+        "attempts": attempts,
+    }
+
+
+def _of_masks(masked: Masked, attempts: int) -> list[str]:
+    corrupted = {0: "no agent is", 1: "at most 1 agent is"}.get(
+        masked.coalition, f"at most {masked.coalition} agents are"
+    )
+    return [
+        f"{corrupted} corrupted, which includes being curious",
+        f"every sum has at least {masked.cohort} agents, and at most {attempts:,} sums are "
+        "released, those included that are given up because somebody is missing",
+    ]
 
 
 def _innermost(event: Event) -> Event:
@@ -175,6 +208,8 @@ def _theorem(plain: Sequence[Event], delta: float) -> str:
     """The mechanisms and the rule that composes them, as the accountant applies it."""
     if not plain:
         return "nothing is released"
+    masked = next((event for event in plain if isinstance(event, Masked)), None)
+    plain = [event.event if isinstance(event, Masked) else event for event in plain]
     sampled = any(isinstance(event, PoissonSampled) for event in plain)
     bare = {type(event.event if isinstance(event, PoissonSampled) else event) for event in plain}
     mechanisms = " and ".join(name for kind, name in _MECHANISMS.items() if kind in bare)
@@ -187,4 +222,10 @@ def _theorem(plain: Sequence[Event], delta: float) -> str:
             "composed numerically to an upper bound (privacy loss distributions, Renyi or the sum)"
         )
     poisson = ", on Poisson samples of the records" if sampled else ""
-    return f"{mechanisms} mechanism on clipped contributions{poisson}, {rule}"
+    summed = "" if masked is None else _summed(masked)
+    return f"{mechanisms} mechanism on clipped contributions{poisson}{summed}, {rule}"
+
+
+def _summed(masked: Masked) -> str:
+    honest = masked.cohort - masked.coalition
+    return f", of which masks leave sums with the noise of at least {honest} honest agents"

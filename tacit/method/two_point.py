@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from tacit.method.oracle import iterate
+from tacit.method.oracle import combined, iterate, send_released
 from tacit.method.phase import Phase
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import NoNoise, Release
@@ -98,9 +98,10 @@ def two_point_phases(
             sender=Role.CLIENT,
             query=query,
             release=release,
-            message=_answer,
+            message=send_released,
             receiver=Role.SERVER,
             update=update,
+            combine=combined(privacy),
         ),
     )
 
@@ -112,12 +113,6 @@ def estimate(probe: Probe, inbox: Inbox) -> Vector:
 
 def _asked(state: Probe, inbox: Inbox, context: Context) -> Probe:
     return inbox.total
-
-
-def _answer(
-    state: Probe, released: Float[Array, " J"], context: Context
-) -> tuple[Probe, Float[Array, " J"]]:
-    return state, released
 
 
 def _directions(state: Probe, context: Context) -> Float[Array, "J p"]:

@@ -76,6 +76,39 @@ class AbstractNetwork(eqx.Module):
             NetworkError: the network cannot serve that many rounds.
         """
 
+    def attempts(self, rounds: int, public_key: PRNGKeyArray) -> Int[np.ndarray, " agents"]:
+        """How often every agent answers in the first `rounds` rounds, where only sums count.
+
+        A sum from which somebody is missing is given up and asked for again. By default nobody who
+        takes part in a round goes missing in it.
+
+        Raises:
+            NetworkError: as for `participations`.
+        """
+        return self.participations(rounds, public_key)
+
+    @property
+    def carrier(self) -> AbstractNetwork:
+        """The network that messages really travel over: this one, unless a network says otherwise.
+
+        It is what drawings and descriptions show.
+        """
+        return self
+
+    def carried(
+        self, clients: Int[np.ndarray, " rounds"]
+    ) -> tuple[Int[np.ndarray, " rounds"], Int[np.ndarray, " rounds"]]:
+        """How often a payload crosses a link in each round, for counting bytes.
+
+        Args:
+            clients: how many take part in each round.
+
+        Returns:
+            Crossings of the payloads that all clients together send to the server in one phase, and
+            of the one that the server sends: by default one for each client.
+        """
+        return clients, clients
+
     @property
     def client_weight(self) -> Float[np.ndarray, " agents"]:
         """A coordinator's weight of every client: equal, unless a network says otherwise."""

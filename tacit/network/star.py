@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, PRNGKeyArray
@@ -12,6 +14,9 @@ from jaxtyping import Array, ArrayLike, Float, Int, PRNGKeyArray
 from tacit.errors import NetworkError
 from tacit.network.base import AbstractNetwork, Mixing
 from tacit.network.draws import as_probability, coins, count_participations
+
+_MISSING = 7_349
+"""Folded into the public key for who goes missing: other coins than for who takes part."""
 
 
 class Coordinator(AbstractNetwork):
@@ -21,6 +26,9 @@ class Coordinator(AbstractNetwork):
         agents: how many clients (at least 1), or their names.
         probability: with which a client takes part in a round, independently of the others, drawn
             from the public key; above 0 and at most 1. `None`: all take part in every round.
+        dropout: with which a client goes missing in a round that it took part in, after it said
+            that it would, independently of the others; below 1. What it had to say is lost; a
+            masked sum is given up and asked for again without those who are missing.
 
     Raises:
         NetworkError: no client, a name twice, or an impossible probability.
@@ -32,6 +40,7 @@ class Coordinator(AbstractNetwork):
 
     agents: int = eqx.field(static=True)
     probability: Float[ArrayLike, ""] | None
+    dropout: Float[ArrayLike, ""] | None
     receivers: Int[ArrayLike, " links"]
     senders: Int[ArrayLike, " links"]
     names: Sequence[Hashable] = eqx.field(static=True)
@@ -42,7 +51,10 @@ class Coordinator(AbstractNetwork):
     coordinated: bool = eqx.field(static=True)
 
     def __init__(
-        self, agents: int | Sequence[Hashable], probability: float | np.ndarray | None = None
+        self,
+        agents: int | Sequence[Hashable],
+        probability: float | np.ndarray | None = None,
+        dropout: float | None = None,
     ) -> None:
         names = range(agents) if isinstance(agents, int) else tuple(agents)
         if not len(names):
@@ -53,6 +65,9 @@ class Coordinator(AbstractNetwork):
         self.probability = (
             None if probability is None else as_probability(probability, "probability")
         )
+        if dropout is not None and not 0.0 < dropout < 1.0:
+            raise NetworkError(f"dropout={dropout!r} must be above 0 and below 1")
+        self.dropout = None if dropout is None else np.asarray(dropout)
         self.receivers = np.zeros(0, dtype=np.int32)
         self.senders = np.zeros(0, dtype=np.int32)
         self.names = names
@@ -62,22 +77,31 @@ class Coordinator(AbstractNetwork):
             if probability is None
             else "through the coordinator, with the clients drawn in each round"
         )
-        self.varying = probability is not None
+        self.varying = probability is not None or dropout is not None
         self.directed = False
         self.coordinated = True
 
     def mixing(self, round: Int[ArrayLike, ""], public_key: PRNGKeyArray) -> Mixing:
         """No peer links; who takes part."""
-        if self.probability is None:
-            participates = np.ones(self.agents, dtype=bool)
-        else:
-            participates = coins(public_key, round, np.arange(self.agents), self.probability)
+        participates = self._announced(round, public_key)
+        if self.dropout is not None:
+            participates = participates & ~self._missing(round, public_key)
         return Mixing(
             active=np.zeros(0, dtype=bool),
             weight=np.zeros(0),
             self_weight=np.zeros(self.agents),
             participates=participates,
         )
+
+    def _announced(self, round: Any, public_key: PRNGKeyArray) -> Any:
+        if self.probability is None:
+            return np.ones(self.agents, dtype=bool)
+        return coins(public_key, round, np.arange(self.agents), self.probability)
+
+    def _missing(self, round: Any, public_key: PRNGKeyArray) -> Any:
+        assert self.dropout is not None
+        key = jax.random.fold_in(public_key, _MISSING)
+        return coins(key, round, np.arange(self.agents), self.dropout)
 
     def neighbours(self) -> Int[Array, "agents slots"]:
         """An empty table: no client hears another."""
@@ -90,6 +114,30 @@ class Coordinator(AbstractNetwork):
 
     def participations(self, rounds: int, public_key: PRNGKeyArray) -> Int[np.ndarray, " agents"]:
         """All rounds, or those in which the client is drawn."""
-        if self.probability is None:
+        if not self.varying:
             return np.full(self.agents, rounds)
         return count_participations(self, rounds, public_key)
+
+    def attempts(self, rounds: int, public_key: PRNGKeyArray) -> Int[np.ndarray, " agents"]:
+        """How often a client answers: once in a round, and again where another went missing."""
+        if self.dropout is None:
+            return self.participations(rounds, public_key)
+
+        with jax.enable_x64(True):
+            return np.asarray(_count_attempts(self, jnp.asarray(rounds), public_key))
+
+    def answers(self, round: Int[ArrayLike, ""], public_key: PRNGKeyArray) -> Int[Array, " agents"]:
+        """How often every client answers in one round."""
+        there = jnp.asarray(self._announced(round, public_key))
+        gone = there & self._missing(round, public_key)
+        return there.astype(int) + (there & ~gone & jnp.any(gone)).astype(int)
+
+
+@eqx.filter_jit
+def _count_attempts(
+    network: Coordinator, rounds: Int[Array, ""], public_key: PRNGKeyArray
+) -> Int[Array, " agents"]:
+    def add(round: Int[Array, ""], counts: Int[Array, " agents"]) -> Int[Array, " agents"]:
+        return counts + network.answers(round, public_key)
+
+    return jax.lax.fori_loop(0, rounds, add, jnp.zeros(network.agents, dtype=int))

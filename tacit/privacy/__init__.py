@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Event,
         GaussianRelease,
         LaplaceRelease,
+        Masked,
         ModelClaim,
         NonPrivate,
         NoRelease,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         Scope,
         Status,
     )
+    from tacit.privacy.masked import MaskedGaussian, Masks
     from tacit.privacy.masks import (
         mask_ratio,
         masked_mu,
@@ -83,6 +85,7 @@ _HOME = {
         "Event",
         "GaussianRelease",
         "LaplaceRelease",
+        "Masked",
         "ModelClaim",
         "NoRelease",
         "NonPrivate",
@@ -91,6 +94,7 @@ _HOME = {
         "Repeated",
     ],
     "guarantee": ["Adversary", "Guarantee", "Guarantees", "NoiseSource", "Scope", "Status"],
+    "masked": ["MaskedGaussian", "Masks"],
     "masks": ["mask_ratio", "masked_mu", "masked_multiplier", "worst_masked_mu"],
     "mechanism": [
         "AbstractMechanism",
@@ -131,6 +135,9 @@ __all__ = [
     "L2Laplace",
     "Laplace",
     "LaplaceRelease",
+    "Masked",
+    "MaskedGaussian",
+    "Masks",
     "ModelClaim",
     "NoRelease",
     "NoiseKind",

@@ -12,6 +12,7 @@ from tacit.privacy.event import (
     Event,
     GaussianRelease,
     LaplaceRelease,
+    Masked,
     NonPrivate,
     NoRelease,
     Repeated,
@@ -44,6 +45,8 @@ def at_distance(event: Event, distance: int | float) -> Event:
             return LaplaceRelease(z / distance)
         case Repeated(inner, count):
             return Repeated(at_distance(inner, distance), count)
+        case Masked(inner, coalition, cohort):
+            return Masked(at_distance(inner, distance), coalition, cohort)
         case NoRelease() | NonPrivate():
             return event
         case _:

@@ -13,9 +13,10 @@ from jax.core import Tracer
 
 from tacit.clipping import ORDERS
 from tacit.errors import PrivacyError
+from tacit.privacy.masked import MaskedGaussian, Masks
 from tacit.privacy.mechanism import AbstractMechanism, Gaussian, L2Laplace, Laplace
 from tacit.privacy.sensitivity import per_agent
-from tacit.types import Order, Relation
+from tacit.types import Combine, Order, Relation
 
 
 class NoiseKind(StrEnum):
@@ -64,6 +65,8 @@ class Privacy(eqx.Module):
         clip_norm: norm of the clip, 1, 2 or "inf"; by default the one that the noise needs (1 for
             Laplace, else 2). With another one the bound is converted, at a cost of up to a root of
             the dimension (docs/proofs/clipping.md).
+        masks: hides every agent's answer in a sum over a cohort, so that little noise of each is
+            enough (Gaussian noise, with a coordinator or `network.ExactSum`); `None` for none.
 
     Raises:
         PrivacyError: a value out of its range, or neither epsilon nor noise_multiplier.
@@ -84,6 +87,7 @@ class Privacy(eqx.Module):
     sites_per_person: int = eqx.field(static=True, default=1)
     records_per_person: int = eqx.field(static=True, default=1)
     clip_norm: Any = eqx.field(static=True, default=None, converter=_norm)
+    masks: Masks | None = eqx.field(static=True, default=None)
 
     @property
     def order(self) -> int:
@@ -94,7 +98,14 @@ class Privacy(eqx.Module):
     def mechanism(self) -> AbstractMechanism:
         """The mechanism with its noise multiplier; not a number until a run has calibrated it."""
         multiplier = math.nan if self.noise_multiplier is None else self.noise_multiplier
+        if self.masks is not None:
+            return MaskedGaussian(multiplier, self.masks)
         return _MECHANISMS[self.noise](multiplier)
+
+    @property
+    def combine(self) -> Combine:
+        """What a receiver sees of the releases: each, or only their sum."""
+        return Combine.EACH if self.masks is None else Combine.SUM
 
     def __check_init__(self) -> None:
         _within("clip", self.clip, lambda v: v > 0, "positive (infinite for no clipping)")
@@ -124,6 +135,21 @@ class Privacy(eqx.Module):
         for name in ("sites_per_person", "records_per_person"):
             if getattr(self, name) < 1:
                 raise PrivacyError(f"{name}={getattr(self, name)!r} must be at least 1")
+        if self.masks is not None:
+            self._check_masks()
+
+    def _check_masks(self) -> None:
+        if self.noise is not NoiseKind.GAUSSIAN:
+            raise PrivacyError(
+                f"noise={self.noise.value!r} does not go with masks: the noise of a sum is drawn "
+                "by parts, and only Gaussian parts add up to noise of the same law"
+            )
+        if self.sites_per_person > 1:
+            raise PrivacyError(
+                f"sites_per_person={self.sites_per_person} does not go with masks: one sum would "
+                "move by what a person has at every site, and no rule for that is proved here; "
+                "leave it at 1, or take local noise (no masks)"
+            )
 
 
 def _within(name: str, value: Any, test: Callable[[Any], Any], allowed: str) -> None:

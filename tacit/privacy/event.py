@@ -112,6 +112,24 @@ class PerReleaseClaim(ModelClaim):
 
 
 @dataclass(frozen=True)
+class Masked(Event):
+    """A release that nobody sees by itself: masks leave the sum over a cohort, and no more.
+
+    To whoever reads every message and knows what up to `coalition` agents know, it is as `event`.
+    That rests on masks which nobody else can tell from random ones (docs/proofs/masks.md).
+
+    Attributes:
+        event: what the sum amounts to, with the noise of the honest agents that are least.
+        coalition: how many agents may pool what they know.
+        cohort: how many agents are summed at least.
+    """
+
+    event: Event
+    coalition: int
+    cohort: int
+
+
+@dataclass(frozen=True)
 class Repeated(Event):
     """`event`, `count` times, each chosen with knowledge of the earlier ones (adaptive)."""
 
@@ -132,6 +150,8 @@ def on_grid(event: Event) -> Event:
             return DiscreteLaplaceRelease(multiplier)
         case PoissonSampled(rate, inner):
             return PoissonSampled(rate, on_grid(inner))
+        case Masked(inner, coalition, cohort):
+            return Masked(on_grid(inner), coalition, cohort)
         case Repeated(inner, count):
             return Repeated(on_grid(inner), count)
         case DiscreteGaussianRelease() | DiscreteLaplaceRelease() | NoRelease():

@@ -59,6 +59,9 @@ class Adversary(StrEnum):
     COALITION = "coalition"
     """Several agents that follow the protocol and pool what is sent to them."""
 
+    COLLUDING = "colluding"
+    """Reads every message and knows what a declared number of agents know, who may misbehave."""
+
 
 @dataclass(frozen=True)
 class Guarantee:
@@ -85,6 +88,9 @@ class Guarantee:
         measured_epsilon: lower bound that an audit found at `delta`, if it refuted the claim.
         measured_by: how the audit found it, as a clause.
         observers: names of the neighbour or the coalition that looks; empty for every message.
+        coalition: how many agents may be corrupted (adversary colluding).
+        min_cohort: how many agents a sum has at least (adversary colluding).
+        attempts: how many sums are released at most, given-up ones included (adversary colluding).
 
     Raises:
         PrivacyError: a number out of range, or fields that contradict each other.
@@ -119,6 +125,9 @@ class Guarantee:
     measured_epsilon: float | None = None
     measured_by: str = ""
     observers: tuple[str, ...] = ()
+    coalition: int = 0
+    min_cohort: int = 0
+    attempts: int = 0
 
     def __post_init__(self) -> None:
         if self.status is not Status.NONE and wording.UNTUNED not in self.assumptions:
@@ -349,12 +358,18 @@ def _check(g: Guarantee) -> None:
         )
     if g.status is Status.MODEL and len(g.assumptions) < 2:
         raise PrivacyError(f"{g.owner}: status 'model' needs the assumption that it rests on")
-    looking = {Adversary.EVERY_MESSAGE: 0, Adversary.NEIGHBOUR: 1}.get(g.adversary)
+    colluding = g.adversary is Adversary.COLLUDING
+    if colluding != (g.min_cohort > 0) or (colluding and not 0 <= g.coalition < g.min_cohort):
+        raise PrivacyError(
+            f"{g.owner}: adversary {g.adversary.value!r} does not fit coalition={g.coalition} and "
+            f"min_cohort={g.min_cohort}; masks need more agents in a sum than may be corrupted"
+        )
+    looking = {Adversary.COALITION: None, Adversary.NEIGHBOUR: 1}.get(g.adversary, 0)
     if len(g.observers) < 2 if looking is None else len(g.observers) != looking:
         raise PrivacyError(
             f"{g.owner}: adversary {g.adversary.value!r} does not fit {len(g.observers)} observers"
         )
-    if g.adversary is not Adversary.EVERY_MESSAGE and g.status is Status.PROVED:
+    if g.adversary in (Adversary.NEIGHBOUR, Adversary.COALITION) and g.status is Status.PROVED:
         raise PrivacyError(
             f"{g.owner}: what adversary {g.adversary.value!r} does not see is a model, so the "
             "status is 'model', not 'proved'"

@@ -17,6 +17,7 @@ from tacit.privacy.event import (
     Event,
     GaussianRelease,
     LaplaceRelease,
+    Masked,
     ModelClaim,
     NonPrivate,
     NoRelease,
@@ -109,7 +110,7 @@ def _count(events: Iterable[Event], times: int, counts: dict[Event, int]) -> Non
                 raise PrivacyError(f"{event!r}: count must be at least 0")
             _count([event.event], times * event.count, counts)
             continue
-        if isinstance(event, ModelClaim):  # what it amounts to under its assumption
+        if isinstance(event, ModelClaim | Masked):  # what it amounts to under its assumption
             _count([event.event], times, counts)
             continue
         event = _simplified(event)

@@ -116,7 +116,7 @@ def _proved(g: Guarantee, subject: str) -> str:
     return (
         f"For {subject}: {_reader(g)} learns almost the same whether or not {_change(g)}: the "
         f"whole run ({_count(g.releases)}) is {_pair(g.epsilon, g.delta)}-differentially private, "
-        f"which is proved ({g.theorem})."
+        f"which is proved{' under the assumptions below' if g.min_cohort else ''} ({g.theorem})."
     )
 
 
@@ -164,6 +164,11 @@ def _reader(g: Guarantee) -> str:
         Unit.PERSON: "the records of everybody else",
         Unit.AGENT: "the cost functions of all others",
     }
+    if g.min_cohort > 0:
+        together = f"together with up to {g.coalition} of the agents"
+        who = {0: "takes no part", 1: "may be one of the agents"}.get(g.coalition, together)
+        also = f" and {who}" if g.coalition < 2 else f" {who}"
+        return f"whoever reads every message{also}, knowing {known[g.unit]},"
     if not g.observers:
         return f"whoever reads every message and knows {known[g.unit]}"
     named = g.observers[0]

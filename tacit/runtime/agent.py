@@ -73,8 +73,14 @@ def send(
     else:
         answer = ask(phase, state, objective, context, keys)
         released = phase.release.mechanism.after(answer, scale, keys.noise)
-    state, payload = phase.message(state, released, context)
-    return state, payload, released
+    after, payload = phase.message(state, released, context)
+    if phase.masked and (payload is not released or after is not state):
+        # so an agent's state is made of the coordinator's words only, and everybody knows it
+        raise TypeError(
+            f"phase {phase.name!r}: under masks the message is what is released, as it is, and the "
+            "agent keeps nothing of it; use tacit.method.oracle.send_released"
+        )
+    return after, payload, released
 
 
 def ask(

@@ -30,6 +30,7 @@ class Plan(eqx.Module):
         reference: the centralised solution, shape `(p,)`, if distances are to be recorded.
         shared: public randomness: who is awake, which links fail; the same in all trials.
         watch: whether the objective's value is recorded (it asks the private objectives).
+        least: how many agents have to take part in a round, or it is left out.
     """
 
     objectives: AbstractObjective
@@ -43,6 +44,7 @@ class Plan(eqx.Module):
     reference: Float[Array, " p"] | None
     shared: PRNGKeyArray
     watch: bool = eqx.field(static=True)
+    least: int = eqx.field(static=True, default=0)
 
     @property
     def agents(self) -> int:
@@ -70,7 +72,12 @@ class Plan(eqx.Module):
 
     def mixing(self, round: Any) -> Mixing:
         """Active links and weights of a round."""
-        return self.network.mixing(round, self.shared)
+        mixing = self.network.mixing(round, self.shared)
+        if self.least == 0:
+            return mixing
+        there = jnp.asarray(mixing.participates)
+        enough = there & (jnp.sum(there) >= self.least)
+        return eqx.tree_at(lambda m: m.participates, mixing, enough)
 
     def mixing_before(self) -> Mixing:
         """Those before round 0: the links of round 0, but who sleeps is drawn for rounds only."""

@@ -1,0 +1,134 @@
+"""D-ZOA with a coordinator: one vector of noised finite differences of every client a round."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from tacit.method.consensus_admm import check_prox
+from tacit.method.oracle import combined, iterate, send_released
+from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.schedule import positive, tail_average
+from tacit.privacy.budget import Privacy
+from tacit.privacy.mechanism import Release
+from tacit.privacy.sensitivity import ClippedDifferences
+from tacit.types import Context, Inbox, Oracle, Role, Vector
+
+
+class Common(eqx.Module):
+    """The iterate that everybody knows, and the mean of the later ones."""
+
+    x: Vector
+    average: Vector
+
+
+class DZOAStar(AbstractMethod):
+    """The certified D-ZOA with a coordinator, from function values only.
+
+    The server sends `b`; every client answers with finite differences `g_k` of its cost along all
+    `p` axes, clipped record by record and noised; the server takes
+
+        b <- prox_{a R}(b - a mean_k g_k).
+
+    This is D-ZOA's subproblem where all copies are one: duals and penalty cancel. On
+    `network.ExactSum` peers take the server's step themselves.
+
+    Source: Gratton et al. (2021), algorithm 1, with one private query a round in the place of the
+    inner solver, as in `DZOA`. Theorem: Gaussian mechanism (l2 clip) with exact composition; status
+    proved. With `Privacy(masks=...)` nobody can read more than the sum of the differences.
+
+    Args:
+        privacy: budget, clip and relation.
+        proximity: `a`, positive: the length of a step, relative to the mean objective.
+        smoothing: `u`, the finite-difference step, positive; in float64 values below 1e-8 lose
+            digits.
+        average: answer with the mean of the second half of the iterates instead of the last.
+
+    Raises:
+        ConfigError: a number out of range.
+        ProblemError: a regulariser and constraint without an exact joint proximal map.
+
+    Example:
+        >>> from tacit.method import DZOAStar
+        >>> from tacit.privacy import Privacy
+        >>> DZOAStar(privacy=Privacy(clip=1.0, epsilon=1.0)).phases()[1].query.evaluations(10)
+        11
+    """
+
+    name: ClassVar[str] = "d-zoa-star"
+    when: ClassVar[str] = (
+        "only values of the loss can be had, and a coordinator, who need not be trusted, can be "
+        "reached by every site; with masks the most accurate of its kind"
+    )
+    oracle: ClassVar[Oracle] = Oracle.VALUE
+    absences: ClassVar[bool] = True
+    privacy: Privacy = eqx.field(kw_only=True)
+    proximity: Any = 0.5
+    smoothing: Any = 1e-6
+    average: bool = eqx.field(static=True, default=True)
+
+    def __check_init__(self) -> None:
+        positive("proximity", self.proximity)
+        positive("smoothing", self.smoothing)
+
+    def init(self, role: Role, x0: Vector, degree: Any) -> Common:
+        return Common(x0, x0)
+
+    def phases(self) -> tuple[Phase, ...]:
+        query = ClippedDifferences(
+            point=iterate,
+            directions=_axes,
+            smoothing=self.smoothing,
+            clip=self.privacy.clip,
+            order=self.privacy.order,
+            rate=self.privacy.sampling,
+            norm=self.privacy.clip_norm,
+        )
+        release = Release(
+            "noised clipped differences", self.privacy.mechanism, self.privacy.relation
+        )
+        return (
+            Phase(
+                name="iterate",
+                sender=Role.SERVER,
+                message=_send_iterate,
+                receiver=Role.CLIENT,
+                update=_adopt,
+            ),
+            Phase(
+                name="differences",
+                sender=Role.CLIENT,
+                query=query,
+                release=release,
+                message=send_released,
+                receiver=Role.SERVER,
+                update=self.minimise,
+                combine=combined(self.privacy),
+            ),
+        )
+
+    def minimise(self, state: Common, inbox: Inbox, context: Context) -> Common:
+        b = context.public.prox(state.x - self.proximity * inbox.mixed, self.proximity)
+        return Common(b, tail_average(state.average, b, context))
+
+    def solution(self, state: Common) -> Vector:
+        return state.average if self.average else state.x
+
+    def check(self, problem: Any, network: Any) -> None:
+        check_prox("DZOAStar", problem)
+
+
+def _send_iterate(state: Common, released: None, context: Context) -> tuple[Common, Vector]:
+    return state, state.x
+
+
+def _adopt(state: Common, inbox: Inbox, context: Context) -> Common:
+    return Common(inbox.total, state.average)
+
+
+def _axes(state: Common, context: Context) -> Float[Array, "p p"]:
+    x = jnp.asarray(state.x)
+    return jnp.eye(x.shape[0], dtype=x.dtype)

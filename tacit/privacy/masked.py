@@ -1,0 +1,141 @@
+"""The mechanism of a masked sum: every agent adds a little noise, and only their sum can be read.
+
+Masks that two agents each share, one adds and the other takes off, make a message uniform to
+everybody else and cancel in the sum. What is left to whoever reads all messages and knows what `c`
+agents know is the sum over the others, with the noise of all of them.
+
+Source: Bonawitz et al. (2017), Practical Secure Aggregation, for the masks; Kairouz, Liu, Steinke
+(2021), The Distributed Discrete Gaussian Mechanism, for noise that is drawn by parts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Float
+
+from tacit.errors import PrivacyError
+from tacit.privacy.event import Event, GaussianRelease, Masked, NonPrivate, PoissonSampled
+from tacit.privacy.mechanism import Gaussian
+from tacit.privacy.sensitivity import AbstractQuery
+from tacit.types import PublicContext, Relation
+
+ASSUMPTIONS = (
+    "the masks come from keys that two agents alone know (the decisional Diffie-Hellman problem on "
+    "X25519 is hard) and look random to all others (AES-256 and HMAC-SHA256 are pseudorandom)",
+    "signing keys are pinned: nobody signs in another's name",
+    "who is corrupted is settled before the run",
+)
+"""What a masked sum takes for granted besides the number of agents that may be corrupted."""
+
+
+@dataclass(frozen=True)
+class Masks:
+    """How many agents may be corrupted, how many are summed at least, and how often it is tried.
+
+    Attributes:
+        coalition: `c`, how many agents may pool what they know, or be one person's; at least 0. The
+            default 1 covers every agent that is curious by itself; 0 covers outsiders only.
+        min_cohort: how many agents a sum has at least, above `coalition`; all of them if `None`.
+        attempts: how many sums the run may release, those included that are given up because
+            somebody is missing; as many as there are rounds if `None`.
+
+    Raises:
+        PrivacyError: a number out of range.
+
+    Example:
+        >>> Masks(coalition=2, min_cohort=8).hidden(agents=10)
+        6
+    """
+
+    coalition: int = 1
+    min_cohort: int | None = None
+    attempts: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("coalition", 0), ("min_cohort", 1), ("attempts", 1)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise PrivacyError(f"masks: {name}={value!r} must be a whole number from {least}")
+        if self.min_cohort is not None and self.min_cohort <= self.coalition:
+            raise PrivacyError(
+                f"masks: min_cohort={self.min_cohort} must be above coalition={self.coalition}: "
+                "else a sum may hide nobody among honest agents"
+            )
+
+    def cohort(self, agents: int) -> int:
+        """How many are summed at least.
+
+        Raises:
+            PrivacyError: more than there are agents, or no more than may be corrupted.
+        """
+        least = agents if self.min_cohort is None else self.min_cohort
+        if least > agents:
+            raise PrivacyError(
+                f"masks: min_cohort={least}, and there are {agents} agents; lower it"
+            )
+        if least <= self.coalition:
+            raise PrivacyError(
+                f"masks: coalition={self.coalition} of {agents} agents leaves nobody who is "
+                f"honest; give at most {agents - 1}, or take local noise (no masks)"
+            )
+        return least
+
+    def hidden(self, agents: int) -> int:
+        """How many honest agents a sum has at least: their noise protects each of them."""
+        return self.cohort(agents) - self.coalition
+
+
+class MaskedGaussian(Gaussian):
+    """Releases `v + z` under masks, so that only sums over a cohort of `K' >= K_min` can be read.
+
+    With `z ~ N(0, s^2 I)` of every agent, `s = noise_multiplier * D`, whoever reads all messages
+    and knows what `c` agents know learns as much as from one Gaussian release with the noise
+    `s sqrt(K_min - c)`: `mu = 1 / (noise_multiplier sqrt(K_min - c))`. The phase must combine by
+    `Combine.SUM` and ask at an iterate that everybody knows. Proof: docs/proofs/masks.md.
+
+    Attributes:
+        noise_multiplier: of an agent's own noise, at least 0; may differ per agent.
+        masks: who may be corrupted, and how many are summed.
+    """
+
+    masks: Masks = eqx.field(static=True, default=Masks())
+
+    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
+        own = super().event(query, public, relation)
+        if isinstance(own, NonPrivate):
+            return own
+        cohort = self.masks.cohort(public.agents)
+        # the noise of the honest agents of the smallest cohort
+        root = math.sqrt(cohort - self.masks.coalition)
+        return Masked(_with_noise_of(own, root), self.masks.coalition, cohort)
+
+
+def levelled(
+    multipliers: Float[np.ndarray, " agents"], scales: Float[np.ndarray, " agents"]
+) -> Float[np.ndarray, " agents"]:
+    """Multipliers with which all agents add noise of one scale: the largest that one needs.
+
+    What hides an agent is the noise of the others, so none may add less.
+
+    Args:
+        multipliers: what every agent needs by itself, shape `(agents,)`.
+        scales: noise scale of every agent at the multiplier 1, shape `(agents,)`, positive.
+    """
+    wanted = multipliers * scales
+    # up, so that no last bit is below what was asked for
+    raised = np.nextafter(np.max(wanted) / scales, np.inf)
+    return np.where(wanted == np.max(wanted), multipliers, raised)
+
+
+def _with_noise_of(event: Event, root: float) -> Event:
+    match event:
+        case GaussianRelease(multiplier):
+            return GaussianRelease(multiplier * root)
+        case PoissonSampled(rate, GaussianRelease(multiplier)):
+            return PoissonSampled(rate, GaussianRelease(multiplier * root))
+        case _:
+            raise PrivacyError(f"{event!r} has no Gaussian noise that a sum could share")
