@@ -16,11 +16,13 @@ from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
+from tacit.privacy.masked import MaskedGaussian
+from tacit.privacy.noise.sums import SumRelease, sum_releases
 from tacit.problem.problem import Problem
 from tacit.result import ReleaseRow
 from tacit.runtime.keys import public_key, trial_key
 from tacit.runtime.plan import Plan, as_arrays
-from tacit.types import AbstractDifferentiable, Oracle, Role
+from tacit.types import AbstractDifferentiable, Oracle, Relation, Role
 
 
 def check_arguments(
@@ -200,6 +202,7 @@ def lay_out(
         shared=shared,
         watch=isinstance(problem.objectives, AbstractDifferentiable),
         least=_least(calibrated, network),
+        exponent=_exponent(calibrated, owners),
     )
     return plan, roots, owners
 
@@ -209,6 +212,39 @@ def _least(method: AbstractMethod, network: AbstractNetwork) -> int:
     if privacy is None or privacy.masks is None or not network.varying:
         return 0
     return privacy.masks.cohort(network.agents)
+
+
+def masked_releases(
+    method: AbstractMethod, owners: Owners, most_records: Sequence[int] | None = None
+) -> tuple[SumRelease, ...]:
+    """What every agent releases in the masked phase of a calibrated method, on one grid.
+
+    Args:
+        method: with masks.
+        owners: their declared constants.
+        most_records: under add/remove, numbers of records that no agent exceeds.
+
+    Raises:
+        PrivacyError: no grid fits.
+    """
+    phase = next(phase for phase in method.phases() if phase.masked)
+    assert phase.release is not None and phase.query is not None
+    mechanism = phase.release.mechanism
+    assert isinstance(mechanism, MaskedGaussian)
+    return sum_releases(
+        mechanism, phase.query, owners.contexts, phase.release.relation, most_records
+    )
+
+
+def _exponent(method: AbstractMethod, owners: Owners) -> int | None:
+    privacy = method.privacy
+    if privacy is None or privacy.masks is None:
+        return None
+    # a whole cost that is compared by a distance has no bound, and no grid
+    if privacy.relation is Relation.METRIC or not np.any(privacy.noise_multiplier):
+        return None
+    counts = [public.count for public in owners.contexts]
+    return masked_releases(method, owners, counts)[0].grid.exponent
 
 
 def release_table(

@@ -13,10 +13,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Int64, PRNGKeyArray
 
 from tacit.method.phase import Phase
 from tacit.network.base import Mixing
+from tacit.privacy.noise.sums import value_of
 from tacit.runtime.agent import ask, context_of, receive, send
 from tacit.runtime.mixing import client_inbox, server_inbox
 from tacit.runtime.plan import Plan
@@ -159,6 +160,29 @@ class Desk:
             like: any message of this phase, needed where `wire` is empty.
         """
         return _receive(self._common(at), state, self._inbox(phase, wire, mixing, like))
+
+    def receive_sum(self, at: At, state: Any, total: Int64[np.ndarray, " n"], count: int) -> Any:
+        """The coordinator's state after a masked sum.
+
+        Args:
+            at: where.
+            state: before.
+            total: in steps of `2^plan.exponent`, shape `(n,)`.
+            count: how many agents are in it.
+        """
+        assert self.plan.exponent is not None
+        value = jnp.asarray(value_of(total, self.plan.exponent))
+        value = value.astype(self.plan.x0.dtype)
+        inbox = Inbox(
+            payload=None,
+            mask=None,
+            weight=None,
+            self_weight=jnp.zeros((), value.dtype),
+            degree=jnp.asarray(count),
+            mixed=value / count,
+            total=value,
+        )
+        return _receive(self._common(at), state, inbox)
 
     def _inbox(
         self, phase: Phase, wire: Mapping[int, Payload], mixing: Mixing, like: Payload | None

@@ -17,7 +17,8 @@ from jaxtyping import Array, Int, Key
 
 from tacit.method.phase import Phase
 from tacit.metrics import measure
-from tacit.runtime.desk import At, Desk, Payload, mixing_of
+from tacit.privacy.noise.sums import in_steps
+from tacit.runtime.desk import At, Desk, Payload, from_bytes, mixing_of
 from tacit.runtime.keys import agent_secret
 from tacit.runtime.plan import Plan, phases_of
 from tacit.types import Role
@@ -143,6 +144,14 @@ class ExactEngine:
             if released is not None and self.transcript is not None:
                 self.transcript[place] = jax.tree.map(np.asarray, released)
         if phase.receiver is None:
+            return
+        if phase.masked and self.whole.exponent is not None:
+            steps = [in_steps(from_bytes(each), self.whole.exponent) for each in wire.values()]
+            # masks would be added and gone again, modulo 2^64
+            total = np.add.reduce(steps, axis=0)
+            current[Role.SERVER] = self.desks[trial][server].receive_sum(
+                where, current[Role.SERVER], total, len(steps)
+            )
             return
         for number in [server] if phase.receiver is Role.SERVER else awake:
             agent = Role.SERVER if number == server else number

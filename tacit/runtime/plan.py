@@ -31,6 +31,8 @@ class Plan(eqx.Module):
         shared: public randomness: who is awake, which links fail; the same in all trials.
         watch: whether the objective's value is recorded (it asks the private objectives).
         least: how many agents have to take part in a round, or it is left out.
+        exponent: masked sums are exact multiples of `2^exponent` wherever messages are bytes;
+            `None` without masks.
     """
 
     objectives: AbstractObjective
@@ -45,6 +47,7 @@ class Plan(eqx.Module):
     shared: PRNGKeyArray
     watch: bool = eqx.field(static=True)
     least: int = eqx.field(static=True, default=0)
+    exponent: int | None = eqx.field(static=True, default=None)
 
     @property
     def agents(self) -> int:

@@ -160,17 +160,7 @@ def on_grid(
             "(Gaussian, Laplace) can be drawn on a grid. Choose a method with such a release, or "
             "simulate it."
         )
-    if not isinstance(query, ClippedGradient | ClippedDifferences | ClippedUpdate):
-        raise PrivacyError(
-            f"{type(query).__name__} is no clipped sum, so nothing here bounds its answers and "
-            "their rounding errors: bound both and use grid_release, or simulate it"
-        )
-    if relation is Relation.METRIC:
-        raise PrivacyError(
-            "relation='metric' has no secure form: its bound holds between two costs and says "
-            "nothing of how large an answer may be, which a grid needs to know; use "
-            "relation='replace_one' with a clip, or simulate it"
-        )
+    _check_clipped(query, relation)
     event = mechanism.event(query, public, relation)
     multiplier = own_public(mechanism.noise_multiplier, public.agent)
     if isinstance(event, NonPrivate):
@@ -178,6 +168,43 @@ def on_grid(
             f"noise_multiplier=0 for agent {public.agent} releases its answer without noise; "
             "give a positive noise multiplier"
         )
+    sensitivity, largest = bounded(query, public, relation, dimension, most_records, roundoff)
+    release = grid_release(
+        NoiseKind.GAUSSIAN if isinstance(mechanism, Gaussian) else NoiseKind.LAPLACE,
+        multiplier,
+        sensitivity,
+        dimension,
+        largest=largest,
+        roundoff=roundoff,
+    )
+    if not isinstance(event, PoissonSampled):
+        return release
+    sampled = PoissonSampled(event.rate, release.event)
+    return GridRelease(release.law, release.grid, release.scale, sampled, roundoff)
+
+
+def bounded(
+    query: AbstractQuery,
+    public: PublicContext,
+    relation: Relation,
+    dimension: int,
+    most_records: int | None = None,
+    roundoff: float = DOUBLE,
+) -> tuple[float, float]:
+    """Sensitivity of a query's computed answer, rounding errors included, and how large it may be.
+
+    Args:
+        query: `ClippedGradient`, `ClippedDifferences` or `ClippedUpdate`.
+        public: declared constants of the owner.
+        relation: when two data sets are neighbours.
+        dimension: number of coordinates of the query's answer.
+        most_records: under add/remove, a public number that theirs never exceeds, at least 1.
+        roundoff: unit roundoff of the arithmetic of the query.
+
+    Raises:
+        PrivacyError: as for `on_grid`.
+    """
+    _check_clipped(query, relation)
     sensitivity = query.sensitivity(public, relation)
     replaces = relation is Relation.REPLACE_ONE
     contribution = sensitivity / 2 if replaces else sensitivity
@@ -189,18 +216,22 @@ def on_grid(
         )
     known = public.count if replaces or most_records is None else most_records
     records = 1 if single else known
-    release = grid_release(
-        NoiseKind.GAUSSIAN if isinstance(mechanism, Gaussian) else NoiseKind.LAPLACE,
-        multiplier,
-        sensitivity + sum_error(records, contribution, dimension, roundoff),
-        dimension,
-        largest=2 * records * contribution,
-        roundoff=roundoff,
-    )
-    if not isinstance(event, PoissonSampled):
-        return release
-    sampled = PoissonSampled(event.rate, release.event)
-    return GridRelease(release.law, release.grid, release.scale, sampled, roundoff)
+    error = sum_error(records, contribution, dimension, roundoff)
+    return sensitivity + error, 2 * records * contribution
+
+
+def _check_clipped(query: AbstractQuery, relation: Relation) -> None:
+    if not isinstance(query, ClippedGradient | ClippedDifferences | ClippedUpdate):
+        raise PrivacyError(
+            f"{type(query).__name__} is no clipped sum, so nothing here bounds its answers and "
+            "their rounding errors: bound both and use grid_release, or simulate it"
+        )
+    if relation is Relation.METRIC:
+        raise PrivacyError(
+            "relation='metric' has no secure form: its bound holds between two costs and says "
+            "nothing of how large an answer may be, which a grid needs to know; use "
+            "relation='replace_one' with a clip, or simulate it"
+        )
 
 
 def sampling_delta(epsilon: float, draws: int) -> float:

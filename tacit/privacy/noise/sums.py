@@ -1,0 +1,135 @@
+"""Releases on one grid for all agents, whose sum is exact in integers and is all that can be read.
+
+Every agent rounds its answer to multiples of the same `2^k`, adds discrete Gaussian noise of the
+same scale, and hides the integers under masks modulo 2^64. A sum of discrete Gaussians is no
+discrete Gaussian, but from `SMALLEST_SCALE` steps on nothing tells them apart: the logarithm of the
+ratio of their probabilities is below 1e-300 (Kairouz, Liu, Steinke 2021, theorem 9).
+
+The proof: docs/proofs/masks.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64, Int64
+
+from tacit.errors import PrivacyError
+from tacit.privacy.budget import NoiseKind
+from tacit.privacy.masked import MaskedGaussian
+from tacit.privacy.masking import largest_cohort
+from tacit.privacy.noise.grid import Grid
+from tacit.privacy.noise.release import bounded
+from tacit.privacy.noise.source import AbstractNoise
+from tacit.privacy.sensitivity import AbstractQuery, ClippedDifferences, own_public
+from tacit.types import PublicContext, Relation
+
+SMALLEST_SCALE = 16.0
+"""Steps from which on `10 K exp(-pi^2 s^2)`, by which two laws may differ, is below 1e-300."""
+
+_LARGEST = 2**53
+"""Steps that an agent's noised value never exceeds."""
+
+
+@dataclass(frozen=True)
+class SumRelease:
+    """One agent's part of a sum, fixed by public constants before any data are seen.
+
+    Attributes:
+        grid: on which values are rounded; all agents have the same step.
+        scale: of the noise in steps; all agents have the same.
+    """
+
+    grid: Grid
+    scale: float
+
+    def noised(self, value: Any, noise: AbstractNoise) -> Int64[np.ndarray, " n"]:
+        """The answer in steps, with noise: what a mask hides before it leaves.
+
+        Args:
+            value: the private answer, with the grid's number of entries.
+            noise: where the noise comes from.
+
+        Raises:
+            PrivacyError: a value that the grid was not made for.
+        """
+        return noise.added(self.grid.rounded(value), NoiseKind.GAUSSIAN, self.scale)
+
+
+def sum_releases(
+    mechanism: MaskedGaussian,
+    query: AbstractQuery,
+    contexts: Sequence[PublicContext],
+    relation: Relation,
+    most_records: Sequence[int] | None = None,
+) -> tuple[SumRelease, ...]:
+    """The releases of all agents on the coarsest grid that one of them needs.
+
+    Args:
+        mechanism: with noise of one scale for all.
+        query: `ClippedGradient`, `ClippedDifferences` or `ClippedUpdate`.
+        contexts: declared constants, one an agent.
+        relation: when two data sets are neighbours.
+        most_records: under add/remove, a public number of records that no agent exceeds, each.
+
+    Raises:
+        PrivacyError: no noise, more agents than a sum holds, or as for `on_grid`.
+    """
+    if len(contexts) > largest_cohort(_LARGEST):
+        raise PrivacyError(
+            f"{len(contexts):,} agents are more than the {largest_cohort(_LARGEST):,} whose sum is "
+            "exact modulo 2^64; divide them among several runs"
+        )
+    size = contexts[0].dimension
+    if isinstance(query, ClippedDifferences) and query.count is not None:
+        size = query.count
+    if size is None:
+        raise PrivacyError("a sum needs PublicContext.dimension, the number of coordinates")
+    counts = most_records or [public.count for public in contexts]
+    grids: list[Grid] = []
+    moved: list[Fraction] = []
+    for public, count in zip(contexts, counts, strict=True):
+        multiplier = own_public(mechanism.noise_multiplier, public.agent)
+        if not 0.0 < multiplier < math.inf:
+            raise PrivacyError(
+                f"noise_multiplier={multiplier!r} of agent {public.agent} must be positive and "
+                "finite: without noise a sum protects nobody"
+            )
+        sensitivity, largest = bounded(query, public, relation, size, count)
+        grid = Grid.for_release(sensitivity, 2, size, multiplier * sensitivity, largest)
+        grids.append(grid)
+        moved.append(Fraction(sensitivity))
+    exponent = max(grid.exponent for grid in grids)
+    step = Fraction(2) ** exponent
+    # rounding may move two neighbours apart by a root of the coordinates, in steps
+    spread = Fraction(math.isqrt(size << 40) + 1, 1 << 20)
+    level = [
+        replace(grid, exponent=exponent, sensitivity=math.ceil(most / step + spread))
+        for grid, most in zip(grids, moved, strict=True)
+    ]
+    scale = max(
+        grid.scale_for(own_public(mechanism.noise_multiplier, public.agent))
+        for grid, public in zip(level, contexts, strict=True)
+    )
+    if scale < SMALLEST_SCALE:
+        raise PrivacyError(
+            f"noise of {scale:.3g} steps is too little for a sum on a grid: {SMALLEST_SCALE:g} are "
+            "needed, which take a smaller bound on the values or more noise"
+        )
+    return tuple(SumRelease(grid, scale) for grid in level)
+
+
+def value_of(total: Int64[np.ndarray, " n"], exponent: int) -> Float64[np.ndarray, " n"]:
+    """A sum of steps in the unit of the values, rounded to the nearest float64."""
+    return np.ldexp(total.astype(np.float64), exponent)
+
+
+def in_steps(value: Any, exponent: int) -> Int64[np.ndarray, " n"]:
+    """A simulated release in steps of `2^exponent`, shape `(n,)`."""
+    steps = np.rint(np.ldexp(np.asarray(value, np.float64), -exponent))
+    return np.clip(steps, -(2.0**53), 2.0**53).astype(np.int64)
