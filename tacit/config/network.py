@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from tacit.config.arguments import arguments, section
 from tacit.config.section import Flag, Number, Section, Whole
+from tacit.network.exact_sum import By
 from tacit.network.topologies import TOPOLOGIES
 
 Edge = tuple[Whole | str, Whole | str]
@@ -28,6 +29,9 @@ class PeerSection(Section):
 
     weights: Weights | None = Field(None, description="rule, or a doubly stochastic matrix")
     varying: Varying | None = Field(None, description="what changes from round to round")
+    exact_sum: By | None = Field(
+        None, description="how peers compute exact sums, for a method with a coordinator"
+    )
 
 
 class EdgesSection(PeerSection):
@@ -47,6 +51,10 @@ class SequenceSection(Section):
     connected: Literal["every_round"] | Whole = Field(
         "every_round", description="in every round, or jointly over so many rounds"
     )
+    exact_sum: By | None = Field(
+        None, description="how peers compute exact sums, for a method with a coordinator"
+    )
+    window: Whole | None = Field(None, description="graphs that a round of exact sums takes")
 
 
 class CoordinatorSection(Section):
@@ -54,6 +62,9 @@ class CoordinatorSection(Section):
 
     graph: Literal["coordinator"] = Field(description="a server that talks to every site")
     probability: Number | None = Field(None, description="of a site to take part in a round")
+    dropout: Number | None = Field(
+        None, description="chance of a site to go missing in a round that it takes part in"
+    )
 
 
 def _topology(name: str) -> type[Section]:

@@ -1,9 +1,11 @@
-"""Networks of agents: graphs, time-varying graphs, and a coordinator with clients."""
+"""Networks of agents: graphs, time-varying graphs, a coordinator with clients, exact sums."""
 
 from tacit.network.base import AbstractNetwork, Mixing
+from tacit.network.exact_sum import ExactSum
 from tacit.network.graph import Graph
 from tacit.network.layout import layout
 from tacit.network.randomised import LinkFailure, RandomActivation
+from tacit.network.relay import RelayCost
 from tacit.network.sequence import Periodic, Recorded
 from tacit.network.spectrum import (
     LaplacianExtremes,
@@ -31,6 +33,7 @@ __all__ = [
     "TOPOLOGIES",
     "AbstractNetwork",
     "Coordinator",
+    "ExactSum",
     "Graph",
     "LaplacianExtremes",
     "LinkFailure",
@@ -38,6 +41,7 @@ __all__ = [
     "Periodic",
     "RandomActivation",
     "Recorded",
+    "RelayCost",
     "Topology",
     "complete",
     "erdos_renyi",

@@ -39,7 +39,8 @@ class AbstractNetwork(eqx.Module):
         senders: sender of every link, shape `(links,)`.
         varying: whether `mixing` differs between rounds.
         directed: whether some link has no counterpart.
-        coordinated: whether a server stands in the middle (a star of clients) instead of peers.
+        coordinated: whether a server stands in the middle (a star of clients) instead of peers, or
+            peers who each compute what it would.
         names: the user's label of every agent, in the order of the ids.
         kind: the family that it was built as ("ring", "grid", "coordinator", ...), for drawing.
         connectivity: in words, in which sense the network is connected.

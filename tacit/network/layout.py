@@ -23,6 +23,7 @@ def layout(network: AbstractNetwork) -> Float[np.ndarray, "agents 2"]:
         >>> layout(path(3))[:, 0].tolist()
         [-1.0, 0.0, 1.0]
     """
+    network = network.carrier
     agents = network.agents
     if network.kind in ("ring", "complete", "coordinator"):
         return _circle(agents)

@@ -14,7 +14,6 @@ from tacit.network.graph import Graph
 from tacit.network.peers import AbstractPeerNetwork
 from tacit.network.randomised import LinkFailure, RandomActivation
 from tacit.network.sequence import AbstractSequence
-from tacit.network.star import Coordinator
 
 DENSE = 500
 """Up to so many agents all eigenvalues are computed; beyond, only the extreme ones, iteratively."""
@@ -131,7 +130,7 @@ def smallest_positive_weight(network: AbstractNetwork) -> float:
     if isinstance(network, RandomActivation | LinkFailure):
         # The weights of a round are smallest where all links of a largest neighbourhood are active.
         return 1.0 / (1.0 + float(network.degrees.max()))
-    if isinstance(network, Coordinator):
+    if network.coordinated:
         return float(network.client_weight.min())
     raise NetworkError(f"the weights of a {type(network).__name__} network are not known")
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from tacit.errors import RuntimeFailure
+from tacit.network.base import AbstractNetwork
+from tacit.network.exact_sum import ExactSum
 from tacit.output.directory import RESULT_FORMAT, Destination
 from tacit.output.page import coefficients, report_data
 from tacit.output.words import objective_gap
@@ -105,6 +107,7 @@ def result_document(outcome: Outcome) -> dict[str, Any]:
                 "kind": network.kind,
                 "agents": network.agents,
                 "connectivity": network.connectivity,
+                **_relayed(network),
             },
             "sites": dict(zip(problem.names, np.asarray(problem.counts).tolist(), strict=True)),
             "parameters": list(result.parameter_names),
@@ -122,6 +125,13 @@ def result_document(outcome: Outcome) -> dict[str, Any]:
             SIMULATION_ONLY: _simulated(outcome),
         }
     )
+
+
+def _relayed(network: AbstractNetwork) -> dict[str, Any]:
+    """How exact sums are computed, where they are."""
+    if not isinstance(network, ExactSum):
+        return {}
+    return {"graph": network.carrier.kind, "exact_sum": network.by, "cost": asdict(network.cost)}
 
 
 def jsonable(value: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tacit.config.describe import TO_WHOM, WHO, asked
 from tacit.network.base import AbstractNetwork
+from tacit.network.exact_sum import ExactSum
 from tacit.network.graph import Graph
 from tacit.output.words import findings, summary
 from tacit.report.data import NetworkPicture, ReportData
@@ -19,6 +20,10 @@ from tacit.study.execute import Outcome
 
 _DENSE = 500
 """Up to so many agents the spectral gap is worth its time."""
+
+_EVERYBODY = {"server": "each site, alike"}
+_RELAYED = {"server": "every site, over its neighbours", "client": "nobody: every site has it"}
+"""Who the server is where peers compute exact sums."""
 
 
 def report_data(outcome: Outcome, files: Sequence[str], public: bool = False) -> ReportData:
@@ -87,11 +92,15 @@ def coefficients(outcome: Outcome) -> list[dict[str, Any]]:
 
 
 def picture(network: AbstractNetwork, names: Sequence[str]) -> NetworkPicture:
-    """The union graph of a network."""
+    """The union graph of a network; of exact sums, the graph that they are computed over."""
+    facts: dict[str, Any] = {"Connected": network.connectivity}
+    if isinstance(network, ExactSum):
+        cost = network.cost
+        facts["Phases a round"], facts["Messages a round"] = cost.phases, cost.messages
+    network = network.carrier
     pairs = np.stack([np.asarray(network.senders), np.asarray(network.receivers)], axis=1)
     if not network.directed:
         pairs = pairs[pairs[:, 0] < pairs[:, 1]]
-    facts: dict[str, Any] = {"Connected": network.connectivity}
     if isinstance(network, Graph) and network.agents <= _DENSE:
         from tacit.network.spectrum import spectral_gap
 
@@ -108,15 +117,18 @@ def picture(network: AbstractNetwork, names: Sequence[str]) -> NetworkPicture:
 
 def _phases(outcome: Outcome) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
+    who, to_whom = WHO, TO_WHOM
+    if isinstance(outcome.assembled.network, ExactSum):
+        who, to_whom = WHO | _EVERYBODY, TO_WHOM | _RELAYED
     for phase, row in zip(outcome.assembled.method.phases(), outcome.result.releases, strict=True):
         private = phase.query is not None
         rows.append(
             {
                 "phase": row.phase,
-                "sender": WHO[row.sender],
+                "sender": who[row.sender],
                 "query": asked(phase.query),
                 "release": row.released or "nothing private",
-                "receiver": TO_WHOM.get(row.receiver, "nobody"),
+                "receiver": to_whom.get(row.receiver, "nobody"),
                 "mechanism": row.mechanism or None,
                 "sensitivity": row.sensitivity if private else None,
                 "noise_scale": row.noise_scale if private else None,

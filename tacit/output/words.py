@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import ArrayLike, Int
 
+from tacit.network.exact_sum import ExactSum
 from tacit.privacy.guarantee import Guarantee, NoiseSource, Status
 from tacit.privacy.wording import rounded_down, rounded_up
 from tacit.study.execute import POOLED, PRIVATE, ZERO, Outcome
@@ -30,6 +31,8 @@ def summary(outcome: Outcome) -> list[str]:
     problem, network = outcome.assembled.problem, outcome.assembled.network
     study, counts = outcome.study, problem.counts
     between = "through a coordinator" if network.coordinated else f"over a {network.kind} network"
+    if isinstance(network, ExactSum):
+        between = f"over a {network.carrier.kind} network with exact sums by {network.by}"
     target = study.data.target.column
     return [
         f"{problem.agents} sites fitted a model of {target!r} ({study.problem.loss.kind} loss, "
@@ -52,7 +55,9 @@ def protection(outcome: Outcome) -> list[str]:
     among = "" if worst.unit is Unit.AGENT else f" among {equal} data"
     protected = "Protected is" if worst.status is Status.PROVED else "Said to be protected is"
     lines = [
-        f"{protected} {UNITS[worst.unit.value]}{among}, against anybody who reads every message.",
+        f"{protected} {UNITS[worst.unit.value]}{among}, against anybody who reads every message"
+        f"{_knowing(worst)}.",
+        *([f"Adversary: {adversary(worst)}"] if worst.min_cohort else []),
         _cost(worst),
         f"Status: {STATUS[worst.status]}",
         f"Assumed: {'; '.join(worst.assumptions)}.",
@@ -63,6 +68,39 @@ def protection(outcome: Outcome) -> list[str]:
             "run, but whoever knows the seed can subtract the noise: a rehearsal, no certificate."
         )
     return [*lines, *_charged(outcome)]
+
+
+def adversary(g: Guarantee) -> str:
+    """Against whom a guarantee holds, in sentences; under masks, with the numbers it rests on."""
+    if not g.min_cohort:
+        return "whoever reads every message and knows everything but what is protected."
+    honest = g.min_cohort - g.coalition
+    hidden = (
+        f"so that {honest} honest ones hide each other"
+        if honest > 1
+        else "so that an honest one may have its own noise alone, as without masks"
+    )
+    most = "1 sum is" if g.attempts == 1 else f"{g.attempts:,} sums are"
+    return (
+        f"whoever reads every message{_knowing(g)}, and everything but what is protected. "
+        f"{_CORRUPTED.get(g.coalition, _CORRUPTED[2]).format(g.coalition)} Sums are of at least "
+        f"{g.min_cohort} agents, {hidden}, and at most {most} released, those included that are "
+        "given up because somebody is missing."
+    )
+
+
+_CORRUPTED = {
+    0: "No agent helps.",
+    1: "That agent, whichever it is, may misbehave.",
+    2: "Those {}, whichever they are, may misbehave.",
+}
+"""Who is on the adversary's side, by their number; the last for more."""
+
+
+def _knowing(g: Guarantee) -> str:
+    several = f" and knows all that {g.coalition} agents know"
+    one = " and knows all that one agent knows"
+    return {0: "", 1: one}.get(g.coalition, several) if g.min_cohort else ""
 
 
 def _charged(outcome: Outcome) -> list[str]:

@@ -22,19 +22,30 @@ from tacit.types import Role
 def bytes_sent(plan: Plan, rounds: int) -> Int[np.ndarray, " stops"]:
     """Bytes of all messages of one trial after 0, 1, ..., `rounds` rounds.
 
-    A message counts once for each receiver that it reaches, payload only.
+    A message counts once for each receiver that it reaches, or each link that it is relayed over,
+    payload only.
     """
     once, each_round = _sizes(plan, once=True), _sizes(plan, once=False)
     peers, clients = _counts(plan, rounds)
-    per_round = peers * each_round[Role.PEER] + clients * each_round[Role.CLIENT]
-    first = peers[0] * once[Role.PEER] + plan.agents * once[Role.CLIENT]
+    per_round = _total(plan, peers, clients, each_round)
+    first = _total(plan, peers[:1], np.array([plan.agents]), once)
     return np.concatenate([[0], first + np.cumsum(per_round)])
 
 
+def _total(
+    plan: Plan,
+    peers: Int[np.ndarray, " rounds"],
+    clients: Int[np.ndarray, " rounds"],
+    sizes: Mapping[Role, int],
+) -> Int[np.ndarray, " rounds"]:
+    up, down = plan.network.carried(clients)
+    return peers * sizes[Role.PEER] + up * sizes[Role.CLIENT] + down * sizes[Role.SERVER]
+
+
 def _sizes(plan: Plan, *, once: bool) -> Mapping[Role, int]:
-    """Bytes of one agent's messages in a round, over links between peers or to the coordinator."""
+    """Bytes of one sender's messages in a round, by its role."""
     if not phases_of(plan.method, once=once):
-        return {Role.PEER: 0, Role.CLIENT: 0}
+        return dict.fromkeys(Role, 0)
     arrays, rest = eqx.partition(plan, eqx.is_array)
     leaves, structure = jax.tree.flatten(arrays)
     others, around = jax.tree.flatten(rest)
@@ -62,7 +73,7 @@ def _traced_sizes(
         precision: of numbers made while tracing; it is not an argument of anything traced.
         once: whether the phases before the rounds are meant.
     """
-    total = {Role.PEER: 0, Role.CLIENT: 0}
+    total = dict.fromkeys(Role, 0)
     agents = 0
 
     def note(phase: Any, payload: Any) -> None:
@@ -71,7 +82,7 @@ def _traced_sizes(
         size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(payload))
         if phase.sender is not Role.SERVER:
             size //= agents
-        total[Role.PEER if phase.sender is Role.PEER else Role.CLIENT] += phase.repeat * size
+        total[phase.sender] += phase.repeat * size
 
     def run(leaves: Any) -> Any:
         # all of it within the trace: every operation outside would be compiled by itself

@@ -20,7 +20,7 @@ from tacit.config.parts import PrivacySection, ProblemSection, plain
 from tacit.config.read import Source
 from tacit.errors import ConfigError, NetworkError, PrivacyError
 from tacit.method.phase import AbstractMethod
-from tacit.network import TOPOLOGIES, AbstractNetwork, Coordinator, Graph
+from tacit.network import TOPOLOGIES, AbstractNetwork, Coordinator, ExactSum, Graph
 from tacit.network.randomised import LinkFailure, RandomActivation
 from tacit.network.sequence import Periodic, Recorded
 from tacit.privacy.budget import Privacy
@@ -149,9 +149,10 @@ def check_privacy(source: Source) -> None:
 
 
 def _privacy(chosen: PrivacySection, per_site: Mapping[str, Any]) -> Privacy:
-    elsewhere = {*per_site, "require", "ledger", "dataset"}
+    elsewhere = {*per_site, "masks", "require", "ledger", "dataset"}
     rest = {key: value for key, value in chosen if key not in elsewhere}
-    return Privacy(**per_site, **rest)
+    masks = None if chosen.masks is None else chosen.masks.masks()
+    return Privacy(**per_site, **rest, masks=masks)
 
 
 def _by_site(key: str, value: Any, names: Sequence[str]) -> Any:
@@ -202,8 +203,22 @@ def _part(source: Source, key: str, registry: Mapping[str, Any], chosen: Problem
 
 
 def _network(chosen: Any, names: Sequence[str]) -> AbstractNetwork:
+    graph = _graph(chosen, names)
     if isinstance(chosen, CoordinatorSection):
-        return Coordinator(len(names), chosen.probability)
+        return graph
+    window = chosen.window if isinstance(chosen, SequenceSection) else None
+    if chosen.exact_sum is not None:
+        return ExactSum(graph, chosen.exact_sum, window)
+    if window is not None:
+        raise NetworkError(
+            f"window={window} is for exact sums; add exact_sum = 'flooding', or leave it out"
+        )
+    return graph
+
+
+def _graph(chosen: Any, names: Sequence[str]) -> AbstractNetwork:
+    if isinstance(chosen, CoordinatorSection):
+        return Coordinator(len(names), chosen.probability, chosen.dropout)
     if isinstance(chosen, SequenceSection):
         graphs = [_networkx(edges, names) for edges in chosen.graphs]
         return (Periodic if chosen.repeat else Recorded)(graphs, chosen.connected)

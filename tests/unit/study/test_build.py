@@ -9,7 +9,7 @@ import pytest
 from tacit.config import parse_study
 from tacit.errors import ConfigError
 from tacit.method import DPSG, DZOASolver, GradientDescent
-from tacit.network import Coordinator
+from tacit.network import Coordinator, ExactSum
 from tacit.network.randomised import LinkFailure, RandomActivation
 from tacit.network.sequence import Periodic, Recorded
 from tacit.problem.constraint import Affine, Ball, Box, Polyhedron, Simplex
@@ -81,6 +81,19 @@ def test_networks_that_vary() -> None:
     assert isinstance(network(f"{sequence}\nrepeat = false"), Recorded)
 
 
+def test_exact_sums_over_a_graph() -> None:
+    for by in ("flooding", "tree", "polynomial"):
+        built = network(f'graph = "grid"\nrows = 2\ncolumns = 2\nexact_sum = "{by}"')
+        assert isinstance(built, ExactSum)
+        assert (built.by, built.carrier.kind, built.window) == (by, "grid", None)
+    assert isinstance(network('edges = [[0, 1], [1, 2], [2, 3]]\nexact_sum = "tree"'), ExactSum)
+    sequence = 'graph = "sequence"\ngraphs = [[[0, 1], [2, 3]], [[1, 2], [3, 0]]]\nconnected = 2'
+    built = network(f'{sequence}\nexact_sum = "flooding"\nwindow = 2')
+    assert isinstance(built, ExactSum)
+    assert isinstance(built.carrier, Periodic)
+    assert built.window == 2
+
+
 def test_a_coordinator() -> None:
     built = network('graph = "coordinator"\nprobability = 0.5')
     assert isinstance(built, Coordinator)
@@ -95,6 +108,17 @@ def test_a_coordinator() -> None:
         ('edges = [["north", "x"]]', "they are north, south, east, west"),
         ('graph = "grid"\nrows = 2\ncolumns = 4', "8 agents and there are 4 sites"),
         ('graph = "sequence"\ngraphs = []', "empty"),
+        ('graph = "sequence"\ngraphs = [[[0, 1], [1, 2], [2, 3]]]\nwindow = 2', "add exact_sum"),
+        (
+            'graph = "sequence"\ngraphs = [[[0, 1], [1, 2], [2, 3]]]\nwindow = 2\n'
+            'exact_sum = "flooding"',
+            "lengthen window=2",
+        ),
+        (
+            'graph = "ring"\nexact_sum = "tree"\n'
+            'varying = { kind = "link_failure", probability = 0.5 }',
+            "LinkFailure are drawn",
+        ),
     ],
 )
 def test_networks_that_cannot_be(text: str, words: str) -> None:

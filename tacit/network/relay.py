@@ -1,0 +1,296 @@
+"""Sums that peers compute exactly by relaying over a graph: flooding, a tree, a polynomial.
+
+Each function passes real values from neighbour to neighbour and counts what it does: a phase is a
+time in which every agent may send to its neighbours once, a message one vector over one directed
+link. All agents know the graph, so nobody announces an end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int, Shaped
+
+from tacit.errors import NetworkError
+from tacit.network.graph import Graph
+from tacit.network.links import Links
+from tacit.network.spread import Spread, spread
+
+MOST_FILTERED = 500
+"""Most agents of a polynomial, for which all eigenvalues are computed."""
+
+_SAME = 1e-10
+"""Eigenvalues closer than this share of the largest are taken for one."""
+
+
+@dataclass(frozen=True)
+class RelayCost:
+    """What a sum costs.
+
+    Attributes:
+        phases: times in which agents may send, one after the other.
+        messages: vectors over directed links, all agents together.
+        largest: most messages that one agent sends.
+    """
+
+    phases: int
+    messages: int
+    largest: int
+
+
+@dataclass(frozen=True)
+class Flooded:
+    """What has arrived after flooding.
+
+    Attributes:
+        arrived: for every agent, the values that it has by the agent they are from.
+        cost: what it took.
+    """
+
+    arrived: tuple[dict[int, Any], ...]
+    cost: RelayCost
+
+    @property
+    def totals(self) -> tuple[Any, ...]:
+        """Every agent's sum of what it has, in the order of the agents: all get the same bits."""
+        return tuple(
+            np.stack([have[origin] for origin in sorted(have)]).sum(axis=0, dtype=_kind(have))
+            for have in self.arrived
+        )
+
+
+@dataclass(frozen=True)
+class Relayed:
+    """What every agent has for the sum.
+
+    Attributes:
+        totals: one an agent, shape `(agents, ...)`.
+        cost: what it took.
+    """
+
+    totals: Shaped[np.ndarray, "agents ..."]
+    cost: RelayCost
+
+
+def flood(
+    values: Shaped[np.ndarray, "agents ..."],
+    adjacency_of_phase: Sequence[Bool[np.ndarray, "agents agents"]],
+) -> Flooded:
+    """Store and forward: every agent passes on what it has newly got, except to where it came from.
+
+    To a neighbour that is there in a phase it sends everything that has not passed between the two
+    yet, so what a neighbour missed while it was away follows later. It ends when everybody has
+    everything, on a graph that stays the same after as many phases as its diameter; or with the
+    last phase.
+
+    Args:
+        values: one an agent, of any type.
+        adjacency_of_phase: who is a neighbour of whom, symmetric, one matrix a phase.
+
+    Raises:
+        NetworkError: a matrix that is not symmetric.
+
+    Example:
+        >>> line = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=bool)
+        >>> flooded = flood(np.array([1, 2, 4]), [line] * 3)
+        >>> [int(total) for total in flooded.totals], flooded.cost
+        ([7, 7, 7], RelayCost(phases=2, messages=6, largest=4))
+    """
+    agents = len(values)
+    held: list[dict[int, Any]] = [{agent: values[agent]} for agent in range(agents)]
+    passed: dict[tuple[int, int], set[int]] = {}
+    sent, phases = np.zeros(agents, dtype=np.int64), 0
+    for adjacency in adjacency_of_phase:
+        _check_mutual(adjacency, phases)
+        if all(len(have) == agents for have in held):
+            break
+        phases += 1
+        letters = [
+            (sender, receiver, origin, value)
+            for sender, receiver in np.argwhere(adjacency).tolist()
+            for origin, value in held[sender].items()
+            if origin not in passed.get(_edge(sender, receiver), ())
+        ]
+        for sender, receiver, origin, value in letters:
+            held[receiver].setdefault(origin, value)
+            passed.setdefault(_edge(sender, receiver), set()).add(origin)
+            sent[sender] += 1
+    return Flooded(tuple(held), RelayCost(phases, int(sent.sum()), int(sent.max())))
+
+
+def flood_cost(links: Links) -> RelayCost:
+    """What `flood` costs on a connected graph that stays the same, without values.
+
+    Example:
+        >>> from tacit.network import path
+        >>> flood_cost(path(3).links)
+        RelayCost(phases=2, messages=6, largest=4)
+    """
+    return cost_of(spread(links))
+
+
+def cost_of(found: Spread) -> RelayCost:
+    """The cost of messages that have spread."""
+    return RelayCost(len(found.sent), int(found.sent.sum()), int(found.sent.sum(axis=0).max()))
+
+
+def tree_sum(values: Shaped[np.ndarray, "agents ..."], graph: Graph) -> Relayed:
+    """Partial sums up a tree to its root, and the total down again.
+
+    The tree is a breadth-first one from a centre of the graph: the agent with the smallest
+    eccentricity, the first of several. It takes two phases a level and two messages an edge of the
+    tree. All get the same bits; whole numbers wrap around, so of `uint64` it is the sum modulo
+    2^64.
+
+    Args:
+        values: one an agent, numbers of any type.
+        graph: undirected.
+
+    Raises:
+        NetworkError: directed links.
+
+    Example:
+        >>> from tacit.network import ring
+        >>> tree_sum(np.arange(5), ring(5))
+        Relayed(totals=array([10, 10, 10, 10, 10]), cost=RelayCost(phases=4, messages=8, largest=2))
+    """
+    parents, levels = _tree(_undirected(graph))
+    totals = np.array(values)
+    # of at least one dimension each, for single numbers warn where arrays wrap around
+    rows = totals.reshape(graph.agents, -1)
+    sent, phases = np.zeros(graph.agents, dtype=np.int64), 0
+    for level in reversed(levels[1:]):
+        phases += 1
+        for agent in level:
+            rows[parents[agent]] += rows[agent]
+            sent[agent] += 1
+    for level in levels[1:]:
+        phases += 1
+        for agent in level:
+            rows[agent] = rows[parents[agent]]
+            sent[parents[agent]] += 1
+    return Relayed(totals, RelayCost(phases, int(sent.sum()), int(sent.max())))
+
+
+def polynomial_sum(values: Shaped[np.ndarray, "agents ..."], graph: Graph) -> Relayed:
+    """Average exactly in finitely many steps, each with all neighbours once.
+
+    In step `k` every agent takes `x_i <- x_i - sum_(j ~ i) (x_i - x_j) / l_k`, for the distinct
+    nonzero eigenvalues `l_k` of the Laplacian `L`: `prod_k (I - L / l_k)` leaves the mean alone and
+    takes everything else away. The eigenvalues come in Leja's order, each the one whose product of
+    distances to 0 and to those before is largest: in rising order rounding grows without bound.
+    Agents agree up to rounding only.
+
+    Source: T. Tran, A. Kibangou (2013), Consensus-based distributed estimation of Laplacian
+    eigenvalues of undirected graphs; for the order, L. Reichel (1990), Newton interpolation at Leja
+    points.
+
+    Args:
+        values: one an agent, real numbers; whole numbers are refused.
+        graph: undirected, of at most `MOST_FILTERED` agents.
+
+    Raises:
+        NetworkError: directed links, too many agents, or values that are no real numbers: dividing
+            by an eigenvalue has no meaning modulo 2^64.
+
+    Example:
+        >>> from tacit.network import ring
+        >>> found = polynomial_sum(np.arange(10.0), ring(10))
+        >>> found.totals.round(9).tolist() == [45.0] * 10, found.cost
+        (True, RelayCost(phases=5, messages=100, largest=10))
+    """
+    if not np.issubdtype(values.dtype, np.floating):
+        raise NetworkError(
+            f"a polynomial divides by eigenvalues, so it sums real numbers, and these are "
+            f"{values.dtype}; flood them, or sum them over a tree"
+        )
+    links = _undirected(graph)
+    laplacian = _laplacian(links)
+    x = values.reshape(graph.agents, -1).astype(np.float64)
+    degrees, steps = links.degrees(), 0
+    for eigenvalue in _leja(_eigenvalues(laplacian)):
+        x = x - laplacian @ x / eigenvalue
+        steps += 1
+    cost = RelayCost(steps, steps * int(degrees.sum()), steps * int(degrees.max()))
+    return Relayed((graph.agents * x).reshape(values.shape), cost)
+
+
+def _kind(have: dict[int, Any]) -> Any:
+    """The type of the values: whole numbers keep theirs in a sum."""
+    return np.asarray(next(iter(have.values()))).dtype
+
+
+def _edge(one: int, other: int) -> tuple[int, int]:
+    return min(one, other), max(one, other)
+
+
+def _check_mutual(adjacency: Bool[np.ndarray, "agents agents"], phase: int) -> None:
+    if not np.array_equal(adjacency, adjacency.T):
+        receiver, sender = np.argwhere(adjacency & ~adjacency.T)[0].tolist()
+        raise NetworkError(
+            f"in phase {phase} agent {receiver} hears agent {sender} and not the reverse; flooding "
+            "needs links both ways, so add the missing ones"
+        )
+
+
+def _undirected(graph: Graph) -> Links:
+    if graph.directed:
+        raise NetworkError(
+            "sums go back over the links that they came by, and a link of this graph has no "
+            "counterpart; add the missing ways back"
+        )
+    return graph.links
+
+
+def _tree(links: Links) -> tuple[Int[np.ndarray, " agents"], list[list[int]]]:
+    """Everybody's parent, and the agents level by level from the root."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    shape = (links.agents, links.agents)
+    ones = np.ones(len(links.receivers))
+    adjacency = csr_array((ones, (links.receivers, links.senders)), shape=shape)
+    root = int(np.argmin(spread(links).complete))
+    order, parents = breadth_first_order(adjacency, root, directed=False)
+    depth = np.zeros(links.agents, dtype=np.int64)
+    levels: list[list[int]] = [[root]]
+    for agent in order[1:].tolist():
+        depth[agent] = depth[parents[agent]] + 1
+        if depth[agent] == len(levels):
+            levels.append([])
+        levels[depth[agent]].append(agent)
+    return parents, levels
+
+
+def _laplacian(links: Links) -> Float[np.ndarray, "agents agents"]:
+    if links.agents > MOST_FILTERED:
+        raise NetworkError(
+            f"a polynomial needs all eigenvalues of the graph, which are computed for at most "
+            f"{MOST_FILTERED} agents, and these are {links.agents}; flood, or sum over a tree"
+        )
+    matrix = np.diag(links.degrees().astype(np.float64))
+    matrix[links.receivers, links.senders] = -1.0
+    return matrix
+
+
+def _eigenvalues(laplacian: Float[np.ndarray, "agents agents"]) -> Float[np.ndarray, " distinct"]:
+    """The distinct ones above 0 of a connected graph."""
+    found = np.linalg.eigvalsh(laplacian)[1:]
+    apart = np.flatnonzero(np.diff(found) > _SAME * found[-1]) + 1
+    return np.array([group.mean() for group in np.split(found, apart)])
+
+
+def _leja(points: Float[np.ndarray, " distinct"]) -> Float[np.ndarray, " distinct"]:
+    """The points in Leja's order, from the largest on."""
+    ordered = np.empty_like(points)
+    left = points
+    logarithm = np.log(points)
+    for place in range(len(points)):
+        best = int(np.argmax(logarithm))
+        ordered[place] = left[best]
+        left, logarithm = np.delete(left, best), np.delete(logarithm, best)
+        logarithm = logarithm + np.log(np.abs(left - ordered[place]))
+    return ordered
