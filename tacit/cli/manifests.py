@@ -196,9 +196,7 @@ def sign(
                 raise ConfigError(
                     f"{copy} is run {other.run.hex()[:12]}, and {file} is {manifest.run.hex()[:12]}"
                 )
-            manifest = manifest.model_copy(
-                update={"signatures": {**other.signatures, **manifest.signatures}}
-            )
+            manifest = manifest.with_signatures_of(other)
         not_compared: Sequence[str] = ()
         if keys is not None:
             own = load(keys)

@@ -19,7 +19,9 @@ import numpy as np
 from tacit.deploy.files import write_json
 from tacit.deploy.keys import WARN_DAYS, Keys, host_of, load
 from tacit.deploy.manifest import Manifest, read_manifest
+from tacit.deploy.masked_party import MaskedParty
 from tacit.deploy.outgoing import Account, Outgoing, check_state
+from tacit.deploy.pairs import forget, pair_keys
 from tacit.deploy.party import Party, Releaser
 from tacit.deploy.results import Outcome, write
 from tacit.deploy.schedule import forms
@@ -28,6 +30,7 @@ from tacit.deploy.site import (
     charges,
     check_secure,
     declared,
+    masked,
     own_records,
     own_secret,
     releases,
@@ -207,8 +210,13 @@ def _take_part(
         partial(mixing_of, desk.plan),
         manifest.patience,
         manifest.silent == "skip",
+        early=manifest.masked,
     )
-    party = Party(
+    member = Party
+    if manifest.masked:
+        secrets = {} if coordinates else pair_keys(keys, number, manifest.run, manifest.offers())
+        member = partial(MaskedParty, masked(run_, None if coordinates else number, secrets))
+    party = member(
         terms,
         desk,
         objective,
@@ -249,7 +257,7 @@ def _take_part(
                 solution=solution,
                 names=tuple(run_.problem.parameter_names),
                 run=manifest.run.hex(),
-                rounds=run_.schedule.rounds,
+                rounds=party.rounds,
                 epsilon=spent,
                 simulated=options.test_seed is not None,
                 round_seconds=progress.seconds or [],
@@ -264,6 +272,7 @@ def _take_part(
                 write(options.state, outcome, guarantee)
             watch.state = "finished"
             party.farewell()
+            forget(keys, manifest.run)
             return outcome
     finally:
         transport.close()

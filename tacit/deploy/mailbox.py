@@ -131,6 +131,12 @@ class Mailbox:
             for sender in senders:
                 self._awaited_from[sender] = _NEVER
 
+    def await_again(self, senders: Collection[int], position: int) -> None:
+        """Await these from a position on."""
+        with self._changed:
+            for sender in senders:
+                self._awaited_from[sender] = position
+
     def left_out(self) -> list[int]:
         """Neighbours that are not awaited."""
         with self._changed:

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tacit.config.network import CoordinatorSection
 from tacit.config.read import Source, parse_study
 from tacit.deploy.keys import Card, Keys, host_of, sign, verify
+from tacit.deploy.pairs import offer, offered
 from tacit.errors import ConfigError
 from tacit.study.build import check_privacy
 
@@ -69,6 +70,7 @@ class Manifest(_Strict):
         patience: seconds for which a run waits for a silent neighbour.
         silent: what it does then: "stop", or "skip" to go on without, where the method allows it.
         signatures: of the owners, by name; not part of what they sign.
+        mask_keys: the agents' keys for masks in this run, by name, each signed by itself.
     """
 
     format: Literal["tacit-manifest-1"]
@@ -80,11 +82,12 @@ class Manifest(_Strict):
     patience: Annotated[float, Field(gt=0, le=30 * 86400, strict=False)] = 600.0
     silent: Literal["stop", "skip"] = "stop"
     signatures: dict[str, str] = {}
+    mask_keys: dict[str, str] = {}
 
     @property
     def run(self) -> bytes:
         """Digest of everything but the signatures: the run's id, 32 bytes."""
-        agreed = self.model_dump(exclude={"signatures"})
+        agreed = self.model_dump(exclude={"signatures", "mask_keys"})
         text = json.dumps(agreed, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).digest()
 
@@ -113,14 +116,36 @@ class Manifest(_Strict):
         """The study, with paths relative to a folder of one's own."""
         return parse_study(self.study, "the manifest's study", folder)
 
+    @property
+    def masked(self) -> bool:
+        """Whether the study has masks."""
+        privacy = self.source(Path()).study.privacy
+        return privacy is not None and privacy.masks is not None
+
     def unsigned(self) -> list[str]:
-        """Members who have not signed, or whose signature is not theirs."""
-        text = _CONTEXT + self.run
-        return [
+        """Members who have not signed, or whose signature or key for masks is not theirs."""
+        run = self.run
+        missing = {
             member.name
             for member in self.members
-            if not verify(member.card, text, self.signatures.get(member.name, ""))
-        ]
+            if not verify(member.card, _CONTEXT + run, self.signatures.get(member.name, ""))
+        }
+        if self.masked:
+            missing |= {
+                each.name
+                for each in self.agents
+                if offered(each.card, run, self.mask_keys.get(each.name, "")) is None
+            }
+        return [member.name for member in self.members if member.name in missing]
+
+    def offers(self) -> dict[int, bytes]:
+        """The agents' public keys for masks, 32 bytes each, by number; of those who gave one."""
+        run = self.run
+        found = {
+            number: offered(each.card, run, self.mask_keys.get(each.name, ""))
+            for number, each in enumerate(self.agents)
+        }
+        return {number: public for number, public in found.items() if public is not None}
 
     def changed(self) -> list[str]:
         """Members whose signature is there and does not fit: something was changed since."""
@@ -138,9 +163,20 @@ class Manifest(_Strict):
                 f"the manifest has another card for {keys.card.name!r} than {keys.folder}; put the "
                 "new card.toml in with `tacit manifest new`, and let everybody sign again"
             )
-        signature = sign(keys.identity, _CONTEXT + self.run)
+        name, run = keys.card.name, self.run
+        signatures = {**self.signatures, name: sign(keys.identity, _CONTEXT + run)}
+        mask_keys = dict(self.mask_keys)
+        if self.masked and name in self.names:
+            mask_keys[name] = offer(keys, run)
+        return self.model_copy(update={"signatures": signatures, "mask_keys": mask_keys})
+
+    def with_signatures_of(self, other: Manifest) -> Manifest:
+        """The manifest with the signatures that stand on another copy of it."""
         return self.model_copy(
-            update={"signatures": {**self.signatures, keys.card.name: signature}}
+            update={
+                "signatures": {**other.signatures, **self.signatures},
+                "mask_keys": {**other.mask_keys, **self.mask_keys},
+            }
         )
 
     def toml(self) -> str:
@@ -162,6 +198,11 @@ class Manifest(_Strict):
         parts += [
             f"{json.dumps(name)} = {json.dumps(text)}" for name, text in self.signatures.items()
         ]
+        if self.mask_keys:
+            parts += ["", "[mask_keys]"]
+            parts += [
+                f"{json.dumps(name)} = {json.dumps(text)}" for name, text in self.mask_keys.items()
+            ]
         return "\n".join(parts) + "\n"
 
 
@@ -253,6 +294,11 @@ def _checked(document: dict[str, Any], name: str) -> Manifest:
                 f"{name}: {times} members have the {what} {value!r}; give each its own"
             )
     source = manifest.source(Path())
+    if getattr(source.study.network, "exact_sum", None) is not None:
+        raise ConfigError(
+            f"{name}: exact sums over a graph run in the simulation only; between sites use a "
+            "coordinator, which needs no trust, or a method between peers"
+        )
     star = isinstance(source.study.network, CoordinatorSection)
     if star != (manifest.coordinator is not None):
         raise ConfigError(

@@ -200,6 +200,47 @@ class Neighbours:
                 f"and there is nobody to go on with. {GO_ON}"
             )
 
+    def roll_call(self, turn: Turn, least: int) -> list[int]:
+        """Who is there for a sum: all, but for those who were left out and do not answer.
+
+        Whoever answers a greeting is in again; before the first sum everybody has to.
+
+        Args:
+            turn: of whoever asks.
+            least: how many there must be.
+
+        Raises:
+            PeerTimeout: fewer, for longer than `patience`; or somebody cannot be left out.
+        """
+        started = time.monotonic()
+        while True:
+            self._progress.stop_if_asked()
+            self.mailbox.await_again(
+                [i for i in self.mailbox.left_out() if i in self._answers], turn.position
+            )
+            gone = self.mailbox.left_out()
+            unheard = [i for i in self.cards if i not in gone and i not in self._answers]
+            there = len(self.cards) - len(gone) - len(unheard)
+            if gone or unheard:
+                self._greet([*gone, *unheard])
+            if not unheard and there >= least:
+                break
+            waited = time.monotonic() - started
+            if waited > self._terms.patience:
+                if not self._terms.skipping or there < least:
+                    raise PeerTimeout(
+                        f"{self._silence([*gone, *unheard], waited)}: {there} agents are there, "
+                        f"and a sum must have {least}. {GO_ON}"
+                    )
+                self._leave_out(unheard, turn.at.round)
+                continue
+            self._progress.waiting_for = (*gone, *unheard)
+            self._answered.wait(ASK_EVERY)
+            self._answered.clear()
+        self._progress.waiting_for = ()
+        self._welcome(turn.at.round)
+        return [i for i in self.cards if i not in gone]
+
     def passed(self) -> int:
         """The position before which everybody who is awaited has everything."""
         reached = dict(self.mailbox.reached)
@@ -230,7 +271,11 @@ class Neighbours:
         Raises:
             BehindError: they did.
         """
-        if not self._terms.skipping or turn.at.round < 0 or self._coordinator:
+        if turn.at.round < 0 or self._coordinator:
+            return
+        if self._terms.early and self.mailbox.finished.keys() >= self.cards.keys():
+            raise BehindError(self._schedule.length)
+        if not self._terms.skipping:
             return
         gone, ends = self.mailbox.left_out(), self._schedule.length
         places = [
@@ -302,6 +347,7 @@ class Neighbours:
 
     def _leave_out(self, silent: Sequence[int], round: int) -> None:
         for sender in silent:
+            self._answers.pop(sender, None)  # it has to answer again to be in again
             if sender not in self._progress.left_out:
                 self._outgoing.left(sender, round)
         self.mailbox.leave_out(silent)

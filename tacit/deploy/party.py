@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,12 +81,11 @@ class Party:
         self._terms, self._schedule = terms, terms.schedule
         self._keys, self._outgoing = keys, outgoing
         self.progress = progress
-        model: Leaf = ("<f8", desk.plan.x0.shape)
         self._neighbours = Neighbours(
             terms,
             desk.agent,
             cards,
-            {desk.plan.agents: [model]},
+            {desk.plan.agents: self._closing()},
             outgoing,
             progress,
             refused,
@@ -146,7 +145,7 @@ class Party:
             # started again: what it ended with is kept already
             self.progress.round, self.finished_before = self._schedule.rounds - 1, True
             self._last = state
-            self._word = [answer(self._desk, state)] if self._desk.server else []
+            self._word = self._last_word(state)
             return None
         if before is not None:
             self.progress.round = self._schedule.round(sent)
@@ -159,14 +158,39 @@ class Party:
             try:
                 for turn in self._schedule.turns(first):
                     self.progress.stop_if_asked()
+                    if self._over(state):
+                        break
                     self._enter(turn.at.round)
                     # before anything is released in vain
                     self._neighbours.notice_that_they_went_on(turn)
                     state = self._take(turn, state, again=turn.position == sent)
                 break
             except BehindError as behind:
-                first = self._neighbours.come_in_again(behind.position)
+                first = self._come_in_again(behind.position)
         return self._answer(state)
+
+    def _over(self, state: Any) -> bool:
+        """Whether the run ends here, before all turns are taken."""
+        return False
+
+    def _come_in_again(self, position: int) -> int:
+        return self._neighbours.come_in_again(position)
+
+    @property
+    def rounds(self) -> int:
+        """Rounds that were run."""
+        return self._schedule.rounds
+
+    def _closing(self) -> list[Leaf]:
+        """The arrays of a coordinator's last word."""
+        return [("<f8", self._desk.plan.x0.shape)]
+
+    def _last_word(self, state: Any) -> list[np.ndarray]:
+        """What is said at the end: a coordinator gives its clients the model."""
+        return [self._solution(state)] if self._desk.server else []
+
+    def _solution(self, state: Any) -> np.ndarray:
+        return answer(self._desk, state)
 
     def farewell(self) -> None:
         """Tell the neighbours that this member needs nothing more; serve them until they do not."""
@@ -195,9 +219,8 @@ class Party:
         """The solution: a client's is the coordinator's word."""
         self._last = state
         if self._desk.role is not Role.CLIENT:
-            solution = answer(self._desk, state)
-            self._word = [solution] if self._desk.server else []
-            return solution
+            self._word = self._last_word(state)
+            return self._solution(state)
         above, ends = self._desk.plan.agents, time.monotonic() + max(self._terms.patience, LINGER)
         while above not in self.mailbox.finished and time.monotonic() < ends:
             self.progress.stop_if_asked()
@@ -238,11 +261,7 @@ class Party:
         private = phase.query is not None
         id = event = None
         input_hash = ""
-        if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state)):
-            raise RuntimeFailure(
-                f"the iterates diverged before round {at.round + 1}: they are no finite numbers "
-                "any more. Agree on a manifest with a smaller step, a smaller clip or fewer rounds"
-            )
+        _check_finite(state, at.round)
         if private and self._releaser is not None:
             # a record that is no finite number counts 0 in the query: the answer is always finite
             input_hash = state_digest(position, state)
@@ -256,19 +275,31 @@ class Party:
             after, (_, leaves), _ = self._desk.send(at, state, self._objective, replay)
         else:
             after, (_, leaves), _ = self._desk.send(at, state, self._objective)
-        address = self._address(turn)
         arrays = [np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in leaves]
-        made = Made(position, address.key(), encode(address, arrays, self._keys.identity))
+        self._keep(turn, arrays, after, id, event, input_hash)
+        return after
+
+    def _keep(
+        self,
+        turn: Turn,
+        arrays: Sequence[np.ndarray],
+        after: Any,
+        id: ReleaseId | None = None,
+        event: Event | None = None,
+        input_hash: str = "",
+    ) -> None:
+        """Put a message on the disk with the state after it; then send it."""
+        address = self._address(turn)
+        made = Made(turn.position, address.key(), encode(address, arrays, self._keys.identity))
         # what stays here is charged as well
         recipients = (
             [self._keys.card.name]
-            if phase.receiver is None
+            if turn.phase.receiver is None
             else [card.name for card in self._neighbours.cards.values()]
         )
         self._outgoing.commit(made, after, recipients, id, event, input_hash)
-        if phase.receiver is not None:
+        if turn.phase.receiver is not None:
             self._publish(address)
-        return after
 
     def _address(self, turn: Turn) -> Address:
         return Address(self._terms.run, self._desk.agent, *turn.at)
@@ -290,6 +321,14 @@ class Party:
         if self.progress.seconds is not None and self._entered is not None:
             self.progress.seconds.append(now - self._entered)
         self._entered, self.progress.round = now, round
+
+
+def _check_finite(state: Any, round: int) -> None:
+    if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state)):
+        raise RuntimeFailure(
+            f"the iterates diverged before round {round + 1}: they are no finite numbers any more. "
+            "Agree on a manifest with a smaller step, a smaller clip or fewer rounds"
+        )
 
 
 def answer(desk: Desk, state: Any) -> np.ndarray:

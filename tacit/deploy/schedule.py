@@ -35,7 +35,7 @@ class Schedule:
 
     Args:
         plan: the run.
-        rounds: how many.
+        rounds: how many; with masks, how many sums may be tried.
     """
 
     def __init__(self, plan: Plan, rounds: int) -> None:
@@ -120,7 +120,10 @@ class Form(NamedTuple):
 
 
 def forms(plan: Plan) -> dict[int, Form]:
-    """What each phase sends, by its number: traced, so that nothing is asked of anybody's data."""
+    """What each phase sends, by its number: traced, so that nothing is asked of anybody's data.
+
+    A masked value is integers; and before it the coordinator says whom it sums, and in which round.
+    """
     found: dict[int, Form] = {}
     one = jax.eval_shape(lambda all: jax.tree.map(lambda leaf: leaf[0], all), plan.objectives)
     for index, phase in enumerate(plan.method.phases()):
@@ -129,5 +132,13 @@ def forms(plan: Plan) -> dict[int, Form]:
         state = plan.method.init(desk.role, plan.x0, jnp.asarray(desk.degree))
         payload = desk.form(At(-1 if phase.once else 0, index), state, None if server else one)
         leaves, structure = jax.tree.flatten(payload)
-        found[index] = Form([leaf_of(leaf.dtype, leaf.shape) for leaf in leaves], structure)
+        arrays = [leaf_of(leaf.dtype, leaf.shape) for leaf in leaves]
+        if plan.exponent is not None:
+            arrays = [*arrays, *announcement(plan.agents)] if server else [("<i8", arrays[0][1])]
+        found[index] = Form(arrays, structure)
     return found
+
+
+def announcement(agents: int) -> list[Leaf]:
+    """What a coordinator says besides of a masked sum: who is in it, and the round."""
+    return [("|b1", (agents,)), ("<i8", ())]

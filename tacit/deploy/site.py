@@ -19,9 +19,10 @@ import numpy as np
 from tacit.config.read import Source
 from tacit.deploy.files import write_secret
 from tacit.deploy.manifest import Manifest
+from tacit.deploy.masked_party import Sums
 from tacit.deploy.schedule import Schedule
 from tacit.errors import PrivacyError, ProblemError, RuntimeFailure
-from tacit.layout import check_arguments, lay_out
+from tacit.layout import check_arguments, lay_out, masked_releases
 from tacit.method import claim, promise
 from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod
@@ -92,15 +93,22 @@ def declared(
     with source.blamed():
         check_arguments(problem, network, method, rounds)
         _check_method(method)
-        if manifest.silent == "skip" and not method.absences:
+        masks = None if method.privacy is None else method.privacy.masks
+        if manifest.silent == "skip" and not (method.absences or masks):
             raise PrivacyError(
                 f"{type(method).__name__} needs every message: what its agents hold must match "
                 'what their neighbours sent. Write silent = "stop" in the manifest, or choose '
                 "a method that averages: dpsg, gradient-descent or fedavg"
             )
+        if masks is not None and network.varying:
+            raise PrivacyError(
+                "masks between sites take all agents that are there; who is silent is left out of "
+                "the next sum, so leave probability and dropout out of [network]"
+            )
         plan, _, owners = lay_out(problem, network, method, rounds, study.run.seed, grid=grid)
         stated = promise.guarantees(plan.method, owners, grid=grid)
-    return Declared(manifest, source, problem, plan, owners, Schedule(plan, rounds), stated)
+    tried = rounds if masks is None or masks.attempts is None else masks.attempts
+    return Declared(manifest, source, problem, plan, owners, Schedule(plan, tried), stated)
 
 
 def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
@@ -173,6 +181,11 @@ def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]]
     for index, phase in enumerate(run.plan.method.phases()):
         if phase.query is None or phase.release is None:
             continue
+        # not the release's own: a person may have several records
+        events[index] = charged.event(phase, public)
+        if phase.masked:  # noised as a part of a sum
+            masked(run, agent)
+            continue
         release = on_grid(
             phase.release.mechanism,
             phase.query,
@@ -182,9 +195,28 @@ def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]]
             most_records=run.manifest.agents[agent].records,
         )
         noised[index] = partial(release, noise=noise)
-        # not the release's own: a person may have several records
-        events[index] = charged.event(phase, public)
     return noised, events
+
+
+def masked(run: Declared, agent: int | None, keys: dict[int, bytes] | None = None) -> Sums:
+    """What a member knows of the sums of a run with masks.
+
+    Args:
+        run: as all know it.
+        agent: its number; `None` for a coordinator.
+        keys: that it shares with the others.
+
+    Raises:
+        PrivacyError: no grid fits.
+    """
+    privacy = run.plan.method.privacy
+    assert privacy is not None and privacy.masks is not None
+    release = None
+    if agent is not None:
+        counts = [member.records for member in run.manifest.agents]
+        release = masked_releases(run.plan.method, run.owners, counts)[agent]
+    rounds = run.source.study.run.rounds
+    return Sums(rounds, privacy.masks.cohort(run.plan.agents), release, keys or {})
 
 
 def charges(run: Declared, agent: int) -> list[Event]:

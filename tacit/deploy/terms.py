@@ -26,6 +26,7 @@ class Terms:
         patience: seconds to wait for a silent neighbour.
         skipping: whether to go on without one then.
         largest: bytes that a message may have.
+        early: whether the run may end before all turns are taken.
     """
 
     run: bytes
@@ -35,6 +36,7 @@ class Terms:
     patience: float
     skipping: bool = False
     largest: int = LARGEST
+    early: bool = False
 
 
 @dataclass

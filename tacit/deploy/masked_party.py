@@ -1,0 +1,200 @@
+"""A member's part in a run whose releases can be read in sums only.
+
+A run has as many turns as sums may be tried. In each the coordinator says whom it sums and in which
+round; everybody in the sum answers under masks that fit this sum and no other. If all answers come,
+the coordinator takes a step, else the sum is given up, and in the next turn another is tried, with
+fresh noise and masks, without those who are silent. Every answer is charged, whatever became of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Int64
+
+from tacit.deploy.outgoing import state_digest
+from tacit.deploy.party import Party, _check_finite
+from tacit.deploy.schedule import Turn
+from tacit.deploy.wire import Leaf
+from tacit.errors import RuntimeFailure
+from tacit.privacy.ledger.chain import digest
+from tacit.privacy.ledger.outbox import ReleaseId
+from tacit.privacy.masking import mask, mask_label, opened, sealed
+from tacit.privacy.noise import SecureNoise
+from tacit.privacy.noise.sums import SumRelease
+from tacit.runtime.desk import At
+from tacit.types import Role
+
+log = logging.getLogger("tacit.site")
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a member knows of the sums of a run.
+
+    Attributes:
+        rounds: how many have to succeed.
+        least: how many agents a sum must have.
+        release: of this member; `None` for a coordinator.
+        keys: that it shares with every other agent, by number; empty for a coordinator.
+    """
+
+    rounds: int
+    least: int
+    release: SumRelease | None
+    keys: dict[int, bytes]
+
+
+class Tally(NamedTuple):
+    """A member's state, and how far the sums are.
+
+    Attributes:
+        state: of the method.
+        round: sums that succeeded.
+        cohort: who is in the present one, shape `(agents,)`.
+    """
+
+    state: Any
+    round: np.ndarray
+    cohort: np.ndarray
+
+
+class MaskedParty(Party):
+    """A member of a star whose coordinator sees sums.
+
+    Args:
+        sums: what it knows of them.
+        more: as for `Party`.
+    """
+
+    def __init__(self, sums: Sums, *more: Any) -> None:
+        super().__init__(*more)
+        self._sums = sums
+        self._asked = b""
+        self._done = 0
+
+    def initial(self) -> Tally:
+        return Tally(
+            super().initial(), np.zeros((), np.int64), np.zeros(self._desk.plan.agents, bool)
+        )
+
+    @property
+    def rounds(self) -> int:
+        word = self.mailbox.finished.get(self._desk.plan.agents)
+        return self._done if word is None else int(np.frombuffer(word.leaves[1][0], np.int64)[0])
+
+    def _closing(self) -> list[Leaf]:
+        return [*super()._closing(), ("<i8", ())]
+
+    def _last_word(self, state: Tally) -> list[np.ndarray]:
+        self._done = int(state.round)
+        return [*super()._last_word(state), state.round] if self._desk.server else []
+
+    def _solution(self, state: Tally) -> np.ndarray:
+        return super()._solution(state.state)
+
+    def _over(self, state: Tally) -> bool:
+        return self._desk.server and int(state.round) >= self._sums.rounds
+
+    def _come_in_again(self, position: int) -> int:
+        """At the sum that is tried now: whoever answers a greeting is awaited in the next."""
+        schedule, here = self._schedule, self.progress.round
+        if position < schedule.length:
+            self._outgoing.away(self._desk.agent, here, schedule.round(position))
+            log.warning("comes in again; sums were tried without this member")
+        return position
+
+    def _take(self, turn: Turn, state: Tally, *, again: bool) -> Tally:
+        self.mailbox.advance(turn.position)
+        if again:  # it is on the disk, and so is the state after it
+            self._publish(self._address(turn))
+            return state
+        if turn.phase.sender is Role.SERVER:
+            return self._announce(turn, state) if self._desk.server else self._hear(turn, state)
+        return self._gather(turn, state) if self._desk.server else self._reply(turn, state)
+
+    def _announce(self, turn: Turn, tally: Tally) -> Tally:
+        """The coordinator says where everybody is asked, and who is in the sum."""
+        there = self._neighbours.roll_call(turn, self._sums.least)
+        cohort = np.isin(np.arange(self._desk.plan.agents), there)
+        _check_finite(tally.state, int(tally.round))
+        at = At(int(tally.round), turn.at.phase)
+        state, (_, leaves), _ = self._desk.send(at, tally.state)
+        after = Tally(state, tally.round, cohort)
+        arrays = [np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in leaves]
+        self._keep(turn, [*arrays, cohort, tally.round], after)
+        return after
+
+    def _hear(self, turn: Turn, tally: Tally) -> Tally:
+        above = self._desk.plan.agents
+        self._neighbours.wait(turn, [above])
+        leaves = self.mailbox.take(turn.position, [above])[above].leaves
+        *iterate, cohort, round = leaves
+        # all that the coordinator said: another word to another agent, and no mask cancels
+        self._asked = hashlib.sha256(b"".join(data for data, _, _ in leaves)).digest()
+        now = int(np.frombuffer(round[0], np.int64)[0])
+        if not 0 <= now < self._sums.rounds:
+            raise RuntimeFailure(
+                f"the coordinator asks for round {now + 1} of {self._sums.rounds}: it is broken, "
+                "or does not keep to the manifest; nothing was sent"
+            )
+        phase, mixing = turn.phase, self._terms.mixing(turn.at.round)
+        wire = {above: (self._terms.forms[turn.at.phase].structure, iterate)}
+        state = self._desk.receive(At(now, turn.at.phase), phase, tally.state, wire, mixing)
+        self._outgoing.settle(self._neighbours.passed())
+        return Tally(state, np.asarray(now), np.frombuffer(cohort[0], bool))
+
+    def _reply(self, turn: Turn, tally: Tally) -> Tally:
+        """One answer to each sum, ever: with noise, and under masks for just this sum."""
+        number, sums = self._desk.agent, self._sums
+        cohort = np.flatnonzero(tally.cohort).tolist()
+        if number not in cohort:
+            return tally  # it was silent, and is asked again when it has answered a greeting
+        if len(cohort) < sums.least:
+            log.warning(
+                "refused a sum of %(count)d agents, where the manifest says at least %(least)d",
+                {"count": len(cohort), "least": sums.least},
+            )
+            return tally
+        _check_finite(tally.state, int(tally.round))
+        at, slot = At(int(tally.round), turn.at.phase), turn.at.round
+        label = mask_label(self._terms.run, at.round, slot, cohort, self._asked)
+        steps = self._steps(at, tally.state)
+        hidden = sealed(steps, mask(sums.keys, number, cohort, label, steps.size))
+        id = event = None
+        if self._releaser is not None:
+            id = ReleaseId(self._releaser.owner, self._terms.run.hex(), slot + 1, turn.phase.name)
+            event = self._releaser.events[turn.at.phase]
+        input_hash = digest(label + state_digest(turn.position, tally).encode())
+        self._keep(turn, [hidden.view(np.int64)], tally, id, event, input_hash)
+        return tally
+
+    def _steps(self, at: At, state: Any) -> Int64[np.ndarray, " n"]:
+        """The noised answer on the grid; with noise from the desk's secret in tests."""
+        release = self._sums.release
+        assert release is not None
+        if self._releaser is None:
+            value = self._desk.send(at, state, self._objective)[2]
+            return release.grid.rounded(np.asarray(value))
+        answer = self._desk.ask(at, state, self._objective)
+        return release.noised(np.asarray(answer), SecureNoise())
+
+    def _gather(self, turn: Turn, tally: Tally) -> Tally:
+        cohort = np.flatnonzero(tally.cohort).tolist()
+        self._neighbours.wait(turn, cohort)
+        received = self.mailbox.take(turn.position, cohort)
+        self._outgoing.settle(self._neighbours.passed())
+        if len(received) < len(cohort):
+            log.warning(
+                "a sum was given up in round %(round)d: %(there)d of %(of)d answered",
+                {"round": int(tally.round) + 1, "there": len(received), "of": len(cohort)},
+            )
+            return tally
+        total = opened([np.frombuffer(each.leaves[0][0], np.uint64) for each in received.values()])
+        at = At(int(tally.round), turn.at.phase)
+        state = self._desk.receive_sum(at, tally.state, total, len(cohort))
+        return Tally(state, np.asarray(tally.round + 1), tally.cohort)

@@ -1,0 +1,264 @@
+"""Sums under masks between members with real connections: who is missing, who comes back."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import tacit
+from tacit import Privacy, network, problem
+from tacit.deploy import keys
+from tacit.deploy.masked_party import MaskedParty, Sums
+from tacit.deploy.outgoing import Outgoing
+from tacit.deploy.schedule import Schedule, forms
+from tacit.deploy.terms import Progress, Terms
+from tacit.deploy.transport import Transport
+from tacit.errors import PeerTimeout, RuntimeFailure
+from tacit.layout import lay_out, masked_releases
+from tacit.method import GradientDescent
+from tacit.privacy.masked import Masks
+from tacit.privacy.masking import new_key, pair_key
+from tacit.runtime.desk import Desk, mixing_of
+from tacit.runtime.keys import agent_secret
+from tests.sites import free_port
+
+RUN = bytes(range(32))
+AGENTS = 4
+SERVER = AGENTS
+
+
+class Recording(Transport):
+    """Keeps what leaves."""
+
+    sent: list[tuple[str, bytes]]
+
+    def publish(self, key: str, data: bytes) -> None:
+        self.sent.append((key, data))
+        super().publish(key, data)
+
+
+@dataclass
+class Star:
+    """Agents and a coordinator in threads, each with connections and files of its own."""
+
+    folder: Path
+    keys: list[keys.Keys]
+    rounds: int = 6
+    masks: Masks = field(default_factory=Masks)
+    skipping: bool = False
+    patience: float = 30.0
+    seconds_a_sum: float = 0.0
+    answers: dict[int, Any] = field(default_factory=dict)
+    parties: dict[int, MaskedParty] = field(default_factory=dict)
+    sent: dict[int, list[tuple[str, bytes]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        rng = np.random.default_rng(0)
+        self.task = problem.empirical_risk(
+            [rng.normal(size=(6 + i, 9)) for i in range(AGENTS)],
+            [rng.choice([0.0, 1.0], 6 + i) for i in range(AGENTS)],
+            problem.Logistic(),
+        )
+        self.network = network.Coordinator(AGENTS)
+        self.method = GradientDescent(
+            step=0.5, privacy=Privacy(clip=1.0, noise_multiplier=1.0, masks=self.masks)
+        )
+        pairs = [new_key() for _ in range(AGENTS)]
+        self.shared = [
+            {j: pair_key(pairs[i][0], pairs[j][1], RUN, i, j) for j in range(AGENTS) if j != i}
+            for i in range(AGENTS)
+        ]
+        # compiles what all members run, so that none is silent because it compiles
+        self.expected = tacit.run(
+            self.task,
+            self.network,
+            self.method,
+            rounds=self.rounds,
+            seed=0,
+            runtime=tacit.Simulation(exact=True),
+        ).solution
+
+    @property
+    def tried(self) -> int:
+        return self.masks.attempts or self.rounds
+
+    def start(self, number: int, stopping: threading.Event | None = None) -> threading.Thread:
+        thread = threading.Thread(target=self._take_part, args=(number, stopping))
+        thread.start()
+        return thread
+
+    def _take_part(self, number: int, stopping: threading.Event | None) -> None:
+        try:
+            with jax.enable_x64(True), self.member(number, stopping) as (party, transport):
+                self.answers[number] = party.run(transport)
+                party.farewell()
+        except (KeyboardInterrupt, PeerTimeout, RuntimeFailure) as error:
+            self.answers[number] = error
+
+    @contextmanager
+    def member(
+        self, number: int, stopping: threading.Event | None = None
+    ) -> Iterator[tuple[MaskedParty, Transport]]:
+        plan, roots, owners = lay_out(self.task, self.network, self.method, self.rounds, 0)
+        desk = Desk(plan, number, agent_secret(roots[0], number))
+        schedule = Schedule(plan, self.tried)
+        state = self.folder / f"state-{number}"
+        state.mkdir(exist_ok=True)
+        others = range(AGENTS) if number == SERVER else [SERVER]
+        cards = {i: self.keys[i].card for i in others}
+        release = None if number == SERVER else masked_releases(plan.method, owners)[number]
+
+        def mixing(round: int) -> Any:
+            time.sleep(self.seconds_a_sum)
+            return mixing_of(desk.plan, round)
+
+        with ExitStack() as stack:
+            outgoing = Outgoing(
+                state / "journal.db", RUN.hex(), None, {}, number, schedule.position
+            )
+            stack.callback(outgoing.close)
+            party = MaskedParty(
+                Sums(
+                    self.rounds,
+                    self.masks.cohort(AGENTS),
+                    release,
+                    {} if number == SERVER else self.shared[number],
+                ),
+                Terms(RUN, schedule, forms(plan), mixing, self.patience, self.skipping, early=True),
+                desk,
+                None if number == SERVER else jax.tree.map(lambda x: x[number], plan.objectives),
+                None,
+                self.keys[number],
+                cards,
+                outgoing,
+                Progress(rounds=self.tried, seconds=[], stopping=stopping),
+                lambda *told: None,
+            )
+            self.parties[number] = party
+            transport = Recording(
+                self.keys[number],
+                RUN.hex(),
+                number,
+                cards,
+                state,
+                listen=number == SERVER,
+                serve=party.serve,
+                accept=party.accept,
+            )
+            transport.sent = self.sent.setdefault(number, [])
+            stack.callback(transport.close)
+            yield party, transport
+
+
+@pytest.fixture
+def star(tmp_path: Path) -> Callable[..., Star]:
+    keys.create_authority(tmp_path / "authority", "test")
+    made = [
+        keys.create(
+            tmp_path / str(i), f"member-{i}", f"127.0.0.1:{free_port()}", tmp_path / "authority"
+        )
+        for i in range(AGENTS + 1)
+    ]
+    return partial(Star, tmp_path, made)
+
+
+def _until(done: Callable[[], bool], seconds: float = 120.0) -> None:
+    ends = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < ends
+        time.sleep(0.01)
+
+
+def test_real_sums_are_those_of_the_simulation_to_the_bit(star: Callable[..., Star]) -> None:
+    run = star()
+    for thread in [run.start(i) for i in range(AGENTS + 1)]:
+        thread.join(300)
+    for number in range(AGENTS + 1):
+        np.testing.assert_array_equal(run.answers[number], run.expected)
+        assert run.parties[number].rounds == 6
+    # what left an agent is as large as random integers are, and the values are small
+    for number in range(AGENTS):
+        vectors = [np.frombuffer(data[-64 - 72 : -64], "<i8") for key, data in run.sent[number]
+                   if key.split("/")[2] == "1"]  # fmt: skip
+        assert len(vectors) >= 6
+        assert all(np.abs(v.astype(float)).max() > 2.0**60 for v in vectors)
+
+
+def test_a_sum_is_tried_again_without_who_is_missing_and_with_who_comes_back(
+    star: Callable[..., Star],
+) -> None:
+    run = star(
+        rounds=120,
+        masks=Masks(1, 3, attempts=160),
+        skipping=True,
+        patience=1.5,
+        seconds_a_sum=0.02,
+    )
+    stop = threading.Event()
+    others, gone = [run.start(i) for i in (0, 1, 3, SERVER)], run.start(2, stop)
+    _until(lambda: SERVER in run.parties and run.parties[SERVER].progress.round > 5)
+    stop.set()
+    gone.join(100)
+    assert isinstance(run.answers[2], KeyboardInterrupt)
+    _until(lambda: run.parties[SERVER].progress.left_out == (2,))
+    left = run.parties[SERVER].progress.round
+    _until(lambda: run.parties[SERVER].progress.round > left + 5)
+    back = run.start(2)
+    _until(lambda: run.parties[SERVER].progress.left_out == ())
+    for thread in [*others, back]:
+        thread.join(300)
+    for number in range(AGENTS + 1):
+        np.testing.assert_array_equal(run.answers[number], run.answers[SERVER])
+        assert run.parties[number].rounds == 120
+    assert np.isfinite(run.answers[0]).all()
+    # one answer to each sum, whatever was sent how often
+    for number in range(AGENTS):
+        told: dict[str, bytes] = {}
+        for key, data in run.sent[number]:
+            assert told.setdefault(key, data) == data
+    tried = {key for key, _ in run.sent[0] if key.split("/")[2] == "1"}
+    assert 120 < len(tried) <= 160
+
+
+def test_a_sum_without_enough_agents_is_never_asked_for(star: Callable[..., Star]) -> None:
+    run = star(masks=Masks(1, 4, attempts=9), skipping=True, patience=1.0)
+    for thread in [run.start(i) for i in (0, 1, 2, SERVER)]:
+        thread.join(300)
+    for number in (0, 1, 2, SERVER):
+        assert isinstance(run.answers[number], PeerTimeout)
+    assert "a sum must have 4" in str(run.answers[SERVER])
+    assert not any(key.split("/")[2] == "1" for i in (0, 1, 2) for key, _ in run.sent[i])
+
+
+def test_who_is_missing_for_good_leaves_a_run_of_the_others(star: Callable[..., Star]) -> None:
+    run = star(masks=Masks(1, 3, attempts=9), skipping=True, patience=4.0)
+    for thread in [run.start(i) for i in (0, 1, 2, SERVER)]:
+        thread.join(300)
+    for number in (0, 1, 2, SERVER):
+        np.testing.assert_array_equal(run.answers[number], run.answers[SERVER])
+        assert run.parties[number].rounds == 6
+
+
+def test_when_no_attempt_is_left_the_model_so_far_is_the_answer(
+    star: Callable[..., Star],
+) -> None:
+    run = star(rounds=60, masks=Masks(1, 3), skipping=True, patience=3.0, seconds_a_sum=0.02)
+    stop = threading.Event()
+    threads = [run.start(i) for i in (0, 1, 3, SERVER)] + [run.start(2, stop)]
+    _until(lambda: SERVER in run.parties and run.parties[SERVER].progress.round > 5)
+    stop.set()
+    for thread in threads:
+        thread.join(300)
+    assert run.parties[SERVER].rounds == 59  # one sum was given up, and no more may be tried
+    np.testing.assert_array_equal(run.answers[0], run.answers[SERVER])
+    assert run.parties[0].rounds == 59
