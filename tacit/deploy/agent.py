@@ -159,10 +159,13 @@ def run(
                     _remaining(account, run_, number),
                     neighbours=account.neighbours,
                 )
+            shared: dict[int, bytes] = {}
+            if manifest.masked and not coordinates:
+                shared = pair_keys(keys, number, manifest.run, manifest.offers())
             if only_check:
                 names = tuple(run_.problem.parameter_names)
                 return Outcome(None, names, manifest.run.hex(), 0, None, tested)
-            return _take_part(options, run_, prepared, keys, number, account, stopping)
+            return _take_part(options, run_, prepared, keys, number, account, shared, stopping)
 
 
 def _take_part(
@@ -172,6 +175,7 @@ def _take_part(
     keys: Keys,
     number: int,
     account: Account | None,
+    shared: dict[int, bytes],
     stopping: threading.Event | None,
 ) -> Outcome:
     manifest, status = run_.manifest, options.state / "status.json"
@@ -214,8 +218,7 @@ def _take_part(
     )
     member = Party
     if manifest.masked:
-        secrets = {} if coordinates else pair_keys(keys, number, manifest.run, manifest.offers())
-        member = partial(MaskedParty, masked(run_, None if coordinates else number, secrets))
+        member = partial(MaskedParty, masked(run_, None if coordinates else number, shared))
     party = member(
         terms,
         desk,

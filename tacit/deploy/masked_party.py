@@ -195,6 +195,10 @@ class MaskedParty(Party):
             )
             return tally
         total = opened([np.frombuffer(each.leaves[0][0], np.uint64) for each in received.values()])
+        log.debug(
+            "summed %(cohort)s in round %(round)d",
+            {"cohort": " ".join(map(str, cohort)), "round": int(tally.round) + 1},
+        )
         at = At(int(tally.round), turn.at.phase)
         state = self._desk.receive_sum(at, tally.state, total, len(cohort))
         return Tally(state, np.asarray(tally.round + 1), tally.cohort)

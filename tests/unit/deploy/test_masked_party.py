@@ -262,3 +262,110 @@ def test_when_no_attempt_is_left_the_model_so_far_is_the_answer(
     assert run.parties[SERVER].rounds == 59  # one sum was given up, and no more may be tried
     np.testing.assert_array_equal(run.answers[0], run.answers[SERVER])
     assert run.parties[0].rounds == 59
+
+
+class CrashError(Exception):
+    """In the place of a killed process: nothing after it is done."""
+
+
+def crashing(monkeypatch: pytest.MonkeyPatch, number: int, where: str) -> None:
+    """The member ends at its third message: before it is stored, before or after it is sent."""
+    count = 0
+
+    def third(party: MaskedParty) -> bool:
+        nonlocal count
+        if party._desk.agent != number:
+            return False
+        count += 1
+        return count == 3
+
+    keep, publish = MaskedParty._keep, MaskedParty._publish
+
+    def kept(self: MaskedParty, *more: Any, **named: Any) -> None:
+        if where == "before it is stored" and third(self):
+            raise CrashError
+        keep(self, *more, **named)
+
+    def published(self: MaskedParty, address: Any) -> None:
+        here = where != "before it is stored" and third(self)
+        if here and where == "before it is sent":
+            raise CrashError
+        publish(self, address)
+        if here:
+            raise CrashError
+
+    monkeypatch.setattr(MaskedParty, "_keep", kept)
+    monkeypatch.setattr(MaskedParty, "_publish", published)
+
+
+@pytest.mark.parametrize("number", [1, SERVER])
+@pytest.mark.parametrize("where", ["before it is stored", "before it is sent", "after it is sent"])
+def test_a_crash_anywhere_changes_no_bit(
+    star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch, number: int, where: str
+) -> None:
+    run, crashed = star(), threading.Event()
+    crashing(monkeypatch, number, where)
+
+    def until_it_ends() -> None:
+        try:
+            run._take_part(number, None)
+        except CrashError:
+            crashed.set()
+            run._take_part(number, None)
+
+    members = [run.start(i) for i in range(AGENTS + 1) if i != number]
+    mortal = threading.Thread(target=until_it_ends)
+    mortal.start()
+    for thread in [*members, mortal]:
+        thread.join(300)
+    assert crashed.is_set()
+    for each in range(AGENTS + 1):
+        np.testing.assert_array_equal(run.answers[each], run.expected)
+    for sent in run.sent.values():
+        told: dict[str, bytes] = {}
+        for key, data in sent:
+            assert told.setdefault(key, data) == data
+
+
+def test_a_coordinator_that_asks_for_too_few_or_no_round_gets_nothing(
+    star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    announce = MaskedParty._keep
+
+    def lying(self: MaskedParty, turn: Any, arrays: Any, after: Any, *more: Any) -> None:
+        if self._desk.server:
+            arrays = [*arrays[:-2], np.arange(AGENTS) < 2, arrays[-1]]
+        announce(self, turn, arrays, after, *more)
+
+    monkeypatch.setattr(MaskedParty, "_keep", lying)
+    run = star(masks=Masks(1, 3, attempts=9), skipping=True, patience=1.0, rounds=2)
+    for thread in [run.start(i) for i in range(AGENTS + 1)]:
+        thread.join(300)
+    for number in range(AGENTS):
+        assert not any(key.split("/")[2] == "1" for key, _ in run.sent.get(number, []))
+
+
+def test_two_stories_of_one_sum_cannot_be_read(
+    star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A coordinator gives one agent another iterate: no mask cancels, whatever is added up."""
+    run = star(rounds=1)
+    hear = MaskedParty._hear
+
+    def deceived(self: MaskedParty, turn: Any, tally: Any) -> Any:
+        heard = hear(self, turn, tally)
+        if self._desk.agent == 2:
+            self._asked = bytes(32)  # what it would be of another message
+        return heard
+
+    monkeypatch.setattr(MaskedParty, "_hear", deceived)
+    for thread in [run.start(i) for i in range(AGENTS + 1)]:
+        thread.join(300)
+    vectors = [
+        np.frombuffer(data[-64 - 72 : -64], "<u8")
+        for i in range(AGENTS)
+        for key, data in run.sent[i]
+        if key.split("/")[2] == "1"
+    ]
+    together = np.add.reduce(np.unique(vectors, axis=0), axis=0).view(np.int64)
+    assert np.abs(together.astype(float)).max() > 2.0**58
