@@ -25,7 +25,7 @@ from tacit.privacy.ledger.chain import digest
 from tacit.privacy.ledger.outbox import ReleaseId
 from tacit.privacy.masking import mask, mask_label, opened, sealed
 from tacit.privacy.noise import SecureNoise
-from tacit.privacy.noise.sums import SumRelease
+from tacit.privacy.noise.sums import LARGEST, SumRelease
 from tacit.runtime.desk import At
 from tacit.types import Role
 
@@ -92,6 +92,12 @@ class MaskedParty(Party):
 
     def _last_word(self, state: Tally) -> list[np.ndarray]:
         self._done = int(state.round)
+        if self._desk.server and self._done < self._sums.rounds:
+            log.warning(
+                "ends after %(done)d of %(of)d rounds: the other sums were given up, and no more "
+                "may be tried (attempts, in the study's masks)",
+                {"done": self._done, "of": self._sums.rounds},
+            )
         return [*super()._last_word(state), state.round] if self._desk.server else []
 
     def _solution(self, state: Tally) -> np.ndarray:
@@ -195,6 +201,12 @@ class MaskedParty(Party):
             )
             return tally
         total = opened([np.frombuffer(each.leaves[0][0], np.uint64) for each in received.values()])
+        if np.abs(total.astype(np.float64)).max() > len(cohort) * LARGEST:
+            raise RuntimeFailure(
+                "masks did not cancel in the sum: some members have another copy of the manifest, "
+                "with other keys for masks. Let everybody take the same signed copy (`tacit "
+                "manifest sign --from` collects signatures), and begin in new --state folders"
+            )
         log.debug(
             "summed %(cohort)s in round %(round)d",
             {"cohort": " ".join(map(str, cohort)), "round": int(tally.round) + 1},

@@ -32,7 +32,7 @@ from tacit.types import PublicContext, Relation
 SMALLEST_SCALE = 16.0
 """Steps from which on `10 K exp(-pi^2 s^2)`, by which two laws may differ, is below 1e-300."""
 
-_LARGEST = 2**53
+LARGEST = 2**53
 """Steps that an agent's noised value never exceeds."""
 
 
@@ -80,9 +80,9 @@ def sum_releases(
     Raises:
         PrivacyError: no noise, more agents than a sum holds, or as for `on_grid`.
     """
-    if len(contexts) > largest_cohort(_LARGEST):
+    if len(contexts) > largest_cohort(LARGEST):
         raise PrivacyError(
-            f"{len(contexts):,} agents are more than the {largest_cohort(_LARGEST):,} whose sum is "
+            f"{len(contexts):,} agents are more than the {largest_cohort(LARGEST):,} whose sum is "
             "exact modulo 2^64; divide them among several runs"
         )
     size = contexts[0].dimension

@@ -369,3 +369,12 @@ def test_two_stories_of_one_sum_cannot_be_read(
     ]
     together = np.add.reduce(np.unique(vectors, axis=0), axis=0).view(np.int64)
     assert np.abs(together.astype(float)).max() > 2.0**58
+
+
+def test_copies_with_other_keys_are_noticed(star: Callable[..., Star]) -> None:
+    run = star(patience=5.0)
+    run.shared[1][2] = bytes(32)  # agent 1 has another key of agent 2 than agent 2 has
+    for thread in [run.start(i) for i in range(AGENTS + 1)]:
+        thread.join(300)
+    assert isinstance(run.answers[SERVER], RuntimeFailure)
+    assert "masks did not cancel" in str(run.answers[SERVER])
