@@ -11,7 +11,7 @@ from jaxtyping import Float
 from tacit.audit.binomial import at_least, at_most
 from tacit.audit.readings import Scores
 from tacit.privacy import accounting
-from tacit.privacy.event import Event, GaussianRelease, Repeated
+from tacit.privacy.event import Event, GaussianRelease, Masked, Repeated
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,6 @@ def is_gaussian(events: Sequence[Event]) -> bool:
 
 
 def _plain_gaussian(event: Event) -> bool:
-    while isinstance(event, Repeated):
+    while isinstance(event, Repeated | Masked):
         event = event.event
     return isinstance(event, GaussianRelease)

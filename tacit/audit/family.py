@@ -14,6 +14,7 @@ from tacit.privacy.event import (
     Event,
     GaussianRelease,
     LaplaceRelease,
+    Masked,
     PoissonSampled,
     Repeated,
 )
@@ -75,7 +76,7 @@ def scaled(events: Sequence[Event]) -> Callable[[float, float], float] | None:
 
 def with_noise(event: Event, factor: float) -> Event | None:
     """The event with its noise so many times as large; `None` where it has none to scale."""
-    if isinstance(event, Repeated | PoissonSampled):
+    if isinstance(event, Repeated | PoissonSampled | Masked):
         inner = with_noise(event.event, factor)
         return None if inner is None else dataclasses.replace(event, event=inner)
     if isinstance(

@@ -45,7 +45,7 @@ def audit_method(
     guarantee for one release, what it would come to for all releases of the run. Where every
     release carries noise of a known law, each run is scored by the exact likelihood ratio of
     everything that the owner released; otherwise a score is learned from half of the runs and tried
-    on the other half.
+    on the other half. Under masks what is weighed is the sums over the honest agents.
 
     Args:
         problem: whose public parts and declared numbers are used; its data only with `neighbour`.

@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.audit.curve import Curve
 from tacit.audit.readings import Bound
-from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.guarantee import Guarantee, Status
 from tacit.privacy.wording import rounded_down, rounded_up
 
 FORMAT = "tacit-audit-1"
@@ -77,6 +77,22 @@ class Audit:
             f"at {100 * self.confidence:g} % confidence, in {self.trials:,} runs on each of two "
             "neighbouring data sets"
         )
+
+    def weighed(self) -> str:
+        """What is read of every run, and how it is weighed, as a clause."""
+        read = "everything that the owner releases"
+        if self.claim.min_cohort:
+            few = {0: "", 1: " but one, which looks on,"}
+            some = few.get(self.claim.coalition, f" but {self.claim.coalition}, which look on,")
+            read = f"what masks leave to be read, the sums over all agents{some or ','}"
+            if self.claim.status is Status.MODEL:  # every release is there to be read
+                who = {0: "an outsider", 1: "one of the others"}.get(
+                    self.claim.coalition, f"a coalition of {self.claim.coalition}"
+                )
+                read = f"what all releases say of the owner's to {who}, under the masks,"
+        if self.exact:
+            return f"{read} is weighed by its exact likelihood ratio"
+        return f"how to weigh {read} is learned from half of the runs"
 
     def scope(self) -> str:
         """What the claim covers, in words, as far as `sentence` does not say it; or empty."""

@@ -2,7 +2,9 @@
 
 The simulation's own loop runs the method, and an observer sees every release of the audited owner.
 At the same state, with the same public randomness, it asks the query about both data sets and adds
-up the exact log-likelihood ratio of what was released. Where a release has no density to speak of
+up the exact log-likelihood ratio of what was released. Under masks nobody sees that release: the
+observer sees the sum over the honest agents (`sums`), or where pairs of agents share noise, what
+all releases say of it to a coalition (`correlated`). Where a release has no density to speak of
 (a method's own randomness is said to protect), it gathers features, from which a score is learned.
 """
 
@@ -18,6 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
+from tacit.audit.correlated import left_of_masks
+from tacit.audit.sums import left_of_sum
 from tacit.errors import PrivacyError
 from tacit.method.phase import AbstractMethod
 from tacit.method.worst_case import Neighbours
@@ -71,13 +75,17 @@ class AbstractObserver(eqx.Module):
         """What is gathered before anything is released."""
 
     @abc.abstractmethod
-    def of_owner(self, owner: Any, seen: Observation, state: Any, released: Any) -> Any:
-        """What one owner's release adds."""
+    def of_owner(self, owner: Any, seen: Observation, state: Any, released: Any, scale: Any) -> Any:
+        """What one owner's release adds, with noise of such a scale."""
 
     def __call__(self, gathered: Any, seen: Observation) -> Any:
         def one(owner: Any) -> Any:
-            state, released = _row((seen.states, seen.released), owner)
-            added = self.of_owner(owner, seen, state, released)
+            state, released, scale = _row((seen.states, seen.released, seen.scale), owner)
+            if seen.phase.masked:
+                released, scale = left_of_sum(owner, seen, self.pair.objectives)
+            if seen.phase.correlated:
+                released, scale = left_of_masks(owner, seen, self.pair.objectives)
+            added = self.of_owner(owner, seen, state, released, scale)
             return jnp.where(seen.awake[owner], added, 0.0)
 
         added = jnp.sum(jax.vmap(one)(self.pair.owners), axis=0)
@@ -89,7 +97,7 @@ class AbstractObserver(eqx.Module):
 
 
 class Likelihood(AbstractObserver):
-    """The exact log-likelihood ratio of everything that the owners release, D over D'."""
+    """The exact log-likelihood ratio of all that can be read of the owners, D over D'."""
 
     pair: Pair
 
@@ -97,12 +105,12 @@ class Likelihood(AbstractObserver):
         return jnp.zeros(())
 
     def of_owner(
-        self, owner: Any, seen: Observation, state: Any, released: Any
+        self, owner: Any, seen: Observation, state: Any, released: Any, scale: Any
     ) -> Float[Array, ""]:
         query, release = seen.phase.query, seen.phase.release
         assert query is not None and release is not None
         context, keys = seen.known(owner)
-        ratio, scale = _RATIOS[_law(release.mechanism)], seen.scale[owner]
+        ratio = _RATIOS[_law(release.mechanism)]
 
         def answer(objectives: AbstractObjective, key: PRNGKeyArray) -> Array:
             return jnp.asarray(query(state, _row(objectives, owner), context, key))
@@ -156,7 +164,7 @@ class Features(AbstractObserver):
         return {index: jnp.zeros(size) for index, size in sizes.items()}
 
     def of_owner(
-        self, owner: Any, seen: Observation, state: Any, released: Any
+        self, owner: Any, seen: Observation, state: Any, released: Any, scale: Any
     ) -> Float[Array, " features"]:
         released = _flat(released)
         if not self.again:

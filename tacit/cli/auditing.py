@@ -115,7 +115,7 @@ def _tell(assembled: Assembled, found: Audit, folder: Path) -> None:
     say()
     say(
         f"The attack: {_what(found)}. {found.trials:,} runs of {found.rounds:,} rounds on each of "
-        f"the two data sets; {_score(found)}."
+        f"the two data sets; {found.weighed()}."
     )
     table(
         ["Read by", "Epsilon is at least", "Claimed", "False alarms", "Missed"],
@@ -138,12 +138,6 @@ def _tell(assembled: Assembled, found: Audit, folder: Path) -> None:
 
 def _what(found: Audit) -> str:
     return f"two data sets that differ for {found.claim.owner} only: {found.how}"
-
-
-def _score(found: Audit) -> str:
-    if found.exact:
-        return "everything that the owner releases is weighed by its exact likelihood ratio"
-    return "how to weigh what the owner releases is learned from half of the runs"
 
 
 def _of_one_release(found: Audit) -> list[tuple[str, str]]:
@@ -188,7 +182,7 @@ def _page(assembled: Assembled, found: Audit) -> AuditData:
             f"Method: {assembled.method.name}, {found.rounds:,} rounds.",
             f"Data: {_what(found)}.",
             "The claim is about all data, so the audit chose those on which a leak shows best.",
-            f"Score: {_score(found)}.",
+            f"Score: {found.weighed()}.",
             "The noise was drawn by the seeded generator of the simulation.",
         ),
         environment={**environment(), "seed": str(found.seed)},
