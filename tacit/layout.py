@@ -68,6 +68,12 @@ def check_arguments(
     if isinstance(network, ExactSum):
         _check_relayed(network, method)
     method.check(problem, network)
+    closing = method.on(network).closing
+    if rounds <= closing:
+        raise ConfigError(
+            f"rounds={rounds!r}: the last {closing} rounds of {type(method).__name__} on this "
+            f"network take no step, so there must be at least {closing + 1}"
+        )
     _check_masks(network, method)
 
 
@@ -177,14 +183,17 @@ def lay_out(
     reference: Any = None,
     *,
     grid: bool = False,
+    most_records: Sequence[int] | None = None,
 ) -> tuple[Plan, Any, Owners]:
     """Calibrate the noise and lay a run out as arrays, in the current precision.
 
     With `grid` the noise is calibrated for being drawn on a grid, as wherever values really leave.
+    `most_records` are declared numbers that the agents' never exceed, where these are private.
 
     Returns:
         The plan, one key a trial, and the owners' declared constants.
     """
+    method = method.on(network)
     roots = jax.vmap(lambda trial: trial_key(seed, trial))(jnp.arange(trials))
     shared = public_key(seed)
     owners = owners_of(problem, network, method, rounds, shared, trials)
@@ -202,7 +211,7 @@ def lay_out(
         shared=shared,
         watch=isinstance(problem.objectives, AbstractDifferentiable),
         least=_least(calibrated, network),
-        exponent=_exponent(calibrated, owners),
+        exponent=_exponent(calibrated, owners, most_records),
     )
     return plan, roots, owners
 
@@ -236,14 +245,16 @@ def masked_releases(
     )
 
 
-def _exponent(method: AbstractMethod, owners: Owners) -> int | None:
+def _exponent(
+    method: AbstractMethod, owners: Owners, most_records: Sequence[int] | None
+) -> int | None:
     privacy = method.privacy
     if privacy is None or privacy.masks is None:
         return None
     # a whole cost that is compared by a distance has no bound, and no grid
     if privacy.relation is Relation.METRIC or not np.any(privacy.noise_multiplier):
         return None
-    counts = [public.count for public in owners.contexts]
+    counts = most_records or [public.count for public in owners.contexts]
     return masked_releases(method, owners, counts)[0].grid.exponent
 
 
@@ -256,6 +267,7 @@ def release_table(
     else:
         contexts, own = [owners.contexts[agent]], slice(agent, agent + 1)
     rows: list[ReleaseRow] = []
+    counted = claim.Releases(method)
     for phase, scales in zip(method.phases(), claim.scales(method, owners), strict=True):
         released = mechanism = ""
         sensitivity, times = 0.0, 0
@@ -265,7 +277,7 @@ def release_table(
             relation = phase.release.relation
             query = phase.query
             sensitivity = max(query.sensitivity(c, relation) for c in contexts)
-            most = max(c.participations for c in contexts)
+            most = max(counted.times(phase, c) for c in contexts)
             times = phase.repeat * (1 if phase.once else most)
         rows.append(
             ReleaseRow(

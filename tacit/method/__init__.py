@@ -26,13 +26,14 @@ from tacit.method.functional_distance import (
 from tacit.method.functional_projection import CurvatureBounds
 from tacit.method.gradient_descent import GradientDescent
 from tacit.method.gradient_tracking import GradientTracking
+from tacit.method.masked_gossip import MaskedGossip
 from tacit.method.or_zo import ORZO
 from tacit.method.outp import OutP
 from tacit.method.outp_as_coded import OutPAsCoded
 from tacit.method.pdop import PDOP
 from tacit.method.pdop_printed import PDOPPrinted
 from tacit.method.pdop_tuning import PDOPConstants, tune_pdop
-from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.phase import AbstractMethod, Phase, Span
 from tacit.method.pvp import PVP
 from tacit.method.pvp_printed import PVPPrinted
 from tacit.method.stability import StabilityPrivacy, check_stability_privacy
@@ -64,6 +65,7 @@ __all__ = [
     "GradientTracking",
     "GrowingPenalty",
     "LegendreBasis",
+    "MaskedGossip",
     "OutP",
     "OutPAsCoded",
     "PDOPConstants",
@@ -73,6 +75,7 @@ __all__ = [
     "Phase",
     "QuadraticBasis",
     "RecordDistance",
+    "Span",
     "StabilityPrivacy",
     "check_stability_privacy",
     "metric_epsilon",

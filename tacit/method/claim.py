@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from tacit.errors import BudgetExceeded, PrivacyError, UnsupportedEvent
-from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.phase import AbstractMethod, Phase, Span
 from tacit.method.worst_case import UNBOUNDED, gradient_bounds
 from tacit.privacy import accounting
 from tacit.privacy.adjacency import at_distance
@@ -131,6 +131,7 @@ class Releases:
     def __init__(self, method: AbstractMethod, *, grid: bool = False) -> None:
         self.grid = grid
         self.phases: tuple[Phase, ...] = method.phases()
+        self.closing = method.closing
         privacy = method.privacy
         self.records = 1 if privacy is None else privacy.records_per_person
         self.sites = 1 if privacy is None else privacy.sites_per_person
@@ -139,6 +140,11 @@ class Releases:
             raise PrivacyError("one run has one neighbouring relation, and its releases have two")
         self.relation = relations.pop() if relations else Relation.REPLACE_ONE
         self.varies = any(_varies(phase) for phase in self.phases)
+        if self.varies and any(phase.masked for phase in self.phases):
+            raise PrivacyError(
+                "noise that changes from round to round is charged by the round, and a masked sum "
+                "by the attempt; a method has one or the other"
+            )
 
     def __iter__(self) -> Iterator[Phase]:
         return (phase for phase in self.phases if phase.release is not None)
@@ -151,13 +157,24 @@ class Releases:
         """What one owner releases in one round that it takes part in."""
         return self._released(replace(public, round=round), once=False)
 
+    def times(self, phase: Phase, public: PublicContext) -> int:
+        """In how many rounds an owner releases something in a phase, at most."""
+        if phase.rounds is Span.EVERY:
+            return public.participations
+        return min(public.participations, public.rounds - self.closing)
+
     def all(self, public: PublicContext) -> list[Event]:
         """Everything that one owner releases during the run."""
         if self.varies:
             rounds = [event for t in range(public.rounds) for event in self.round(public, t)]
         else:
-            times = public.participations
-            rounds = [Repeated(event, times) for event in self.round(public)] if times else []
+            each = [phase for phase in self if not phase.once]
+            times = [self.times(phase, public) for phase in each]
+            rounds = [
+                Repeated(self._steps(phase, public), most)
+                for phase, most in zip(each, times, strict=True)
+                if most
+            ]
         return self.once(public) + rounds
 
     def event(self, phase: Phase, public: PublicContext) -> Event:
@@ -174,12 +191,16 @@ class Releases:
         return on_grid(event) if self.grid else event
 
     def _released(self, public: PublicContext, *, once: bool) -> list[Event]:
-        found: list[Event] = []
-        for phase in self:
-            if phase.once is once:
-                event = self.event(phase, public)
-                found.append(event if phase.repeat == 1 else Repeated(event, phase.repeat))
-        return found
+        at = (public.round, public.rounds, self.closing)
+        return [
+            self._steps(phase, public)
+            for phase in self
+            if phase.once is once and phase.rounds.includes(*at)
+        ]
+
+    def _steps(self, phase: Phase, public: PublicContext) -> Event:
+        event = self.event(phase, public)
+        return event if phase.repeat == 1 else Repeated(event, phase.repeat)
 
 
 def events(method: AbstractMethod, owners: Owners) -> tuple[tuple[Event, ...], ...]:
@@ -221,7 +242,7 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
     """
     privacy = method.privacy
     if privacy is None:
-        return method
+        return _levelled(method, owners)
     for name in ("clip", "epsilon", "delta", "noise_multiplier"):
         value = getattr(privacy, name)
         if value is not None and np.ndim(value) and np.shape(value) != (len(owners.names),):
@@ -302,17 +323,36 @@ def _smallest_noise(
 
 
 def _levelled(method: Method, owners: Owners) -> Method:
-    """Under masks, the method with noise of one scale at all agents."""
-    privacy = method.privacy
-    if privacy is None or privacy.masks is None:
-        return method
-    privacy.masks.cohort(len(owners.contexts))  # a coalition of all is refused here
-    wanted = np.broadcast_to(np.asarray(privacy.noise_multiplier, dtype=float), len(owners.names))
-    if not wanted.any():
-        return method
-    single = scales(_with_noise(method, 1.0), owners)
-    masked = [each for each, p in zip(single, method.phases(), strict=True) if p.masked]
-    return _with_noise(method, levelled(wanted, masked[0]))
+    """Where the noise of others hides an agent, the method with noise of one scale at all."""
+    privacy, shared = method.privacy, _shared_scales(method, owners)
+    if len(shared) > 1:
+        raise PrivacyError(
+            f"{type(method).__name__} has {len(shared)} phases in which agents hide each other, "
+            "and one mask a round and attempt: let it have one"
+        )
+    if privacy is not None and shared:
+        if privacy.masks is not None:
+            privacy.masks.cohort(len(owners.contexts))  # a coalition of all is refused here
+        wanted = np.asarray(privacy.noise_multiplier, dtype=float)
+        wanted = np.broadcast_to(wanted, len(owners.names))
+        if wanted.any():
+            single = _shared_scales(_with_noise(method, 1.0), owners)
+            method = _with_noise(method, levelled(wanted, single[0]))
+    # none may have less, however a method makes its noise
+    for each in _shared_scales(method, owners):
+        if np.ptp(each) > 1e-9 * np.max(each):
+            raise PrivacyError(
+                f"{type(method).__name__} has noise of several scales, from {np.min(each):.4g} to "
+                f"{np.max(each):.4g}, where agents hide each other: the guarantee needs one scale "
+                "for all; make it with Privacy.mechanism, in one such phase"
+            )
+    return method
+
+
+def _shared_scales(method: AbstractMethod, owners: Owners) -> list[Float[np.ndarray, "*_shape"]]:
+    """Noise scales of the phases in which agents hide each other, before they are calibrated."""
+    found = zip(scales(method, owners), method.phases(), strict=True)
+    return [each for each, phase in found if phase.masked or phase.correlated]
 
 
 def _with_noise(method: Method, multiplier: Any) -> Method:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -18,10 +19,32 @@ import equinox as eqx
 from tacit.errors import PrivacyError
 from tacit.method.worst_case import Neighbours, gradient_bounds, linear_neighbours
 from tacit.privacy.budget import Privacy
+from tacit.privacy.correlated import CorrelatedGaussian
 from tacit.privacy.masked import MaskedGaussian
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.types import Combine, Context, Inbox, Oracle, Role, Unit, Vector
+
+
+class Span(StrEnum):
+    """In which rounds a phase is run; a method says how many its last ones are (`closing`)."""
+
+    EVERY = "every round"
+    MAIN = "every round but the last ones"
+    CLOSING = "the last rounds"
+
+    def includes(self, round: Any, rounds: Any, closing: int) -> Any:
+        """Whether a round is one of them: `True`, or an array where a number is one.
+
+        Args:
+            round: which one; the first is 0.
+            rounds: how many there are.
+            closing: how many of them are the last ones.
+        """
+        if self is Span.EVERY:
+            return True
+        first = rounds - closing
+        return round < first if self is Span.MAIN else round >= first
 
 
 @dataclass(frozen=True)
@@ -40,9 +63,11 @@ class Phase:
         once: run before round 0 only, by everybody, whoever sleeps in round 0.
         repeat: how many times in a row (local steps); `Context.step` counts them.
         combine: whether the receiver sees each message or only their sum.
+        rounds: in which rounds it is run. Those that close a run release nothing.
 
     Raises:
-        TypeError: a query without a release or the reverse, or a receiver without an update.
+        TypeError: a query without a release or the reverse, a receiver without an update, or a
+            query in rounds that release nothing.
         PrivacyError: a masked release that is no sum at a public iterate.
     """
 
@@ -56,6 +81,7 @@ class Phase:
     once: bool = False
     repeat: int = 1
     combine: Combine = Combine.EACH
+    rounds: Span = Span.EVERY
 
     def __post_init__(self) -> None:
         if (self.query is None) != (self.release is None):
@@ -64,6 +90,10 @@ class Phase:
             raise TypeError(f"phase {self.name!r}: give receiver and update together or neither")
         if self.repeat < 1:
             raise TypeError(f"phase {self.name!r}: repeat={self.repeat} must be at least 1")
+        if self.rounds is Span.CLOSING and self.query is not None:
+            raise TypeError(f"phase {self.name!r}: the rounds that close a run release nothing")
+        if self.once and self.rounds is not Span.EVERY:
+            raise TypeError(f"phase {self.name!r}: what is run once is run in no round")
         if self.masked:
             self._check_masks()
 
@@ -71,6 +101,11 @@ class Phase:
     def masked(self) -> bool:
         """Whether what is released can be read in a sum only."""
         return self.release is not None and isinstance(self.release.mechanism, MaskedGaussian)
+
+    @property
+    def correlated(self) -> bool:
+        """Whether pairs of agents share parts of the noise in what they release."""
+        return self.release is not None and isinstance(self.release.mechanism, CorrelatedGaussian)
 
     def _check_masks(self) -> None:
         """A masked release is summed as it is, and asked for at a point that everybody knows."""
@@ -130,6 +165,18 @@ class AbstractMethod(eqx.Module):
     @abc.abstractmethod
     def solution(self, state: Any) -> Vector:
         """This agent's answer: a function of released values only."""
+
+    @property
+    def closing(self) -> int:
+        """How many rounds at the end of a run are left to phases of `Span.CLOSING`."""
+        return 0
+
+    def on(self, network: Any) -> AbstractMethod:
+        """The method with the numbers of the network that it needs; by default as it is.
+
+        It sees no problem, so that a private method may depend on it.
+        """
+        return self
 
     def check(self, problem: Any, network: Any) -> None:
         """Refuse a problem or network that breaks an assumption, in plain words."""

@@ -47,6 +47,9 @@ _MECHANISMS: Mapping[type[Event], str] = {
 _MOST_DRAWS = 2**40
 """More coordinates than any run releases."""
 
+_MOST_AGENTS = 1_024
+"""More agents than a sum has."""
+
 _ARITHMETIC = "arithmetic is exact: the rounding of floating-point numbers is not covered"
 
 
@@ -78,11 +81,13 @@ def guarantees(method: AbstractMethod, owners: Owners, *, grid: bool = False) ->
     )
 
 
-def _sampling(total: float) -> str:
+def _sampling(total: float, masked: Masked | None) -> str:
+    # what hides a value in a sum is drawn by all of its agents
+    draws = _MOST_DRAWS * (1 if masked is None else _MOST_AGENTS)
     return (
         "noise of every coordinate is drawn within a total variation of 2^-133 of its law, which "
         # half as much again, because one digit may be rounded down
-        f"adds at most {1.5 * sampling_delta(min(total, 700.0), _MOST_DRAWS):.0e} to delta"
+        f"adds at most {1.5 * sampling_delta(min(total, 700.0), draws):.0e} to delta"
     )
 
 
@@ -108,10 +113,12 @@ def spent(
         if releases.varies:
             rounds = [releases.round(public, t) * releases.sites for t in range(so_far[-1])]
         else:
-            rounds = [releases.round(public) * releases.sites] * so_far[-1]
-        width = len(rounds[0]) if rounds else 0
+            main = min(so_far[-1], public.rounds - releases.closing)
+            rounds = [releases.round(public) * releases.sites] * main
+            rounds += [releases.round(public, main) * releases.sites] * (so_far[-1] - main)
+        ends = np.cumsum([0, *map(len, rounds)])
         steps = once + [event for events in rounds for event in events]
-        at = [0 if row == 0 else len(once) + n * width for row, n in enumerate(so_far)]
+        at = [0 if row == 0 else len(once) + int(ends[n]) for row, n in enumerate(so_far)]
         curves.append(accounting.epsilon_curve(steps, at, method.delta(public.agent)))
     return np.stack(curves, axis=1)[:, kind]
 
@@ -125,8 +132,12 @@ def _guarantee(
 ) -> Guarantee:
     delta = method.delta(public.agent)
     plain = [_innermost(event) for event in composed]
-    masked = next((event for event in plain if isinstance(event, Masked)), None)
     claims = [event for event in plain if isinstance(event, ModelClaim)]
+    seen = [event.event if isinstance(event, ModelClaim) else event for event in plain]
+    masked = next((event for event in seen if isinstance(event, Masked)), None)
+    hidden = zip(composed, seen, strict=True)
+    attempts = sum(_count(each) for each, event in hidden if isinstance(event, Masked))
+    attempts //= releases.sites
     alone = any(isinstance(claim, PerReleaseClaim) for claim in claims)
     total = accounting.epsilon(composed, delta)
     unit = public.unit
@@ -151,9 +162,9 @@ def _guarantee(
     else:
         noise = NoiseSource.SECURE if releases.grid else NoiseSource.SIMULATED
         status, theorem = Status.PROVED, _theorem(plain, delta)
-        assumptions.append(_sampling(total) if releases.grid else _ARITHMETIC)
+        assumptions.append(_sampling(total, masked) if releases.grid else _ARITHMETIC)
         if masked is not None:
-            assumptions += [*_of_masks(masked, public.participations), *ASSUMPTIONS]
+            assumptions += [*_of_masks(masked, attempts), *ASSUMPTIONS]
     return Guarantee(
         owner=str(public.agent),
         epsilon=max(accounting.epsilon([each], delta) for each in set(plain)) if alone else total,
@@ -170,7 +181,7 @@ def _guarantee(
         reason=claims[0].reason if claims else "",
         scope=Scope.RELEASE if alone else Scope.RUN,
         total_epsilon=total if alone else None,
-        **({} if masked is None else _against(masked, public.participations)),
+        **({} if masked is None else _against(masked, attempts)),
     )
 
 
@@ -228,4 +239,5 @@ def _theorem(plain: Sequence[Event], delta: float) -> str:
 
 def _summed(masked: Masked) -> str:
     honest = masked.cohort - masked.coalition
-    return f", of which masks leave sums with the noise of at least {honest} honest agents"
+    agents = "1 honest agent" if honest == 1 else f"{honest} honest agents"
+    return f", of which masks leave sums with the noise of at least {agents}"

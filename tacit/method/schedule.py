@@ -15,12 +15,18 @@ def decayed(step: Any, decay: Any, round: Any) -> Any:
     return step / (jnp.asarray(round, dtype=float) + 1.0) ** decay
 
 
-def tail_average(average: Vector, x: Vector, context: Context) -> Vector:
+def tail_average(average: Vector, x: Vector, context: Context, closing: int = 0) -> Vector:
     """Running mean of `x` over the second half of the rounds, and `x` itself before.
 
     Averaging divides the variance that independent noise leaves in a late iterate.
+
+    Args:
+        average: so far.
+        x: the iterate after this round.
+        context: of the round.
+        closing: how many rounds at the end are none of those meant.
     """
-    count = jnp.maximum(context.round - context.rounds // 2 + 1, 1)
+    count = jnp.maximum(context.round - (context.rounds - closing) // 2 + 1, 1)
     return jnp.asarray(average) + (jnp.asarray(x) - average) / count
 
 

@@ -211,11 +211,29 @@ def polynomial_sum(values: Shaped[np.ndarray, "agents ..."], graph: Graph) -> Re
     laplacian = _laplacian(links)
     x = values.reshape(graph.agents, -1).astype(np.float64)
     degrees, steps = links.degrees(), 0
-    for eigenvalue in _leja(_eigenvalues(laplacian)):
+    for eigenvalue in averaging_eigenvalues(graph):
         x = x - laplacian @ x / eigenvalue
         steps += 1
     cost = RelayCost(steps, steps * int(degrees.sum()), steps * int(degrees.max()))
     return Relayed((graph.agents * x).reshape(values.shape), cost)
+
+
+def averaging_eigenvalues(graph: Graph) -> Float[np.ndarray, " distinct"]:
+    """The distinct nonzero eigenvalues of the Laplacian, in the order in which `polynomial_sum`
+    takes them: with one step for each, neighbours average exactly.
+
+    Args:
+        graph: undirected, of at most `MOST_FILTERED` agents.
+
+    Raises:
+        NetworkError: directed links, or too many agents.
+
+    Example:
+        >>> from tacit.network import ring
+        >>> averaging_eigenvalues(ring(4)).round(9).tolist()
+        [4.0, 2.0]
+    """
+    return _leja(_eigenvalues(_laplacian(_undirected(graph))))
 
 
 def _kind(have: dict[int, Any]) -> Any:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tacit.privacy.adjacency import at_distance
     from tacit.privacy.budget import NoiseKind, Privacy
     from tacit.privacy.calibration import affordable_rounds, noise_multiplier
+    from tacit.privacy.correlated import CorrelatedGaussian, PairMasks
     from tacit.privacy.event import (
         DiscreteGaussianRelease,
         DiscreteLaplaceRelease,
@@ -79,6 +80,7 @@ _HOME = {
     "adjacency": ["at_distance"],
     "budget": ["NoiseKind", "Privacy"],
     "calibration": ["affordable_rounds", "noise_multiplier"],
+    "correlated": ["CorrelatedGaussian", "PairMasks"],
     "event": [
         "DiscreteGaussianRelease",
         "DiscreteLaplaceRelease",
@@ -122,6 +124,7 @@ __all__ = [
     "ClippedDifferences",
     "ClippedGradient",
     "ClippedUpdate",
+    "CorrelatedGaussian",
     "DiscreteGaussianRelease",
     "DiscreteLaplaceRelease",
     "Event",
@@ -143,6 +146,7 @@ __all__ = [
     "NoiseKind",
     "NoiseSource",
     "NonPrivate",
+    "PairMasks",
     "PerReleaseClaim",
     "PoissonSampled",
     "Privacy",

@@ -156,6 +156,12 @@ def on_grid(event: Event) -> Event:
             return Repeated(on_grid(inner), count)
         case DiscreteGaussianRelease() | DiscreteLaplaceRelease() | NoRelease():
             return event
+        case ModelClaim():
+            raise UnsupportedEvent(
+                f"a guarantee that is a model claim has no secure form ({event.reason}), and where "
+                "values really leave only proved ones are run. Choose a method with a proved "
+                "guarantee, or simulate this one"
+            )
         case _:
             raise UnsupportedEvent(
                 f"{type(event).__name__} has no secure form: only Gaussian and Laplace noise on a "

@@ -24,9 +24,10 @@ from tacit.privacy.sensitivity import AbstractQuery
 from tacit.types import PublicContext, Relation
 
 ASSUMPTIONS = (
-    "the masks come from keys that two agents alone know (the decisional Diffie-Hellman problem on "
-    "X25519 is hard) and look random to all others (AES-256 and HMAC-SHA256 are pseudorandom)",
-    "signing keys are pinned: nobody signs in another's name",
+    "keys that two agents agree on by X25519 and HKDF-SHA256 look random to all others, whatever "
+    "keys corrupted agents choose (an oracle Diffie-Hellman assumption), and so do streams of "
+    "AES-256 under HMAC-SHA256; nobody finds collisions of SHA-256",
+    "every agent has compared the other agents' signing keys with their owners",
     "who is corrupted is settled before the run",
 )
 """What a masked sum takes for granted besides the number of agents that may be corrupted."""
@@ -41,7 +42,8 @@ class Masks:
             default 1 covers every agent that is curious by itself; 0 covers outsiders only.
         min_cohort: how many agents a sum has at least, above `coalition`; all of them if `None`.
         attempts: how many sums the run may release, those included that are given up because
-            somebody is missing; as many as there are rounds if `None`.
+            somebody is missing. If `None`, between sites as many as there are rounds, and in the
+            simulation as many as its rounds take.
 
     Raises:
         PrivacyError: a number out of range.
@@ -111,7 +113,7 @@ class MaskedGaussian(Gaussian):
         cohort = self.masks.cohort(public.agents)
         # the noise of the honest agents of the smallest cohort
         root = math.sqrt(cohort - self.masks.coalition)
-        return Masked(_with_noise_of(own, root), self.masks.coalition, cohort)
+        return Masked(with_noise_of(own, root), self.masks.coalition, cohort)
 
 
 def levelled(
@@ -131,7 +133,8 @@ def levelled(
     return np.where(wanted == np.max(wanted), multipliers, raised)
 
 
-def _with_noise_of(event: Event, root: float) -> Event:
+def with_noise_of(event: Event, root: float) -> Event:
+    """A Gaussian release, sampled or not, with its noise so many times as large."""
     match event:
         case GaussianRelease(multiplier):
             return GaussianRelease(multiplier * root)

@@ -124,7 +124,7 @@ def _model(g: Guarantee, subject: str) -> str:
     return (
         f"Model claim, not a proof, for {subject}: only if {_condition(g)} would the whole run "
         f"({_count(g.releases)}) be {_pair(g.epsilon, g.delta)}-differentially private to "
-        f"{_reader(g)}, when {_change(g)} ({g.theorem}); it is no proof because "
+        f"{_reader(g).rstrip(',')}, when {_change(g)} ({g.theorem}); it is no proof because "
         f"{g.reason or _UNCHECKED}."
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 from jaxtyping import PRNGKeyArray
 
 from tacit.method.phase import Phase
+from tacit.privacy.correlated import CorrelatedGaussian
 from tacit.runtime.keys import PhaseKeys, phase_keys
 from tacit.types import AbstractObjective, Context, Inbox, PublicPart
 
@@ -50,6 +51,7 @@ def send(
     keys: PhaseKeys,
     scale: Any,
     replay: Any = None,
+    mask: Any = None,
 ) -> tuple[Any, Any, Any]:
     """Query, protect, and turn what is released into a message.
 
@@ -61,6 +63,7 @@ def send(
         keys: randomness of this phase.
         scale: noise scale, computed beforehand from public constants.
         replay: a value released earlier, to be used instead of asking the objective.
+        mask: what the masks that it shares with others add, where noise is correlated.
 
     Returns:
         The new state, the payload, and what was released (`None` without a query).
@@ -71,8 +74,11 @@ def send(
     if replay is not None:
         released = replay
     else:
-        answer = ask(phase, state, objective, context, keys)
-        released = phase.release.mechanism.after(answer, scale, keys.noise)
+        answer, mechanism = ask(phase, state, objective, context, keys), phase.release.mechanism
+        if isinstance(mechanism, CorrelatedGaussian) and mask is not None:
+            released = mechanism.hide(answer, scale, keys.noise, mask, context.agents)
+        else:
+            released = mechanism.after(answer, scale, keys.noise)
     after, payload = phase.message(state, released, context)
     if phase.masked and (payload is not released or after is not state):
         # so an agent's state is made of the coordinator's words only, and everybody knows it

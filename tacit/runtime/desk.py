@@ -20,6 +20,7 @@ from tacit.network.base import Mixing
 from tacit.privacy.noise.sums import value_of
 from tacit.runtime.agent import ask, context_of, receive, send
 from tacit.runtime.mixing import client_inbox, server_inbox
+from tacit.runtime.pairs import PairSecrets
 from tacit.runtime.plan import Plan
 from tacit.types import Combine, Inbox, Role
 
@@ -45,6 +46,13 @@ class _Common(eqx.Module):
     degree: Any
     secret: PRNGKeyArray
     phase: int = eqx.field(static=True)
+    pairs: PairSecrets | None = None
+
+    def mask(self) -> Any:
+        """What this agent's masks add to what it releases; `None` where it shares none."""
+        if self.pairs is None or not self.plan.method.phases()[self.phase].correlated:
+            return None
+        return self.pairs.mask(self.plan.x0, (self.round, self.phase, self.step))
 
     def context(self) -> Any:
         return context_of(
@@ -64,7 +72,8 @@ class _Common(eqx.Module):
 def _send(common: _Common, state: Any, objective: Any, scale: Any, replay: Any) -> Any:
     context, keys = common.context()
     phase = common.plan.method.phases()[common.phase]
-    return send(phase, state, objective, context, keys, scale, replay)
+    mask = None if replay is not None else common.mask()
+    return send(phase, state, objective, context, keys, scale, replay, mask)
 
 
 @eqx.filter_jit
@@ -86,11 +95,14 @@ class Desk:
         plan: the run; its objectives are not used.
         agent: number of the agent; that of the coordinator is the number of agents.
         secret: the agent's own randomness.
+        pairs: what it shares with others for masks, where noise is correlated.
     """
 
-    def __init__(self, plan: Plan, agent: int, secret: PRNGKeyArray) -> None:
+    def __init__(
+        self, plan: Plan, agent: int, secret: PRNGKeyArray, pairs: PairSecrets | None = None
+    ) -> None:
         self.plan = eqx.tree_at(lambda p: p.objectives, plan, None)
-        self.agent, self.secret = agent, secret
+        self.agent, self.secret, self.pairs = agent, secret, pairs
         self.server = agent == plan.agents
         self.role = Role.SERVER if self.server else plan.sender_role
         self.degree = plan.agents if self.server else int(plan.degrees[agent])
@@ -217,6 +229,7 @@ class Desk:
             degree=jnp.asarray(self.degree),
             secret=self.secret,
             phase=at.phase,
+            pairs=self.pairs,
         )
 
 

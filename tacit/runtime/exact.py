@@ -13,13 +13,15 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Int, Key, PRNGKeyArray
 
 from tacit.method.phase import Phase
 from tacit.metrics import measure
+from tacit.privacy.correlated import CorrelatedGaussian
 from tacit.privacy.noise.sums import in_steps
 from tacit.runtime.desk import At, Desk, Payload, from_bytes, mixing_of
 from tacit.runtime.keys import agent_secret
+from tacit.runtime.pairs import PairSecrets
 from tacit.runtime.plan import Plan, phases_of
 from tacit.types import Role
 
@@ -56,7 +58,11 @@ class ExactEngine:
         ]
         numbers = range(plan.agents + plan.network.coordinated)
         self.desks = [
-            [Desk(plan, number, agent_secret(root, number)) for number in numbers] for root in roots
+            [
+                Desk(plan, number, agent_secret(root, number), _pairs(plan, root, number))
+                for number in numbers
+            ]
+            for root in roots
         ]
 
     def start(self) -> Any:
@@ -115,6 +121,8 @@ class ExactEngine:
             return current
         current = dict(current)
         for index, phase in phases:
+            if not (once or self.whole.runs(phase, round)):
+                continue
             for step in range(phase.repeat):
                 self._phase(current, index, phase, (trial, round, step), mixing)
         return current
@@ -158,6 +166,16 @@ class ExactEngine:
             current[agent] = self.desks[trial][number].receive(
                 where, phase, current[agent], wire, mixing
             )
+
+
+def _pairs(plan: Plan, root: PRNGKeyArray, agent: int) -> PairSecrets | None:
+    """What an agent shares with others for masks, if the method has correlated noise."""
+    for phase in plan.method.phases():
+        if phase.release is not None:
+            mechanism = phase.release.mechanism
+            if isinstance(mechanism, CorrelatedGaussian):
+                return PairSecrets.of(root, mechanism.masks, agent, plan.agents)
+    return None
 
 
 @eqx.filter_jit

@@ -2,7 +2,7 @@
 
 Four independent keys follow from it: the method's own (known to query and message, such as random
 directions), and those of the record sample, the noise and a perturbed objective, which no method
-ever receives.
+ever receives. Nor does it see the secret that two agents share for masks.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ _PHASES = 64
 """More phases than any method has."""
 
 _PUBLIC = 0xFFFFFFFF
+
+_PAIRS = 0xFFFFFFFE
+"""No agent's number, so secrets of pairs are no agent's."""
 
 
 class PhaseKeys(NamedTuple):
@@ -51,6 +54,12 @@ def public_key(seed: int) -> PRNGKeyArray:
 def agent_secret(root: PRNGKeyArray, agent: Any) -> PRNGKeyArray:
     """An agent's own secret in a simulation; the server is agent number `agents`."""
     return jax.random.fold_in(root, agent)
+
+
+def pair_secret(root: PRNGKeyArray, first: Any, second: Any) -> PRNGKeyArray:
+    """What two agents alone know in a simulation, `first` the smaller number."""
+    pairs = jax.random.fold_in(root, _PAIRS)
+    return jax.random.fold_in(jax.random.fold_in(pairs, first), second)
 
 
 def phase_keys(secret: PRNGKeyArray, round: Any, phase: int, step: Any) -> PhaseKeys:

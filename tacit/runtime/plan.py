@@ -64,6 +64,10 @@ class Plan(eqx.Module):
         scales = self.scales[index]
         return scales if scales.ndim == 1 else scales[round]
 
+    def runs(self, phase: Phase, round: Any) -> Any:
+        """Whether a phase is run in a round: `True` where it always is, else an array."""
+        return phase.rounds.includes(round, self.rounds, self.method.closing)
+
     def initial(self) -> dict[Role, Any]:
         """Every role's state before round 0, owners stacked."""
         role = self.sender_role

@@ -13,6 +13,7 @@ from jaxtyping import Array, Int, Key, PRNGKeyArray
 
 from tacit.method.phase import Phase
 from tacit.metrics import measure
+from tacit.privacy.correlated import CorrelatedGaussian
 from tacit.runtime.agent import context_of, receive, send
 from tacit.runtime.keys import PhaseKeys, agent_secret
 from tacit.runtime.mixing import (
@@ -23,6 +24,7 @@ from tacit.runtime.mixing import (
     peer_inboxes,
     server_inbox,
 )
+from tacit.runtime.pairs import Place, masks_of_all, weighted_masks
 from tacit.runtime.plan import Plan, phases_of
 from tacit.types import Context, Role
 
@@ -48,6 +50,7 @@ class Observation:
         scale: noise scale of every owner, shape `(agents,)`.
         awake: who takes part in the round, shape `(agents,)`.
         known: from an owner's number to what it knows in this phase, and to its keys.
+        shared: from one weight for each pair that shares a mask to the weighted sum of the masks.
     """
 
     index: int
@@ -57,6 +60,7 @@ class Observation:
     scale: Any
     awake: Any
     known: Callable[[Any], tuple[Context, PhaseKeys]]
+    shared: Callable[[Any], Any]
 
 
 Observer: TypeAlias = Callable[[Any, Observation], Any]
@@ -122,6 +126,7 @@ class Simulator:
         self.plan = plan
         self.note = note
         self.observe = observe
+        self.root = root
         self.agents = jnp.arange(plan.agents)
         self.secrets = jax.vmap(lambda agent: agent_secret(root, agent))(self.agents)
         self.server_secret = agent_secret(root, plan.agents)
@@ -134,19 +139,22 @@ class Simulator:
         return arrange(self.delivery, mixing)
 
     def round(self, states: States, round: Any, *, once: bool) -> States:
-        phases = phases_of(self.plan.method, once=once)
+        plan = self.plan
+        phases = phases_of(plan.method, once=once)
         if not phases:
             return states
         links = self.links(round, once=once) if self.fixed is None else self.fixed
         before = states
         for index, phase in phases:
-            if phase.repeat == 1:
-                states = self.phase(states, index, phase, round, 0, links)
+            runs = True if once else plan.runs(phase, round)
+            if runs is True:
+                states = self.steps(states, index, phase, round, links)
             else:
-                states = jax.lax.fori_loop(
-                    0,
-                    phase.repeat,
-                    lambda step, s, i=index, p=phase: self.phase(s, i, p, round, step, links),
+                # what is not run is not computed, and nothing private is asked
+                states = jax.lax.cond(
+                    runs,
+                    lambda s, i=index, p=phase: self.steps(s, i, p, round, links),
+                    lambda s: s,
                     states,
                 )
         if self.fixed is None:
@@ -157,6 +165,33 @@ class Simulator:
                     present = jnp.any(awake) if role is Role.SERVER else awake
                     states[role] = _where(present, states[role], before[role])
         return states
+
+    def steps(self, states: States, index: int, phase: Phase, round: Any, links: Links) -> States:
+        """A phase of a round, as often as it is repeated."""
+        if phase.repeat == 1:
+            return self.phase(states, index, phase, round, 0, links)
+        return jax.lax.fori_loop(
+            0,
+            phase.repeat,
+            lambda step, s: self.phase(s, index, phase, round, step, links),
+            states,
+        )
+
+    def masks(self, phase: Phase, place: Place, weights: Any = None) -> Any:
+        """What masks add to every agent's release; `None` where agents share none.
+
+        Args:
+            phase: which.
+            place: where in the run.
+            weights: of pairs, for the weighted sum of their masks instead.
+        """
+        if phase.release is None or not isinstance(phase.release.mechanism, CorrelatedGaussian):
+            return None
+        like = jnp.zeros((self.plan.agents, *self.plan.x0.shape), self.plan.x0.dtype)
+        shared = phase.release.mechanism.masks
+        if weights is None:
+            return masks_of_all(self.root, shared, like, place)
+        return weighted_masks(self.root, shared, weights, like, place)
 
     def phase(
         self, states: States, index: int, phase: Phase, round: Any, step: Any, links: Links
@@ -176,9 +211,11 @@ class Simulator:
                 phase=index,
             )
 
-        def send_one(state: Any, objective: Any, scale: Any, *who: Any) -> tuple[Any, Any, Any]:
+        def send_one(
+            state: Any, objective: Any, scale: Any, mask: Any, *who: Any
+        ) -> tuple[Any, Any, Any]:
             context, keys = at(*who)
-            return send(phase, state, objective, context, keys, scale)
+            return send(phase, state, objective, context, keys, scale, mask=mask)
 
         def receive_one(state: Any, inbox: Any, *who: Any) -> Any:
             return receive(phase, state, inbox, at(*who)[0])
@@ -188,13 +225,14 @@ class Simulator:
         states = dict(states)
         if phase.sender is Role.SERVER:
             states[phase.sender], payload, _ = send_one(
-                states[phase.sender], None, jnp.zeros(()), *server
+                states[phase.sender], None, jnp.zeros(()), None, *server
             )
         else:
             scale = plan.scale(index, jnp.maximum(round, 0))
-            before = states[phase.sender]
+            place = (round, index, step)
+            before, masks = states[phase.sender], self.masks(phase, place)
             states[phase.sender], payload, released = jax.vmap(send_one)(
-                before, plan.objectives, scale, *owners
+                before, plan.objectives, scale, masks, *owners
             )
             if self.observe is not None and phase.query is not None:
                 seen = Observation(
@@ -205,6 +243,7 @@ class Simulator:
                     scale=scale,
                     awake=jnp.asarray(links.mixing.participates),
                     known=lambda agent: at(agent, plan.degrees[agent], self.secrets[agent]),
+                    shared=lambda weights: self.masks(phase, place, weights),
                 )
                 states[OBSERVED] = self.observe(states[OBSERVED], seen)
         self.note(phase, payload)

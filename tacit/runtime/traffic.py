@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -13,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int, PRNGKeyArray
 
+from tacit.method.phase import Phase, Span
 from tacit.network.base import AbstractNetwork
 from tacit.runtime.plan import Plan, phases_of
 from tacit.runtime.simulation import Simulator
@@ -25,10 +27,9 @@ def bytes_sent(plan: Plan, rounds: int) -> Int[np.ndarray, " stops"]:
     A message counts once for each receiver that it reaches, or each link that it is relayed over,
     payload only.
     """
-    once, each_round = _sizes(plan, once=True), _sizes(plan, once=False)
     peers, clients = _counts(plan, rounds)
-    per_round = _total(plan, peers, clients, each_round)
-    first = _total(plan, peers[:1], np.array([plan.agents]), once)
+    per_round = _total(plan, peers, clients, _sizes(plan, once=False))
+    first = _total(plan, peers[:1], np.array([plan.agents]), _sizes(plan, once=True))
     return np.concatenate([[0], first + np.cumsum(per_round)])
 
 
@@ -36,16 +37,21 @@ def _total(
     plan: Plan,
     peers: Int[np.ndarray, " rounds"],
     clients: Int[np.ndarray, " rounds"],
-    sizes: Mapping[Role, int],
+    sizes: Mapping[tuple[Role, Span], int],
 ) -> Int[np.ndarray, " rounds"]:
     up, down = plan.network.carried(clients)
-    return peers * sizes[Role.PEER] + up * sizes[Role.CLIENT] + down * sizes[Role.SERVER]
+    carried = {Role.PEER: peers, Role.CLIENT: up, Role.SERVER: down}
+    total, rounds = np.zeros(len(peers), dtype=np.int64), np.arange(len(peers))
+    for (role, span), size in sizes.items():
+        sent = span.includes(rounds, int(plan.rounds), plan.method.closing)
+        total += np.where(sent, carried[role] * size, 0)
+    return total
 
 
-def _sizes(plan: Plan, *, once: bool) -> Mapping[Role, int]:
-    """Bytes of one sender's messages in a round, by its role."""
+def _sizes(plan: Plan, *, once: bool) -> Mapping[tuple[Role, Span], int]:
+    """Bytes of one sender's messages in a round, by its role and the rounds in which it sends."""
     if not phases_of(plan.method, once=once):
-        return dict.fromkeys(Role, 0)
+        return {}
     arrays, rest = eqx.partition(plan, eqx.is_array)
     leaves, structure = jax.tree.flatten(arrays)
     others, around = jax.tree.flatten(rest)
@@ -62,7 +68,7 @@ def _traced_sizes(
     others: tuple[Any, ...],
     precision: Any,
     once: bool,
-) -> Mapping[Role, int]:
+) -> Mapping[tuple[Role, Span], int]:
     """The same from shapes alone, so that a repeated run is not traced again.
 
     Args:
@@ -73,16 +79,16 @@ def _traced_sizes(
         precision: of numbers made while tracing; it is not an argument of anything traced.
         once: whether the phases before the rounds are meant.
     """
-    total = dict.fromkeys(Role, 0)
+    total: Counter[tuple[Role, Span]] = Counter()
     agents = 0
 
-    def note(phase: Any, payload: Any) -> None:
+    def note(phase: Phase, payload: Any) -> None:
         if phase.receiver is None:
             return
         size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(payload))
         if phase.sender is not Role.SERVER:
             size //= agents
-        total[phase.sender] += phase.repeat * size
+        total[phase.sender, phase.rounds] += phase.repeat * size
 
     def run(leaves: Any) -> Any:
         # all of it within the trace: every operation outside would be compiled by itself

@@ -1,0 +1,204 @@
+"""Masked gossip: noise that pairs of agents share hides gradients, and cancels in the mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+from tacit.errors import NetworkError, PrivacyError
+from tacit.method.oracle import gradient_query
+from tacit.method.phase import AbstractMethod, Phase, Span
+from tacit.method.schedule import decayed, positive, tail_average
+from tacit.network.graph import Graph
+from tacit.network.relay import averaging_eigenvalues
+from tacit.privacy.budget import NoiseKind, Privacy
+from tacit.privacy.correlated import CorrelatedGaussian, PairMasks, Pairs
+from tacit.privacy.mechanism import Gaussian, Release
+from tacit.types import Context, Inbox, Oracle, Role, Vector
+
+
+class Gossiped(eqx.Module):
+    """Iterate, and the answer: its mean over the last rounds, then brought together."""
+
+    x: Vector
+    answer: Vector
+
+
+def _shared(by: Any) -> Any:
+    """As a word or as pairs of numbers, each once."""
+    if isinstance(by, str):
+        return by
+    if isinstance(by, Graph):
+        by = zip(np.asarray(by.senders).tolist(), np.asarray(by.receivers).tolist(), strict=True)
+    return tuple(sorted({(min(i, j), max(i, j)) for i, j in by}))
+
+
+class MaskedGossip(AbstractMethod):
+    """Gossip of gradients whose Gaussian masks cancel in the mean of all agents.
+
+    In round `t < T - m`, `g_i` the mean of per-record gradients clipped to norm `C`, and `n_ij` a
+    mask that the agents `i` and `j` share, drawn anew, which one adds and the other takes off:
+
+        Y_i = g_i(x_i) + z_i + sum_j e_ij n_ij,   z_i ~ N(0, s^2 I),   n_ij ~ N(0, r^2 s^2 I)
+        y_i <- prox[ x_i - s_t Y_i ]                                               -> neighbours
+        x_i <- sum_j W_ij y_j
+
+    The masks leave the mean, but gossip leaves them in the agents. So in the last `m` rounds nobody
+    is asked, and with the distinct nonzero eigenvalues `l_1 .. l_m` of the network's Laplacian
+
+        x_i <- x_i - (1 / l_k) sum_(j ~ i) (x_i - x_j)
+
+    ends in the mean of all. The noise of that is nearly as small as if one party that all trust had
+    drawn it: of `K` agents and a coalition of `c`, `(1 + excess) K / (K - c)` times its variance.
+    A set or an l1 penalty bends masks before they cancel: privacy is as before, accuracy is less.
+
+    Source: Allouah, Koloskova, El Firdoussi, Jaggi, Guerraoui (2024), The Privacy Power of
+    Correlated Noise in Decentralized Learning (DECOR), with the masks of Sabater, Bellet, Ramon
+    (2022); the averaging: `network.relay.polynomial_sum`. Deviations: masks need not follow the
+    links; noise is accounted exactly, and made for the worst coalition; in the end the agents
+    average, by default the mean of the second half of their iterates.
+
+    What leaves: iterates that are functions of all `Y_i`. Theorem: docs/proofs/masks.md, if all
+    agents follow the protocol, which nothing enforces; status model. In simulations only.
+
+    Args:
+        step: first step size, positive.
+        decay: step size of round t is `step / (t + 1)^decay`, at least 0.
+        coalition: `c`, how many agents may pool what they know.
+        excess: by what share more variance the mean may have than under larger masks, positive.
+        ratio: `r`, positive, instead of the one that follows from `excess`.
+        masks: who shares them: "all" pairs of agents, "neighbours", or pairs of agents' numbers.
+        average: answer with the mean of the second half of the iterates instead of the last.
+        privacy: budget, clip and relation.
+
+    Raises:
+        ConfigError: `step` out of its range.
+        PrivacyError: another law than Gaussian, masks of another kind, or records of one person at
+            several sites; in a run, masks that equal local noise.
+
+    Example:
+        >>> from tacit.method import MaskedGossip
+        >>> from tacit.network import ring
+        >>> from tacit.privacy import Privacy
+        >>> method = MaskedGossip(step=0.5, privacy=Privacy(clip=1.0, epsilon=1.0)).on(ring(10))
+        >>> method.closing, [(phase.name, phase.rounds.value) for phase in method.phases()]
+        (5, [('iterate', 'every round but the last ones'), ('average', 'the last rounds')])
+    """
+
+    name: ClassVar[str] = "masked-gossip"
+    when: ClassVar[str] = (
+        "peers trust each other to follow the protocol, the links never change, and the noise of "
+        "dpsg is too much"
+    )
+    example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
+    oracle: ClassVar[Oracle] = Oracle.GRADIENT
+    step: Any
+    privacy: Privacy = eqx.field(kw_only=True)
+    decay: Any = 0.0
+    coalition: int = eqx.field(static=True, default=1)
+    excess: float = eqx.field(static=True, default=0.1)
+    ratio: float | None = eqx.field(static=True, default=None)
+    masks: Literal["all", "neighbours"] | Pairs = eqx.field(
+        static=True, default="all", converter=_shared
+    )
+    average: bool = eqx.field(static=True, default=True)
+    eigenvalues: Any = eqx.field(init=False, default_factory=lambda: None)
+
+    def __check_init__(self) -> None:
+        positive("step", self.step)
+        if self.privacy.noise is not NoiseKind.GAUSSIAN:
+            raise PrivacyError(
+                f"noise={self.privacy.noise.value!r} does not go with Gaussian masks: there is no "
+                "rule for what both together hide; use noise='gaussian'"
+            )
+        if self.privacy.masks is not None:
+            raise PrivacyError(
+                "privacy.masks are uniform masks for exact sums, and masked-gossip has Gaussian "
+                "masks of its own; leave them out, and give the method coalition=..."
+            )
+        if self.privacy.sites_per_person > 1:
+            raise PrivacyError(
+                f"sites_per_person={self.privacy.sites_per_person} does not go with masks: what a "
+                "person has at several sites moves the mean together, and no rule for that is "
+                "proved here; leave it at 1, or take local noise (dpsg)"
+            )
+        self._pairs()
+
+    def init(self, role: Role, x0: Vector, degree: Any) -> Gossiped:
+        return Gossiped(x0, x0)
+
+    def phases(self) -> tuple[Phase, ...]:
+        query, plain = gradient_query(self.privacy)
+        assert isinstance(plain.mechanism, Gaussian)
+        noise = CorrelatedGaussian(plain.mechanism.noise_multiplier, self._pairs())
+        return (
+            Phase(
+                name="iterate",
+                sender=Role.PEER,
+                query=query,
+                release=Release("masked clipped gradient", noise, plain.relation),
+                message=self.descend,
+                receiver=Role.PEER,
+                update=self.mix,
+                rounds=Span.MAIN,
+            ),
+            Phase(
+                name="average",
+                sender=Role.PEER,
+                message=lambda state, released, context: (state, state.answer),
+                receiver=Role.PEER,
+                update=self.settle,
+                rounds=Span.CLOSING,
+            ),
+        )
+
+    def descend(
+        self, state: Gossiped, released: Vector, context: Context
+    ) -> tuple[Gossiped, Vector]:
+        step = decayed(self.step, self.decay, context.round)
+        y = context.public.descend(state.x, released, step)
+        return Gossiped(y, state.answer), y
+
+    def mix(self, state: Gossiped, inbox: Inbox, context: Context) -> Gossiped:
+        x = inbox.self_weight * state.x + inbox.mixed
+        if not self.average:
+            return Gossiped(x, x)
+        return Gossiped(x, tail_average(state.answer, x, context, self.closing))
+
+    def settle(self, state: Gossiped, inbox: Inbox, context: Context) -> Gossiped:
+        k = context.round - (context.rounds - self.closing)
+        apart = inbox.degree * state.answer - inbox.total
+        return Gossiped(state.x, state.answer - apart / jnp.asarray(self.eigenvalues)[k])
+
+    def solution(self, state: Gossiped) -> Vector:
+        return state.answer
+
+    @property
+    def closing(self) -> int:
+        return 0 if self.eigenvalues is None else len(self.eigenvalues)
+
+    def on(self, network: Any) -> MaskedGossip:
+        """With the masks of neighbours, and the eigenvalues with which they average exactly."""
+        placed = replace(self, masks=network) if self.masks == "neighbours" else self
+        placed._pairs().learned(network.agents)  # masks that hide nobody are refused here
+        values = averaging_eigenvalues(network)
+        return eqx.tree_at(lambda m: m.eigenvalues, placed, values, is_leaf=lambda v: v is None)
+
+    def check(self, problem: Any, network: Any) -> None:
+        if not isinstance(network, Graph) or network.directed:
+            raise NetworkError(
+                "MaskedGossip needs undirected links that are the same in every round: with who is "
+                "absent its masks would stay in the mean, and the last rounds average exactly"
+            )
+
+    def _pairs(self) -> PairMasks:
+        # who the neighbours are is known on a network only
+        words: dict[Any, Pairs | None] = {"all": None, "neighbours": ()}
+        pairs = words[self.masks] if isinstance(self.masks, str) else self.masks
+        return PairMasks(self.coalition, self.excess, self.ratio, pairs)
