@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import Float, Int
 
+from tacit.errors import TacitError
 from tacit.layout import check_arguments, owners_of, release_table, stops, taken
 from tacit.method import claim, promise
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Guarantees
+from tacit.privacy.masked import Masks
 from tacit.problem.problem import Problem
 from tacit.result import ReleaseRow
 from tacit.runtime.keys import public_key
@@ -82,6 +85,7 @@ def account(
     check_arguments(problem, network, method, rounds, seed)
     with jax.enable_x64(True):
         shared = public_key(seed)
+        method = method.on(network)
         owners = owners_of(problem, network, method, rounds, shared, trials)
         method = claim.calibrate(method, owners)
         at = np.array([0, *stops(rounds, record)])
@@ -102,3 +106,128 @@ def account(
             # a part never costs more than the whole, whatever the last bit says
             epsilon=np.minimum(spent, [each.epsilon for each in stated]),
         )
+
+
+@dataclass(frozen=True)
+class MeanNoise:
+    """Noise in the mean of all agents' answers in a round, in each way to keep the same budget.
+
+    Standard deviations of one coordinate, where all agents take part.
+
+    Attributes:
+        agents: `K`, how many answers the mean is of.
+        cohort: how many are summed at least under masks, at most `K`.
+        attempts: how many sums the masked noise is made for, those included that are given up.
+        local: every agent is hidden by its own noise alone.
+        masked: masks, against a coalition of 0, 1, ..., `cohort - 1` agents.
+        central: one noise for all, which a party that everybody trusts would add.
+        coalition: what the method's masks declare, `None` for a method without masks.
+    """
+
+    agents: int
+    cohort: int
+    attempts: int
+    local: float
+    masked: tuple[float, ...]
+    central: float
+    coalition: int | None
+
+    @property
+    def bare(self) -> bool:
+        """Whether so many may be corrupted that an honest agent has its own noise alone."""
+        return self.coalition == self.cohort - 1
+
+    def gain(self, coalition: int) -> float:
+        """How many times smaller masks make the noise than `local` is."""
+        return self.local / self.masked[coalition]
+
+    def saves(self, coalition: int) -> bool:
+        """Whether masks against so many make the noise smaller, beyond rounding."""
+        return self.gain(coalition) > 1.0 + 1e-9
+
+
+def mean_noise(
+    problem: Problem,
+    network: AbstractNetwork,
+    method: AbstractMethod,
+    *,
+    rounds: int,
+    seed: int = 0,
+) -> MeanNoise | None:
+    """What masks save, or would save, in a run with these arguments.
+
+    With noise of scale `s` in an agent's answer the mean of `K` has `s / sqrt(K)`. Masks leave a
+    sum of at least `K'` agents with the noise of `K' - c` honest ones, so that `s / sqrt(K' - c)`
+    is enough, of the agent that needs most; one noise for all is `s / K`.
+
+    Args:
+        problem: only its declared constants and record counts are read.
+        network: who talks to whom.
+        method: with masks or without.
+        rounds: how many, at least 1.
+        seed: decides who takes part where the network draws that.
+
+    Returns:
+        `None` where masks cannot be used: no noise, or what `check_arguments` refuses (agents that
+        come and go without `min_cohort`, a method that is no sum at a public iterate).
+
+    Raises:
+        PrivacyError: a budget that cannot be met.
+
+    Example:
+        >>> import numpy as np, tacit
+        >>> from tacit import network, problem
+        >>> from tacit.planning import mean_noise
+        >>> x = [np.ones((100, 2))] * 10
+        >>> task = problem.empirical_risk(x, [np.ones(100)] * 10, problem.Squared())
+        >>> private = tacit.GradientDescent(step=1.0, privacy=tacit.Privacy(clip=1.0, epsilon=2.0))
+        >>> found = mean_noise(task, network.Coordinator(10), private, rounds=50)
+        >>> variance = np.array([found.local, found.masked[1], found.central]) ** 2
+        >>> (variance / found.central**2).round(3).tolist()
+        [10.0, 1.111, 1.0]
+    """
+    privacy = method.privacy
+    if privacy is None:
+        return None
+    asked = Masks(coalition=0) if privacy.masks is None else privacy.masks
+    try:
+        masked = _changed(method, masks=asked)
+        check_arguments(problem, network, masked, rounds, seed)
+    except TacitError:
+        return None
+    phase = next((index for index, each in enumerate(masked.phases()) if each.masked), None)
+    if phase is None:
+        return None
+    with jax.enable_x64(True):
+        shared = public_key(seed)
+        alone = owners_of(problem, network, _changed(method, masks=None), rounds, shared, 1)
+        summed = owners_of(problem, network, masked, rounds, shared, 1)
+        if privacy.epsilon is None:
+            owners = alone if privacy.masks is None else summed
+            promised = promise.guarantees(claim.calibrate(method, owners), owners)
+            epsilon = np.array([each.epsilon for each in promised])
+            method = _changed(method, epsilon=epsilon, noise_multiplier=None)
+        plain = _changed(method, masks=None)
+        own, needed = (
+            claim.scales(claim.calibrate(plain, owners), owners)[phase]
+            for owners in (alone, summed)
+        )
+    largest, agents, cohort = float(np.max(needed)), problem.agents, asked.cohort(problem.agents)
+    if not largest > 0.0:
+        return None
+    return MeanNoise(
+        agents=agents,
+        cohort=cohort,
+        attempts=max(context.participations for context in summed.contexts),
+        local=float(np.linalg.norm(own)) / agents,
+        masked=tuple((largest / np.sqrt(agents * (cohort - np.arange(cohort)))).tolist()),
+        central=float(np.max(own)) / agents,
+        coalition=None if privacy.masks is None else asked.coalition,
+    )
+
+
+def _changed(method: AbstractMethod, **values: Any) -> AbstractMethod:
+    """The method with other values for some attributes of its budget."""
+    assert method.privacy is not None
+    budget = {each.name: getattr(method.privacy, each.name) for each in fields(method.privacy)}
+    return replace(method, privacy=type(method.privacy)(**(budget | values)))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tacit.advise.advice import Advice, Need, Verdict, advise
     from tacit.advise.closed_form import Estimate, estimate
     from tacit.advise.law import Law
+    from tacit.advise.masks import MaskGain
     from tacit.advise.measured import Measured
     from tacit.advise.setting import Setting
 
@@ -27,6 +28,7 @@ _HOME = {
     "Advice": "advice",
     "Estimate": "closed_form",
     "Law": "law",
+    "MaskGain": "masks",
     "Measured": "measured",
     "Need": "advice",
     "Setting": "setting",
@@ -39,6 +41,7 @@ __all__ = [
     "Advice",
     "Estimate",
     "Law",
+    "MaskGain",
     "Measured",
     "Need",
     "Setting",

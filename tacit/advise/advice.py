@@ -19,6 +19,7 @@ from tacit.advise.closed_form import (
     records_for,
     with_epsilon,
 )
+from tacit.advise.masks import MaskGain, mask_gain
 from tacit.advise.measure import Bench, Choice, near
 from tacit.advise.measured import Measured
 from tacit.advise.setting import Setting, two_digits
@@ -70,6 +71,7 @@ class Advice:
         left_out: reason for every private method that was not measured.
         notes: in what the synthetic problem differs from what was asked about.
         seconds: that it took.
+        masks: what masks would bring, where there are none and there could be.
     """
 
     setting: Setting
@@ -79,6 +81,7 @@ class Advice:
     left_out: dict[str, str]
     notes: tuple[str, ...]
     seconds: float
+    masks: MaskGain | None = None
 
     @property
     def best(self) -> Measured:
@@ -131,6 +134,10 @@ class Advice:
                 lines.append(
                     f"{name} = {value}" if not isinstance(value, str) else f'{name} = "{value}"'
                 )
+        if budget.masks is not None:
+            least = budget.masks.min_cohort
+            kept = "" if least is None else f", min_cohort = {least}"
+            lines.append(f"masks = {{ coalition = {budget.masks.coalition}{kept} }}")
         lines += ["", "[run]", f"rounds = {best.rounds}"]
         return "\n".join(lines)
 
@@ -194,6 +201,7 @@ def advise(setting: Setting, *, progress: Told | None = None) -> Advice:
         needs=needs,
         left_out=left_out,
         notes=bench.shape.notes,
+        masks=mask_gain(bench, measured),
         seconds=time.monotonic() - began,
     )
 
@@ -251,8 +259,13 @@ def _tried(bench: Bench, choice: Choice, setting: Setting, progress: Told | None
     """What the method leaves in another setting, tuned anew and measured on fresh records."""
     # with a tenth of the error left, neither very short runs nor very small steps are best
     found = bench.choices(choice.candidate, choice.clip)
-    choices = [each for each in found if each.rounds >= 30 and each.path >= 10.0] or found
-    best = bench.tune(choices, setting, _titled(progress, "what would be enough"))
+    own = (choice.rounds, choice.path)  # a small clip is biased in long runs: its own length stays
+    choices = [
+        each
+        for each in found
+        if (each.rounds >= 30 and each.path >= 10.0) or (each.rounds, each.path) == own
+    ]
+    best = bench.tune(choices or found, setting, _titled(progress, "what would be enough"))
     return bench.confirm(best, setting).remaining
 
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import tacit.method
 from tacit.advise.closed_form import owners
-from tacit.advise.setting import Setting, two_digits
-from tacit.errors import TacitError
+from tacit.advise.setting import Setting, two_digits, unmasked
+from tacit.errors import PrivacyError, TacitError
 from tacit.method import promise
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.budget import Privacy
 from tacit.privacy.guarantee import Status
+from tacit.privacy.masked import Masks
 from tacit.types import Oracle, Role
 
 
@@ -36,6 +37,10 @@ def _one_step(pace: Pace) -> dict[str, float]:
     return {"step": two_digits(pace.step)}
 
 
+def _proximal(pace: Pace) -> dict[str, float]:
+    return {"proximity": two_digits(pace.step)}
+
+
 def _penalised(pace: Pace) -> dict[str, float]:
     # the sites' mean moves by 1 / (1 / proximity + 2 penalty degree) times the mean gradient:
     # half of that is left to each term
@@ -52,7 +57,7 @@ def _split(pace: Pace) -> dict[str, float]:
 
 
 _RECIPES: Mapping[str, Callable[[Pace], dict[str, float]]] = MappingProxyType(
-    {"d-zoa": _penalised, "zoo-admm": _split}
+    {"d-zoa": _penalised, "d-zoa-star": _proximal, "zoo-admm": _split}
 )
 """Arguments for a pace, where they are not just `step`."""
 
@@ -80,6 +85,15 @@ class Candidate:
         """The method with these arguments and this budget."""
         return self.build(**arguments, privacy=privacy)
 
+    def hides(self, masks: Masks) -> bool:
+        """Whether masks can hide what it releases in a sum."""
+        try:
+            budget = Privacy(clip=1.0, epsilon=1.0, masks=masks)
+            phases = self.method(self.arguments(Pace(1.0, 1.0)), budget).phases()
+        except PrivacyError:
+            return False
+        return any(phase.masked for phase in phases)
+
     def evaluations(self, parameters: int) -> int:
         """What one record is asked for in a round."""
         method = self.method(self.arguments(Pace(1.0, 1.0)), Privacy(clip=1.0, epsilon=1.0))
@@ -105,7 +119,8 @@ def candidates(setting: Setting) -> tuple[list[Candidate], dict[str, str]]:
             left_out[build.name] = f"advice does not know how to set {', '.join(unsettable)}"
             continue
         try:
-            method = candidate.method(candidate.arguments(Pace(1.0, 2.0)), setting.budget)
+            budget = unmasked(setting.budget)
+            method = candidate.method(candidate.arguments(Pace(1.0, 2.0)), budget)
             proved = _proved(method, setting)
         except TacitError as error:
             left_out[build.name] = str(error)
@@ -117,6 +132,8 @@ def candidates(setting: Setting) -> tuple[list[Candidate], dict[str, str]]:
             left_out[build.name] = f"it needs {needs}"
         elif setting.oracle is Oracle.VALUE and build.oracle is not Oracle.VALUE:
             left_out[build.name] = "it asks for gradients, and only values can be had"
+        elif setting.budget.masks is not None and not candidate.hides(setting.budget.masks):
+            left_out[build.name] = "masks cannot hide what it releases"
         else:
             kept.append(candidate)
     return kept, left_out

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Int
 
 from tacit.advise.law import Slopes
-from tacit.advise.setting import Setting, changed, two_digits
+from tacit.advise.setting import Setting, changed, two_digits, unmasked
 from tacit.clipping import norm_ratio
 from tacit.errors import PrivacyError
 from tacit.method import claim
@@ -112,19 +112,24 @@ def _deviation(law: NoiseKind, parameters: int) -> float:
 def multiplier(setting: Setting, rounds: int, method: AbstractMethod | None = None) -> float:
     """The noise multiplier that the budget asks of so many rounds; the most active site's.
 
+    Masks leave an agent the noise of all honest ones, so that its own is a share of that; what a
+    mean of such answers is worth does not depend on the masks themselves, which are left out.
+
     Args:
         setting: with the budget and the network.
         rounds: how many.
-        method: whose releases are counted; one noised gradient a round by default.
+        method: without masks, whose releases are counted; one noised gradient a round by default.
 
     Raises:
         PrivacyError: a budget that no noise can meet.
     """
-    method = DPSG(step=1.0, privacy=setting.budget) if method is None else method
+    method = DPSG(step=1.0, privacy=unmasked(setting.budget)) if method is None else method
     calibrated = claim.calibrate(method, owners(setting, rounds))
     assert calibrated.privacy is not None
     z = calibrated.privacy.noise_multiplier
-    return float(np.max(np.asarray(z, dtype=float)))
+    masks = setting.budget.masks
+    hidden = 1 if masks is None else masks.hidden(setting.agents)
+    return float(np.max(np.asarray(z, dtype=float))) / math.sqrt(hidden)
 
 
 def owners(setting: Setting, rounds: int) -> Owners:
@@ -140,7 +145,7 @@ def owners(setting: Setting, rounds: int) -> Owners:
             normaliser=setting.records * setting.weight,
             unit=Unit.RECORD,
             degree=1,
-            participations=int(_taken(setting, rounds).max()),
+            participations=int(_charged(setting, rounds).max()),
             dimension=setting.parameters,
         )
         for k in range(count)
@@ -151,6 +156,13 @@ def owners(setting: Setting, rounds: int) -> Owners:
 def _taken(setting: Setting, rounds: int) -> Int[np.ndarray, " agents"]:
     """How often every site takes part."""
     return np.asarray(setting.network.participations(rounds, public_key(0)))
+
+
+def _charged(setting: Setting, rounds: int) -> Int[np.ndarray, " agents"]:
+    """How often every site releases, sums included that are given up because one is missing."""
+    if setting.budget.masks is None:
+        return _taken(setting, rounds)
+    return np.asarray(setting.network.attempts(rounds, public_key(0)))
 
 
 def with_epsilon(setting: Setting, epsilon: float) -> Setting:

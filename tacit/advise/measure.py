@@ -14,7 +14,7 @@ from tacit.advise.candidates import Candidate, Pace, claimed
 from tacit.advise.closed_form import ROUNDS, multiplier
 from tacit.advise.law import Law, Slopes
 from tacit.advise.measured import Measured, mean_scores, scores_of
-from tacit.advise.setting import Setting, changed
+from tacit.advise.setting import Setting, changed, unmasked
 from tacit.advise.shrink import Shape, shape
 from tacit.errors import ProblemError
 from tacit.metrics import History
@@ -211,12 +211,15 @@ class Bench:
         )
 
     def _budgeted(self, choice: Choice, setting: Setting) -> Any:
-        return choice.candidate.method(choice.arguments, setting.budget)
+        return choice.candidate.method(choice.arguments, unmasked(setting.budget))
 
     def _method(self, choice: Choice, noise_multiplier: float) -> Any:
-        # the multiplier has paid for people with several records; here a person is a record
+        # the multiplier has paid for people with several records, and is what masks leave of it
         budget = changed(
-            self.setting.budget, clip=choice.clip, sites_per_person=1, records_per_person=1
+            unmasked(self.setting.budget),
+            clip=choice.clip,
+            sites_per_person=1,
+            records_per_person=1,
         )
         method = choice.candidate.method(choice.arguments, budget)
         return claimed(method, noise_multiplier)

@@ -25,7 +25,7 @@ class Setting:
         records: of one site, `N_k`, at least 1.
         parameters: `P`, at least 1; a multiple of the classes for softmax.
         network: who talks to whom; it has the number of sites, `K`.
-        budget: epsilon, delta, relation and law of the noise; its clip is not looked at.
+        budget: epsilon, delta, relation, law of the noise and masks; its clip is not looked at.
         loss: of one record.
         regulariser: public penalty, strength included.
         constraint: public set of the parameters.
@@ -40,6 +40,7 @@ class Setting:
 
     Raises:
         ConfigError: a number out of range, or a budget without one epsilon for all sites.
+        PrivacyError: masks that hide nobody among so many sites.
     """
 
     records: int
@@ -78,6 +79,8 @@ class Setting:
                 "advice is about records, and relation='metric' about whole costs; take "
                 "relation='replace_one' or 'add_remove'"
             )
+        if self.budget.masks is not None:
+            self.budget.masks.cohort(self.agents)
         for name in ("epsilon", "delta"):
             value = getattr(self.budget, name)
             if value is None or np.ndim(value) or not math.isfinite(value):
@@ -120,6 +123,11 @@ class Setting:
 def changed(budget: Privacy, **values: Any) -> Privacy:
     """A budget with other values for some of its attributes."""
     return Privacy(**{each.name: getattr(budget, each.name) for each in fields(budget)} | values)
+
+
+def unmasked(budget: Privacy) -> Privacy:
+    """A budget without masks."""
+    return changed(budget, masks=None)
 
 
 def two_digits(value: Any) -> float:

@@ -91,7 +91,8 @@ def shape(setting: Setting) -> Shape:
 def _fewer(network: AbstractNetwork) -> AbstractNetwork:
     """A network of `MOST_AGENTS` sites of the same kind, or else of the same mean degree."""
     if network.coordinated:
-        return Coordinator(MOST_AGENTS, getattr(network, "probability", None))
+        shares = (getattr(network, name, None) for name in ("probability", "dropout"))
+        return Coordinator(MOST_AGENTS, *shares)
     known = TOPOLOGIES.get(network.kind)
     if known is not None and set(known.required) == {"agents"}:
         return known.build(MOST_AGENTS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -153,10 +153,12 @@ def show_curve(rows: Sequence[dict[str, Any]], whose: str) -> None:
 
 
 def _study(path: Path, question: Question, *, json: bool) -> None:
+    from tacit.cli.masking import show_mean_noise
     from tacit.config.read import read_study
     from tacit.output.files import jsonable
+    from tacit.output.words import adversary
     from tacit.study import account as account_for
-    from tacit.study import assemble
+    from tacit.study import assemble, mean_noise
 
     given = [name for name in question.given() if name != "--rounds"]
     if given:
@@ -174,6 +176,7 @@ def _study(path: Path, question: Question, *, json: bool) -> None:
         {"rounds": int(found.rounds[i]), "epsilon": float(found.epsilon[i].max())} for i in shown
     ]
     protected = worst.status is not Status.NONE
+    noise = mean_noise(assembled, question.rounds)
     deltas = at_deltas(found.events[weakest], worst.delta) if protected else []
     owners = [
         _owner(promise, row)
@@ -192,6 +195,7 @@ def _study(path: Path, question: Question, *, json: bool) -> None:
                     "curve": curve,
                     "weakest": worst.owner,
                     "at_deltas": deltas,
+                    "mean_noise": None if noise is None else asdict(noise),
                     "guarantee": found.guarantee.to_dict(),
                 }
             )
@@ -210,6 +214,8 @@ def _study(path: Path, question: Question, *, json: bool) -> None:
         '"Moves by" is the most that the protected unit can change one release, and "multiplier" '
         "the scale of the noise over it."
     )
+    if worst.min_cohort:
+        say(f"Adversary: {adversary(worst)}")
     if worst.sites_per_person == 1 and len(found.owners) > 1:
         say(
             "Each owner's line is about all data of that owner together, so the owners' epsilons "
@@ -218,6 +224,8 @@ def _study(path: Path, question: Question, *, json: bool) -> None:
             else "A record stands at one owner only, so the owners' epsilons do not add up: for "
             "anybody's record its own owner's line holds."
         )
+    if noise is not None:
+        show_mean_noise(noise)
     if protected:
         show_curve(curve, " (largest of all owners)")
         show_deltas(deltas)

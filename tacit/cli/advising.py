@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tacit.advise import Advice, Measured, Setting, advise
+from tacit.advise.masks import MaskGain
 from tacit.cli.console import emit, guarded, progress, say, table
 from tacit.cli.dimensions import Asked, from_options, from_study
+from tacit.cli.masking import as_toml
 from tacit.config.read import read_study
 
 SYNTHETIC = "Measured on synthetic records of these dimensions, not on yours: no record was read."
@@ -71,6 +74,7 @@ def document(advice: Advice) -> dict[str, Any]:
             for need in advice.needs
         ],
         "left_out": advice.left_out,
+        "masks": None if advice.masks is None else asdict(advice.masks),
         "notes": list(advice.notes),
         "toml": advice.toml,
         "seconds": advice.seconds,
@@ -137,10 +141,20 @@ def _tell(advice: Advice) -> None:
                 f"Checked by simulation: with {wanted}, {need.error:.2g} remains.",
                 indent="  ",
             )
+    if advice.masks is not None:
+        say(_masks(advice.masks))
     say()
     say("In the study file:")
     say()
     print(advice.toml)
+
+
+def _masks(gain: MaskGain) -> str:
+    return (
+        f"With {as_toml(coalition=gain.coalition)} in [privacy], {gain.method} as it is set above "
+        f"leaves {gain.error:.2g} of the error instead of {gain.without:.2g}: the variance of the "
+        f"noise in a mean is {gain.variance} times smaller, if no two sites pool what they know."
+    )
 
 
 def _asked(setting: Setting) -> str:
@@ -149,9 +163,19 @@ def _asked(setting: Setting) -> str:
         f"{setting.agents:,} sites ({setting.network.kind}), {setting.records:,} records each, "
         f"{setting.parameters:,} parameters, {type(setting.loss).__name__.lower()} loss; epsilon "
         f"{setting.epsilon:g} and delta {float(budget.delta):g} for the whole run, "
-        f"{budget.relation.value}, {budget.noise.value} noise. Synthetic rows have norm "
-        f"{setting.row_norm:.3g} and features whose variances fall as 1/j; the truth gives scores "
-        f"of standard deviation {setting.signal:g}."
+        f"{budget.relation.value}, {budget.noise.value} noise{_hidden(setting)}. Synthetic rows "
+        f"have norm {setting.row_norm:.3g} and features whose variances fall as 1/j; the "
+        f"truth gives scores of standard deviation {setting.signal:g}."
+    )
+
+
+def _hidden(setting: Setting) -> str:
+    masks = setting.budget.masks
+    if masks is None:
+        return ""
+    return (
+        f" under masks that hide {masks.hidden(setting.agents)} honest sites among each other "
+        f"(coalition {masks.coalition})"
     )
 
 

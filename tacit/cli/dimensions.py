@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -117,7 +117,7 @@ def from_study(source: Source, asked: Asked) -> Setting:
             records=records,
             parameters=parameters,
             network=network,
-            budget=_budget(source, asked),
+            budget=_budget(source, asked, network.agents),
             loss=_loss(source, classes),
             regulariser=REGULARISERS[problem.regulariser.kind](**plain(problem.regulariser)),
             constraint=CONSTRAINTS[problem.constraint.kind](**plain(problem.constraint)),
@@ -178,8 +178,12 @@ def _network(source: Source, asked: Asked) -> AbstractNetwork:
     return build_network(source, names)
 
 
-def _budget(source: Source, asked: Asked) -> Privacy:
-    """The study's budget, the options' epsilon and delta in front; the smallest of all sites."""
+def _budget(source: Source, asked: Asked, agents: int) -> Privacy:
+    """The study's budget, the options' epsilon and delta in front; the smallest of all sites.
+
+    Of masks the attempts are left out: they are declared for the study's rounds, not for those that
+    advice tries.
+    """
     chosen = source.study.privacy
     if chosen is None:
         if asked.epsilon is None:
@@ -190,9 +194,12 @@ def _budget(source: Source, asked: Asked) -> Privacy:
             f"[privacy] of {source.name} has a noise_multiplier and no epsilon; give --epsilon"
         )
     epsilon = asked.epsilon if asked.epsilon is not None else _smallest(chosen.epsilon)
-    shared = {each.name for each in fields(Privacy)} - set(_PER_SITE)
+    shared = {each.name for each in fields(Privacy)} - {*_PER_SITE, "masks"}
     rest = {name: value for name, value in chosen if name in shared}
     with source.section("privacy"):
+        if chosen.masks is not None:
+            rest["masks"] = replace(chosen.masks.masks(), attempts=None)
+            rest["masks"].cohort(agents)
         return Privacy(
             clip=1.0, epsilon=epsilon, delta=_delta(asked, _smallest(chosen.delta)), **rest
         )

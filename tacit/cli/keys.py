@@ -118,6 +118,40 @@ def trust(
 
 
 @app.command()
+def forget(
+    folder: Folder,
+    run: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="Of one run, or how its id begins; all if left out."),
+    ] = None,
+) -> None:
+    """Delete keys for masks of runs that never ended: what was masked with them stays masked.
+
+    A member that ends a run deletes its own. A run whose key is gone cannot go on.
+    """
+    from tacit.cli.console import guarded, say
+    from tacit.deploy.keys import load
+    from tacit.deploy.pairs import forget as delete
+    from tacit.deploy.pairs import kept
+    from tacit.errors import ConfigError
+
+    def command() -> int:
+        keys = load(folder)
+        found = [each for each in kept(keys) if each.hex().startswith(run or "")]
+        if run is not None and len(found) != 1:
+            some = ", ".join(each.hex()[:12] for each in kept(keys)) or "none"
+            raise ConfigError(f"--run {run} is that of {len(found)} keys; there are {some}")
+        for each in found:
+            delete(keys, each)
+            say(f"Deleted the key for masks of run {each.hex()[:12]}.")
+        if not found:
+            say("There are no keys for masks.")
+        return 0
+
+    raise typer.Exit(guarded(command, as_json=False))
+
+
+@app.command()
 def rotate(
     folder: Folder,
     authority: Authority = None,

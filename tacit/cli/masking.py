@@ -1,4 +1,4 @@
-"""`tacit account --masks`: what masks that cancel in a sum save, against a coalition."""
+"""What masks that cancel in a sum save, against a coalition: by numbers, and for a study."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from jaxtyping import Bool
 from tacit.cli.accounting import DELTA, FORMAT, Question, option
 from tacit.cli.console import emit, say, table
 from tacit.errors import ConfigError
+from tacit.planning import MeanNoise
 from tacit.privacy.masks import masked_multiplier, worst_masked_mu
 from tacit.privacy.wording import rounded_up
 
@@ -99,7 +100,73 @@ def masks(question: Question, *, json: bool) -> None:
             "from a key that two agents alone know and looks random to all others, and what is "
             "asked of the records depends on public values only."
         )
-    say("tacit does not run methods with masks yet: this says what they would bring.")
+    least = {"min_cohort": agents - absent} if absent else {}
+    tried = {"attempts": attempts} if attempts > rounds else {}
+    graphs = "" if question.masks == "complete" else ", among all pairs of agents"
+    say(
+        f"In a study: {as_toml(coalition=coalition, **least, **tried)} in [privacy]{graphs}, with "
+        'a coordinator (or exact_sum = "tree" between peers) and a method that has masks in the '
+        "comparison of `tacit methods`."
+    )
+
+
+def as_toml(**numbers: int) -> str:
+    """The key of [privacy] that asks for masks.
+
+    Example:
+        >>> as_toml(coalition=1, min_cohort=9)
+        'masks = { coalition = 1, min_cohort = 9 }'
+    """
+    return f"masks = {{ {', '.join(f'{name} = {value}' for name, value in numbers.items())} }}"
+
+
+def show_mean_noise(found: MeanNoise) -> None:
+    """The noise of a study, and what it would be otherwise."""
+    coalition = 1 if found.coalition is None else found.coalition
+    several = {0: "outsiders", 1: "1 agent"}.get(coalition, f"{coalition} agents")
+    declared, alone = (
+        (" (this study)", "") if found.coalition is not None else ("", " (this study)")
+    )
+    rows = (
+        (f"noise of each alone{alone}", found.local),
+        (f"masks, against {several}{declared}", found.masked[coalition]),
+        ("one noise for all", found.central),
+    )
+    say(
+        f"Noise in the mean of the {found.agents} agents' answers in a round, in each way to keep "
+        "this budget:"
+    )
+    table(
+        ["", "Standard deviation", "Variance, relative"],
+        [[name, f"{each:.4g}", f"{(each / found.central) ** 2:.4g}"] for name, each in rows],
+    )
+    if warning := warned(found):
+        say(warning)
+    elif found.coalition is None and found.saves(coalition):
+        say(
+            f"{as_toml(coalition=coalition)} in [privacy] would make the noise "
+            f"{found.gain(coalition):.3g} times smaller, if no two agents pool what they know."
+        )
+
+
+def warned(found: MeanNoise) -> str:
+    """Why the masks that a study declares bring nothing; empty where they do, or are not used."""
+    if found.coalition is None:
+        return ""
+    if found.bare:
+        larger = ", or raise min_cohort" if found.cohort < found.agents else ""
+        return (
+            f"WARNING: coalition = {found.coalition} in sums of at least {found.cohort} agents "
+            "equals local noise: one honest agent is hidden by its own noise alone. Count on fewer "
+            f"corrupted agents{larger}."
+        )
+    if not found.saves(found.coalition):
+        return (
+            "WARNING: noise of each alone would be no larger than under these masks, which make "
+            f"all agents add as much as the one that needs most, in {found.attempts:,} sums. Count "
+            "on fewer corrupted agents, or leave masks out."
+        )
+    return ""
 
 
 def pairs(graph: Any) -> Bool[np.ndarray, "agents agents"]:

@@ -8,7 +8,7 @@ from typing import Any
 from tacit.cli.console import emit, guarded, say, table
 from tacit.config.catalogue import METHODS, REFUSED
 from tacit.config.describe import cost_example, document
-from tacit.config.traits import HEADINGS, TABLES
+from tacit.config.traits import HEADINGS, OWN_MASKS, TABLES
 from tacit.errors import ConfigError
 from tacit.output.files import jsonable
 
@@ -69,6 +69,18 @@ def _default(parameter: dict[str, Any]) -> Any:
     return "(left out)" if parameter["default"] is None else parameter["default"]
 
 
+def _masks(taken: str) -> str:
+    if taken == "no":
+        return "no; it releases no sum at a point that every site knows."
+    if taken == OWN_MASKS:
+        return "its own, set by the keys below; leave masks out of [privacy]."
+    where = "" if taken == "yes" else f", {taken}"
+    return (
+        f"yes{where}; masks = {{ coalition = 1 }} in [privacy] hides what a site sends in the sum "
+        "over all, and the mean has nearly as little noise as one noise for all would give it."
+    )
+
+
 def _print(found: dict[str, Any]) -> None:
     say(f"{found['name']}")
     for paragraph in found["about"].split("\n\n"):
@@ -78,6 +90,8 @@ def _print(found: dict[str, Any]) -> None:
     say()
     say(f"Choose it when {found['when']}.")
     say(f"Guarantee: {found['status']}.")
+    if found["privacy"] != "none":
+        say(f"Masks: {_masks(found['traits']['masks'])}")
     table(
         ["Phase", "Who", "Asked of private data", "What leaves", "Protected by", "To whom"],
         [

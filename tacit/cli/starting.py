@@ -256,6 +256,7 @@ step = 1.0
 epsilon = 1.0             # of the whole run; smaller is more private
 delta = 1e-6              # far below one over the number of records
 clip = 1.0                # largest influence of one record
+# masks = {{ coalition = 1 }}  # with a coordinator: sites hide each other, and less noise will do
 # sites_per_person = 1    # raise it if one person's records may stand at several sites
 # records_per_person = 1  # or several at one site
 

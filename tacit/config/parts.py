@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from tacit.config.section import Flag, Number, PerSite, Section, Short, Whole
+from tacit.privacy.masked import Masks
 
 
 class PlainLoss(Section):
@@ -144,6 +146,38 @@ class ProblemSection(Section):
     )
 
 
+class MasksSection(Section):
+    """Masks that cancel in the sum over the sites."""
+
+    coalition: Whole = Field(
+        1, description="how many sites may pool what they know; 1 for each by itself"
+    )
+    min_cohort: Whole | None = Field(
+        None, description="sites that a sum has at least, above coalition; all when left out"
+    )
+    attempts: Whole | None = Field(
+        None, description="sums at most, with those that are given up; the rounds when left out"
+    )
+
+    def masks(self) -> Masks:
+        """What they stand for.
+
+        Raises:
+            PrivacyError: a number out of range.
+        """
+        return Masks(self.coalition, self.min_cohort, self.attempts)
+
+
+def _masks(value: Any) -> Any:
+    if isinstance(value, bool):
+        return {} if value else None
+    if isinstance(value, Mapping | MasksSection):
+        return value
+    raise PydanticCustomError(
+        "masks", "must be true, false or a table such as { coalition = 1, min_cohort = 9 }"
+    )
+
+
 class PrivacySection(Section):
     """The budget. Without this section nothing is protected."""
 
@@ -163,6 +197,11 @@ class PrivacySection(Section):
     sampling: Number = Field(1.0, description="chance of a record to take part in a round")
     sites_per_person: Whole = Field(1, description="at how many sites a person may have records")
     records_per_person: Whole = Field(1, description="records a person may have at one site")
+    masks: Annotated[MasksSection | None, BeforeValidator(_masks)] = Field(
+        None,
+        description="hide what every site sends in the sum over all, so that little noise of each "
+        "is enough: true, or a table",
+    )
     require: Literal["proved"] | None = Field(
         None, description="'proved' refuses methods that cannot prove their guarantee"
     )

@@ -31,6 +31,7 @@ from tacit.network import (
 )
 from tacit.privacy.budget import Privacy
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.masked import Masks
 from tacit.problem import (
     L1,
     L2,
@@ -152,6 +153,26 @@ def _private(
         return build(**given, privacy=Privacy(**noise, noise="laplace", delta=0.0))
 
 
+def masked(
+    build: type[AbstractMethod], own: Mapping[str, Any] = MappingProxyType({})
+) -> AbstractMethod | None:
+    """An instance whose releases masks hide in sums, or `None` where it refuses masks.
+
+    Args:
+        build: with an `example` for every argument that has no default.
+        own: arguments of a variant.
+    """
+    if "privacy" not in inspect.signature(build).parameters:
+        return None
+    try:
+        budget = Privacy(clip=1.0, noise_multiplier=1.0, masks=Masks())
+        method = build(**{**build.example, **own}, privacy=budget)
+        summed = any(phase.masked for phase in method.phases())
+    except TacitError:
+        return None
+    return method if summed else None
+
+
 def accepted(
     method: AbstractMethod, offered: Iterable[Probe], network: AbstractNetwork
 ) -> Iterator[Probe]:
@@ -183,7 +204,7 @@ def promised(
             try:
                 with jax.enable_x64(True):
                     owners = _owners(probe, name, method.protects(probe.problem))
-                    calibrated = claim.calibrate(method, owners)
+                    calibrated = claim.calibrate(method.on(networks()[name]), owners)
                     return promise.guarantees(calibrated, owners).worst
             except PrivacyError:
                 return None  # it cannot protect this unit so: no other problem changes that

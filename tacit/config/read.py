@@ -70,9 +70,11 @@ class Source:
 
     def _named(self, path: locate.Path, message: str) -> locate.Path:
         """The key or column that a message speaks of, where the section has it."""
-        key = re.match(r"(?:[\w ]+: )?(\w+)=", message)
-        if key and (*path, key[1]) in self.lines:
-            return (*path, key[1])
+        if found := re.match(r"(?:([\w ]+): )?(?:(\w+)=)?", message):
+            table, key = found.groups(default="")
+            for named in ((table, key), (key,), (table,)):
+                if (*path, *named) in self.lines:
+                    return (*path, *named)
         column = re.search(r"column '([^']+)'", message)
         if column and (*path, "features", column[1]) in self.lines:
             return (*path, "features", column[1])

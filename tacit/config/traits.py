@@ -16,7 +16,16 @@ from functools import cache
 import numpy as np
 
 import tacit.method
-from tacit.config.probes import HOMES, Probe, accepted, instances, networks, probes, promised
+from tacit.config.probes import (
+    HOMES,
+    Probe,
+    accepted,
+    instances,
+    masked,
+    networks,
+    probes,
+    promised,
+)
 from tacit.errors import TacitError
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.guarantee import Guarantee, Status
@@ -43,6 +52,7 @@ class Traits:
         varying: how the network may change between rounds.
         adjacency: what two neighbouring data sets differ by, for every unit that is protected.
         status: how sure the guarantee is.
+        masks: whether masks can hide what an agent releases in a sum over all, or in a mean.
         releases: answers of private objectives that leave an agent, per round.
         evaluations: what they cost of each record (or cost), per round.
     """
@@ -54,6 +64,7 @@ class Traits:
     varying: str
     adjacency: str
     status: str
+    masks: str
     releases: str
     evaluations: str
 
@@ -66,6 +77,7 @@ HEADINGS: Mapping[str, str] = {
     "varying": "Time-varying",
     "adjacency": "Adjacency",
     "status": "Status",
+    "masks": "Masks",
     "releases": "Releases per round",
     "evaluations": "Evaluations per round",
 }
@@ -73,9 +85,19 @@ HEADINGS: Mapping[str, str] = {
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     "What it takes": ("oracle", "topology", "constraints", "nonsmooth", "varying"),
-    "What it promises, and what that costs": ("adjacency", "status", "releases", "evaluations"),
+    "What it promises, and what that costs": (
+        "adjacency",
+        "status",
+        "masks",
+        "releases",
+        "evaluations",
+    ),
 }
 """The columns in two tables, as one with all of them is too wide to read."""
+
+
+OWN_MASKS = "its own"
+"""What is said of the masks of a method that has them whatever its budget says."""
 
 
 @cache
@@ -113,6 +135,7 @@ def traits(build: type[AbstractMethod]) -> Traits:
         varying=_join(name for name in here if networks()[name].varying),
         adjacency=_adjacency([*stated.values(), *further]),
         status=_status(stated),
+        masks=_masks(build),
         releases=_releases(method),
         evaluations=_evaluations(method),
     )
@@ -155,6 +178,15 @@ def _status(stated: Mapping[tuple[str, Unit], Guarantee | None]) -> str:
         status = modes.get(mode, "refused")
         found.setdefault(status, f"{status} {mode}".strip())
     return "; ".join(found.values())
+
+
+def _masks(build: type[AbstractMethod]) -> str:
+    """Whether the method takes masks or has its own, or else which of its variants take them."""
+    if masked(build) is not None:
+        return "yes"
+    if any(phase.correlated for one in instances(build).values() for phase in one.phases()):
+        return OWN_MASKS
+    return _join(name for name, own in build.variants.items() if masked(build, own) is not None)
 
 
 def _adjacency(stated: Iterable[Guarantee | None]) -> str:

@@ -13,9 +13,11 @@ from tacit.config.describe import TO_WHOM, WHO, asked
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.network.graph import Graph
-from tacit.output.words import findings, summary
+from tacit.output.words import adversary, capital, findings, summary
+from tacit.privacy.guarantee import Status
 from tacit.report.data import NetworkPicture, ReportData
 from tacit.result import Result
+from tacit.study.account import mean_noise
 from tacit.study.execute import Outcome
 
 _DENSE = 500
@@ -68,6 +70,8 @@ def report_data(outcome: Outcome, files: Sequence[str], public: bool = False) ->
         history=_history(outcome),
         accuracy=[{"name": fit, **scores} for fit, scores in outcome.scores.items()] or None,
         coefficients=coefficients(outcome),
+        mean_noise=mean_noise(outcome.assembled, result.rounds),
+        adversary="" if worst.status is Status.NONE else capital(adversary(worst)),
         files=tuple(files),
         environment={**result.environment, "seed": str(result.seed)},
         public=public,
@@ -117,6 +121,8 @@ def picture(network: AbstractNetwork, names: Sequence[str]) -> NetworkPicture:
 
 def _phases(outcome: Outcome) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
+    worst = outcome.result.guarantee.worst
+    masks = {name: getattr(worst, name) for name in ("coalition", "min_cohort", "attempts")}
     who, to_whom = WHO, TO_WHOM
     if isinstance(outcome.assembled.network, ExactSum):
         who, to_whom = WHO | _EVERYBODY, TO_WHOM | _RELAYED
@@ -133,6 +139,7 @@ def _phases(outcome: Outcome) -> list[dict[str, Any]]:
                 "sensitivity": row.sensitivity if private else None,
                 "noise_scale": row.noise_scale if private else None,
                 "charged": row.times if private else None,
+                **(masks if phase.masked else {}),
             }
         )
     return rows

@@ -54,10 +54,11 @@ def protection(outcome: Outcome) -> list[str]:
     equal = "each site's" if outcome.result.guarantee.equal else "the least protected site's"
     among = "" if worst.unit is Unit.AGENT else f" among {equal} data"
     protected = "Protected is" if worst.status is Status.PROVED else "Said to be protected is"
+    masked = worst.min_cohort > 0
+    against = "" if masked else ", against anybody who reads every message"
     lines = [
-        f"{protected} {UNITS[worst.unit.value]}{among}, against anybody who reads every message"
-        f"{_knowing(worst)}.",
-        *([f"Adversary: {adversary(worst)}"] if worst.min_cohort else []),
+        f"{protected} {UNITS[worst.unit.value]}{among}{against}.",
+        *([f"Adversary: {adversary(worst)}"] if masked else []),
         _cost(worst),
         f"Status: {STATUS[worst.status]}",
         f"Assumed: {'; '.join(worst.assumptions)}.",
@@ -74,6 +75,17 @@ def adversary(g: Guarantee) -> str:
     """Against whom a guarantee holds, in sentences; under masks, with the numbers it rests on."""
     if not g.min_cohort:
         return "whoever reads every message and knows everything but what is protected."
+    # a model takes for granted what a proof does not
+    modelled = g.status is Status.MODEL
+    behaved = "" if modelled else ", which may misbehave"
+    whom = {0: "takes no part", 1: f"may be one of the agents{behaved}"}.get(
+        g.coalition, f"may be {g.coalition} of the agents together{behaved}"
+    )
+    if modelled:
+        return (
+            f"whoever reads every message, knows everything but what is protected, and {whom}. All "
+            f"{g.min_cohort} agents follow the protocol, and their masks cancel in the mean."
+        )
     honest = g.min_cohort - g.coalition
     hidden = (
         f"so that {honest} honest ones hide each other"
@@ -82,25 +94,10 @@ def adversary(g: Guarantee) -> str:
     )
     most = "1 sum is" if g.attempts == 1 else f"{g.attempts:,} sums are"
     return (
-        f"whoever reads every message{_knowing(g)}, and everything but what is protected. "
-        f"{_CORRUPTED.get(g.coalition, _CORRUPTED[2]).format(g.coalition)} Sums are of at least "
-        f"{g.min_cohort} agents, {hidden}, and at most {most} released, those included that are "
-        "given up because somebody is missing."
+        f"whoever reads every message, knows everything but what is protected, and {whom}. Sums "
+        f"are of at least {g.min_cohort} agents, {hidden}, and at most {most} released, those "
+        "included that are given up because somebody is missing."
     )
-
-
-_CORRUPTED = {
-    0: "No agent helps.",
-    1: "That agent, whichever it is, may misbehave.",
-    2: "Those {}, whichever they are, may misbehave.",
-}
-"""Who is on the adversary's side, by their number; the last for more."""
-
-
-def _knowing(g: Guarantee) -> str:
-    several = f" and knows all that {g.coalition} agents know"
-    one = " and knows all that one agent knows"
-    return {0: "", 1: one}.get(g.coalition, several) if g.min_cohort else ""
 
 
 def _charged(outcome: Outcome) -> list[str]:
@@ -218,5 +215,10 @@ def _factor(epsilon: float) -> float:
     return math.exp(epsilon) if epsilon < 700 else math.inf
 
 
+def capital(text: str) -> str:
+    """A sentence with a capital letter and a full stop."""
+    return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
 def _capitals(sentences: tuple[str, ...]) -> list[str]:
-    return [text[:1].upper() + text[1:].rstrip(".") + "." for text in sentences]
+    return [capital(text) for text in sentences]

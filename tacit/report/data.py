@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from tacit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tacit.planning import MeanNoise
 
 Row = Mapping[str, Any]
 """One row of a table: column name to text or number."""
@@ -95,6 +98,8 @@ class ReportData:
         history: columns of equal length, `round` among them; see `PUBLIC_HISTORY`.
         accuracy: one row a fit with a `name` and one column a metric (simulation only).
         coefficients: rows of `feature`, `agreed` and perhaps `pooled` (simulation only).
+        mean_noise: noise in the mean with and without masks, where a run could use them.
+        adversary: against whom the guarantee holds, in sentences.
         files: names of the files that the guarantee covers.
         environment: machine and versions.
         public: leave out everything that is for simulations only.
@@ -129,6 +134,8 @@ class ReportData:
     history: Mapping[str, Column] = field(default_factory=dict)
     accuracy: Sequence[Row] | None = None
     coefficients: Sequence[Row] = ()
+    mean_noise: MeanNoise | None = None
+    adversary: str = ""
     files: Sequence[str] = ()
     environment: Mapping[str, Any] = field(default_factory=dict)
     public: bool = False

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tacit.report import drawing, figures, words
+from tacit.report import drawing, figures, masking, words
 from tacit.report.data import PUBLIC_HISTORY, Column, ReportData, Row
 from tacit.report.tables import Table, heading, number, sideways, table
 
@@ -74,6 +74,7 @@ def sections(data: ReportData) -> list[Section]:
         _accuracy(data),
         _coefficients(data),
         _spending(data),
+        _noise(data),
         _releases(data),
     ]
     return [section for section in found if section is not None]
@@ -255,6 +256,27 @@ def _spending(data: ReportData) -> Section | None:
         "Epsilon spent over the rounds",
         "Each release tells a little more. The account only grows: nothing is ever refunded.",
         (Block(caption + ".", "spending-figure", figure),),
+    )
+
+
+def _noise(data: ReportData) -> Section | None:
+    found = data.mean_noise
+    if found is None:
+        return None
+    return Section(
+        "noise",
+        "Noise, with and without masks",
+        "Only the mean is wanted. Where every site's own noise has to hide its answer, the noises "
+        "add up; masks that cancel in the sum let the sites hide each other, against a coalition "
+        "of a size that is declared.",
+        (
+            Block(
+                masking.caption(found),
+                "noise-figure",
+                masking.ways(found),
+                alternative=masking.alternative(found),
+            ),
+        ),
     )
 
 

@@ -1,11 +1,11 @@
-"""What a study guarantees, without running it."""
+"""What a study guarantees, and what masks save in it, without running it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import tacit.planning
-from tacit.planning import Account
+from tacit.planning import Account, MeanNoise
 from tacit.study.execute import Assembled, assuming
 
 
@@ -32,3 +32,24 @@ def account(assembled: Assembled, rounds: int | None = None) -> Account:
             trials=settings.trials,
         )
     return replace(found, guarantee=assuming(found.guarantee, assembled.assumptions))
+
+
+def mean_noise(assembled: Assembled, rounds: int | None = None) -> MeanNoise | None:
+    """What masks save in a study, or would save; `None` where it cannot use them.
+
+    Args:
+        assembled: from `assemble`.
+        rounds: instead of the study's own.
+
+    Raises:
+        ConfigError: a budget that cannot be met, with the line of the file.
+    """
+    settings = assembled.source.study.run
+    with assembled.source.blamed():
+        return tacit.planning.mean_noise(
+            assembled.problem,
+            assembled.network,
+            assembled.method,
+            rounds=settings.rounds if rounds is None else rounds,
+            seed=settings.seed,
+        )

@@ -232,6 +232,8 @@ def _put(table: dict[str, Any], path: Sequence[str], value: Any, key: str) -> No
     """Put a value into a document, in tables that are made where there are none."""
     for part in path[:-1]:
         inner = table.setdefault(part, {})
+        if inner is True:  # stands for a table of defaults
+            inner = table[part] = {}
         if not isinstance(inner, dict):
             raise ConfigError(
                 f"{key} cannot be set, since the study has {part} = {inner!r}; write it as a table "

@@ -68,8 +68,9 @@ def _batched(row: Row) -> tacit.Result:
 def test_batched_simulation_agrees_with_the_exact_runtime(row: Row) -> None:
     runtime = Simulation(trials=2, exact=True)
     exact = tacit.run(task(0), row.network, row.method, rounds=row.rounds, seed=1, runtime=runtime)
-    # finite differences amplify the last bits of function values
-    tolerance = 1e-6 if row.method.oracle is Oracle.VALUE else 1e-12
+    # finite differences amplify the last bits of function values, and masked sums are on a grid
+    masked = any(phase.masked for phase in row.method.phases())
+    tolerance = 1e-6 if masked or row.method.oracle is Oracle.VALUE else 1e-12
     np.testing.assert_allclose(
         exact.solutions, _batched(row).solutions, rtol=tolerance, atol=tolerance
     )
@@ -147,6 +148,6 @@ def test_a_query_is_the_only_thing_that_sees_the_objective(row: Row) -> None:
         assert (phase.query is None) == (phase.release is None)
     with jax.enable_x64(True):
         owners = Owners.of(task(0), row.network, 3, np.full(4, 3))
-        calibrated = claim.calibrate(row.method, owners)
+        calibrated = claim.calibrate(row.method.on(row.network), owners)
         assert all(claim.Releases(calibrated).all(public) for public in owners.contexts)
         assert jnp.asarray(1.0).dtype == jnp.float64

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from tacit.advise import Advice, Measured, Need, Setting, estimate
+from tacit.advise import Advice, MaskGain, Measured, Need, Setting, estimate
 from tacit.cli import advising, app
 from tacit.cli.dimensions import Asked, from_options, from_study
 from tacit.config import parse_study, read_study
 from tacit.errors import ConfigError
+from tacit.privacy import Masks
 from tacit.problem import Logistic, Softmax, Squared
 from tacit.study import assemble
 from tacit.types import Oracle, Relation
@@ -44,6 +45,7 @@ def canned(setting: Setting, **_: Any) -> Advice:
         left_out={"gradient-descent": "it needs a coordinator"},
         notes=("32 sites stand for 100",),
         seconds=1.0,
+        masks=MaskGain("gradient-descent", 1, 4, 0.8, 0.3) if setting.network.coordinated else None,
     )
 
 
@@ -93,6 +95,33 @@ def test_the_same_as_json() -> None:
     assert document["needed"][0] == {"what": "records", "value": 110, "error": 0.09}
     assert 0.5 < document["closed_form"]["error"] < 1.0
     assert "not on yours" in document["basis"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_coordinator_is_told_what_masks_would_bring() -> None:
+    star = ("advise", *DIMENSIONS, "--graph", "coordinator")
+    assert (
+        "With masks = { coalition = 1 } in [privacy], gradient-descent as it is set above leaves "
+        "0.3 of the error instead of 0.8: the variance of the noise in a mean is 4 times smaller"
+    ) in RUN.invoke(app, [*star]).stdout
+    found = json.loads(RUN.invoke(app, [*star, "--json"]).stdout)["masks"]
+    assert (found["variance"], found["error"]) == (4, 0.3)
+    assert "masks" not in RUN.invoke(app, ["advise", *DIMENSIONS]).stdout
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_study_with_masks_is_advised_under_them(tmp_path: Path) -> None:
+    star = changed('"ring"', '"coordinator"', LISTED)
+    text = changed("clip = 1.0", "clip = 1.0\nmasks = { coalition = 2, attempts = 9 }", star)
+    setting = study(text, records=50)
+    assert setting.budget.masks == Masks(2)
+    done = RUN.invoke(app, ["advise", str(write(tmp_path, text)), "--records", "50"])
+    assert "under masks that hide 2 honest sites among each other (coalition 2)" in done.stdout
+    wrong = changed("coalition = 2", "coalition = 4", text)
+    with pytest.raises(
+        ConfigError, match=r"study.toml:\d+: \[privacy.masks\] coalition: .*at most 3"
+    ):
+        study(wrong, records=50)
 
 
 @pytest.mark.usefixtures("quick")

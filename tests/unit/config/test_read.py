@@ -43,6 +43,21 @@ def test_a_study_cannot_be_changed() -> None:
         ("clip = 1.0", "clip = []", "must be a number, a list with one number a site"),
         ("clip = 1.0", "clip = { a = 'b' }", "must be a number, a list with one number a site"),
         (
+            "clip = 1.0",
+            "clip = 1.0\nmasks = 3",
+            r"study.toml:31: \[privacy\] masks: 3 must be true",
+        ),
+        (
+            "clip = 1.0",
+            "clip = 1.0\nmasks = { colition = 1 }",
+            r"study.toml:31: \[privacy.masks\] colition: unknown key; did you mean 'coalition'\?",
+        ),
+        (
+            "clip = 1.0",
+            "clip = 1.0\n[privacy.masks]\nattempts = 1.5",
+            r"study.toml:32: \[privacy.masks\] attempts: 1.5 must be a whole number",
+        ),
+        (
             'graph = "ring"',
             "edges = [[0, 1], [1, 2.5]]",
             r"study.toml:23: .*2.5 must be a whole number",
@@ -81,6 +96,21 @@ def test_errors_of_deeper_parts_point_at_the_key_that_they_name() -> None:
         source.section("privacy"),
     ):
         raise PrivacyError("the budget cannot be met")
+
+
+def test_errors_may_name_a_table_and_a_key_in_it() -> None:
+    source = parse_study(changed("clip = 1.0", "clip = 1.0\nmasks = { coalition = 2 }"))
+    for message, where in (
+        ("masks: coalition=2 is wrong", r"\[privacy.masks\] coalition: masks: coalition=2"),
+        ("masks: min_cohort=2 is wrong", r"\[privacy\] masks: masks: min_cohort=2"),
+        ("masks: too many", r"\[privacy\] masks: masks: too"),
+        ("masks cancel in a sum", r"\[privacy\] masks cancel"),
+    ):
+        with (
+            pytest.raises(ConfigError, match=rf"study.toml:\d+: {where}"),
+            source.section("privacy"),
+        ):
+            raise PrivacyError(message)
 
 
 def test_an_error_is_placed_once() -> None:

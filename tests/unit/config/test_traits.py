@@ -33,6 +33,7 @@ def test_rows_are_what_the_methods_say() -> None:
         varying="given sequences, failing links, sleeping agents",
         adjacency="record: replace, add/remove; agent: replace, metric",
         status="proved",
+        masks="no",
         releases="1",
         evaluations="1",
     )
@@ -50,6 +51,20 @@ def test_modes_have_a_status_each() -> None:
     update = instances(FedAvg)["with whole updates"]
     stated = promised(update, probes(), ["coordinator"], Unit.RECORD)
     assert stated is not None and stated.unit is Unit.AGENT
+
+
+def test_masks_are_taken_by_what_sums_at_a_public_iterate() -> None:
+    taken = {build.name: asked.traits(build).masks for build in asked.methods() if build.name}
+    assert {name: said for name, said in taken.items() if said != "no"} == {
+        "d-zoa-star": "yes",
+        "dp-iadmm-prox": "yes",
+        "dp-iadmm-trust": "yes",
+        "fedavg": "with whole updates",
+        "gradient-descent": "yes",
+        "masked-gossip": asked.OWN_MASKS,
+        "or-zo": "yes",
+        "zoo-admm": "yes",
+    }
 
 
 def test_what_comes_before_the_first_round_is_told_apart() -> None:

@@ -7,7 +7,9 @@ import itertools
 import jax
 import numpy as np
 
-from tacit.runtime.keys import agent_secret, phase_keys, public_key, trial_key
+from tacit.runtime.keys import agent_secret, pair_secret, phase_keys, public_key, trial_key
+
+PAIRS = [(0, 1), (0, 2), (1, 2)]
 
 
 def test_all_keys_differ() -> None:
@@ -17,6 +19,10 @@ def test_all_keys_differ() -> None:
     for trial, agent, round, phase, step in cases:
         secret = agent_secret(trial_key(0, trial), agent)
         for key in phase_keys(secret, round, phase, step):
+            seen.add(tuple(np.asarray(jax.random.key_data(key))))
+            count += 1
+    for trial, (one, other), round in itertools.product(range(2), PAIRS, (-1, 0, 1)):
+        for key in phase_keys(pair_secret(trial_key(0, trial), one, other), round, 0, 0):
             seen.add(tuple(np.asarray(jax.random.key_data(key))))
             count += 1
     assert len(seen) == count

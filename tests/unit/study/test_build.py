@@ -95,9 +95,10 @@ def test_exact_sums_over_a_graph() -> None:
 
 
 def test_a_coordinator() -> None:
-    built = network('graph = "coordinator"\nprobability = 0.5')
+    built = network('graph = "coordinator"\nprobability = 0.5\ndropout = 0.25')
     assert isinstance(built, Coordinator)
     assert built.probability == 0.5
+    assert built.dropout == 0.25
 
 
 @pytest.mark.parametrize(
@@ -114,6 +115,7 @@ def test_a_coordinator() -> None:
             'exact_sum = "flooding"',
             "lengthen window=2",
         ),
+        ('graph = "coordinator"\ndropout = 1.0', "dropout=1.0 must be above 0 and below 1"),
         (
             'graph = "ring"\nexact_sum = "tree"\n'
             'varying = { kind = "link_failure", probability = 0.5 }',

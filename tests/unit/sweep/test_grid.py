@@ -62,6 +62,16 @@ def test_tables_are_made_where_there_are_none() -> None:
     assert document["privacy"] == {"epsilon": 2.0}
 
 
+def test_true_stands_for_a_table_of_defaults() -> None:
+    study = {**STUDY, "privacy": {"clip": 1.0, "epsilon": 1.0, "masks": True}}
+    found = Grid(settings={"privacy.masks.coalition": (1, 2)}).cells(study)
+    assert [document["privacy"]["masks"] for _, document in found] == [
+        {"coalition": 1},
+        {"coalition": 2},
+    ]
+    assert study["privacy"]["masks"] is True
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
