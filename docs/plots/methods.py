@@ -223,6 +223,17 @@ def gradient_tracking(path: Path) -> None:
     compare(path, page.task, page.failing, methods, rounds=600, trials=1)
 
 
+def masked_gossip(path: Path) -> None:
+    page = example("masked_gossip", "task", "ring", "masked", "alone")
+    quiet = tacit.Privacy(clip=math.inf, epsilon=math.inf)
+    methods: dict[str, AbstractMethod] = {
+        "no privacy": tacit.DPSG(step=6.0, decay=0.5, privacy=quiet),
+        "masks against each of the others, ε = 1": page.masked,
+        "noise of each alone (DPSG), ε = 1": page.alone,
+    }
+    compare(path, page.task, page.ring, methods, rounds=100, floor=1e-5)
+
+
 def or_zo(path: Path) -> None:
     page = example("or_zo", "features", "targets", "task")
     # the same minimiser, of a loss that is written out
@@ -313,6 +324,7 @@ METHODS: Mapping[str, Callable[[Path], None]] = {
         functional_perturbation,
         gradient_descent,
         gradient_tracking,
+        masked_gossip,
         or_zo,
         pdop,
         pvp,

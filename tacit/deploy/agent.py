@@ -21,7 +21,7 @@ from tacit.deploy.keys import WARN_DAYS, Keys, host_of, load
 from tacit.deploy.manifest import Manifest, read_manifest
 from tacit.deploy.masked_party import MaskedParty
 from tacit.deploy.outgoing import Account, Outgoing, check_state
-from tacit.deploy.pairs import forget, pair_keys
+from tacit.deploy.pairs import forget, has_key, pair_keys
 from tacit.deploy.party import Party, Releaser
 from tacit.deploy.results import Outcome, write
 from tacit.deploy.schedule import forms
@@ -91,7 +91,7 @@ def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | None]:
             f"{options.manifest} has another card for {keys.card.name!r} than {options.keys}; one "
             "of the two is out of date"
         )
-    check_trusted(manifest, options.keys, keys.card.name)
+    unknown = set(check_trusted(manifest, options.keys, keys.card.name)) & set(manifest.names)
     unsigned, altered = manifest.unsigned(), manifest.changed()
     if altered:
         raise ConfigError(
@@ -103,6 +103,13 @@ def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | None]:
         raise ConfigError(
             f"{options.manifest} is not signed by {', '.join(map(repr, unsigned))}; a run begins "
             "when everybody has agreed to it. Each signs with: tacit manifest sign"
+        )
+    if manifest.masked and unknown and number < len(manifest.agents):
+        raise ConfigError(
+            f"nobody has compared the cards of {', '.join(map(repr, sorted(unknown)))} on this "
+            "machine, and in a sum the others' noise hides this member: with invented members it "
+            "would stand alone. Compare fingerprints with their owners and pin the cards: tacit "
+            f"keys trust {options.keys} CARD"
         )
     left = keys.days_left()
     if left <= 0:
@@ -160,7 +167,8 @@ def run(
                     neighbours=account.neighbours,
                 )
             shared: dict[int, bytes] = {}
-            if manifest.masked and not coordinates:
+            ended = (options.state / "result.json").exists() and not has_key(keys, manifest.run)
+            if manifest.masked and not coordinates and not ended:
                 shared = pair_keys(keys, number, manifest.run, manifest.offers())
             if only_check:
                 names = tuple(run_.problem.parameter_names)

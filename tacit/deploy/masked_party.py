@@ -204,8 +204,8 @@ class MaskedParty(Party):
         if np.abs(total.astype(np.float64)).max() > len(cohort) * LARGEST:
             raise RuntimeFailure(
                 "masks did not cancel in the sum: some members have another copy of the manifest, "
-                "with other keys for masks. Let everybody take the same signed copy (`tacit "
-                "manifest sign --from` collects signatures), and begin in new --state folders"
+                "with other keys for masks. Agree on a new manifest, for a run of its own, and let "
+                "everybody take the same signed copy"
             )
         log.debug(
             "summed %(cohort)s in round %(round)d",

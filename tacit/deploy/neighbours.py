@@ -183,7 +183,7 @@ class Neighbours:
                     },
                 )
             patience = self._terms.patience
-            if waited > (patience / 2 if may_skip else _GREET_AFTER):
+            if waited > (patience / 2 if may_skip else min(_GREET_AFTER, patience / 2)):
                 self._greet(missing)
                 self._check_state(position)
             silent = [i for i in missing if waited > patience * (1 + self._waits(i, turn))]
@@ -213,6 +213,8 @@ class Neighbours:
             PeerTimeout: fewer, for longer than `patience`; or somebody cannot be left out.
         """
         started = time.monotonic()
+        # who greets hears that it waits itself, and has patience
+        self._progress.round = turn.at.round - 1
         while True:
             self._progress.stop_if_asked()
             self.mailbox.await_again(
@@ -237,7 +239,7 @@ class Neighbours:
             self._progress.waiting_for = (*gone, *unheard)
             self._answered.wait(ASK_EVERY)
             self._answered.clear()
-        self._progress.waiting_for = ()
+        self._progress.waiting_for, self._progress.round = (), turn.at.round
         self._welcome(turn.at.round)
         return [i for i in self.cards if i not in gone]
 

@@ -78,6 +78,16 @@ def pair_keys(keys: Keys, number: int, run: bytes, offers: Mapping[int, bytes]) 
     }
 
 
+def has_key(keys: Keys, run: bytes) -> bool:
+    """Whether the private half for a run is there: until the run has ended."""
+    return _private(keys.folder, run).exists()
+
+
+def kept(keys: Keys) -> list[bytes]:
+    """Ids of the runs whose private halves are there."""
+    return [bytes.fromhex(path.stem) for path in sorted((keys.folder / "masks").glob("*.key"))]
+
+
 def forget(keys: Keys, run: bytes) -> None:
     """Delete the private half: what was masked with it stays masked."""
     _private(keys.folder, run).unlink(missing_ok=True)

@@ -105,7 +105,15 @@ def declared(
                 "masks between sites take all agents that are there; who is silent is left out of "
                 "the next sum, so leave probability and dropout out of [network]"
             )
-        plan, _, owners = lay_out(problem, network, method, rounds, study.run.seed, grid=grid)
+        plan, _, owners = lay_out(
+            problem,
+            network,
+            method,
+            rounds,
+            study.run.seed,
+            grid=grid,
+            most_records=[member.records for member in manifest.agents],
+        )
         stated = promise.guarantees(plan.method, owners, grid=grid)
     tried = rounds if masks is None or masks.attempts is None else masks.attempts
     return Declared(manifest, source, problem, plan, owners, Schedule(plan, tried), stated)

@@ -140,7 +140,7 @@ def test_kills_and_members_gone_for_good_end_in_the_right_model(tmp_path: Path) 
     """30 random kills, and three agents that never come back: a kill, a stop and a kill."""
     more = f"min_cohort = {LEAST}, attempts = {TRIED}"
     source = a_study(tmp_path, ROUNDS, more, epsilon=1e5)
-    rehearsal = prepare(source, tmp_path / "rehearsal", patience=25.0, silent="skip")
+    rehearsal = prepare(source, tmp_path / "rehearsal", patience=20.0, silent="skip")
     rng, members = random.Random(0), range(AGENTS + 1)
     running = {number: start(rehearsal, number) for number in members}
     born = dict.fromkeys(members, -1)
@@ -151,7 +151,10 @@ def test_kills_and_members_gone_for_good_end_in_the_right_model(tmp_path: Path) 
             assert time.monotonic() < ends, log_of(rehearsal, COORDINATOR)[-3000:]
             time.sleep(rng.uniform(0.1, 0.6))
             for number, process in running.items():
-                assert process.poll() in (None, 0), log_of(rehearsal, number)[-3000:]
+                if process.poll() == 1:  # nobody answered for too long, on a busy machine
+                    assert "Everything is stored" in log_of(rehearsal, number)[-400:]
+                    running[number] = start(rehearsal, number)
+                assert process.poll() in (None, 0, 1), log_of(rehearsal, number)[-3000:]
             now = round_of(rehearsal, COORDINATOR)
             for when, number in list(leave.items()):
                 if now >= when:
