@@ -19,7 +19,7 @@ from tacit.errors import ConfigError, PrivacyError
 from tacit.layout import check_arguments, lay_out, release_table, stops, taken
 from tacit.method import claim, promise
 from tacit.method.claim import Owners
-from tacit.method.phase import AbstractMethod
+from tacit.method.phase import AbstractMethod, Span
 from tacit.metrics import History, solutions
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.guarantee import Guarantees, Status
@@ -263,11 +263,15 @@ def _solutions(plan: Plan, states: Any) -> Any:
 def _evaluations(method: AbstractMethod, owners: Owners, dimension: int, taken: Any) -> Any:
     """Oracle calls of all agents: points asked times units, in every round taken part in."""
     counts = np.array([public.count for public in owners.contexts])
-    each, before = 0, 0
+    main = owners.contexts[0].rounds - method.closing
+    asked = np.zeros(len(taken), dtype=np.int64)
     for phase in claim.Releases(method):
         assert phase.query is not None
         points = phase.repeat * phase.query.evaluations(dimension)
-        each, before = (each, before + points) if phase.once else (each + points, before)
-    return np.array(
-        [int((np.asarray(t) * counts).sum()) * each + before * int(counts.sum()) for t in taken]
-    )
+        if phase.once:
+            asked += points * int(counts.sum())
+            continue
+        every = phase.rounds is Span.EVERY
+        times = [np.asarray(t) if every else np.minimum(t, main) for t in taken]
+        asked += [points * int((t * counts).sum()) for t in times]
+    return asked
