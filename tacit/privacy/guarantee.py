@@ -60,7 +60,10 @@ class Adversary(StrEnum):
     """Several agents that follow the protocol and pool what is sent to them."""
 
     COLLUDING = "colluding"
-    """Reads every message and knows what a declared number of agents know, who may misbehave."""
+    """Reads every message and knows what a declared number of agents know, who may misbehave.
+
+    Not so in a model, which takes for granted that all agents follow the protocol.
+    """
 
 
 @dataclass(frozen=True)

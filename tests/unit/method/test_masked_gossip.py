@@ -143,10 +143,10 @@ def test_all_agents_end_in_one_answer(where: network.Graph) -> None:
 
 def test_the_mean_is_what_the_last_rounds_leave_as_it_is() -> None:
     found = run(method(average=False), record=1, rounds=12)
-    shorter = run(method(average=False), rounds=12, record=1)
+    again = run(method(average=False), rounds=12, record=1)
     consensus = found.history.measured["consensus"][:, 0]
     assert consensus[-1] < 1e-10 < 0.01 < consensus[-1 - CLOSING]
-    np.testing.assert_array_equal(found.solutions, shorter.solutions)
+    np.testing.assert_array_equal(found.solutions, again.solutions)
     objective = found.history.measured["objective"][:, 0]  # at the mean of the answers
     np.testing.assert_allclose(objective[-1 - CLOSING :], objective[-1], rtol=1e-12)
 
