@@ -96,6 +96,15 @@ def _check_relayed(network: ExactSum, method: AbstractMethod) -> None:
 
 def _check_masks(network: AbstractNetwork, method: AbstractMethod) -> None:
     privacy = method.privacy
+    declared = None if privacy is None else privacy.masks
+    for phase in method.phases():
+        mechanism = None if phase.release is None else phase.release.mechanism
+        if isinstance(mechanism, MaskedGaussian) and mechanism.masks != declared:
+            raise PrivacyError(
+                f"phase {phase.name!r} of {type(method).__name__} has other masks than the "
+                "method's budget, from which sums are counted and checked; make its mechanism with "
+                "Privacy.mechanism"
+            )
     if privacy is None or privacy.masks is None:
         return
     if not any(phase.masked for phase in method.phases()):

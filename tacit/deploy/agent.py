@@ -21,7 +21,7 @@ from tacit.deploy.keys import WARN_DAYS, Keys, host_of, load
 from tacit.deploy.manifest import Manifest, read_manifest
 from tacit.deploy.masked_party import MaskedParty
 from tacit.deploy.outgoing import Account, Outgoing, check_state
-from tacit.deploy.pairs import forget, has_key, pair_keys
+from tacit.deploy.pairs import bind, forget, has_key, pair_keys
 from tacit.deploy.party import Party, Releaser
 from tacit.deploy.results import Outcome, write
 from tacit.deploy.schedule import forms
@@ -173,6 +173,8 @@ def run(
             if only_check:
                 names = tuple(run_.problem.parameter_names)
                 return Outcome(None, names, manifest.run.hex(), 0, None, tested)
+            if shared:
+                bind(keys, manifest.run, options.state)
             return _take_part(options, run_, prepared, keys, number, account, shared, stopping)
 
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Int64
 
 from tacit.deploy.outgoing import state_digest
-from tacit.deploy.party import Party, _check_finite
+from tacit.deploy.party import Party, check_finite
 from tacit.deploy.schedule import Turn
 from tacit.deploy.wire import Leaf
 from tacit.errors import RuntimeFailure
@@ -46,10 +46,10 @@ class Sums:
     rounds: int
     least: int
     release: SumRelease | None
-    keys: dict[int, bytes]
+    keys: dict[int, bytes] = field(repr=False)
 
 
-class Tally(NamedTuple):
+class Standing(NamedTuple):
     """A member's state, and how far the sums are.
 
     Attributes:
@@ -77,8 +77,8 @@ class MaskedParty(Party):
         self._asked = b""
         self._done = 0
 
-    def initial(self) -> Tally:
-        return Tally(
+    def initial(self) -> Standing:
+        return Standing(
             super().initial(), np.zeros((), np.int64), np.zeros(self._desk.plan.agents, bool)
         )
 
@@ -90,7 +90,7 @@ class MaskedParty(Party):
     def _closing(self) -> list[Leaf]:
         return [*super()._closing(), ("<i8", ())]
 
-    def _last_word(self, state: Tally) -> list[np.ndarray]:
+    def _last_word(self, state: Standing) -> list[np.ndarray]:
         self._done = int(state.round)
         if self._desk.server and self._done < self._sums.rounds:
             log.warning(
@@ -100,10 +100,10 @@ class MaskedParty(Party):
             )
         return [*super()._last_word(state), state.round] if self._desk.server else []
 
-    def _solution(self, state: Tally) -> np.ndarray:
+    def _solution(self, state: Standing) -> np.ndarray:
         return super()._solution(state.state)
 
-    def _over(self, state: Tally) -> bool:
+    def _over(self, state: Standing) -> bool:
         return self._desk.server and int(state.round) >= self._sums.rounds
 
     def _come_in_again(self, position: int) -> int:
@@ -114,7 +114,7 @@ class MaskedParty(Party):
             log.warning("comes in again; sums were tried without this member")
         return position
 
-    def _take(self, turn: Turn, state: Tally, *, again: bool) -> Tally:
+    def _take(self, turn: Turn, state: Standing, *, again: bool) -> Standing:
         self.mailbox.advance(turn.position)
         if again:  # it is on the disk, and so is the state after it
             self._publish(self._address(turn))
@@ -123,19 +123,19 @@ class MaskedParty(Party):
             return self._announce(turn, state) if self._desk.server else self._hear(turn, state)
         return self._gather(turn, state) if self._desk.server else self._reply(turn, state)
 
-    def _announce(self, turn: Turn, tally: Tally) -> Tally:
+    def _announce(self, turn: Turn, standing: Standing) -> Standing:
         """The coordinator says where everybody is asked, and who is in the sum."""
         there = self._neighbours.roll_call(turn, self._sums.least)
         cohort = np.isin(np.arange(self._desk.plan.agents), there)
-        _check_finite(tally.state, int(tally.round))
-        at = At(int(tally.round), turn.at.phase)
-        state, (_, leaves), _ = self._desk.send(at, tally.state)
-        after = Tally(state, tally.round, cohort)
+        check_finite(standing.state, int(standing.round))
+        at = At(int(standing.round), turn.at.phase)
+        state, (_, leaves), _ = self._desk.send(at, standing.state)
+        after = Standing(state, standing.round, cohort)
         arrays = [np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in leaves]
-        self._keep(turn, [*arrays, cohort, tally.round], after)
+        self._keep(turn, [*arrays, cohort, standing.round], after)
         return after
 
-    def _hear(self, turn: Turn, tally: Tally) -> Tally:
+    def _hear(self, turn: Turn, standing: Standing) -> Standing:
         above = self._desk.plan.agents
         self._neighbours.wait(turn, [above])
         leaves = self.mailbox.take(turn.position, [above])[above].leaves
@@ -150,34 +150,34 @@ class MaskedParty(Party):
             )
         phase, mixing = turn.phase, self._terms.mixing(turn.at.round)
         wire = {above: (self._terms.forms[turn.at.phase].structure, iterate)}
-        state = self._desk.receive(At(now, turn.at.phase), phase, tally.state, wire, mixing)
+        state = self._desk.receive(At(now, turn.at.phase), phase, standing.state, wire, mixing)
         self._outgoing.settle(self._neighbours.passed())
-        return Tally(state, np.asarray(now), np.frombuffer(cohort[0], bool))
+        return Standing(state, np.asarray(now), np.frombuffer(cohort[0], bool))
 
-    def _reply(self, turn: Turn, tally: Tally) -> Tally:
+    def _reply(self, turn: Turn, standing: Standing) -> Standing:
         """One answer to each sum, ever: with noise, and under masks for just this sum."""
         number, sums = self._desk.agent, self._sums
-        cohort = np.flatnonzero(tally.cohort).tolist()
+        cohort = np.flatnonzero(standing.cohort).tolist()
         if number not in cohort:
-            return tally  # it was silent, and is asked again when it has answered a greeting
+            return standing  # it was silent, and is asked again when it has answered a greeting
         if len(cohort) < sums.least:
             log.warning(
                 "refused a sum of %(count)d agents, where the manifest says at least %(least)d",
                 {"count": len(cohort), "least": sums.least},
             )
-            return tally
-        _check_finite(tally.state, int(tally.round))
-        at, slot = At(int(tally.round), turn.at.phase), turn.at.round
+            return standing
+        check_finite(standing.state, int(standing.round))
+        at, slot = At(int(standing.round), turn.at.phase), turn.at.round
         label = mask_label(self._terms.run, at.round, slot, cohort, self._asked)
-        steps = self._steps(at, tally.state)
+        steps = self._steps(at, standing.state)
         hidden = sealed(steps, mask(sums.keys, number, cohort, label, steps.size))
         id = event = None
         if self._releaser is not None:
             id = ReleaseId(self._releaser.owner, self._terms.run.hex(), slot + 1, turn.phase.name)
             event = self._releaser.events[turn.at.phase]
-        input_hash = digest(label + state_digest(turn.position, tally).encode())
-        self._keep(turn, [hidden.view(np.int64)], tally, id, event, input_hash)
-        return tally
+        input_hash = digest(label + state_digest(turn.position, standing).encode())
+        self._keep(turn, [hidden.view(np.int64)], standing, id, event, input_hash)
+        return standing
 
     def _steps(self, at: At, state: Any) -> Int64[np.ndarray, " n"]:
         """The noised answer on the grid; with noise from the desk's secret in tests."""
@@ -189,17 +189,17 @@ class MaskedParty(Party):
         answer = self._desk.ask(at, state, self._objective)
         return release.noised(np.asarray(answer), SecureNoise())
 
-    def _gather(self, turn: Turn, tally: Tally) -> Tally:
-        cohort = np.flatnonzero(tally.cohort).tolist()
+    def _gather(self, turn: Turn, standing: Standing) -> Standing:
+        cohort = np.flatnonzero(standing.cohort).tolist()
         self._neighbours.wait(turn, cohort)
         received = self.mailbox.take(turn.position, cohort)
         self._outgoing.settle(self._neighbours.passed())
         if len(received) < len(cohort):
             log.warning(
                 "a sum was given up in round %(round)d: %(there)d of %(of)d answered",
-                {"round": int(tally.round) + 1, "there": len(received), "of": len(cohort)},
+                {"round": int(standing.round) + 1, "there": len(received), "of": len(cohort)},
             )
-            return tally
+            return standing
         total = opened([np.frombuffer(each.leaves[0][0], np.uint64) for each in received.values()])
         if np.abs(total.astype(np.float64)).max() > len(cohort) * LARGEST:
             raise RuntimeFailure(
@@ -209,8 +209,8 @@ class MaskedParty(Party):
             )
         log.debug(
             "summed %(cohort)s in round %(round)d",
-            {"cohort": " ".join(map(str, cohort)), "round": int(tally.round) + 1},
+            {"cohort": " ".join(map(str, cohort)), "round": int(standing.round) + 1},
         )
-        at = At(int(tally.round), turn.at.phase)
-        state = self._desk.receive_sum(at, tally.state, total, len(cohort))
-        return Tally(state, np.asarray(tally.round + 1), tally.cohort)
+        at = At(int(standing.round), turn.at.phase)
+        state = self._desk.receive_sum(at, standing.state, total, len(cohort))
+        return Standing(state, np.asarray(standing.round + 1), standing.cohort)

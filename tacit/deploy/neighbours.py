@@ -203,7 +203,8 @@ class Neighbours:
     def roll_call(self, turn: Turn, least: int) -> list[int]:
         """Who is there for a sum: all, but for those who were left out and do not answer.
 
-        Whoever answers a greeting is in again; before the first sum everybody has to.
+        Whoever answers a greeting is in again. Before the first sum everybody has to, or is left
+        out after `patience`, where the run goes on without who is silent.
 
         Args:
             turn: of whoever asks.

@@ -9,15 +9,16 @@ can take a mask off, whatever was recorded.
 from __future__ import annotations
 
 import base64
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from tacit.deploy.files import write_secret
+from tacit.deploy.files import write_secret, write_text
 from tacit.deploy.keys import Card, Keys
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, RuntimeFailure
 from tacit.privacy.masking import new_key, pair_key
 
 _CONTEXT = b"tacit mask key 1\n"
@@ -78,6 +79,29 @@ def pair_keys(keys: Keys, number: int, run: bytes, offers: Mapping[int, bytes]) 
     }
 
 
+def bind(keys: Keys, run: bytes, state: Path) -> None:
+    """Let the key of a run serve with one folder of state, and with no other.
+
+    Begun anew with an empty folder, a run would ask the same first question again: two answers
+    under one mask.
+
+    Raises:
+        RuntimeFailure: the key has served with another folder.
+    """
+    own, used = state / "masks.id", _private(keys.folder, run).with_suffix(".id")
+    known = used.read_text() if used.exists() else ""
+    if not own.exists() and not known:
+        write_text(own, secrets.token_hex(16))
+    if not own.exists() or known not in ("", own.read_text()):
+        raise RuntimeFailure(
+            f"the key for masks in {keys.folder} has served in this run with another --state "
+            f"folder than {state}: two answers to one question would stand under one mask. Put "
+            "that folder back; if it is gone, agree on a new manifest, for a run of its own"
+        )
+    if not known:
+        write_text(used, own.read_text())
+
+
 def has_key(keys: Keys, run: bytes) -> bool:
     """Whether the private half for a run is there: until the run has ended."""
     return _private(keys.folder, run).exists()
@@ -91,6 +115,7 @@ def kept(keys: Keys) -> list[bytes]:
 def forget(keys: Keys, run: bytes) -> None:
     """Delete the private half: what was masked with it stays masked."""
     _private(keys.folder, run).unlink(missing_ok=True)
+    _private(keys.folder, run).with_suffix(".id").unlink(missing_ok=True)
 
 
 def _private(folder: Path, run: bytes) -> Path:

@@ -261,7 +261,7 @@ class Party:
         private = phase.query is not None
         id = event = None
         input_hash = ""
-        _check_finite(state, at.round)
+        check_finite(state, at.round)
         if private and self._releaser is not None:
             # a record that is no finite number counts 0 in the query: the answer is always finite
             input_hash = state_digest(position, state)
@@ -323,7 +323,12 @@ class Party:
         self._entered, self.progress.round = now, round
 
 
-def _check_finite(state: Any, round: int) -> None:
+def check_finite(state: Any, round: int) -> None:
+    """Refuse to send what diverged.
+
+    Raises:
+        RuntimeFailure: numbers that are not finite.
+    """
     if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state)):
         raise RuntimeFailure(
             f"the iterates diverged before round {round + 1}: they are no finite numbers any more. "

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from tacit.deploy.wire import FINISHED, Address, Leaf, leaf_of
-from tacit.method.phase import Phase
+from tacit.errors import PrivacyError
+from tacit.method.phase import Phase, Span
 from tacit.runtime.desk import At, Desk, Payload
 from tacit.runtime.plan import Plan, phases_of
 from tacit.types import Role
@@ -36,9 +37,17 @@ class Schedule:
     Args:
         plan: the run.
         rounds: how many; with masks, how many sums may be tried.
+
+    Raises:
+        PrivacyError: a method with phases that are not run in every round.
     """
 
     def __init__(self, plan: Plan, rounds: int) -> None:
+        if any(phase.rounds is not Span.EVERY for phase in plan.method.phases()):
+            raise PrivacyError(
+                f"{type(plan.method).__name__} has phases that are not run in every round, and "
+                "between sites only proved methods are run, all of whose phases are; simulate it"
+            )
         self.rounds = rounds
         self._before = _steps(plan, once=True)
         self._round = _steps(plan, once=False)

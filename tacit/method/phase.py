@@ -122,9 +122,8 @@ class Phase:
             raise PrivacyError(
                 f"masks cancel in a sum over all agents, taken at an iterate that everybody knows, "
                 f"and the release of phase {self.name!r} is no such sum: {reason}. Take a method "
-                "that sums at a public iterate (gradient-descent, fedavg with release='update', "
-                "dp-iadmm-prox, dp-iadmm-trust, d-zoa-star, or-zo, zoo-admm; between peers on "
-                "network.ExactSum), or leave masks out"
+                "that sums at a public iterate, such as gradient-descent (`tacit methods` says "
+                "which take masks; between peers on network.ExactSum), or leave masks out"
             )
 
 

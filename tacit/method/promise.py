@@ -200,8 +200,8 @@ def _of_masks(masked: Masked, attempts: int) -> list[str]:
     )
     return [
         f"{corrupted} corrupted, which includes being curious",
-        f"every sum has at least {masked.cohort} agents, and at most {attempts:,} sums are "
-        "released, those included that are given up because somebody is missing",
+        f"every sum has at least {masked.cohort} agents, and this agent is in at most "
+        f"{attempts:,} sums, those included that are given up because somebody is missing",
     ]
 
 

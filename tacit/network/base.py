@@ -6,6 +6,7 @@ import abc
 from collections.abc import Hashable, Sequence
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
 
@@ -109,6 +110,10 @@ class AbstractNetwork(eqx.Module):
             of the one that the server sends: by default one for each client.
         """
         return clients, clients
+
+    def answers(self, round: Int[ArrayLike, ""], public_key: PRNGKeyArray) -> Int[Array, " agents"]:
+        """How often every agent answers in one round, where only sums count."""
+        return jnp.asarray(self.mixing(round, public_key).participates).astype(int)
 
     @property
     def client_weight(self) -> Float[np.ndarray, " agents"]:

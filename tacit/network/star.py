@@ -127,7 +127,9 @@ class Coordinator(AbstractNetwork):
             return np.asarray(_count_attempts(self, jnp.asarray(rounds), public_key))
 
     def answers(self, round: Int[ArrayLike, ""], public_key: PRNGKeyArray) -> Int[Array, " agents"]:
-        """How often every client answers in one round."""
+        """How often every client answers in one round, where only sums count."""
+        if self.dropout is None:
+            return super().answers(round, public_key)
         there = jnp.asarray(self._announced(round, public_key))
         gone = there & self._missing(round, public_key)
         return there.astype(int) + (there & ~gone & jnp.any(gone)).astype(int)

@@ -92,11 +92,11 @@ def adversary(g: Guarantee) -> str:
         if honest > 1
         else "so that an honest one may have its own noise alone, as without masks"
     )
-    most = "1 sum is" if g.attempts == 1 else f"{g.attempts:,} sums are"
+    most = "1 sum" if g.attempts == 1 else f"{g.attempts:,} sums"
     return (
         f"whoever reads every message, knows everything but what is protected, and {whom}. Sums "
-        f"are of at least {g.min_cohort} agents, {hidden}, and at most {most} released, those "
-        "included that are given up because somebody is missing."
+        f"are of at least {g.min_cohort} agents, {hidden}, and an agent is in at most {most}, "
+        "those included that are given up because somebody is missing."
     )
 
 

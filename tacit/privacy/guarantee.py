@@ -93,7 +93,8 @@ class Guarantee:
         observers: names of the neighbour or the coalition that looks; empty for every message.
         coalition: how many agents may be corrupted (adversary colluding).
         min_cohort: how many agents a sum has at least (adversary colluding).
-        attempts: how many sums are released at most, given-up ones included (adversary colluding).
+        attempts: in how many sums the owner is at most, given-up ones included (adversary
+            colluding).
 
     Raises:
         PrivacyError: a number out of range, or fields that contradict each other.
@@ -147,7 +148,11 @@ class Guarantee:
         """What epsilon is about; epsilons about other neighbours are not added up in a ledger."""
         person = f"{self.sites_per_person} sites, {self.records_per_person} records a site"
         many = self.sites_per_person > 1 or self.records_per_person > 1
-        return ", ".join([self.unit.value, self.relation.value, *([person] if many else [])])
+        # an epsilon against fewer readers is no part of one against all
+        most = f"sums, at most {self.coalition} agents corrupted"
+        masked = self.adversary is Adversary.COLLUDING
+        said = [*([person] if many else []), *([most] if masked else [])]
+        return ", ".join([self.unit.value, self.relation.value, *said])
 
     def refuted(self, epsilon: float, how: str) -> Guarantee:
         """The guarantee after an audit that found it broken.

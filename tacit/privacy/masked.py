@@ -40,7 +40,8 @@ class Masks:
     Attributes:
         coalition: `c`, how many agents may pool what they know, or be one person's; at least 0. The
             default 1 covers every agent that is curious by itself; 0 covers outsiders only.
-        min_cohort: how many agents a sum has at least, above `coalition`; all of them if `None`.
+        min_cohort: how many agents a sum has at least, 2 or more and above `coalition`; all of them
+            if `None`.
         attempts: how many sums the run may release, those included that are given up because
             somebody is missing. If `None`, between sites as many as there are rounds, and in the
             simulation as many as its rounds take.
@@ -58,9 +59,10 @@ class Masks:
     attempts: int | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (("coalition", 0), ("min_cohort", 1), ("attempts", 1)):
+        for name, least in (("coalition", 0), ("min_cohort", 2), ("attempts", 1)):
             value = getattr(self, name)
-            if value is not None and value < least:
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            if value is not None and not (whole and value >= least):
                 raise PrivacyError(f"masks: {name}={value!r} must be a whole number from {least}")
         if self.min_cohort is not None and self.min_cohort <= self.coalition:
             raise PrivacyError(
@@ -78,6 +80,11 @@ class Masks:
         if least > agents:
             raise PrivacyError(
                 f"masks: min_cohort={least}, and there are {agents} agents; lower it"
+            )
+        if least < 2:
+            raise PrivacyError(
+                f"masks: a sum of {least} agent hides nobody; there must be two at least, or take "
+                "local noise (no masks)"
             )
         if least <= self.coalition:
             raise PrivacyError(

@@ -106,15 +106,20 @@ def _traced_sizes(
 def _counts(plan: Plan, rounds: int) -> tuple[Any, Any]:
     """Active links between peers, and active clients, in each round."""
     told_apart = np.arange(rounds if plan.network.varying else 1)
-    found = _counts_of(plan.network, plan.shared, told_apart)
+    summed = any(phase.masked for phase in plan.method.phases())
+    found = _counts_of(plan.network, plan.shared, told_apart, summed)
     peers, clients = (np.broadcast_to(np.asarray(count, np.int64), rounds) for count in found)
     return peers, clients
 
 
 @eqx.filter_jit
-def _counts_of(network: AbstractNetwork, key: PRNGKeyArray, rounds: Any) -> tuple[Any, Any]:
+def _counts_of(
+    network: AbstractNetwork, key: PRNGKeyArray, rounds: Any, summed: bool
+) -> tuple[Any, Any]:
     def count(round: Any) -> tuple[Any, Any]:
         mixing = network.mixing(round, key)
-        return jnp.sum(mixing.active), jnp.sum(mixing.participates)
+        # a sum that is given up was asked for and answered all the same
+        clients = network.answers(round, key) if summed else mixing.participates
+        return jnp.sum(mixing.active), jnp.sum(clients)
 
     return jax.lax.map(count, rounds)

@@ -94,8 +94,9 @@ class Account:
             raise LedgerError(
                 f"{whose}: an epsilon about neighbours of another kind ({neighbours}) cannot be "
                 f"added to those charged so far ({self.neighbours}): a record that is replaced may "
-                "count twice where one that is added counts once. Nothing was released; state the "
-                "study's guarantee as before, or share the budget out between two dataset names"
+                "count twice where one that is added counts once, and an epsilon against some "
+                "readers says nothing of others. Nothing was released; state the study's guarantee "
+                "as before, or share the budget out between two dataset names"
             )
         epsilon, delta = self.budget
         if self.spending.fits(epsilon, delta, more):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
+
 import jax
 import numpy as np
 import pytest
 
 import tacit
 from tacit import network, problem
-from tacit.errors import NetworkError, PrivacyError
+from tacit.errors import LedgerError, NetworkError, PrivacyError
 from tacit.layout import lay_out, taken
 from tacit.method import (
     ADMM,
@@ -24,7 +27,8 @@ from tacit.method.oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
 from tacit.privacy.guarantee import Adversary, Status
-from tacit.privacy.masked import Masks
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.masked import MaskedGaussian, Masks
 from tacit.runtime.keys import public_key
 from tacit.types import Combine, Role
 
@@ -210,7 +214,7 @@ def test_a_sum_that_misses_somebody_is_charged_and_asked_for_again() -> None:
     with jax.enable_x64(True):
         key = public_key(0)
         there = np.stack([np.asarray(hub.mixing(t, key).participates) for t in range(40)])
-        gone = ~there.all(axis=1)
+        gone = np.asarray(~there.all(axis=1))
         # once for everybody, and again for those who are there in a round that misses somebody
         expected = 40 + (there & gone[:, None]).sum(axis=0)
         np.testing.assert_array_equal(taken(method, hub, 40, key), expected)
@@ -268,3 +272,44 @@ def test_without_masks_who_is_missing_is_just_missing() -> None:
 def test_a_masked_phase_is_told_apart() -> None:
     masked = GradientDescent(step=0.5, privacy=budget(Masks())).phases()
     assert [phase.masked for phase in masked] == [False, True]
+
+
+def test_answers_to_sums_that_are_given_up_are_counted_as_bytes() -> None:
+    method = GradientDescent(step=0.5, privacy=budget(Masks(1, 6)))
+    hub = network.Coordinator(AGENTS, dropout=0.1)
+    with jax.enable_x64(True):
+        answered = int(taken(method, hub, 20, public_key(0)).sum())
+    found = tacit.run(task(), hub, method, rounds=20, seed=0)
+    assert answered > 20 * AGENTS
+    # each is asked at an iterate and answers with as many numbers
+    assert found.history.bytes[-1] == 2 * 8 * SIZE * answered
+
+
+class Private(GradientDescent):
+    """Brings masks of its own beside those of its budget."""
+
+    def phases(self) -> tuple[Phase, ...]:
+        first, second = super().phases()
+        assert second.release is not None
+        mechanism = MaskedGaussian(1.0, Masks(coalition=0))
+        release = dataclasses.replace(second.release, mechanism=mechanism)
+        summed = dataclasses.replace(second, release=release, combine=Combine.SUM)
+        return first, summed
+
+
+@pytest.mark.parametrize("given", [None, budget(None), budget(Masks(1))])
+def test_masks_that_the_budget_does_not_know_are_refused(given: Privacy | None) -> None:
+    with pytest.raises(PrivacyError, match="other masks than the method's budget"):
+        tacit.run(task(), network.Coordinator(AGENTS), Private(step=0.1, privacy=given), rounds=2)
+
+
+def test_a_ledger_adds_up_against_one_adversary_only(tmp_path: Path) -> None:
+    hub = network.Coordinator(AGENTS)
+    with Ledger.create(tmp_path / "ledger") as ledger:
+        for agent in range(AGENTS):
+            ledger.set_budget(f"agent {agent}", "records", epsilon=9.0, delta=1e-5)
+        masked = GradientDescent(step=0.5, privacy=budget(Masks(1)))
+        tacit.run(task(), hub, masked, rounds=2, seed=0, ledger=ledger, dataset="records")
+        alone = GradientDescent(step=0.5, privacy=budget(None))
+        with pytest.raises(LedgerError, match="against some readers says nothing of others"):
+            tacit.run(task(), hub, alone, rounds=2, seed=0, ledger=ledger, dataset="records")

@@ -86,7 +86,7 @@ def test_all_agents_get_the_largest_noise_that_one_needs() -> None:
     ("given", "told"),
     [
         ({"coalition": -1}, "coalition=-1 must be a whole number from 0"),
-        ({"min_cohort": 0}, "min_cohort=0"),
+        ({"min_cohort": 1, "coalition": 0}, "min_cohort=1 must be a whole number from 2"),
         ({"attempts": 0}, "attempts=0"),
         ({"coalition": 3, "min_cohort": 3}, "min_cohort=3 must be above coalition=3"),
     ],
@@ -99,6 +99,8 @@ def test_impossible_terms_are_refused(given: dict[str, int], told: str) -> None:
 def test_more_corrupted_than_there_are_is_refused() -> None:
     with pytest.raises(PrivacyError, match="leaves nobody who is honest"):
         Masks(coalition=3).cohort(3)
+    with pytest.raises(PrivacyError, match="a sum of 1 agent hides nobody"):
+        Masks(coalition=0).cohort(1)
     with pytest.raises(PrivacyError, match="min_cohort=9, and there are 8"):
         Masks(min_cohort=9).cohort(8)
 

@@ -102,7 +102,7 @@ def test_the_summary_names_the_adversary(outcome: Any) -> None:
     assert against == (
         "Adversary: whoever reads every message, knows everything but what is protected, and may "
         "be one of the agents, which may misbehave. Sums are of at least 4 agents, so that 3 "
-        "honest ones hide each other, and at most 4 sums are released, those included that are "
+        "honest ones hide each other, and an agent is in at most 4 sums, those included that are "
         "given up because somebody is missing."
     )
 
