@@ -67,7 +67,7 @@ class PairMasks:
     pairs: Pairs | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.coalition, int) or self.coalition < 0:
+        if self.coalition < 0 or self.coalition != int(self.coalition):
             raise PrivacyError(f"masks: coalition={self.coalition!r} must be at least 0")
         for name in ("excess", "ratio"):
             value = getattr(self, name)
