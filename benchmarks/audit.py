@@ -1,19 +1,23 @@
 """What lower bounds reach: power on exact mechanisms, known mistakes, and the time of transcripts.
 
-    python benchmarks/audit.py [power] [plan] [controls] [transcripts] [--repetitions 200]
+    python benchmarks/audit.py [power] [plan] [controls] [planted] [transcripts] [--repetitions 200]
 
 power: the 95 % bound at 50,000 runs a side over the true epsilon, and how often it is above it.
 plan: runs a side for 90 % power, by the factor by which the noise is too small.
 controls: how often each known mistake is refuted in the stated number of runs, and its twin.
+planted: mistakes in the code that runs, in audits by the command; the table of docs/audit.md.
 transcripts: 20,000 runs a side of ten numbers in each of 50 rounds.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import math
 import sys
+import tempfile
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +28,9 @@ from tacit import network, problem
 from tacit.audit import lower_bounds, trials_for_power
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for tests.statistical
+from tests.end_to_end.study import STUDY
 from tests.statistical.controls import CONTROLS
+from tests.statistical.planted import MISTAKES, SAMPLED, audited, finders
 from tests.statistical.test_audit_power import DELTA, MECHANISMS, RUNS, bounds
 
 
@@ -65,6 +71,17 @@ def controls(repetitions: int) -> None:
         print(f"{name:<42} {control.trials:>6} {counts[0]:>8} {counts[1]:>8}", flush=True)
 
 
+def planted(repetitions: int) -> None:
+    """One audit each, whatever the repetitions."""
+    print("| planted mistake | found by | runs a side |\n| --- | --- | --- |")
+    for name, mistake in {**MISTAKES, **dict.fromkeys(("none", "none, sampled"))}.items():
+        study = SAMPLED if "sampled" in name else STUDY
+        with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()):
+            document = audited(Path(folder), mistake, study)
+        by = ", ".join(dict.fromkeys(each.split(", ")[-1] for each in finders(document)))
+        print(f"| {name} | {by or 'nothing'} | {document['trials']:,} |", flush=True)
+
+
 def transcripts(repetitions: int) -> None:
     rng = np.random.default_rng(0)
     sites = [rng.normal(size=(20, 10)) for _ in range(5)]
@@ -79,7 +96,13 @@ def transcripts(repetitions: int) -> None:
     print(f"processor time); epsilon is at least {found.best.epsilon:.3f}, claimed 1")
 
 
-PARTS = {"power": power, "plan": plan, "controls": controls, "transcripts": transcripts}
+PARTS = {
+    "power": power,
+    "plan": plan,
+    "controls": controls,
+    "planted": planted,
+    "transcripts": transcripts,
+}
 
 
 def main() -> None:

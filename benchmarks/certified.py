@@ -8,6 +8,10 @@ the sum loss with eta = 1 (as a mean loss: eta / N_k), replace-one, delta = 1e-6
 trials and data sets. Every cell's hyper-parameters are chosen on data sets of the same law with
 other seeds (1000 and 1001), by the same grid for each method: that choice is not accounted for, as
 it looks at none of the data reported.
+
+The prototype's figures stand beside ours without a ratio. Which problem it solved is not recorded:
+with eta / N_k the penalty is 200 or 2,000 times weaker than in a mean loss with eta = 1, solutions
+lie where gradients are short, and every method's error is smaller for that reason alone.
 """
 
 from __future__ import annotations
@@ -102,10 +106,7 @@ def main() -> None:
     names = sorted({name for name, _, _ in PROTOTYPE})
     parser.add_argument("--methods", nargs="+", choices=names, default=names)
     options = parser.parse_args()
-    print(
-        f"{'method':<10} {'epsilon':>7} {'N_k':>5} {'error':>9} {'prototype':>9} {'ratio':>6} "
-        " chosen"
-    )
+    print(f"{'method':<10} {'epsilon':>7} {'N_k':>5} {'error':>9} {'prototype':>9}  chosen")
     for (name, epsilon, records), known in PROTOTYPE.items():
         if name not in options.methods:
             continue
@@ -122,8 +123,7 @@ def main() -> None:
             if hasattr(method, k)
         }
         print(
-            f"{name:<10} {epsilon:>7} {records:>5} {found:>9.2g} {known:>9.2g} "
-            f"{found / known:>6.2f} "
+            f"{name:<10} {epsilon:>7} {records:>5} {found:>9.2g} {known:>9.2g}  "
             f"clip {float(method.privacy.clip):.2g}, {rounds} rounds, {sizes}; "
             f"{time.perf_counter() - began:.0f} s",
             flush=True,

@@ -4,8 +4,9 @@ Ten agents with 100 records each, ridge and logistic loss on [-5, 5]^2, as in No
 Cortes (2018), example III.2 and section VI: q = 1.1, p = .55, lambda = .01, features uniform in
 [0, 1]^2, labels fair. Epsilon is the paper's, per unit of distance between whole costs; one record
 is about 42 units. Every released cost is put back into the paper's set by constraint generation.
-First the quadratic mechanism, whose epsilon is of one record: as it is, and with a share of the
-largest norm as clip and a weight of products that other draws chose. Prints means over the runs.
+First the quadratic mechanism, whose epsilon is of one record: without noise for several reaches of
+its points, then as it is, and with a share of the radius of the ball of all records as clip and a
+weight of products that other draws chose. All are runs of the method. Prints means over the runs.
 
     python benchmarks/functional_perturbation.py --runs 20 --degrees 2 4 6 14
 """
@@ -14,14 +15,15 @@ import argparse
 import itertools
 import time
 
-import jax
 import numpy as np
 
-from tacit.method import CurvatureBounds, QuadraticBasis
-from tacit.reproduce.nozari2016.problem import AGENTS, HALF, RECORDS, STRENGTH, Costs, on_box
+from tacit.reproduce.nozari2016.certified import quadratic
+from tacit.reproduce.nozari2016.problem import AGENTS
 from tacit.reproduce.nozari2016.runs import perturbed
 
 EPSILONS = (0.01, 0.1, 1.0, 10.0, 1000.0)
+REACHES = (0.1, 0.2, 0.5)
+SILENT = 1e12
 
 
 def figure_two(degree: int, runs: int) -> None:
@@ -36,54 +38,26 @@ def figure_two(degree: int, runs: int) -> None:
         )
 
 
-def quadratic(
-    dimension: int, draws: range, share: float, weight: float, epsilon: float = 10.0
-) -> list[float]:
-    """Mean distance and excess of the quadratic mechanism over draws of the agents' records.
-
-    Records are clipped at a share of the largest norm of a record in the features' corners.
-    """
-    basis = QuadraticBasis([-HALF] * dimension, [HALF] * dimension, weight_of_products=weight)
-    points, operator = np.asarray(basis.points), np.asarray(basis.operator)
-    weights = np.asarray(basis.weights(0.0))[1:]
-    corners = np.stack(np.meshgrid(*[[0.0, 1.0]] * dimension), axis=-1).reshape(-1, dimension)
-    clip = share * max(
-        (weights @ np.abs((operator @ np.logaddexp(0.0, -label * points @ corners.T))[1:])).max()
-        for label in (-1.0, 1.0)
-    )
-    bounds = CurvatureBounds(0.0, RECORDS * dimension / 4.0)
-    missed = []
-    for run in draws:
-        rng = np.random.default_rng(run)
-        costs = Costs(rng, dimension)
-        each = weights[:, None, None] * np.tensordot(operator, costs.losses(points), 1)[1:]
-        each *= np.minimum(1.0, clip / np.abs(each).sum(axis=0))
-        noised = each.sum(axis=2) + rng.laplace(size=each.shape[:2]) * 2.0 * clip / epsilon
-        noised /= weights[:, None]
-        hessian = AGENTS * RECORDS * STRENGTH * np.eye(dimension)
-        slope = np.zeros(dimension)
-        for agent in range(AGENTS):
-            coefficients = bounds.nearest(basis, np.concatenate([[0.0], noised[:, agent]]))
-            hessian = hessian + np.asarray(basis.hessian(coefficients))
-            slope = slope + np.asarray(coefficients)[1 : 1 + dimension] / HALF
-        answer = on_box(
-            lambda x, h=hessian, g=slope: (g @ x + x @ h @ x / 2.0, g + h @ x), dimension
-        )
-        missed.append(costs.missed(answer))
-    return [float(value) for value in np.mean(missed, axis=0)]
+def distance(dimension: int, draws: range, epsilon: float, **settings: float) -> float:
+    """Mean distance of the quadratic mechanism over draws of the agents' records."""
+    found = quadratic([epsilon], len(draws), 1, dimension=dimension, first=draws.start, **settings)
+    return float(np.mean(found["distance"][0]))
 
 
-def tuned_quadratic(dimension: int, runs: int) -> None:
-    """Choose the clip and the weight on ten other draws of records, then print both."""
-    settings = list(itertools.product((1.0, 0.5, 0.25, 0.12), (1.0, 0.2, 0.1, 0.05)))
-    others = range(1000, 1010)
-    best = min(settings, key=lambda setting: quadratic(dimension, others, *setting)[0])
-    plain = quadratic(dimension, range(runs), 1.0, 1.0)
-    share, weight = best
-    distance, excess = quadratic(dimension, range(runs), share, weight)
+def quadratics(dimension: int, runs: int) -> None:
+    """Without noise by reach, then with a clip and a weight chosen on ten other draws."""
+    draws, others = range(runs), range(1000, 1010)
+    silent = [distance(dimension, draws, SILENT, reach=reach) for reach in REACHES]
+    plain = distance(dimension, draws, 10.0)
+    settings = [
+        {"share": share, "weight_of_products": weight}
+        for share, weight in itertools.product((1.0, 0.5), (0.2, 0.05))
+    ]
+    best = min(settings, key=lambda each: distance(dimension, others, 10.0, **each))
+    tuned = distance(dimension, draws, 10.0, **best)
     print(
-        f"{dimension:9d}  {plain[0]:18.4f}  {share:5g}  {weight:6g}  {distance:10.4f}  "
-        f"{excess:13.4f}",
+        f"{dimension:9d}  " + "  ".join(f"{each:6.4f}" for each in silent) + f"  {plain:8.4f}  "
+        f"{best['share']:5g}  {best['weight_of_products']:6g}  {tuned:8.4f}",
         flush=True,
     )
 
@@ -91,16 +65,16 @@ def tuned_quadratic(dimension: int, runs: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--dimensions", type=int, nargs="*", default=(2, 3, 5, 10))
     parser.add_argument("--degrees", type=int, nargs="*", default=(2, 4, 6, 14))
     arguments = parser.parse_args()
-    with jax.enable_x64(True):
-        print("record epsilon 10")
-        print("dimension  |x~ - x*| untuned   clip  weight   |x~ - x*|  f(x~) - f(x*)")
-        for dimension in (2, 3, 5, 10):
-            tuned_quadratic(dimension, arguments.runs)
-        print("degree  epsilon   |x~ - x*|  f(x~) - f(x*)  s/projection")
-        for degree in arguments.degrees:
-            figure_two(degree, arguments.runs)
+    print("without noise, by reach, and at a record epsilon of 10")
+    print(f"dimension  {'  '.join(f'{reach:6g}' for reach in REACHES)}  as it is   clip  weight")
+    for dimension in arguments.dimensions:
+        quadratics(dimension, arguments.runs)
+    print("degree  epsilon   |x~ - x*|  f(x~) - f(x*)  s/projection")
+    for degree in arguments.degrees:
+        figure_two(degree, arguments.runs)
 
 
 if __name__ == "__main__":

@@ -69,11 +69,12 @@ def row_norms(rows: Any, order: Order) -> Any:
 def clip_factor(norm: Any, clip: Any) -> Array:
     """`min(1, clip / norm)`, safe at 0 and for an infinite clip.
 
-    0 where the norm is not finite, and where the factor is below the smallest normal number: it
-    would be too coarsely rounded to keep the product within the clip.
+    0 where norm or clip is not a number, where the norm is not finite, and where the factor is
+    below the smallest normal number: it would be too coarsely rounded to keep the product within
+    the clip.
     """
-    longer = norm > clip
-    factor = jnp.where(longer, clip / jnp.where(longer, norm, 1.0), 1.0)
+    kept = norm <= clip
+    factor = jnp.where(kept, 1.0, clip / jnp.where(kept, 1.0, norm))
     usable = jnp.isfinite(norm) & (factor >= jnp.finfo(factor.dtype).tiny)
     return jnp.where(usable, factor, 0.0)
 

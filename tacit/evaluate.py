@@ -1,7 +1,12 @@
-"""Scores on records that were held out: for simulations only, none of them is private."""
+"""Scores on records that were held out: for simulations only, none of them is private.
+
+The yardstick is the *base rate*: the best constant answer, learned on the records that the sites
+have. A model is worth what it gains over that.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
@@ -15,6 +20,7 @@ from tacit.problem.losses import (
     Poisson,
     Quantile,
     Softmax,
+    Squared,
 )
 
 
@@ -45,29 +51,152 @@ def scores(
         >>> scores(Logistic(), x, np.array([0.0, 1.0, 0.0, 1.0]), np.array([1.0]))["auc"]
         0.75
     """
-    targets = loss.encode(np.asarray(targets, dtype=np.float64), "row {} held out".format)
     # parameters of a run that diverged give infinite scores, which are right
     with jax.enable_x64(True), np.errstate(over="ignore", invalid="ignore"):
         weights = loss.weights(np.asarray(solution, dtype=np.float64), features.shape[1])
-        predicted = np.asarray(features @ np.asarray(weights))
-        found = {"loss": float(np.mean(np.asarray(loss.value(predicted, targets))))}
-        if isinstance(loss, Logistic | Hinge):
-            found["auc"] = auc(predicted, targets > 0.0)
-            agrees = np.sign(predicted) * np.where(targets > 0.0, 1.0, -1.0)
-            found["accuracy"] = float(np.mean((1.0 + agrees) / 2.0))
-        elif isinstance(loss, Softmax):
-            best = predicted == predicted.max(axis=1, keepdims=True)
-            hit = best[np.arange(len(targets)), targets.astype(int)]
-            found["accuracy"] = float(np.mean(hit / best.sum(axis=1)))
-            found["error"] = 1.0 - found["accuracy"]
-        else:
-            mean = np.exp(predicted) if isinstance(loss, Poisson) else predicted
-            residual = targets - mean
-            spread = float(np.mean((targets - targets.mean()) ** 2))
-            found["rmse"] = float(np.sqrt(np.mean(residual**2)))
-            found["r2"] = 1.0 - float(np.mean(residual**2)) / spread if spread > 0 else float("nan")
-            if isinstance(loss, Quantile):
-                found["coverage"] = float(np.mean(targets <= predicted))
+        return _scores(loss, np.asarray(features @ np.asarray(weights)), targets)
+
+
+def base_rate(
+    loss: AbstractLinearLoss, learned_on: Shaped[np.ndarray, " m"]
+) -> Float[np.ndarray, "*scores"]:
+    """The constant score with the smallest mean loss: what can be said without any feature.
+
+    The mean for squared loss, the log-odds of the classes for a likelihood, the majority for hinge
+    loss, the quantile for quantile loss. A class that does not occur counts as half a record, so
+    that its log-odds are finite.
+
+    Args:
+        loss: that is minimised.
+        learned_on: targets of the records that it is learned on, at least one, shape `(m,)`. The
+            answer is computed from them without noise: simulation only, unless they are public.
+
+    Returns:
+        One number, or one a class for softmax, shape `()` or `(classes,)`.
+
+    Example:
+        >>> import numpy as np
+        >>> from tacit.problem.losses import Logistic
+        >>> round(float(base_rate(Logistic(), np.array([1.0, 0.0, 0.0, 0.0]))), 6)  # log(1 / 3)
+        -1.098612
+    """
+    targets = loss.encode(np.asarray(learned_on, dtype=np.float64), "training row {}".format)
+    if isinstance(loss, Softmax):
+        counts = np.bincount(targets.astype(int), minlength=loss.classes)
+        return np.log(np.maximum(counts, 0.5) / len(targets))
+    if isinstance(loss, Logistic):
+        yes = float(np.sum(targets))
+        return np.asarray(math.log(max(yes, 0.5)) - math.log(max(len(targets) - yes, 0.5)))
+    if isinstance(loss, Hinge):
+        return np.asarray(1.0 if np.mean(targets) >= 0.0 else -1.0)
+    if isinstance(loss, Poisson):
+        return np.asarray(math.log(max(float(np.sum(targets)), 0.5) / len(targets)))
+    if isinstance(loss, Quantile):
+        return np.asarray(np.quantile(targets, float(loss.level), method="inverted_cdf"))
+    if isinstance(loss, Squared):
+        return np.asarray(np.mean(targets))
+    return _located(loss, targets)
+
+
+def base_scores(
+    loss: AbstractLinearLoss,
+    learned_on: Shaped[np.ndarray, " m"],
+    targets: Shaped[np.ndarray, " n"],
+) -> dict[str, float]:
+    """What the base rate is worth on records held out, as `scores` measures it.
+
+    Args:
+        loss: that is minimised.
+        learned_on: targets of the records that the base rate is learned on, shape `(m,)`.
+        targets: of the records held out, shape `(n,)`.
+    """
+    constant = base_rate(loss, learned_on)
+    with jax.enable_x64(True):
+        return _scores(loss, np.broadcast_to(constant, (len(targets), *constant.shape)), targets)
+
+
+def share_kept(agreed: float, pooled: float, base: float, *, higher: bool) -> float | None:
+    """How much of what the pooled fit gains over the base rate the agreed model keeps.
+
+    Args:
+        agreed: score of the agreed model.
+        pooled: score of the fit to the pooled records without privacy.
+        base: score of the base rate.
+        higher: whether a higher score is better.
+
+    Returns:
+        1 where the agreed model is as good as the pooled fit, 0 where it is as good as the base
+        rate, negative where it is worse; `None` where the pooled fit gains nothing.
+
+    Example:
+        >>> share_kept(0.60, 0.58, 0.62, higher=False)
+        0.5
+    """
+    gain = pooled - base if higher else base - pooled
+    if not (math.isfinite(gain) and gain > 0.0) or math.isnan(agreed):
+        return None
+    return (agreed - base if higher else base - agreed) / gain
+
+
+def kept_in_words(share: float | None) -> str:
+    """The share that is kept, in a sentence without its full stop.
+
+    Example:
+        >>> kept_in_words(0.912)
+        'the agreed model keeps 91% of what the pooled fit gains over the base rate'
+    """
+    if share is None:
+        return "the pooled fit itself is no better than the base rate"
+    if share < 0.0:
+        return (
+            "the agreed model is worse than the base rate: it keeps "
+            f"{share:,.0%} of what the pooled fit gains over it"
+        )
+    return f"the agreed model keeps {share:.0%} of what the pooled fit gains over the base rate"
+
+
+def _located(loss: AbstractLinearLoss, targets: Float[np.ndarray, " m"]) -> Float[np.ndarray, ""]:
+    """The best constant of a convex loss of the residual: it lies between the targets."""
+    from scipy.optimize import minimize_scalar
+
+    low, high = float(np.min(targets)), float(np.max(targets))
+    if low == high:
+        return np.asarray(low)
+    with jax.enable_x64(True):
+        found: Any = minimize_scalar(
+            lambda constant: float(np.mean(np.asarray(loss.value(constant, targets)))),
+            bounds=(low, high),
+            method="bounded",
+            options={"xatol": 1e-9 * (high - low)},
+        )
+    return np.asarray(float(found.x))
+
+
+def _scores(
+    loss: AbstractLinearLoss,
+    predicted: Float[np.ndarray, "n ..."],
+    targets: Shaped[np.ndarray, " n"],
+) -> dict[str, float]:
+    """By the scores of the records instead of a solution; float64 is on."""
+    targets = loss.encode(np.asarray(targets, dtype=np.float64), "row {} held out".format)
+    found = {"loss": float(np.mean(np.asarray(loss.value(predicted, targets))))}
+    if isinstance(loss, Logistic | Hinge):
+        found["auc"] = auc(predicted, targets > 0.0)
+        agrees = np.sign(predicted) * np.where(targets > 0.0, 1.0, -1.0)
+        found["accuracy"] = float(np.mean((1.0 + agrees) / 2.0))
+    elif isinstance(loss, Softmax):
+        best = predicted == predicted.max(axis=1, keepdims=True)
+        hit = best[np.arange(len(targets)), targets.astype(int)]
+        found["accuracy"] = float(np.mean(hit / best.sum(axis=1)))
+        found["error"] = 1.0 - found["accuracy"]
+    else:
+        mean = np.exp(predicted) if isinstance(loss, Poisson) else predicted
+        residual = targets - mean
+        spread = float(np.mean((targets - targets.mean()) ** 2))
+        found["rmse"] = float(np.sqrt(np.mean(residual**2)))
+        found["r2"] = 1.0 - float(np.mean(residual**2)) / spread if spread > 0 else float("nan")
+        if isinstance(loss, Quantile):
+            found["coverage"] = float(np.mean(targets <= predicted))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -10,16 +11,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
-from tacit.errors import ConfigError, NetworkError, PrivacyError
+from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError
 from tacit.method import claim
 from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod
+from tacit.metrics import DIVERGENCE
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.privacy.masked import MaskedGaussian
+from tacit.privacy.mechanism import NoNoise
 from tacit.privacy.noise.sums import SumRelease, sum_releases
 from tacit.problem.problem import Problem
 from tacit.result import ReleaseRow
+from tacit.runtime.foreign import assumptions, check_closed_over
 from tacit.runtime.keys import public_key, trial_key
 from tacit.runtime.plan import Plan, as_arrays
 from tacit.types import AbstractDifferentiable, Oracle, Relation, Role
@@ -65,9 +69,13 @@ def check_arguments(
             else "clients: use a Coordinator(n), or between peers ExactSum(graph) in its place"
         )
         raise NetworkError(f"{type(method).__name__} runs between {needs}")
+    _check_oracle(problem, method)
     if isinstance(network, ExactSum):
         _check_relayed(network, method)
     method.check(problem, network)
+    releases = [phase.release for phase in method.phases() if phase.release is not None]
+    if not all(isinstance(release.mechanism, NoNoise) for release in releases):
+        check_closed_over(problem)
     closing = method.on(network).closing
     if rounds <= closing:
         raise ConfigError(
@@ -75,6 +83,17 @@ def check_arguments(
             f"network take no step, so there must be at least {closing + 1}"
         )
     _check_masks(network, method)
+
+
+def _check_oracle(problem: Problem, method: AbstractMethod) -> None:
+    asked = {phase.query.oracle for phase in method.phases() if phase.query is not None}
+    if asked <= {Oracle.VALUE} or isinstance(problem.objectives, AbstractDifferentiable):
+        return
+    raise ProblemError(
+        f"{type(method).__name__} asks for gradients, and {type(problem.objectives).__name__} "
+        "gives values only. Use DZOA between peers, DZOAStar or ORZO with a coordinator, or write "
+        "the cost in JAX and give it to tacit.problem.costs"
+    )
 
 
 def _check_relayed(network: ExactSum, method: AbstractMethod) -> None:
@@ -179,7 +198,12 @@ def owners_of(
     if claim.Releases(method).sites > 1:
         # a person's records may stand at the most active sites
         times = np.full_like(times, times.max())
-    return Owners.of(problem, network, rounds, times, trials, method.protects(problem))
+    counted = privacy is not None and privacy.relation is Relation.REPLACE_ONE
+    owners = Owners.of(
+        problem, network, rounds, times, trials, method.protects(problem), counted=counted
+    )
+    foreign = assumptions(problem, network, method)
+    return replace(owners, assumptions=(*foreign, *owners.assumptions))
 
 
 def lay_out(
@@ -193,10 +217,12 @@ def lay_out(
     *,
     grid: bool = False,
     most_records: Sequence[int] | None = None,
+    divergence: float = DIVERGENCE,
 ) -> tuple[Plan, Any, Owners]:
     """Calibrate the noise and lay a run out as arrays, in the current precision.
 
     With `grid` the noise is calibrated for being drawn on a grid, as wherever values really leave.
+    `divergence` is how far answers may move, in units of the largest coordinate of the start.
     `most_records` are declared numbers that the agents' never exceed, where these are private.
 
     Returns:
@@ -215,8 +241,10 @@ def lay_out(
         scales=as_arrays(claim.scales(calibrated, owners)),
         x0=jnp.asarray(np.asarray(problem.x0, dtype=float)),
         degrees=jnp.asarray(network.degrees),
+        records=jnp.asarray(np.asarray(problem.counts if most_records is None else most_records)),
         rounds=jnp.asarray(rounds),
         reference=reference,
+        divergence=jnp.asarray(divergence * max(1.0, float(np.max(np.abs(problem.x0))))),
         shared=shared,
         watch=isinstance(problem.objectives, AbstractDifferentiable),
         least=_least(calibrated, network),
@@ -240,7 +268,7 @@ def masked_releases(
     Args:
         method: with masks.
         owners: their declared constants.
-        most_records: under add/remove, numbers of records that no agent exceeds.
+        most_records: declared numbers of records that no agent exceeds.
 
     Raises:
         PrivacyError: no grid fits.
@@ -279,7 +307,9 @@ def release_table(
     counted = claim.Releases(method)
     for phase, scales in zip(method.phases(), claim.scales(method, owners), strict=True):
         released = mechanism = ""
-        sensitivity, times = 0.0, 0
+        sensitivity: float | None = 0.0
+        noise_scale: float | None = float(np.max(scales[..., own]))
+        times = 0
         if phase.release is not None and phase.query is not None:
             released = phase.release.name
             mechanism = type(phase.release.mechanism).__name__
@@ -288,6 +318,8 @@ def release_table(
             sensitivity = max(query.sensitivity(c, relation) for c in contexts)
             most = max(counted.times(phase, c) for c in contexts)
             times = phase.repeat * (1 if phase.once else most)
+            if phase.release.mechanism.local:
+                sensitivity = noise_scale = None
         rows.append(
             ReleaseRow(
                 phase=phase.name,
@@ -296,7 +328,7 @@ def release_table(
                 released=released,
                 mechanism=mechanism,
                 sensitivity=sensitivity,
-                noise_scale=float(np.max(scales[..., own])),
+                noise_scale=noise_scale,
                 times=times,
             )
         )

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from tacit.types import Role
 
 if TYPE_CHECKING:
     import pandas as pd
+
+DIVERGENCE = 1e6
+"""How far an answer may move, unless a run says otherwise, before it counts as diverged."""
 
 SIMULATION_ONLY = ("objective", "gap", "distance")
 """Measurements that see private objectives."""
@@ -32,10 +35,16 @@ def solutions(plan: Any, states: Any) -> Float[Array, "agents p"]:
     return jax.vmap(plan.method.solution)(states[plan.sender_role])
 
 
+def within(plan: Any, answers: Float[Array, "*agents p"]) -> Bool[Array, ""]:
+    """Whether answers are where those of a run that has not diverged may be."""
+    return jnp.all(jnp.abs(answers - plan.x0) <= plan.divergence)
+
+
 def measure(plan: Any, states: Any) -> dict[str, Array]:
     """Measurements of one trial at one time.
 
-    * `finite`: whether every number of every agent is finite;
+    * `bounded`: whether every number of every agent is finite, and no coordinate of an answer has
+      moved further than `plan.divergence` from its start;
     * `consensus`: root mean square distance of the agents from their mean;
     * `distance`: `sum_k ||x_k - x*||^2 / ||x*||^2`, if a reference is known (answering 0 scores
       `K`);
@@ -44,11 +53,11 @@ def measure(plan: Any, states: Any) -> dict[str, Array]:
     answers = solutions(plan, states)
     mean = jnp.mean(answers, axis=0)
     leaves = [leaf for leaf in jax.tree.leaves(states) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
-    finite = jnp.asarray(True)
+    bounded = within(plan, answers)
     for leaf in leaves:
-        finite = finite & jnp.all(jnp.isfinite(leaf))
+        bounded = bounded & jnp.all(jnp.isfinite(leaf))
     measured = {
-        "finite": finite,
+        "bounded": bounded,
         "consensus": jnp.sqrt(jnp.mean(jnp.sum((answers - mean) ** 2, axis=1))),
     }
     if plan.reference is not None:

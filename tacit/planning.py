@@ -10,7 +10,8 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from tacit.errors import TacitError
+from tacit import checks, doors
+from tacit.errors import ConfigError, TacitError
 from tacit.layout import check_arguments, owners_of, release_table, stops, taken
 from tacit.method import claim, promise
 from tacit.method.phase import AbstractMethod
@@ -82,6 +83,9 @@ def account(
         >>> planned.guarantee.worst.status.value, round(planned.guarantee.worst.epsilon, 6)
         ('proved', 2.0)
     """
+    problem, network, method = doors.admitted(problem, network, method)
+    rounds, seed = checks.whole("rounds", rounds, 1, ConfigError), doors.seeded(seed) or 0
+    trials, record = checks.whole("trials", trials, 1, ConfigError), doors.measured_after(record)
     check_arguments(problem, network, method, rounds, seed)
     with jax.enable_x64(True):
         shared = public_key(seed)

@@ -22,8 +22,9 @@ class ReleaseRow:
         receiver: role that receives, or "" for a local step.
         released: what leaves the sender's private data, or "" if nothing does.
         mechanism: how it is protected.
-        sensitivity: of one release, the largest of all owners.
-        noise_scale: of one release, the largest of all owners.
+        sensitivity: of one release, the largest of all owners; `None` where the noise is scaled to
+            the records themselves, and infinite where else nothing bounds it.
+        noise_scale: of one release, the largest of all owners; `None` where it follows the records.
         times: how often an owner releases it, the most of all owners.
     """
 
@@ -32,8 +33,8 @@ class ReleaseRow:
     receiver: str
     released: str
     mechanism: str
-    sensitivity: float
-    noise_scale: float
+    sensitivity: float | None
+    noise_scale: float | None
     times: int
 
 
@@ -43,8 +44,9 @@ class Result:
 
     Attributes:
         solutions: every agent's answer in every trial, shape `(trials, agents, p)`. For a diverged
-            trial the last finite one seen.
-        diverged: round after which a trial was no longer finite, -1 for none; shape `(trials,)`.
+            trial the last one before.
+        diverged: round after which a number of a trial was not finite, or a coordinate of an answer
+            further from its start than `Simulation.divergence`; -1 for none; shape `(trials,)`.
         history: measurements along the run.
         guarantee: of the whole run, owner by owner, for one trial.
         releases: the table of phases with what each releases.
@@ -78,7 +80,7 @@ class Result:
 
     @property
     def finished(self) -> Bool[np.ndarray, " trials"]:
-        """Which trials stayed finite to the end."""
+        """Which trials did not diverge."""
         return self.diverged < 0
 
     @property

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import equinox as eqx
 import jax
@@ -15,25 +15,30 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from tacit import checks, doors
 from tacit.errors import ConfigError, PrivacyError
 from tacit.layout import check_arguments, lay_out, release_table, stops, taken
 from tacit.method import claim, promise
 from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod, Span
-from tacit.metrics import History, solutions
+from tacit.method.schedule import positive
+from tacit.metrics import DIVERGENCE, History, solutions
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.guarantee import Guarantees, Status
 from tacit.privacy.ledger import Charge, Ledger
-from tacit.problem.problem import Problem
+from tacit.problem.problem import Problem, anonymous
 from tacit.result import Result
 from tacit.runtime import simulation
-from tacit.runtime.checkpoint import fingerprint, opaque
 from tacit.runtime.drive import Engine, Progress, drive
 from tacit.runtime.environment import environment
 from tacit.runtime.exact import ExactEngine
+from tacit.runtime.identity import fingerprint, opaque
 from tacit.runtime.keys import rekeyed
 from tacit.runtime.plan import Plan
 from tacit.runtime.traffic import bytes_sent
+
+if TYPE_CHECKING:
+    import networkx
 
 
 @dataclass(frozen=True)
@@ -44,16 +49,29 @@ class Simulation:
         trials: independent repetitions, batched; only the noise differs.
         exact: agent by agent through bytes, the bitwise reference, instead of batched.
         precision: "float64" (default) or "float32"; zeroth-order methods need float64.
+        divergence: how far a coordinate of an answer may move from its start, in units of the
+            largest coordinate there (at least 1), before the run counts as diverged; positive.
+            Raise it where parameters are really larger.
+
+    Raises:
+        ConfigError: a value that an attribute cannot have.
     """
 
     trials: int = 1
     exact: bool = False
     precision: Literal["float64", "float32"] = "float64"
+    divergence: float = DIVERGENCE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "trials", checks.whole("trials", self.trials, 1, ConfigError))
+        doors.one_of("exact", self.exact, True, False)
+        doors.one_of("precision", self.precision, "float64", "float32")
+        positive("divergence", self.divergence)
 
 
 def run(
     problem: Problem,
-    network: AbstractNetwork,
+    network: AbstractNetwork | networkx.Graph[Any],
     method: AbstractMethod,
     *,
     rounds: int,
@@ -65,7 +83,8 @@ def run(
     checkpoint: str | Path | None = None,
     ledger: Ledger | None = None,
     dataset: str = "",
-    progress: Progress | None = None,
+    owner: str | None = None,
+    progress: Progress | bool | None = None,
 ) -> Result:
     """Run a method.
 
@@ -74,7 +93,7 @@ def run(
 
     Args:
         problem: what the agents minimise together.
-        network: who talks to whom.
+        network: who talks to whom; a NetworkX graph is one, too, with its nodes in sorted order.
         method: how.
         rounds: how many, at least 1.
         seed: of the simulated randomness, at least 0; drawn and recorded if `None`.
@@ -85,10 +104,15 @@ def run(
         checkpoint: file to save to every few seconds and to resume from if it exists.
         ledger: charged with the whole run before it begins, or the run is refused. Its noise
             depends on a secret of the ledger besides the seed, so that no two runs share any. A run
-            with the same data, settings and seed repeats its bits and is charged once; with a black
-            box or a function of yours, which cannot be compared, every start is charged.
+            with the same data, settings and seed repeats its bits and is charged once. Code of
+            yours (a loss, a method, a black box) cannot be compared, so with it every start draws
+            fresh noise and is charged.
         dataset: whose budgets in the ledger are charged; needed with one.
-        progress: called with (rounds done, rounds).
+        owner: whose account is charged for all agents together. By default each agent has one of
+            its own, which is right as long as no record ever moves to another agent. Where records
+            are divided anew in every study, one record may be at any of them, and only an account
+            of the whole dataset adds up what it costs.
+        progress: called with (rounds done, rounds); `True` prints them to standard error.
 
     Returns:
         The answers, the history and the guarantee. Divergence is a status there, not an exception.
@@ -114,7 +138,16 @@ def run(
         >>> result.solution.round(3)
         array([ 1. , -2. ,  0.5])
     """
+    problem, network, method = doors.admitted(problem, network, method)
+    rounds, seed = checks.whole("rounds", rounds, 1, ConfigError), doors.seeded(seed)
+    record, path = doors.measured_after(record), doors.stored_at(checkpoint)
+    shower = doors.shower(progress)
     runtime = Simulation() if runtime is None else runtime
+    checks.instance("runtime", runtime, Simulation, "give tacit.Simulation(...)", ConfigError)
+    doors.one_of("require", require, None, "proved")
+    if ledger is not None:
+        remedy = "open it: with Ledger.open(path) as ledger (tacit.privacy.ledger)"
+        checks.instance("ledger", ledger, Ledger, remedy, ConfigError)
     check_arguments(problem, network, method, rounds, seed, runtime.trials, runtime.precision)
     if method.privacy is None:
         # what a method chooses for itself may look at the data, so a private one chooses nothing
@@ -124,7 +157,14 @@ def run(
     began = time.monotonic()
     with jax.enable_x64(runtime.precision == "float64"):
         plan, roots, owners = lay_out(
-            problem, network, method, rounds, seed, runtime.trials, _reference(problem, reference)
+            problem,
+            network,
+            method,
+            rounds,
+            seed,
+            runtime.trials,
+            _reference(problem, reference),
+            divergence=runtime.divergence,
         )
         method = plan.method
         stated = promise.guarantees(method, owners)
@@ -136,15 +176,16 @@ def run(
         charge = None
         if ledger is not None:
             # what a user wrote cannot be compared, so every start counts as a run of its own
-            start = secrets.token_hex(16) if opaque((plan.objectives, plan.method)) else ""
+            start = secrets.token_hex(16) if opaque(plan) else ""
             named = f"{identity} {start}"
-            charge = _charge(ledger, dataset, named, method, owners, stated, runtime.trials)
+            charge = _charge(ledger, dataset, owner, named, method, owners, stated, runtime.trials)
             roots = rekeyed(roots, ledger.noise_key(named))
+            # a checkpoint of a run with other noise is another run's
+            identity = ledger.run_name(identity)
         engine: Engine = ExactEngine(plan, roots) if runtime.exact else _Batched(plan, roots)
         engine = _Watched(engine, problem)
-        path = None if checkpoint is None else Path(checkpoint)
         trace = drive(
-            engine, rounds=rounds, record=recorded, identity=identity, path=path, progress=progress
+            engine, rounds=rounds, record=recorded, identity=identity, path=path, progress=shower
         )
         answers = np.asarray(_solutions(plan, trace.states))
         counts = [taken(method, network, int(stop), plan.shared) for stop in trace.rounds]
@@ -174,6 +215,7 @@ def run(
 def _charge(
     ledger: Ledger,
     dataset: str,
+    owner: str | None,
     identity: str,
     method: AbstractMethod,
     owners: Owners,
@@ -185,6 +227,13 @@ def _charge(
         raise ConfigError(
             "a ledger keeps one budget for an owner and a data set; give dataset='...', always the "
             "same name for the same records"
+        )
+    if owner is None and anonymous(owners.names):
+        raise ConfigError(
+            "a ledger keeps one budget for an owner and a data set, and these agents have numbers "
+            "for names: in another study the same records may stand at another number. Name the "
+            "agents by their owners (names=... of the problem), or, where records are divided "
+            "among the agents anew, give owner=..., which is charged for all of them"
         )
     if trials > 1:
         raise ConfigError(
@@ -199,6 +248,8 @@ def _charge(
             "out"
         )
     events = dict(zip(owners.names, claim.events(method, owners), strict=True))
+    if owner is not None:
+        events = {owner: claim.of_any(events.values())}
     study = f"{type(method).__name__}, {owners.contexts[0].rounds:,} rounds"
     return ledger.charge_run(
         ledger.run_name(identity),
@@ -206,6 +257,7 @@ def _charge(
         dataset=dataset,
         study=study,
         neighbours=stated.worst.neighbours,
+        pooled=owner is not None,
     )
 
 
@@ -245,8 +297,12 @@ class _Watched:
 def _reference(problem: Problem, reference: Any) -> Any:
     if reference is None:
         return None
-    if isinstance(reference, str):
+    if isinstance(reference, str) and reference == "solve":
         return jnp.asarray(problem.reference().solution)
+    if not isinstance(reference, str | type):
+        checks.real("reference", reference, ConfigError)
+    elif isinstance(reference, str):
+        raise ConfigError(f"reference={reference!r} must be 'solve', or a point")
     point = np.asarray(reference, dtype=float)
     if point.shape != (problem.dimension,):
         raise ConfigError(
@@ -267,11 +323,13 @@ def _evaluations(method: AbstractMethod, owners: Owners, dimension: int, taken: 
     asked = np.zeros(len(taken), dtype=np.int64)
     for phase in claim.Releases(method):
         assert phase.query is not None
-        points = phase.repeat * phase.query.evaluations(dimension)
+        query = phase.query
+        each = [query.evaluations_of(public.agent, dimension) for public in owners.contexts]
+        values = phase.repeat * counts * np.array(each)
         if phase.once:
-            asked += points * int(counts.sum())
+            asked += int(values.sum())
             continue
         every = phase.rounds is Span.EVERY
         times = [np.asarray(t) if every else np.minimum(t, main) for t in taken]
-        asked += [points * int((t * counts).sum()) for t in times]
+        asked += [int((t * values).sum()) for t in times]
     return asked

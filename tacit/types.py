@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
 
 Vector: TypeAlias = Float[Array, " p"]
@@ -65,6 +66,23 @@ class Relation(StrEnum):
     METRIC = "metric"
 
 
+class Division(StrEnum):
+    """What decides which site holds a record, or whether it is held out, where tacit decides.
+
+    A guarantee is about neighbouring tables. What the others' records do when one changes is part
+    of it: docs/proofs/division.md.
+    """
+
+    RECORD = "record"
+    """The record itself, by a keyed hash."""
+
+    PLACE = "place"
+    """Its place in the table, and how many places there are."""
+
+    TABLE = "table"
+    """Other records, too: their labels, or which sites they name."""
+
+
 class Combine(StrEnum):
     """What a receiver sees of its senders: each message, or only their sum (secure aggregation)."""
 
@@ -91,6 +109,11 @@ class AbstractObjective(eqx.Module):
     def assumptions(self) -> tuple[str, ...]:
         """What a guarantee takes for granted about it, in words; nothing by default."""
         return ()
+
+    @property
+    def present(self) -> Bool[Array, " n"]:
+        """Which units there are, shape `(n,)`: all by default, else all but padding."""
+        return jnp.ones(self.units, dtype=bool)
 
     @abc.abstractmethod
     def losses(self, x: Params) -> Float[Array, " n"]:
@@ -164,7 +187,8 @@ class Context(eqx.Module):
     """What a phase knows while it runs. Holds nothing private.
 
     `key` is the agent's method-visible randomness of this (round, phase, step); the keys of noise
-    and of record sampling are others and never reach a method.
+    and of record sampling are others and never reach a method. `records` is the agent's declared
+    number of them (1 for a whole cost).
     """
 
     round: Int[Array, ""]
@@ -175,6 +199,7 @@ class Context(eqx.Module):
     public: PublicPart
     rounds: Int[Array, ""]
     agents: int = eqx.field(static=True)
+    records: Int[ArrayLike, ""] = 1
 
 
 class Inbox(eqx.Module):

@@ -1,13 +1,12 @@
 """Guidance before any data are touched: is there hope, with which method, clip and rounds.
 
-Everything is measured on synthetic records of declared dimensions; no file of records is opened.
+Everything is measured on made-up records of declared dimensions; no file of records is opened.
 
 Example:
     >>> from tacit import network
-    >>> from tacit.advise import Setting, estimate
+    >>> from tacit.advise import Setting
     >>> from tacit.privacy import Privacy
-    >>> tiny = Setting(20, 10, network.ring(5), Privacy(clip=1.0, epsilon=1.7, delta=1e-6))
-    >>> bool(estimate(tiny).error > 0.5)  # more than half of the error of answering zero remains
+    >>> Setting([20, 80, 50], 10, network.ring(3), Privacy(clip=1.0, epsilon=1.7)).uneven
     True
 """
 
@@ -17,37 +16,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.advise.advice import Advice, Need, Verdict, advise
-    from tacit.advise.closed_form import Estimate, estimate
+    from tacit.advise.advice import Advice, Change, Need, Verdict, advise
+    from tacit.advise.columns import Columns
     from tacit.advise.law import Law
-    from tacit.advise.masks import MaskGain
     from tacit.advise.measured import Measured
+    from tacit.advise.plans import Plan
     from tacit.advise.setting import Setting
 
 _HOME = {
     "Advice": "advice",
-    "Estimate": "closed_form",
+    "Change": "advice",
+    "Columns": "columns",
     "Law": "law",
-    "MaskGain": "masks",
     "Measured": "measured",
     "Need": "advice",
+    "Plan": "plans",
     "Setting": "setting",
     "Verdict": "advice",
     "advise": "advice",
-    "estimate": "closed_form",
 }
 
 __all__ = [
     "Advice",
-    "Estimate",
+    "Change",
+    "Columns",
     "Law",
-    "MaskGain",
     "Measured",
     "Need",
+    "Plan",
     "Setting",
     "Verdict",
     "advise",
-    "estimate",
 ]
 
 

@@ -1,4 +1,4 @@
-"""Is there any hope: the closed form, the measurement, and one plain sentence."""
+"""Is there any hope: a rehearsal on made-up records, and one plain sentence."""
 
 from __future__ import annotations
 
@@ -8,29 +8,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-import numpy as np
-
-from tacit.advise.candidates import candidates
-from tacit.advise.closed_form import (
-    MOST_EPSILON,
-    Estimate,
-    epsilon_for,
-    estimates,
-    records_for,
-    with_epsilon,
-)
-from tacit.advise.masks import MaskGain, mask_gain
-from tacit.advise.measure import Bench, Choice, near
+from tacit.advise.candidates import Candidate, candidates
+from tacit.advise.measure import CLIPS, Bench, Choice, near
 from tacit.advise.measured import Measured
-from tacit.advise.setting import Setting, two_digits
+from tacit.advise.noise import epsilon_for, two_up
+from tacit.advise.plans import Plan, changes
+from tacit.advise.setting import GAIN, Setting
 from tacit.errors import ConfigError, NetworkError, ProblemError
 
-HOPELESS, GOOD = 0.6, 0.1
-"""Share of the error of answering zero above which nothing is learnt, below which a lot is."""
+HOPELESS, HOPEFUL = 0.25, 0.75
+"""Share of the pooled fit's gain below which next to nothing is kept, from which on most is."""
 
-_ROOM = 0.03
 _NAMED = ("relation", "noise", "sampling", "clip_norm", "sites_per_person", "records_per_person")
-_CORRECTIONS = 2
+
+_LESS = (4.0, 16.0, 64.0)
+"""How many times smaller noise is tried, to see what would be enough."""
 
 Told = Callable[[str, int, int], None]
 """Called with what is being done, simulations done, and simulations."""
@@ -46,17 +38,35 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Need:
-    """What would be enough to leave a tenth of the error of answering zero.
+    """What would be enough to keep three quarters of what the pooled fit gains.
 
     Attributes:
-        what: "records" (a site) or "epsilon".
+        what: "records" (a site, the smallest one) or "epsilon".
         value: how many, how much; `None` where nothing up to a sensible limit would do.
-        error: what a simulation with it left, as `Measured.remaining`; `None` if there was none.
+        kept: the median share that a rehearsal with that noise kept; `None` if there was none.
     """
 
     what: str
     value: int | float | None
-    error: float | None
+    kept: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """Another arrangement, measured.
+
+    Attributes:
+        plan: what is changed.
+        measured: what it comes to.
+    """
+
+    plan: Plan
+    measured: Measured
+
+    @property
+    def toml(self) -> str:
+        """The sections of a study file that say it."""
+        return "\n".join([*self.plan.sections, _toml(self.plan.setting, self.measured)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,89 +75,91 @@ class Advice:
 
     Attributes:
         setting: what was asked about.
-        estimate: the closed form at its best.
         measured: one a method, the best first.
+        changes: arrangements that keep more than the study's own, the best first.
         needs: what would be enough, where this is not.
         left_out: reason for every private method that was not measured.
-        notes: in what the synthetic problem differs from what was asked about.
+        notes: in what the made-up problem differs from what was asked about.
+        half: the median share that the best setting keeps where the pooled fit gains half as much.
         seconds: that it took.
-        masks: what masks would bring, where there are none and there could be.
     """
 
     setting: Setting
-    estimate: Estimate
     measured: tuple[Measured, ...]
+    changes: tuple[Change, ...]
     needs: tuple[Need, ...]
     left_out: dict[str, str]
     notes: tuple[str, ...]
+    half: float
     seconds: float
-    masks: MaskGain | None = None
 
     @property
     def best(self) -> Measured:
-        """The method with the smallest mean error."""
+        """The method that keeps most, of the study as it stands."""
         return self.measured[0]
 
     @property
     def verdict(self) -> Verdict:
-        """From what the best method leaves of what answering zero has."""
-        remaining = self.best.remaining
-        if remaining >= HOPELESS:
-            return Verdict.HOPELESS
-        return Verdict.WEAK if remaining > GOOD else Verdict.HOPEFUL
+        """From the median share that the best method keeps, of the study as it stands."""
+        return verdict(self.best.kept)
 
     @property
     def sentence(self) -> str:
         """The verdict in one sentence."""
         setting, best = self.setting, self.best
-        given = f"with {setting.records:,} records a site and epsilon {setting.epsilon:g}"
+        few, many = int(setting.counts.min()), int(setting.counts.max())
+        records = f"{few:,}" if few == many else f"{few:,} to {many:,}"
+        given = f"with {records} records a site and epsilon {setting.epsilon:g}"
+        if math.isnan(best.kept):
+            return (
+                f"Hopeless: {given} even a fit without privacy is no better than the base rate; "
+                "there are too few records for so many parameters."
+            )
         low, high = best.spread
-        share = f"{best.error:.2g} of its error, {low:.2g} to {high:.2g} over the trials"
-        if best.remaining < best.error and best.error > GOOD:
-            share += f"; {best.remaining:.2g} of its loss above the optimum's"
-        if self.verdict is Verdict.HOPELESS:
-            said = f"{given} every method does about as badly as answering zero ({share})"
-        elif self.verdict is Verdict.WEAK:
-            said = f"{given} the best method, {best.method}, keeps much of the error of answering "
-            said += f"zero ({share})"
+        share = f"median; {percent(low)} to {percent(high)} over the trials"
+        of = "of what a fit without privacy gains over the base rate"
+        if best.kept < 0.0:
+            said = f"the best method, {best.method}, is worse than the base rate"
+            share = f"it keeps {percent(best.kept)} {of}, {share}"
         else:
-            said = f"{given}, {best.method} comes well below the error of answering zero ({share})"
+            said = f"the best method, {best.method}, keeps {percent(best.kept)} {of}"
         wanted = [_wanted(need) for need in self.needs if need.value is not None]
         more = f"; you would need about {' or '.join(wanted)}" if wanted else ""
         if self.needs and not wanted:
-            more = "; no number of records or epsilon that makes sense would change that"
-        return f"{self.verdict.capitalize()}: {said}{more}."
+            more = "; not even 64 times less noise would make it hopeful, so no number of records "
+            more += "or epsilon that makes sense would"
+        return f"{self.verdict.capitalize()}: {given} {said} ({share}){more}."
 
     @property
     def toml(self) -> str:
-        """The sections of a study file that say what is advised."""
-        budget, best = self.setting.budget, self.best
-        lines = ["[method]", f'name = "{best.method}"']
-        lines += [f"{name} = {value:.12g}" for name, value in best.arguments.items()]
-        lines += ["", "[privacy]", f"epsilon = {self.setting.epsilon:.12g}"]
-        lines += [f"delta = {float(budget.delta):.12g}", f"clip = {best.clip:.12g}"]
-        usual = type(budget)(clip=1.0, epsilon=1.0)
-        for name in _NAMED:
-            value = getattr(budget, name)
-            if value != getattr(usual, name):
-                value = "inf" if value == math.inf else value
-                lines.append(
-                    f"{name} = {value}" if not isinstance(value, str) else f'{name} = "{value}"'
-                )
-        if budget.masks is not None:
-            least = budget.masks.min_cohort
-            kept = "" if least is None else f", min_cohort = {least}"
-            lines.append(f"masks = {{ coalition = {budget.masks.coalition}{kept} }}")
-        lines += ["", "[run]", f"rounds = {best.rounds}"]
-        return "\n".join(lines)
+        """The sections of a study file that say what is advised, for the study as it stands."""
+        return _toml(self.setting, self.best)
+
+
+def verdict(kept: float) -> Verdict:
+    """From the share of the pooled fit's gain that is kept."""
+    if kept >= HOPEFUL:
+        return Verdict.HOPEFUL
+    return Verdict.WEAK if kept >= HOPELESS else Verdict.HOPELESS
+
+
+def percent(share: float) -> str:
+    """A share in words; what is absurd is not spelt out.
+
+    Example:
+        >>> percent(0.934), percent(-35.0)
+        ('93%', 'less than -900%')
+    """
+    return f"{share:.0%}" if share >= -9.0 else "less than -900%"
 
 
 def advise(setting: Setting, *, progress: Told | None = None) -> Advice:
-    """Measure what the private methods make of synthetic records of these dimensions.
+    """Rehearse a study on made-up records of its shape, and say how to set it.
 
     No private data are looked at: there are none to be given. Every method that is proved and fits
-    the network runs over a small grid of rounds, steps and clips on one set of synthetic records;
-    its best setting is then run on fresh ones, and that is what is reported.
+    the network runs, with the noise that the budget asks, over a grid of rounds, steps and clips on
+    made-up records; its best setting is then run on fresh ones, and that is what is reported. So
+    are arrangements that the owners might agree on instead.
 
     Args:
         setting: the declared dimensions.
@@ -156,117 +168,132 @@ def advise(setting: Setting, *, progress: Told | None = None) -> Advice:
     Raises:
         ConfigError: no private method fits.
         PrivacyError: a budget that no noise can meet.
-        ProblemError: a problem without an optimum to measure against.
+        ProblemError: a regulariser that leaves nothing to learn.
     """
     began = time.monotonic()
     found, left_out = candidates(setting)
-    bench = Bench(setting, found)
-    table = estimates(setting, bench.slopes)
+    bench = Bench(setting)
     measured: list[tuple[Measured, Choice]] = []
-    clips = _worth_trying(table)
     # the cheapest first: the others are tuned around what suited it
     for candidate in sorted(found, key=lambda each: each.evaluations(setting.parameters)):
-        try:
-            bench.check(candidate)
-        except (ProblemError, NetworkError) as error:
-            left_out[candidate.name] = str(error)
-            continue
-        clip = measured[0][1].clip if measured else clips[0]
-        choices = bench.choices(candidate, clip)
-        if not choices:
-            left_out[candidate.name] = "a short run of it takes too long to simulate here"
+        reason = _refused(bench, candidate)
+        if reason:
+            left_out[candidate.name] = reason
             continue
         told = _titled(progress, candidate.name)
         if measured:
+            choices = bench.choices(candidate, measured[0][1].factor)
             around = near(choices, measured[0][1])
             # as many rounds: noise that varies over them compiles anew for every number
             same = [each for each in around if each.rounds == measured[0][1].rounds]
-            choice = bench.tune(same or around, setting, told)
+            choice = bench.tune(same or around, told)
         else:
-            choice = bench.tune(choices, setting, told, clips[1:])
-        measured.append((bench.confirm(choice, setting), choice))
+            choice = bench.tune(bench.choices(candidate, CLIPS[0]), told, clips=True)
+        measured.append((bench.confirm(choice), choice))
     if not measured:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise ConfigError(
             f"no private method that is proved can be measured in this setting ({reasons}); "
             "change the graph, the oracle or the loss"
         )
-    measured.sort(key=lambda pair: pair[0].error)
+    measured.sort(key=lambda pair: math.inf if math.isnan(pair[0].kept) else -pair[0].kept)
     best, choice = measured[0]
-    needs = () if best.remaining <= GOOD else _needs(bench, choice, progress)
+    enough = best.kept >= HOPEFUL or math.isnan(best.kept)
     return Advice(
         setting=setting,
-        estimate=min(table, key=lambda each: each.error),
         measured=tuple(each for each, _ in measured),
-        needs=needs,
+        changes=_changed(setting, best, progress),
+        needs=() if enough else _needs(bench, choice, progress),
         left_out=left_out,
         notes=bench.shape.notes,
-        masks=mask_gain(bench, measured),
+        half=_half(setting, choice),
         seconds=time.monotonic() - began,
     )
 
 
-def _worth_trying(table: list[Estimate]) -> list[float]:
-    """The clip to begin with, then others that the noise leaves room for.
+def _refused(bench: Bench, candidate: Candidate) -> str:
+    """Why a method cannot be rehearsed; empty where it can."""
+    try:
+        bench.check(candidate)
+    except (ProblemError, NetworkError) as error:
+        return str(error)
+    if not bench.choices(candidate, CLIPS[0]):
+        return "a short run of it takes too long to simulate here"
+    return ""
 
-    A small clip costs no more noise in the closed form, but biases the answer, which only a
-    simulation shows: the largest that is near the best comes first.
-    """
-    lowest: dict[float, float] = {}
-    for each in table:
-        lowest[each.clip] = min(each.error, lowest.get(each.clip, math.inf))
-    best = min(lowest.values())
-    first = max(clip for clip, error in lowest.items() if error <= 1.25 * best)
-    room = max(2.0 * best, _ROOM)
-    return [first, *sorted(c for c, error in lowest.items() if error <= room and c != first)]
+
+def _changed(setting: Setting, best: Measured, progress: Told | None) -> tuple[Change, ...]:
+    """Other arrangements that keep more, tuned and measured like the study's own."""
+    found: list[Change] = []
+    for plan in changes(setting, best.method):
+        fitting = [each for each in candidates(plan.setting)[0] if each.name == plan.method]
+        bench = Bench(plan.setting)
+        if not fitting or _refused(bench, fitting[0]):
+            continue
+        told = _titled(progress, plan.words)
+        choice = bench.tune(bench.choices(fitting[0], CLIPS[0]), told, clips=True)
+        made = bench.confirm(choice)
+        if made.kept > best.kept:
+            found.append(Change(plan, made))
+    return tuple(sorted(found, key=lambda each: -each.measured.kept))
+
+
+def _half(setting: Setting, choice: Choice) -> float:
+    """What the best setting keeps where there is half as much to gain."""
+    gain = GAIN if setting.gain is None else setting.gain
+    return Bench(replace(setting, gain=gain / 2.0)).confirm(choice).kept
 
 
 def _needs(bench: Bench, choice: Choice, progress: Told | None) -> tuple[Need, ...]:
-    """Search the closed form, simulate what it says, and correct it by what came out."""
-    setting = bench.setting
-    records, epsilon = records_for(setting, GOOD), epsilon_for(setting, GOOD)
-    found = [Need("records", None, None), Need("epsilon", None, None)]
-    for _ in range(1 + _CORRECTIONS):
-        if records is None:
+    """How much less noise would be enough, and how many records or which epsilon brings it."""
+    told = _titled(progress, "what would be enough")
+
+    def kept(less: float) -> tuple[float, Choice]:
+        choices = near(bench.choices(choice.candidate, choice.factor), tuned)
+        best = bench.tune(choices, told, less=less)
+        return bench.confirm(best, less).kept, best
+
+    tuned, low = choice, 1.0
+    for less in _LESS:
+        share, tuned = kept(less)
+        if share >= HOPEFUL:
             break
-        error = _tried(bench, choice, replace(setting, records=records), progress)
-        found[0] = Need("records", records, error)
-        if 0.5 * GOOD <= error <= 1.1 * GOOD:
-            break
-        records = max(1, int(two_digits(records * _further(error))))
-    for _ in range(1 + _CORRECTIONS):
-        if epsilon is None:
-            break
-        error = _tried(bench, choice, with_epsilon(setting, epsilon), progress)
-        found[1] = Need("epsilon", epsilon, error)
-        if 0.5 * GOOD <= error <= 1.1 * GOOD:
-            break
-        further = two_digits(epsilon * _further(error))
-        epsilon = further if further <= MOST_EPSILON else None
-    # what was tried last and left too much is no answer
-    return tuple(
-        need if need.error is not None and need.error <= 2.0 * GOOD else Need(need.what, None, None)
-        for need in found
+        low = less
+    else:
+        return Need("records", None, None), Need("epsilon", None, None)
+    # once more in between
+    middle = math.sqrt(low * less)
+    finer, other = kept(middle)
+    if finer >= HOPEFUL:
+        less, share, tuned = middle, finer, other
+    records = int(two_up(float(bench.setting.counts.min()) * less))
+    epsilon = epsilon_for(bench.setting, tuned.rounds, bench.budgeted(tuned), less)
+    return (
+        Need("records", records, share),
+        Need("epsilon", epsilon, None if epsilon is None else share),
     )
 
 
-def _further(error: float) -> float:
-    """How much more is needed, or how much less is enough: the error falls with its square."""
-    return float(np.clip(1.1 * np.sqrt(error / GOOD), 0.25, 4.0))
-
-
-def _tried(bench: Bench, choice: Choice, setting: Setting, progress: Told | None) -> float:
-    """What the method leaves in another setting, tuned anew and measured on fresh records."""
-    # with a tenth of the error left, neither very short runs nor very small steps are best
-    found = bench.choices(choice.candidate, choice.clip)
-    own = (choice.rounds, choice.path)  # a small clip is biased in long runs: its own length stays
-    choices = [
-        each
-        for each in found
-        if (each.rounds >= 30 and each.path >= 10.0) or (each.rounds, each.path) == own
-    ]
-    best = bench.tune(choices or found, setting, _titled(progress, "what would be enough"))
-    return bench.confirm(best, setting).remaining
+def _toml(setting: Setting, best: Measured) -> str:
+    budget = setting.budget
+    lines = ["[method]", f'name = "{best.method}"']
+    lines += [f"{name} = {value:.12g}" for name, value in best.arguments.items()]
+    lines += ["", "[privacy]", f"epsilon = {setting.epsilon:.12g}"]
+    lines += [f"delta = {float(budget.delta):.12g}", f"clip = {best.clip:.12g}"]
+    usual = type(budget)(clip=1.0, epsilon=1.0)
+    for name in _NAMED:
+        value = getattr(budget, name)
+        if value != getattr(usual, name):
+            value = "inf" if value == math.inf else value
+            lines.append(
+                f"{name} = {value}" if not isinstance(value, str) else f'{name} = "{value}"'
+            )
+    if budget.masks is not None:
+        least = budget.masks.min_cohort
+        kept = "" if least is None else f", min_cohort = {least}"
+        lines.append(f"masks = {{ coalition = {budget.masks.coalition}{kept} }}")
+    lines += ["", "[run]", f"rounds = {best.rounds}"]
+    return "\n".join(lines)
 
 
 def _wanted(need: Need) -> str:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import tacit.method
-from tacit.advise.closed_form import owners
+from tacit.advise.noise import owners
 from tacit.advise.setting import Setting, two_digits, unmasked
 from tacit.errors import PrivacyError, TacitError
 from tacit.method import promise
@@ -132,6 +132,8 @@ def candidates(setting: Setting) -> tuple[list[Candidate], dict[str, str]]:
             left_out[build.name] = f"it needs {needs}"
         elif setting.oracle is Oracle.VALUE and build.oracle is not Oracle.VALUE:
             left_out[build.name] = "it asks for gradients, and only values can be had"
+        elif setting.oracle is not Oracle.VALUE and build.oracle is Oracle.VALUE:
+            left_out[build.name] = "it makes do with values, and gradients tell more"
         elif setting.budget.masks is not None and not candidate.hides(setting.budget.masks):
             left_out[build.name] = "masks cannot hide what it releases"
         else:

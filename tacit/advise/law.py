@@ -1,17 +1,20 @@
-"""The synthetic law that stands in for a study's records."""
+"""The law that made-up records follow: columns as declared, answers that follow a truth."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from tacit.advise.setting import Setting
+from tacit.advise.columns import Table
+from tacit.advise.setting import GAIN, PREVALENCE, Setting
 from tacit.clipping import row_norms
-from tacit.errors import ProblemError
-from tacit.problem.losses import Hinge, Logistic, Poisson, Softmax
+from tacit.evaluate import base_rate
+from tacit.problem.losses import Poisson, Softmax
 from tacit.problem.problem import Problem
 from tacit.problem.records import empirical_risk
 from tacit.problem.regularisers import L2, NoRegulariser
@@ -20,133 +23,207 @@ ANCHOR = 1e-3
 """Strength of the ridge that makes the optimum unique where a study has no regulariser."""
 
 _PROBES = 4000
-"""Synthetic records from which the length of the gradient at zero is read."""
+"""Rows that the truth is fitted to, and on which gradients are looked at."""
+
+_MIDDLE, _DEVIATION = 0.4, 0.22
+"""Mean and standard deviation of an answer that is a number, in widths of its bounds."""
+
+_COUNT, _RATE = 0.15, 0.5
+"""Mean of a count in widths of its bounds, and standard deviation of its log-rate."""
+
+_FLOOR = 0.05
+"""Directions whose variance is a smaller share than this matter less."""
+
+_STEEPEST = 60.0
 
 
-@dataclass(frozen=True, eq=False)
 class Law:
-    """Records whose features are unlike in size, and answers that follow a truth.
+    """Records of a study's shape, made up.
 
-    Rows have l2 norm `row_norm` exactly, and their features' variances fall as `j^-decay`, as
-    principal components of real tables do. The true parameter has coordinates of one size in any
-    direction; its scores `s = row @ truth` have standard deviation `signal`, and answers are drawn
-    around them as the loss expects them.
+    Features follow their declarations (`columns`). The truth is a random direction, to which rare
+    combinations of features matter as much as usual ones; how steep it is follows from the gain,
+    and its level from the prevalence or the bounds of the answer.
 
-    Attributes:
+    Args:
         setting: the declared dimensions.
-        truth: the true parameter, shape `(p,)`.
-        rng: source of all draws.
+        seed: of everything that differs from law to law, and of all draws, at least 0. Numbers fill
+            their bounds where it is even, and a part of them where it is odd.
     """
 
-    setting: Setting
-    truth: Float[np.ndarray, " p"]
-    rng: np.random.Generator
+    def __init__(self, setting: Setting, seed: int) -> None:
+        self.setting = setting
+        self.rng = np.random.default_rng(seed)
+        self.table = Table(
+            setting.made_of, setting.intercept, setting.row_norm, self.rng, seed % 2 == 0
+        )
+        rows = self.table.draw(_PROBES, self.rng)
+        self.mean = rows.mean(axis=0)
+        self.truth = _truth(rows, self.rng.normal(size=(setting.features, setting.classes)))
+        power = ((rows - self.mean) @ self.truth).std(axis=0)
+        self.truth /= np.where(power > 0.0, power, 1.0)
+        self.level, self.slope = _placed(setting, (rows - self.mean) @ self.truth)
 
-    @classmethod
-    def of(cls, setting: Setting, seed: int) -> Law:
-        """A law with a truth of its own.
+    def draw(self, count: int, seed: int | None = None) -> tuple[Any, Any]:
+        """Features and answers of so many records.
 
         Args:
-            setting: the declared dimensions.
-            seed: of the truth and of all draws, at least 0.
+            count: how many.
+            seed: of these records alone; the law goes on drawing without one.
         """
-        rng = np.random.default_rng(seed)
-        direction = rng.normal(size=(setting.features, setting.classes))
-        power = variances(setting) @ direction**2
-        return cls(setting, (setting.signal * direction / np.sqrt(power)).reshape(-1), rng)
+        rng = self.rng if seed is None else np.random.default_rng(seed)
+        rows = self.table.draw(count, rng)
+        return rows, self._answers((rows - self.mean) @ self.truth, rng)
 
-    def draw(self, count: int) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, " n"]]:
-        """Features and answers of so many records."""
+    def _answers(self, signal: Any, rng: np.random.Generator) -> Any:
         s = self.setting
-        rows = self.rng.normal(size=(count, s.features)) * np.sqrt(variances(s))
-        rows *= s.row_norm / np.linalg.norm(rows, axis=1, keepdims=True)
-        scores = rows @ self.truth.reshape(s.features, s.classes)
         if isinstance(s.loss, Softmax):
-            return rows, np.argmax(scores + self.rng.gumbel(size=scores.shape), axis=1).astype(
+            noisy = self.slope * signal + rng.gumbel(size=signal.shape)
+            return np.argmax(noisy, axis=1).astype(float)
+        signal = signal[:, 0]
+        if s.binary:
+            return (rng.random(len(signal)) < _sigmoid(self.level + self.slope * signal)).astype(
                 float
             )
-        mean = scores[:, 0]
-        if isinstance(s.loss, Logistic | Hinge):
-            return rows, (self.rng.random(count) < 1.0 / (1.0 + np.exp(-mean))).astype(float)
+        low, high = s.target
         if isinstance(s.loss, Poisson):
-            return rows, self.rng.poisson(np.exp(mean)).astype(float)
-        return rows, mean + s.noise * s.signal * self.rng.normal(size=count)
+            return np.clip(rng.poisson(np.exp(self.level + self.slope * signal)), max(low, 0), high)
+        noise = math.sqrt(1.0 - self.slope**2) * rng.normal(size=len(signal))
+        answers = self.level + _DEVIATION * (high - low) * (self.slope * signal + noise)
+        return np.clip(answers, low, high)
 
-    def problem(self, records: int, agents: int) -> Problem:
+    def problem(self, counts: Int[np.ndarray, " sites"], divisors: Any) -> Problem:
         """A problem of the study's shape over fresh records.
 
         Args:
-            records: of one site.
-            agents: number of sites.
+            counts: records of every site.
+            divisors: by what every site's sum of losses is divided.
         """
         s = self.setting
-        sites = [self.draw(records) for _ in range(agents)]
-        none = isinstance(s.regulariser, NoRegulariser)
+        sites = [self.draw(int(count)) for count in counts]
+        regulariser = s.regulariser
+        if isinstance(regulariser, NoRegulariser):
+            regulariser = L2(ANCHOR * float(np.mean(counts / divisors)))
+        if s.intercept:
+            own = s.classes
+            regulariser = regulariser.sparing(range(s.parameters - own, s.parameters))
         return empirical_risk(
             [rows for rows, _ in sites],
             [answers for _, answers in sites],
             s.loss,
-            L2(ANCHOR / s.weight) if none else s.regulariser,
+            regulariser,
             s.constraint,
-            normaliser=records * s.weight,
+            normaliser=divisors,
         )
 
 
-@dataclass(frozen=True)
 class Slopes:
-    """Gradients of single records at zero, of one law.
+    """Gradients of single records of a law where nothing is learnt but the base rate.
 
-    With variances `L` of the features and truth `b`, the mean gradient at zero, clipped record by
-    record, is `-g L b`; the number `g` is what a curvature of the loss is for squared loss.
+    Args:
+        setting: the declared dimensions.
 
     Attributes:
-        norms: norm of every record's gradient, in the norm of the clip.
-        along: every record's part of `g`, shape as `norms`.
-        variances: of the coordinates, shape `(p,)`.
-        size: root mean square of the truth's coordinates.
+        norms: of every record's gradient, in the norm of the clip, shape `(n,)`.
+        curvature: largest curvature of the mean loss of records.
     """
 
-    norms: Float[np.ndarray, " n"]
-    along: Float[np.ndarray, " n"]
-    variances: Float[np.ndarray, " p"]
-    size: float
-
-    @classmethod
-    def of(cls, setting: Setting) -> Slopes:
-        """Drawn from the law of a setting."""
-        law = Law.of(setting, seed=0)
+    def __init__(self, setting: Setting) -> None:
+        law = Law(setting, seed=0)
         rows, answers = law.draw(_PROBES)
         loss = setting.loss
-        targets = loss.encode(answers, "synthetic row {}".format)
-        zero = np.zeros((_PROBES, setting.classes))
+        targets = loss.encode(answers, "made-up row {}".format)
+        constant = base_rate(loss, answers)
+        at = np.broadcast_to(constant, (_PROBES, *constant.shape))
+        apart = max(float(np.std(targets)), 1e-3) if loss.curvature == 2.0 else 1.0
         with jax.enable_x64(True):
-            at = zero if isinstance(loss, Softmax) else zero[:, 0]
             slopes = np.asarray(loss.derivative(at, targets)).reshape(_PROBES, -1)
-        order = setting.clip_norm
-        norms = row_norms(slopes, order) * row_norms(rows, order)
-        truth = law.truth.reshape(setting.features, setting.classes)
-        pull = variances(setting)[:, None] * truth
-        along = -np.sum(slopes * (rows @ pull), axis=1) / np.sum(pull**2)
-        if not float(np.mean(along)) > 0:
-            raise ProblemError(
-                f"the loss {type(loss).__name__} has no slope at zero towards the truth of the "
-                "synthetic records, so there is nothing to measure; take another loss"
-            )
-        size = float(np.sqrt(np.mean(law.truth**2)))
-        return cls(norms, along, np.repeat(variances(setting), setting.classes), size)
+            ends = [np.asarray(loss.derivative(at + h, targets)) for h in (-apart, apart)]
+        budget = setting.budget
+        order = budget.order if budget.clip_norm is None else budget.clip_norm
+        self.norms = row_norms(slopes, order) * row_norms(rows, order)
+        if isinstance(loss, Softmax):
+            bend = 1.0 / setting.classes
+        else:
+            bend = float(np.mean(ends[1] - ends[0])) / (2.0 * apart)
+        spread = rows.T @ rows / _PROBES
+        self.curvature = max(bend, 1e-6) * float(np.linalg.eigvalsh(spread)[-1])
 
     @property
     def typical(self) -> float:
         """Median norm of one record's gradient."""
-        return float(np.median(self.norms))
+        return max(float(np.median(self.norms)), 1e-12)
 
     def clipped(self, clip: float) -> float:
-        """The number `g` after clipping."""
-        factor = clip / np.maximum(self.norms, clip)
-        return float(np.mean(self.along * factor))
+        """Curvature that is left where gradients are clipped: their mean shortening times it."""
+        return self.curvature * float(np.mean(clip / np.maximum(self.norms, clip)))
 
 
-def variances(setting: Setting) -> Float[np.ndarray, " d"]:
-    """Variance of every synthetic feature; their sum is `row_norm^2`."""
-    falling = np.arange(1.0, setting.features + 1) ** -setting.decay
-    return setting.row_norm**2 * falling / falling.sum()
+def _truth(rows: Any, direction: Any) -> Any:
+    """Weights of the features, by which all their principal components matter about alike."""
+    scale = rows.std(axis=0)
+    alive = scale > 1e-9
+    standard = (rows[:, alive] - rows[:, alive].mean(axis=0)) / scale[alive]
+    values, vectors = np.linalg.eigh(standard.T @ standard / len(rows))
+    weights = vectors @ (direction[alive] / np.sqrt(values + _FLOOR)[:, None])
+    found = np.zeros_like(direction)
+    found[alive] = weights / scale[alive][:, None]
+    return found
+
+
+def _placed(setting: Setting, signal: Float[np.ndarray, "n c"]) -> tuple[float, float]:
+    """Level and steepness of the truth, so that the best fit gains what is stated."""
+    gain = GAIN if setting.gain is None else setting.gain
+    low, high = setting.target
+    if isinstance(setting.loss, Softmax):
+        base = math.log(setting.classes)
+
+        def entropy(slope: float) -> float:
+            scores = slope * signal
+            scores = scores - scores.max(axis=1, keepdims=True)
+            log = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+            return -float(np.mean((np.exp(log) * log).sum(axis=1)))
+
+        return 0.0, _solved(lambda slope: 1.0 - entropy(slope) / base, gain)
+    if setting.binary:
+        share = PREVALENCE if setting.prevalence is None else setting.prevalence
+        base = _entropy(np.array([share]))
+
+        def level(slope: float) -> float:
+            return _bisected(
+                lambda at: float(np.mean(_sigmoid(at + slope * signal[:, 0]))) - share,
+                -300.0,
+                300.0,
+            )
+
+        def gained(slope: float) -> float:
+            return 1.0 - _entropy(_sigmoid(level(slope) + slope * signal[:, 0])) / base
+
+        slope = _solved(gained, gain)
+        return level(slope), slope
+    if isinstance(setting.loss, Poisson):
+        mean = max(low, 0.0) + _COUNT * (high - max(low, 0.0))
+        return math.log(max(mean, 1e-3)) - _RATE**2 / 2.0, _RATE
+    return low + _MIDDLE * (high - low), math.sqrt(gain)
+
+
+def _solved(gained: Callable[[float], float], gain: float) -> float:
+    """The steepness that gains so much, or the steepest that is tried."""
+    if gained(_STEEPEST) <= gain:
+        return _STEEPEST
+    return _bisected(lambda slope: gained(slope) - gain, 0.0, _STEEPEST)
+
+
+def _bisected(rising: Callable[[float], float], low: float, high: float) -> float:
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if rising(middle) > 0.0 else (middle, high)
+    return 0.5 * (low + high)
+
+
+def _sigmoid(scores: Any) -> Any:
+    return 0.5 * (1.0 + np.tanh(0.5 * scores))
+
+
+def _entropy(shares: Any) -> float:
+    kept = np.clip(shares, 1e-12, 1.0 - 1e-12)
+    return -float(np.mean(kept * np.log(kept) + (1.0 - kept) * np.log(1.0 - kept)))

@@ -1,4 +1,4 @@
-"""Running the methods themselves on synthetic records."""
+"""Rehearsing: the methods themselves, with their noise, on made-up records of a study's shape."""
 
 from __future__ import annotations
 
@@ -7,28 +7,45 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import jax
 import numpy as np
+from jaxtyping import Float
 
 import tacit.runner
 from tacit.advise.candidates import Candidate, Pace, claimed
-from tacit.advise.closed_form import ROUNDS, multiplier
 from tacit.advise.law import Law, Slopes
-from tacit.advise.measured import Measured, mean_scores, scores_of
-from tacit.advise.setting import Setting, changed, unmasked
+from tacit.advise.measured import Measured
+from tacit.advise.noise import multiplier
+from tacit.advise.setting import Setting, changed, two_digits, unmasked
 from tacit.advise.shrink import Shape, shape
 from tacit.errors import ProblemError
-from tacit.metrics import History
+from tacit.evaluate import base_scores, scores, share_kept
 from tacit.problem.problem import Problem
 from tacit.runner import Simulation
 
-PATHS = (1.0, 3.0, 10.0, 30.0, 100.0)
-"""Rounds times step that are tried, over a full step along the largest feature."""
+ROUNDS = (10, 30, 100, 300)
+"""Numbers of rounds that are tried."""
 
-_TUNED, _FRESH = (1, 2), (3, 4)
-"""Seeds of synthetic records: those that settings are chosen on, those that are reported."""
+PATHS = (3.0, 10.0, 30.0, 100.0, 300.0)
+"""Rounds times step that are tried, over a full step along the largest curvature."""
 
-_FINALISTS = 4
+CLIPS = (1.0, 0.25, 0.5, 2.0, 4.0)
+"""Clips that are tried, over the median norm of one record's gradient; the first one first."""
+
+_LONGEST, _SHORTEST = 3.0, 1.0 / 30.0
+"""Largest and smallest step that is tried, over a full step: clipped gradients are smaller."""
+
+_TUNED, _FINAL, _FRESH = (1, 2), (3, 4), (11, 12, 13, 14)
+"""Seeds of made-up records: those that settings are chosen on, at first and at last, and those that
+are reported. In each, numbers fill their bounds in one half and a part of them in the other."""
+
+_HELD_OUT = 3000
+"""Made-up records that scores are taken on."""
+
+_FINALISTS = 3
 _WORK = 6e9
+_WORST = 3.0
+"""What a trial counts at most that is far worse than the base rate, or diverged."""
 
 Told = Callable[[int, int], None]
 """Called with (simulations done, simulations)."""
@@ -41,42 +58,69 @@ class Choice:
     Attributes:
         candidate: the method.
         clip: of one record's contribution.
+        factor: the clip over the median norm of one record's gradient.
         rounds: how many.
-        path: rounds times step, over a full step along the largest feature.
+        path: rounds times step, over a full step along the largest curvature.
         arguments: of the method.
     """
 
     candidate: Candidate
     clip: float
+    factor: float
     rounds: int
     path: float
     arguments: dict[str, float] = field(hash=False)
 
 
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Made-up records of all sites, and what may be known of them at best.
+
+    Attributes:
+        law: that they follow.
+        problem: over them.
+        held_out: features and answers of fresh records, as the loss wants them.
+        pooled: mean loss of the pooled fit on those.
+        base: mean loss of the base rate on those.
+    """
+
+    law: Law
+    problem: Problem
+    held_out: tuple[Any, Any]
+    pooled: float
+    base: float
+
+    def loss(self, solution: Any) -> float:
+        """Mean loss on fresh records; `held_out` has targets as the loss wants them."""
+        loss, (rows, known) = self.law.setting.loss, self.held_out
+        with jax.enable_x64(True), np.errstate(over="ignore", invalid="ignore"):
+            weights = np.asarray(loss.weights(np.asarray(solution), rows.shape[1]))
+            return float(np.mean(np.asarray(loss.value(rows @ weights, known))))
+
+
 class Bench:
-    """Synthetic problems of one shape, so that one compilation serves all simulations.
+    """Made-up problems of one shape, so that one compilation serves all simulations of a method.
 
     Args:
         setting: the declared dimensions.
-        found: the methods to be run, whose cost fixes the size of the problems.
     """
 
-    def __init__(self, setting: Setting, found: Sequence[Candidate]) -> None:
+    def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self.shape: Shape = shape(setting)
-        self.slopes = Slopes.of(setting)
-        self.found = found
-        self._drawn: dict[int, tuple[Law, Problem, Any]] = {}
+        self.slopes = Slopes(setting)
+        self._drawn: dict[int, Drawn] = {}
+        self._noise: dict[tuple[str, int], float] = {}
 
-    def choices(self, candidate: Candidate, clip: float) -> list[Choice]:
+    def choices(self, candidate: Candidate, factor: float) -> list[Choice]:
         """The settings of a method that can be simulated in a few seconds."""
-        grid = [(rounds, path) for rounds in ROUNDS for path in PATHS if path <= rounds]
+        grid = [(rounds, path) for rounds in ROUNDS for path in PATHS if path <= _LONGEST * rounds]
         # the likeliest first: steps near a third of a full one
         grid.sort(key=lambda pair: abs(math.log(3.0 * pair[1] / pair[0])))
         made: list[Choice] = []
         spent = 0.0
         for rounds, path in grid:
-            choice = self.choice(candidate, clip, rounds, path)
+            choice = self.choice(candidate, factor, rounds, path)
             if spent + self.cost(choice) <= _WORK:
                 made.append(choice)
                 spent += self.cost(choice)
@@ -87,12 +131,13 @@ class Bench:
         evaluations = max(1, choice.candidate.evaluations(self.setting.parameters))
         return self.shape.work * evaluations * choice.rounds
 
-    def choice(self, candidate: Candidate, clip: float, rounds: int, path: float) -> Choice:
+    def choice(self, candidate: Candidate, factor: float, rounds: int, path: float) -> Choice:
         """The method set for a clip and a path; a full step reaches a quadratic's optimum."""
+        clip = two_digits(factor * self.slopes.typical)
         degree = float(np.mean(self.shape.network.degrees))
-        curvature = self.slopes.clipped(clip) * self.slopes.variances.max()
-        pace = Pace(path / rounds * self.setting.weight / curvature, degree)
-        return Choice(candidate, clip, rounds, path, candidate.arguments(pace))
+        weight = float(np.mean(self.shape.counts / self.shape.divisors))
+        pace = Pace(path / rounds / (self.slopes.clipped(clip) * weight), degree)
+        return Choice(candidate, clip, factor, rounds, path, candidate.arguments(pace))
 
     def check(self, candidate: Candidate) -> None:
         """Refuse a method whose assumptions the problem breaks.
@@ -101,117 +146,139 @@ class Bench:
             ProblemError: what the method says about it.
             NetworkError: as above.
         """
-        method = self._method(
-            Choice(candidate, 1.0, 1, 1.0, candidate.arguments(Pace(1.0, 2.0))), 1.0
+        self._method(self.choice(candidate, 1.0, 1, 1.0), 1.0).check(
+            self.drawn(_TUNED[0]).problem, self.shape.network
         )
-        method.check(self.drawn(_TUNED[0])[1], self.shape.network)
 
-    def drawn(self, seed: int) -> tuple[Law, Problem, Any]:
-        """Law, problem and optimum for a seed.
+    def drawn(self, seed: int) -> Drawn:
+        """Records, their pooled fit and their base rate for a seed.
 
         Raises:
-            ProblemError: an optimum that is zero, against which nothing can be measured.
+            ProblemError: a pooled fit that has learnt nothing at all.
         """
         if seed not in self._drawn:
-            law = Law.of(self.setting, seed)
-            problem = law.problem(self.shape.records, self.shape.agents)
-            optimum = problem.reference().solution
-            if float(np.linalg.norm(optimum)) < 1e-6 * float(np.linalg.norm(law.truth)):
+            law = Law(self.setting, seed)
+            problem = law.problem(self.shape.counts, self.shape.divisors)
+            rows, answers = law.draw(_HELD_OUT)
+            solution = problem.reference().solution
+            loss = self.setting.loss
+            fresh = loss.encode(answers, "made-up row {}".format)
+            fitted = self.setting.parameters - self.setting.intercept * self.setting.classes
+            if not np.any(np.abs(solution[:fitted]) > 1e-9):
                 raise ProblemError(
-                    "the optimum of the synthetic records is zero: the regulariser outweighs what "
+                    "the pooled fit of the made-up records is zero: the regulariser outweighs what "
                     "there is to learn; lower its strength"
                 )
-            self._drawn[seed] = law, problem, optimum
+            objectives: Any = problem.objectives
+            known = np.asarray(objectives.targets)[np.asarray(objectives.mask) > 0]
+            base = base_scores(loss, known, fresh)["loss"]
+            pooled = scores(loss, rows, fresh, solution)["loss"]
+            self._drawn[seed] = Drawn(law, problem, (rows, fresh), pooled, base)
         return self._drawn[seed]
 
-    def errors(self, choice: Choice, setting: Setting, seed: int) -> Any:
-        """Normalised error of every trial, and the answers.
+    def losses(self, choice: Choice, seed: int, less: float = 1.0) -> Float[np.ndarray, " trials"]:
+        """Mean loss of every trial on fresh records; infinite where it diverged.
 
         Args:
             choice: what to run.
-            setting: whose records and budget fix the noise; of the bench's shape otherwise.
-            seed: of the synthetic records and the simulated noise.
+            seed: of the made-up records and the simulated noise.
+            less: how many times smaller the noise is made than the budget asks.
         """
-        _, problem, optimum = self.drawn(seed)
-        z = multiplier(setting, choice.rounds, self._budgeted(choice, setting))
+        drawn = self.drawn(seed)
+        key = (repr(choice.candidate), choice.rounds)
+        if key not in self._noise:
+            self._noise[key] = multiplier(self.setting, choice.rounds, self.budgeted(choice))
         result = tacit.runner.run(
-            problem,
+            drawn.problem,
             self.shape.network,
-            self._method(choice, z * self.shape.noise(setting)),
+            self._method(choice, self._noise[key] * self.shape.noise / less),
             rounds=choice.rounds,
             seed=seed,
             runtime=Simulation(trials=self.shape.trials),
             record=[choice.rounds],
-            reference=optimum,
         )
-        return np.where(result.finished, _last(result.history) / problem.agents, np.inf), result
+        found = [drawn.loss(answers.mean(axis=0)) for answers in result.solutions]
+        return np.where(result.finished, found, np.inf)
+
+    def shares(self, choice: Choice, seed: int, less: float = 1.0) -> Float[np.ndarray, " trials"]:
+        """Of every trial, the share that is kept; NaN where the pooled fit gains nothing."""
+        drawn = self.drawn(seed)
+        found = [
+            share_kept(loss, drawn.pooled, drawn.base, higher=False)
+            for loss in self.losses(choice, seed, less)
+        ]
+        return np.array([np.nan if share is None else share for share in found])
 
     def tune(
-        self, choices: Sequence[Choice], setting: Setting, told: Told, clips: Sequence[float] = ()
+        self, choices: Sequence[Choice], told: Told, *, clips: bool = False, less: float = 1.0
     ) -> Choice:
-        """The choice with the smallest mean error on the records for tuning.
+        """The choice that leaves least on the records for tuning.
 
         All choices run on the first set of them, then the best and its neighbours with other
         clips; the best few also on the second set, so that luck with one does not decide.
 
         Args:
             choices: at least one.
-            setting: whose records and budget fix the noise.
             told: how far it is.
-            clips: further ones to try with the best choice.
+            clips: whether to try other clips with the best choice.
+            less: how many times smaller the noise is made than the budget asks.
         """
         tried: dict[tuple[float, int, float], tuple[float, Choice]] = {}
-        total = len(choices) + (3 * len(clips) + 4 if clips else 0) + _FINALISTS
+        others = CLIPS[1:] if clips else ()
+        total = len(choices) + (3 * len(others) + 4 if clips else 0) + _FINALISTS
 
         def run(choice: Choice) -> None:
             key = (choice.clip, choice.rounds, choice.path)
             done = sum(self.cost(other) for _, other in tried.values())
             if key not in tried and done <= 2.0 * _WORK:
                 told(min(len(tried), total), total)
-                mean = float(np.mean(self.errors(choice, setting, _TUNED[0])[0]))
-                tried[key] = mean, choice
+                tried[key] = self.lost(choice, _TUNED, less), choice
 
         for choice in choices:
             run(choice)
         best = min(tried.values(), key=_first)[1]
-        for clip in clips:
-            for other in near(self.choices(best.candidate, clip), best):
+        for factor in others:
+            for other in near(self.choices(best.candidate, factor), best):
                 if other.rounds == best.rounds:
                     run(other)
-        if clips:
+        if others:
             best = min(tried.values(), key=_first)[1]
-            for other in near(self.choices(best.candidate, best.clip), best):
+            for other in near(self.choices(best.candidate, best.factor), best):
                 run(other)
         finalists = sorted(tried.values(), key=_first)[:_FINALISTS]
         both: list[tuple[float, Choice]] = []
-        if not self.shape.repeated:
-            return finalists[0][1]
-        for error, each in finalists:
+        for lost, each in finalists:
             told(total - len(finalists) + len(both), total)
-            again = float(np.mean(self.errors(each, setting, _TUNED[1])[0]))
-            both.append((error + again, each))
+            both.append((lost + self.lost(each, _FINAL, less), each))
         return min(both, key=_first)[1]
 
-    def confirm(self, choice: Choice, setting: Setting) -> Measured:
+    def lost(self, choice: Choice, seeds: Sequence[int], less: float) -> float:
+        """Mean of what the trials leave, over what the pooled fit gains; what is absurd is cut."""
+        found: list[float] = []
+        for seed in seeds:
+            drawn = self.drawn(seed)
+            gain = max(drawn.base - drawn.pooled, 1e-3 * abs(drawn.base))
+            left = (self.losses(choice, seed, less) - drawn.pooled) / gain
+            found.append(float(np.mean(np.minimum(left, _WORST))))
+        return float(np.mean(found))
+
+    def confirm(self, choice: Choice, less: float = 1.0) -> Measured:
         """The choice on records that it was not chosen on."""
-        errors: list[Any] = []
-        scores: list[dict[str, dict[str, float]]] = []
-        for seed in _FRESH if self.shape.repeated else _FRESH[:1]:
-            found, result = self.errors(choice, setting, seed)
-            errors.append(found)
-            law, _, optimum = self.drawn(seed)
-            scores.append(scores_of(law, optimum, result.solutions[result.finished]))
+        shares = [self.shares(choice, seed, less) for seed in _FRESH]
+        pooled = float(np.median([self.drawn(seed).pooled for seed in _FRESH]))
+        base = float(np.median([self.drawn(seed).base for seed in _FRESH]))
         return Measured(
             choice.candidate.name,
             choice.clip,
             choice.rounds,
             choice.arguments,
-            np.concatenate(errors),
-            mean_scores(scores),
+            np.concatenate(shares),
+            {"pooled": pooled, "base rate": base},
         )
 
-    def _budgeted(self, choice: Choice, setting: Setting) -> Any:
-        return choice.candidate.method(choice.arguments, unmasked(setting.budget))
+    def budgeted(self, choice: Choice) -> Any:
+        """The method as it is advised, without masks."""
+        return choice.candidate.method(choice.arguments, unmasked(self.setting.budget))
 
     def _method(self, choice: Choice, noise_multiplier: float) -> Any:
         # the multiplier has paid for people with several records, and is what masks leave of it
@@ -238,7 +305,3 @@ def near(choices: Sequence[Choice], other: Choice) -> list[Choice]:
 
 def _first(pair: tuple[float, Choice]) -> float:
     return pair[0]
-
-
-def _last(history: History) -> Any:
-    return history.measured["distance"][-1]

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float, Int
 
+from tacit.advise.columns import Columns
 from tacit.errors import ConfigError
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.problem.constraint import FREE, AbstractConstraint
-from tacit.problem.losses import AbstractLinearLoss, Softmax, Squared
+from tacit.problem.losses import AbstractLinearLoss, Hinge, Logistic, Softmax, Squared
+from tacit.problem.records import Weighting
 from tacit.problem.regularisers import L2, AbstractRegulariser
-from tacit.types import Oracle, Order, Relation
+from tacit.types import Oracle, Relation
+
+PREVALENCE, GAIN = 0.3, 0.2
+"""Share of yes, and share of the base rate's loss that a fit without privacy takes away, where they
+are not said: assumptions, which are named wherever something rests on them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,58 +30,77 @@ class Setting:
     """What is known before any record is read.
 
     Attributes:
-        records: of one site, `N_k`, at least 1.
+        records: of every site, `N_k`, at least 1: one number for all, or one a site.
         parameters: `P`, at least 1; a multiple of the classes for softmax.
         network: who talks to whom; it has the number of sites, `K`.
         budget: epsilon, delta, relation, law of the noise and masks; its clip is not looked at.
         loss: of one record.
-        regulariser: public penalty, strength included.
+        regulariser: public penalty, strength included; an intercept is spared.
         constraint: public set of the parameters.
-        row_norm: typical l2 norm of a record's features, positive.
-        weight: a site's divisor of its sum of losses over its number of records; 1 for a mean.
+        columns: what a record is made of besides an intercept; `None` for numbers within bounds
+            that are mapped onto [-1, 1].
+        intercept: whether the last feature is a column of ones.
+        row_norm: largest l2 norm of a record's features, positive; `None` for none.
+        weighting: by what a site's sum of losses is divided.
+        normaliser: declared divisor of every site's sum instead, one number or one a site.
         oracle: `Oracle.VALUE` where only values of the loss can be had.
-        signal: standard deviation of the scores that the synthetic truth gives, positive.
-        noise: standard deviation of a synthetic answer around its score, where the loss is about
-            numbers; in units of `signal`, at least 0.
-        decay: the synthetic features' variances fall as `j^-decay`, at least 0; 0 for features
-            that are all alike, which is easier than most records are.
+        target: bounds of an answer that is a number, after it was mapped.
+        prevalence: share of yes among answers that are yes or no, in (0, 1); `None` assumes one.
+        gain: share of the base rate's loss that a fit without privacy takes away, in (0, 1): the
+            coefficient of determination for squared loss. `None` assumes one.
 
     Raises:
         ConfigError: a number out of range, or a budget without one epsilon for all sites.
         PrivacyError: masks that hide nobody among so many sites.
     """
 
-    records: int
+    records: int | Sequence[int]
     parameters: int
     network: AbstractNetwork
     budget: Privacy
     loss: AbstractLinearLoss = field(default_factory=Squared)
     regulariser: AbstractRegulariser = field(default_factory=lambda: L2(1e-3))
     constraint: AbstractConstraint = FREE
-    row_norm: float = 1.0
-    weight: float = 1.0
+    columns: tuple[Columns, ...] | None = None
+    intercept: bool = True
+    row_norm: float | None = None
+    weighting: Weighting = Weighting.AGENT
+    normaliser: float | Sequence[float] | None = None
     oracle: Oracle = Oracle.GRADIENT
-    signal: float = 1.0
-    noise: float = 0.3
-    decay: float = 1.0
+    target: tuple[float, float] = (-1.0, 1.0)
+    prevalence: float | None = None
+    gain: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("records", "parameters"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name}={getattr(self, name)!r} must be at least 1")
-        for name in ("row_norm", "weight", "signal"):
+        if np.ndim(self.records) and np.size(self.records) != self.agents:
+            raise ConfigError(
+                f"records has {np.size(self.records)} numbers for {self.agents} sites; give one "
+                "number for all, or one a site"
+            )
+        if np.min(self.records) < 1:
+            raise ConfigError(f"records={self.records!r} must be at least 1")
+        if self.parameters < 1:
+            raise ConfigError(f"parameters={self.parameters!r} must be at least 1")
+        if self.row_norm is not None and not (math.isfinite(self.row_norm) and self.row_norm > 0):
+            raise ConfigError(f"row_norm={self.row_norm!r} must be positive and finite")
+        for name in ("prevalence", "gain"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise ConfigError(f"{name}={value!r} must be positive and finite")
-        for name in ("noise", "decay"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise ConfigError(f"{name}={value!r} must be at least 0 and finite")
+            if value is not None and not 0.0 < value < 1.0:
+                raise ConfigError(f"{name}={value!r} must be above 0 and below 1")
+        if not self.target[0] < self.target[1]:
+            raise ConfigError(f"target={self.target!r} must be a lower and an upper bound")
         if self.parameters % self.classes:
             raise ConfigError(
                 f"parameters={self.parameters} must be a multiple of the {self.classes} classes: "
                 "softmax has one parameter a feature and class"
             )
+        if self.columns is not None:
+            width = sum(each.count for each in self.columns) + int(self.intercept)
+            if width != self.features:
+                raise ConfigError(
+                    f"the columns make {width} features and parameters={self.parameters} need "
+                    f"{self.features}"
+                )
         if self.budget.relation is Relation.METRIC:
             raise ConfigError(
                 "advice is about records, and relation='metric' about whole costs; take "
@@ -95,6 +122,28 @@ class Setting:
         return self.network.agents
 
     @property
+    def counts(self) -> Int[np.ndarray, " agents"]:
+        """`N_k`, records of every site."""
+        return np.broadcast_to(np.asarray(self.records, dtype=np.int64), (self.agents,))
+
+    @property
+    def uneven(self) -> bool:
+        """Whether the largest site has over one and a half times the records of the smallest."""
+        return bool(self.counts.max() > 1.5 * self.counts.min())
+
+    @property
+    def divisors(self) -> Float[np.ndarray, " agents"]:
+        """By what every site's sum of losses is divided."""
+        if self.normaliser is not None:
+            return np.broadcast_to(np.asarray(self.normaliser, dtype=float), (self.agents,))
+        counts = self.counts.astype(float)
+        return {
+            Weighting.AGENT: counts,
+            Weighting.RECORD: np.full(self.agents, counts.sum()),
+            Weighting.SUM: np.ones(self.agents),
+        }[self.weighting]
+
+    @property
     def epsilon(self) -> float:
         """Of the whole run."""
         return float(self.budget.epsilon)
@@ -105,19 +154,22 @@ class Setting:
         return self.loss.classes if isinstance(self.loss, Softmax) else 1
 
     @property
+    def binary(self) -> bool:
+        """Whether answers are yes or no."""
+        return isinstance(self.loss, Logistic | Hinge)
+
+    @property
     def features(self) -> int:
-        """Entries of one record."""
+        """Entries of one record, an intercept included."""
         return self.parameters // self.classes
 
     @property
-    def clip_norm(self) -> Order:
-        """Norm of the clip; the one that the noise needs unless the budget names another."""
-        return self.budget.order if self.budget.clip_norm is None else self.budget.clip_norm
-
-    @property
-    def moves(self) -> float:
-        """By how many clips one record can move a site's sum: 2 when replaced, 1 when added."""
-        return 2.0 if self.budget.relation is Relation.REPLACE_ONE else 1.0
+    def made_of(self) -> tuple[Columns, ...]:
+        """The columns, without the intercept."""
+        if self.columns is not None:
+            return self.columns
+        count = self.features - int(self.intercept)
+        return (Columns("numeric", count),) if count else ()
 
 
 def changed(budget: Privacy, **values: Any) -> Privacy:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from tacit.advise.setting import Setting
 from tacit.network.base import AbstractNetwork
@@ -15,9 +16,8 @@ from tacit.network.topologies import TOPOLOGIES, random_regular
 MOST_AGENTS = 32
 """More sites than that are not simulated."""
 
-_ENTRIES = 2e4
-_FEW = 3
-_TRIALS = ((5e3, 16), (5e5, 8), (math.inf, _FEW))
+_ENTRIES = 4e4
+_TRIALS = ((2e5, 8), (math.inf, 4))
 """Largest number of features in all records, and the trials that it allows."""
 
 
@@ -26,47 +26,45 @@ class Shape:
     """What is simulated.
 
     Attributes:
-        records: of one site.
+        counts: records of every site that is simulated.
+        divisors: by what its sum of losses is divided.
         network: of at most `MOST_AGENTS` sites.
         trials: repetitions with other noise.
         work: multiplications of one round in all trials.
         notes: how it differs from what was asked about, in words.
         asked: sites that were asked about.
+        ratio: simulated records over those that were asked about.
     """
 
-    records: int
+    counts: Int[np.ndarray, " sites"]
+    divisors: Float[np.ndarray, " sites"]
     network: AbstractNetwork
     trials: int
     work: float
     notes: tuple[str, ...]
     asked: int
-
-    @property
-    def repeated(self) -> bool:
-        """Whether there is time for a second set of records of each kind."""
-        return self.trials > _FEW
+    ratio: float
 
     @property
     def agents(self) -> int:
         """Sites that are simulated."""
         return self.network.agents
 
-    def noise(self, setting: Setting) -> float:
-        """By how much a noise multiplier is scaled, so that the noise is that of `setting`.
+    @property
+    def noise(self) -> float:
+        """By how much a noise multiplier is scaled, so that the noise is that of all records.
 
         The noise on a site's mean gradient falls as one over its records. A coordinator averages
         the noise of all its clients, which fewer clients with less noise reproduce exactly.
         """
-        scale = self.records / setting.records
-        if setting.network.coordinated:
-            scale *= math.sqrt(self.agents / self.asked)
-        return scale
+        coordinated = self.network.coordinated
+        return self.ratio * (math.sqrt(self.agents / self.asked) if coordinated else 1.0)
 
 
 def shape(setting: Setting) -> Shape:
     """The problem to simulate: as asked about where that is small, else with fewer records."""
     notes: list[str] = []
-    network = setting.network
+    network, counts, divisors = setting.network, setting.counts, setting.divisors
     if network.agents > MOST_AGENTS:
         network = _fewer(network)
         how = (
@@ -75,17 +73,26 @@ def shape(setting: Setting) -> Shape:
             else "which is pessimistic where all of them mix well"
         )
         notes.append(f"{network.agents} sites stand for {setting.agents:,} ({network.kind}), {how}")
-    enough = max(20, math.ceil(2 * setting.features / network.agents))
-    affordable = int(_ENTRIES / (network.agents * setting.parameters))
-    records = min(setting.records, max(enough, affordable))
-    if records < setting.records:
+        # small and large ones in the same shares
+        order = np.argsort(counts, kind="stable")
+        kept = order[((np.arange(network.agents) + 0.5) * len(order) / network.agents).astype(int)]
+        counts, divisors = counts[kept], divisors[kept]
+    enough = max(20 * network.agents, 4 * setting.features)
+    affordable = _ENTRIES / setting.parameters
+    total = float(counts.sum())
+    ratio = min(1.0, max(enough, affordable) / total)
+    if ratio < 1.0:
+        fewer = np.maximum(1, np.round(counts * ratio)).astype(np.int64)
+        ratio = float(fewer.sum()) / total
+        counts, divisors = fewer, divisors * ratio
         notes.append(
-            f"{records:,} records a site stand for {setting.records:,}, with the noise of the "
-            "latter; it is a little pessimistic, for small sites are less alike"
+            f"{int(counts.sum()):,} records stand for {int(total):,}, with the noise of the latter"
         )
-    entries = float(records * network.agents * setting.parameters)
+    entries = float(counts.sum() * setting.parameters)
     trials = next(number for most, number in _TRIALS if entries <= most)
-    return Shape(records, network, trials, entries * trials, tuple(notes), setting.agents)
+    return Shape(
+        counts, divisors, network, trials, entries * trials, tuple(notes), setting.agents, ratio
+    )
 
 
 def _fewer(network: AbstractNetwork) -> AbstractNetwork:

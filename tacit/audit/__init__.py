@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from tacit.audit.callable import audit_callable
+from tacit.audit.checks import Check
 from tacit.audit.curve import Curve
 from tacit.audit.estimators import lower_bounds, trials_to_reject
 from tacit.audit.family import scaled
@@ -30,6 +31,7 @@ from tacit.audit.trials import trials_for_power
 __all__ = [
     "Audit",
     "Bound",
+    "Check",
     "Curve",
     "LearnedScore",
     "audit_callable",

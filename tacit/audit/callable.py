@@ -187,7 +187,7 @@ class _Box:
 
     def _call(self, side: int, randomness: Any) -> Any:
         try:
-            return np.asarray(self.mechanism(self.sides[side], randomness), dtype=float).reshape(-1)
+            return _real(self.mechanism(self.sides[side], randomness)).reshape(-1)
         except Exception as error:
             which = "neighbour" if side else "data"
             raise OracleError(f"the mechanism failed on `{which}`: {error}") from error
@@ -220,7 +220,16 @@ class _Box:
 
 
 def _rows(found: Any, count: int) -> Float[np.ndarray, "runs numbers"]:
-    return np.asarray(found, dtype=float).reshape(count, -1)
+    return _real(found).reshape(count, -1)
+
+
+def _real(found: Any) -> Float[np.ndarray, "*shape"]:
+    if np.iscomplexobj(found):
+        raise OracleError(
+            "the mechanism gives complex numbers, of which an audit would see the real parts only; "
+            "give real and imaginary parts side by side"
+        )
+    return np.asarray(found, dtype=float)
 
 
 def _given(score: Score) -> Callable[[Any, Any], tuple[Scores, Scores]]:

@@ -61,7 +61,8 @@ def left_of_masks(
     def noise(agent: Array) -> Array:
         at = (seen.states, objectives, seen.released)
         state, objective, released = jax.tree.map(lambda leaf: leaf[agent], at)
-        return jnp.asarray(released - ask(phase, state, objective, *seen.known(agent)))
+        answer = ask(phase, state, objective, *seen.known(agent), seen.scale[agent])
+        return jnp.asarray(released - answer)
 
     everybody = jnp.arange(agents)
     noises = jnp.where((everybody == owner)[:, None], seen.released, jax.vmap(noise)(everybody))

@@ -6,22 +6,33 @@ import secrets
 from dataclasses import replace
 from typing import Any
 
+import equinox as eqx
+import jax
 import numpy as np
 
+from tacit import checks as arguments
+from tacit import doors
+from tacit.audit.checks import Check
 from tacit.audit.curve import claimed_trade_off, is_gaussian, trade_off
+from tacit.audit.deployed import deployed_checks
 from tacit.audit.estimators import lower_bounds, trials_to_reject
 from tacit.audit.family import scaled
 from tacit.audit.neighbours import check_owner, given
+from tacit.audit.noise import simulated_checks
 from tacit.audit.readings import Scores
 from tacit.audit.result import Audit
 from tacit.audit.runs import Runs
 from tacit.audit.sequential import FEWEST, LOOKS, Pile, Progress, attack, learned, looks
-from tacit.errors import ConfigError, NonPrivateRelease
+from tacit.errors import ConfigError, NonPrivateRelease, PrivacyError
+from tacit.layout import lay_out
 from tacit.method.phase import AbstractMethod
+from tacit.method.worst_case import Neighbours
 from tacit.network.base import AbstractNetwork
 from tacit.planning import account
 from tacit.privacy.guarantee import Guarantee, Scope, Status
+from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.problem import Problem
+from tacit.runtime.plan import as_arrays
 from tacit.types import Unit
 
 
@@ -37,6 +48,7 @@ def audit_method(
     seed: int | None = None,
     confidence: float = 0.95,
     stop: bool = True,
+    assumptions: tuple[str, ...] = (),
     progress: Progress | None = None,
 ) -> Audit:
     """Run a method on neighbouring data, and see whether its claim of privacy survives.
@@ -60,6 +72,8 @@ def audit_method(
         confidence: probability, in (0.5, 1), with which a true claim is not refuted.
         stop: whether to stop as soon as the claim is refuted; `False` makes all the runs, for the
             largest lower bound.
+        assumptions: of the claim besides those that follow from the run, such as what a study
+            makes public of its data.
         progress: called with (runs a side done, runs a side in all).
 
     Raises:
@@ -69,8 +83,10 @@ def audit_method(
         ProblemError: no such owner, or a neighbouring problem that is none.
         PrivacyError: a budget that cannot be met, or a method without worst-case neighbours.
     """
-    if trials < FEWEST:
-        raise ConfigError(f"trials={trials!r} must be at least {FEWEST}")
+    problem, network, method = doors.admitted(problem, network, method)
+    trials = arguments.whole("trials", trials, FEWEST, ConfigError)
+    rounds, seed = arguments.whole("rounds", rounds, 1, ConfigError), doors.seeded(seed)
+    arguments.real("confidence", confidence, ConfigError)
     if not 0.5 < confidence < 1.0:
         raise ConfigError(f"confidence={confidence!r} must be in (0.5, 1), such as 0.95")
     check_owner(problem, owner)
@@ -82,6 +98,7 @@ def audit_method(
             f"{type(method).__name__} claims no privacy for {claim.owner}, so there is nothing to "
             "audit; give it a privacy budget"
         )
+    claim = replace(claim, assumptions=(*claim.assumptions, *assumptions))
     alone = None
     if claim.total_epsilon is not None:  # what is attacked is all that the run releases
         alone = claim
@@ -102,6 +119,7 @@ def audit_method(
             None if claim.unit is Unit.AGENT else claim.records_per_person,
         )
     )
+    checks, untested = _checks(problem, network, method, rounds, neighbours, seed, claim)
     events = planned.events[owner]
     runs = Runs(problem, network, method, rounds, neighbours, seed)
     gaussian = is_gaussian(events)
@@ -118,7 +136,7 @@ def audit_method(
         batch=runs.batch(trials, LOOKS[0][0]),
         confidence=confidence,
         settings=settings,
-        progress=progress,
+        progress=doors.shower(progress),
     )
     needed = trials_to_reject(
         seen.scores, seen.others, claim.epsilon / 2.0, confidence=confidence, **settings
@@ -145,7 +163,35 @@ def audit_method(
         rounds=rounds,
         seed=seed,
         alone=alone,
+        checks=checks,
+        untested=untested,
     )
+
+
+def _checks(
+    problem: Problem,
+    network: AbstractNetwork,
+    method: AbstractMethod,
+    rounds: int,
+    neighbours: Neighbours,
+    seed: int,
+    claim: Guarantee,
+) -> tuple[tuple[Check, ...], str]:
+    """What tests of noise, samples, grids and masks saw, and why some were not made."""
+    proved = claim.status is Status.PROVED
+    with jax.enable_x64(True):
+        plan, _, owners = lay_out(problem, network, method, rounds, seed)
+        if not isinstance(problem.objectives, EmpiricalRisk):  # a black box may take long
+            there = as_arrays(neighbours.objectives)
+            plan = eqx.tree_at(lambda p: p.objectives, plan, there)
+        found = simulated_checks(plan, owners, problem.names, seed, proved=proved)
+        if not proved:
+            return tuple(found), "only proved methods run between sites"
+        try:
+            found += deployed_checks(problem, network, method, rounds, seed)
+        except PrivacyError as error:
+            return tuple(found), str(error)
+    return tuple(found), ""
 
 
 def _likelihoods(rows: Pile, others: Pile) -> tuple[Scores, Scores]:

@@ -73,7 +73,7 @@ def check_owner(problem: Problem, owner: int) -> None:
     Raises:
         ProblemError: naming how many there are.
     """
-    if not 0 <= owner < problem.agents:
+    if not isinstance(owner, int | np.integer) or not 0 <= owner < problem.agents:
         raise ProblemError(f"owner={owner!r}: the problem has {problem.agents} agents, from 0")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.audit.checks import ALARM, Check
 from tacit.audit.curve import Curve
 from tacit.audit.readings import Bound
 from tacit.privacy.guarantee import Guarantee, Status
@@ -34,6 +35,8 @@ class Audit:
         seed: of all randomness.
         alone: the guarantee as its source states it, where that is about one release at a time;
             `claim` is then what the audited run comes to.
+        checks: what tests of the noise itself saw, at all agents.
+        untested: why the path between sites was not tested, or empty.
     """
 
     claim: Guarantee
@@ -48,6 +51,8 @@ class Audit:
     rounds: int
     seed: int
     alone: Guarantee | None = None
+    checks: tuple[Check, ...] = ()
+    untested: str = ""
 
     @property
     def best(self) -> Bound:
@@ -61,7 +66,11 @@ class Audit:
 
     @property
     def refuted(self) -> bool:
-        """Whether the claim is below a lower bound."""
+        """Whether the claim is below a lower bound, or a test of the noise failed."""
+        return self._exceeded or any(check.failed for check in self.checks)
+
+    @property
+    def _exceeded(self) -> bool:
         return self.best.epsilon > self.claim.epsilon
 
     @property
@@ -69,13 +78,30 @@ class Audit:
         """The guarantee after the audit: `refuted` with the measured bound, or as it was."""
         if not self.refuted:
             return self.claim
-        return self.claim.refuted(self.best.epsilon, self._evidence)
+        if self._exceeded:
+            return self.claim.refuted(self.best.epsilon, self._evidence)
+        return self.claim.refuted(None, self.faults())
 
     @property
     def _evidence(self) -> str:
         return (
             f"at {100 * self.confidence:g} % confidence, in {self.trials:,} runs on each of two "
             "neighbouring data sets"
+        )
+
+    def faults(self) -> str:
+        """What tests of the noise found against the claim, in words; or empty."""
+        return "; ".join(check.sentence() for check in self.checks if check.failed)
+
+    def tested(self) -> str:
+        """What was tested of the noise itself, in words."""
+        failed = sum(check.failed for check in self.checks)
+        count = len(self.checks)
+        said = f"{failed} of {count} tests failed" if failed else f"all {count} tests passed"
+        return (
+            f"Noise, samples and masks of all agents: {said}"
+            + (f"; not tested between sites: {self.untested}" if self.untested else "")
+            + f". Tests of code that is right fail in one of {1 / ALARM:,.0f} audits."
         )
 
     def weighed(self) -> str:
@@ -117,6 +143,12 @@ class Audit:
             f"epsilon {rounded_up(self.claim.epsilon)} at delta {rounded_up(self.claim.delta)}"
         )
         best = rounded_down(self.best.epsilon)
+        if self.faults():
+            return (
+                f"Refuted: the claim for {self.claim.owner} is {claimed}, and the noise is not "
+                f"what it rests on ({self.faults()}). The best attack of the audit shows that "
+                f"epsilon is at least {best} ({self._evidence}). Do not publish under this claim."
+            )
         if self.refuted:
             return (
                 f"Refuted: the claim for {self.claim.owner} is {claimed}, and the audit found that "
@@ -157,6 +189,8 @@ class Audit:
             "score": "likelihood ratio" if self.exact else "learned",
             "rounds": self.rounds,
             "seed": self.seed,
+            "checks": [{**asdict(check), "failed": check.failed} for check in self.checks],
+            "untested": self.untested,
             "claim": self.claim.to_dict(),
             "claim_for_one_release": None if self.alone is None else self.alone.to_dict(),
             "guarantee": self.guarantee.to_dict(),

@@ -48,7 +48,8 @@ def left_of_sum(
     def noise(agent: Any) -> Array:
         at = (seen.states, objectives, seen.released)
         state, objective, released = jax.tree.map(lambda leaf: leaf[agent], at)
-        return jnp.asarray(released - ask(phase, state, objective, *seen.known(agent)))
+        answer = ask(phase, state, objective, *seen.known(agent), seen.scale[agent])
+        return jnp.asarray(released - answer)
 
     noises = jax.vmap(noise)(everybody)
     others = (honest & (behind > 0)).reshape(-1, *(1,) * (noises.ndim - 1))

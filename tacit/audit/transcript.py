@@ -155,12 +155,7 @@ class Features(AbstractObserver):
             sizes[seen.index] = sum(leaf.size for leaf in jax.tree.leaves(one)) + self.again
             return gathered
 
-        simulator = Simulator(plan, plan.shared, observe=note)
-        for once in (True, False):
-            states = {**plan.initial(), OBSERVED: jnp.zeros(())}
-            jax.eval_shape(
-                lambda states=states, once=once: simulator.round(states, jnp.asarray(0), once=once)
-            )
+        survey(plan, note)
         return {index: jnp.zeros(size) for index, size in sizes.items()}
 
     def of_owner(
@@ -169,13 +164,15 @@ class Features(AbstractObserver):
         released = _flat(released)
         if not self.again:
             return released
-        query = seen.phase.query
-        assert query is not None
+        query, release = seen.phase.query, seen.phase.release
+        assert query is not None and release is not None
         context, _ = seen.known(owner)
         key = jax.random.fold_in(jax.random.key(_SAME), context.round + 1)
         context = eqx.tree_at(lambda c: c.key, context, key)
         one, other = (
-            _flat(query(state, _row(objective, owner), context, key))
+            _flat(
+                release.mechanism.added(query(state, _row(objective, owner), context, key), 1.0)[0]
+            )
             for objective in (self.pair.objectives, self.pair.others)
         )
         rest = released - (one + other) / 2.0
@@ -215,15 +212,27 @@ def gather(
 
 @eqx.filter_jit
 def _gather(plan: Plan, observe: AbstractObserver, roots: Key[Array, " trials"]) -> Any:
-    def one(root: PRNGKeyArray) -> Any:
-        simulator = Simulator(plan, root, observe=observe)
-        states = {**plan.initial(), OBSERVED: observe.start(plan)}
-        states = simulator.round(states, jnp.asarray(ONCE), once=True)
-        return jax.lax.fori_loop(
-            0, plan.rounds, lambda t, s: simulator.round(s, t, once=False), states
-        )[OBSERVED]
+    return jax.vmap(lambda root: observed(plan, observe, root, plan.rounds))(roots)
 
-    return jax.vmap(one)(roots)
+
+def observed(plan: Plan, observe: Any, root: PRNGKeyArray, rounds: Any) -> Any:
+    """What an observer with a `start` gathers in the first rounds of one run. Traced."""
+    simulator = Simulator(plan, root, observe=observe)
+    states = {**plan.initial(), OBSERVED: observe.start(plan)}
+    states = simulator.round(states, jnp.asarray(ONCE), once=True)
+    return jax.lax.fori_loop(0, rounds, lambda t, s: simulator.round(s, t, once=False), states)[
+        OBSERVED
+    ]
+
+
+def survey(plan: Plan, note: Observer) -> None:
+    """Show an observer every release once, in shapes only: to make room for what it gathers."""
+    simulator = Simulator(plan, plan.shared, observe=note)
+    for once in (True, False):
+        states = {**plan.initial(), OBSERVED: jnp.zeros(())}
+        jax.eval_shape(
+            lambda states=states, once=once: simulator.round(states, jnp.asarray(0), once=once)
+        )
 
 
 def _gaussian(y: Array, mean: Array, other: Array, scale: Any) -> Float[Array, ""]:
@@ -256,6 +265,14 @@ _RATIOS: dict[type[AbstractMechanism] | None, Callable[..., Float[Array, ""]]] =
     L2Laplace: _l2_laplace,
 }
 """Log-likelihood ratio of a release with additive noise, by the noise's law."""
+
+_NAMES = {Gaussian: "gaussian", Laplace: "laplace", L2Laplace: "l2_laplace"}
+
+
+def law_of(mechanism: AbstractMechanism) -> str | None:
+    """The law's name, such as "l2_laplace"; `None` where anything else protects a release."""
+    found = _law(mechanism)
+    return None if found is None else _NAMES[found]
 
 
 def _law(mechanism: AbstractMechanism) -> type[AbstractMechanism] | None:

@@ -9,6 +9,7 @@ Only what `tacit --help` needs is imported here: everything else waits until a c
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from pathlib import Path
@@ -136,11 +137,18 @@ def init(
             help="Take bounds and levels from the data and declare them public. They leak.",
         ),
     ] = False,
+    separator: Annotated[
+        str | None, typer.Option(help="Of a CSV file, such as ';'; a comma if not given.")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Of a CSV file, such as cp1252; UTF-8 if not given.")
+    ] = None,
+    decimal: Annotated[str, typer.Option(help="Mark of decimals in its numbers: . or ,")] = ".",
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Write a commented study file for a table of your own."""
-    from tacit.cli.starting import write_study
+    from tacit.cli.starting import Reading, write_study
 
     raise typer.Exit(
         write_study(
@@ -149,6 +157,7 @@ def init(
             target=target,
             site=site,
             bounds_from_data=bounds_from_data,
+            reading=Reading(separator, encoding, decimal),
             force=force,
             json=json,
         )
@@ -172,6 +181,10 @@ app.add_typer(manifests.app)
 
 def main() -> None:
     """Entry point of the command `tacit`."""
+    # a name that the terminal's character set lacks, as on Windows, is no reason to stop
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except SystemExit as end:

@@ -46,6 +46,7 @@ class Question:
         coalition: how many agents pool what they know of the masks.
         absent: how many others may be missing from a sum.
         attempts: releases of the whole run, repeated rounds included.
+        large_delta: accept a delta of one over the number of records or more.
     """
 
     epsilon: float | None = None
@@ -66,6 +67,7 @@ class Question:
     coalition: int | None = None
     absent: int | None = None
     attempts: int | None = None
+    large_delta: bool | None = None
 
     def given(self) -> list[str]:
         """The options that were given, as they are typed."""
@@ -234,7 +236,10 @@ def _study(path: Path, question: Question, *, json: bool) -> None:
 
 
 def _owner(promise: Guarantee, row: Any) -> dict[str, Any]:
-    multiplier = row.noise_scale / row.sensitivity if row.sensitivity > 0.0 else 0.0
+    if row.sensitivity is None or row.noise_scale is None:
+        multiplier = None
+    else:
+        multiplier = row.noise_scale / row.sensitivity if row.sensitivity > 0.0 else 0.0
     return {
         "owner": promise.owner,
         "phase": row.phase,
@@ -251,14 +256,21 @@ def _owner(promise: Guarantee, row: Any) -> dict[str, Any]:
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    noisy = row["noise_scale"] > 0.0
+    if row["noise_scale"] is None:
+        sizes = ["follows the records", row["mechanism"], "-", "follows the records"]
+    elif row["noise_scale"] > 0.0:
+        sizes = [
+            rounded_up(row["sensitivity"]),
+            row["mechanism"],
+            f"{row['noise_multiplier']:.4g}",
+            f"{row['noise_scale']:.4g}",
+        ]
+    else:
+        sizes = ["-", "none", "-", "-"]
     return [
         row["owner"],
         f"{row['times']:,}",
-        rounded_up(row["sensitivity"]) if noisy else "-",
-        row["mechanism"] if noisy else "none",
-        f"{row['noise_multiplier']:.4g}" if noisy else "-",
-        f"{row['noise_scale']:.4g}" if noisy else "-",
+        *sizes,
         rounded_up(row["epsilon"]),
         rounded_up(row["delta"]),
         row["status"],

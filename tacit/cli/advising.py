@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tacit.advise import Advice, Measured, Setting, advise
-from tacit.advise.masks import MaskGain
+from tacit.advise import Advice, Change, Measured, Setting, advise
+from tacit.advise.advice import percent, verdict
+from tacit.advise.setting import GAIN, PREVALENCE
 from tacit.cli.console import emit, guarded, progress, say, table
 from tacit.cli.dimensions import Asked, from_options, from_study
-from tacit.cli.masking import as_toml
 from tacit.config.read import read_study
+from tacit.problem.losses import Poisson
 
-SYNTHETIC = "Measured on synthetic records of these dimensions, not on yours: no record was read."
+MADE_UP = "Rehearsed on made-up records of this shape, not on yours: no record was read."
 """The condition of everything that is printed."""
 
 
@@ -40,133 +41,154 @@ def show_advice(study: Path | None, asked: Asked, *, json: bool) -> int:
 
 def document(advice: Advice) -> dict[str, Any]:
     """Everything in an advice, as JSON holds it."""
-    setting, estimate = advice.setting, advice.estimate
+    setting = advice.setting
     return {
-        "format": "tacit-advise-1",
-        "basis": SYNTHETIC,
+        "format": "tacit-advise-2",
+        "basis": MADE_UP,
         "setting": {
-            "records": setting.records,
+            "records": setting.counts.tolist(),
             "parameters": setting.parameters,
             "agents": setting.agents,
             "graph": setting.network.kind,
             "loss": type(setting.loss).__name__.lower(),
+            "weighting": setting.weighting.value,
             "epsilon": setting.epsilon,
             "delta": float(setting.budget.delta),
             "relation": setting.budget.relation.value,
-            "row_norm": setting.row_norm,
-            "signal": setting.signal,
-            "noise": setting.noise,
-            "decay": setting.decay,
+            "target": list(setting.target),
+            "prevalence": setting.prevalence,
+            "gain": setting.gain,
         },
+        "assumed": assumed(setting),
         "verdict": advice.verdict.value,
         "sentence": advice.sentence,
-        "closed_form": {
-            "error": estimate.error,
-            "clip": estimate.clip,
-            "rounds": estimate.rounds,
-            "noise_multiplier": estimate.noise_multiplier,
-            "noise_scale": estimate.noise_scale,
-            "signal": estimate.signal,
-        },
-        "measured": [_measured(each, setting) for each in advice.measured],
+        "measured": [_measured(each) for each in advice.measured],
+        "changes": [
+            {"what": each.plan.words, **_measured(each.measured), "toml": each.toml}
+            for each in advice.changes
+        ],
+        "kept_at_half_the_gain": _finite(advice.half),
         "needed": [
-            {"what": need.what, "value": need.value, "error": _finite(need.error)}
+            {"what": need.what, "value": need.value, "kept": _finite(need.kept)}
             for need in advice.needs
         ],
         "left_out": advice.left_out,
-        "masks": None if advice.masks is None else asdict(advice.masks),
         "notes": list(advice.notes),
         "toml": advice.toml,
         "seconds": advice.seconds,
     }
 
 
-def _measured(each: Measured, setting: Setting) -> dict[str, Any]:
+def assumed(setting: Setting) -> list[str]:
+    """What was not said and is taken for granted, in sentences with the option that says it."""
+    found: list[str] = []
+    if setting.binary and setting.prevalence is None:
+        found.append(f"{PREVALENCE:.0%} of the answers are yes (--prevalence)")
+    if setting.gain is None and not isinstance(setting.loss, Poisson):
+        found.append(
+            f"a fit without privacy takes {GAIN:.0%} of the base rate's loss away (--gain)"
+        )
+    return found
+
+
+def _measured(each: Measured) -> dict[str, Any]:
+    low, high = each.spread
     return {
         "method": each.method,
         "rounds": each.rounds,
         "clip": each.clip,
         "arguments": each.arguments,
-        "error": _finite(each.error),
-        "lowest": _finite(each.spread[0]),
-        "highest": _finite(each.spread[1]),
-        "summed_over_agents": _finite(each.error * setting.agents),
-        "trials": len(each.errors),
-        "excess_loss": _finite(each.excess),
-        "scores": each.scores,
+        "kept": _finite(each.kept),
+        "lowest": _finite(low),
+        "highest": _finite(high),
+        "trials": len(each.shares),
+        "losses": each.losses,
     }
 
 
 def _finite(value: float | None) -> float | None:
-    """`null` stands for a trial that diverged."""
+    """`null` stands for a trial that diverged, and for a share of nothing."""
     return value if value is not None and np.isfinite(value) else None
 
 
 def _tell(advice: Advice) -> None:
-    setting, estimate = advice.setting, advice.estimate
-    say(SYNTHETIC)
+    setting = advice.setting
+    say(MADE_UP)
     say(_asked(setting))
+    if assumed(setting):
+        say(f"Assumed, since nothing was said: {'; '.join(assumed(setting))}.")
     for note in advice.notes:
         say(f"Simulated smaller: {note}.")
     say()
-    say(
-        f"Closed form: {estimate.error:.2g} of the error of answering zero would remain if the "
-        f"sites agreed at once: with clip {estimate.clip:g} the mean gradient has length "
-        f"{estimate.signal:.2g} at zero, and one release of {estimate.rounds} carries noise of "
-        f"{estimate.noise_scale:.2g} on each of {setting.parameters:,} coordinates."
-    )
     table(
-        ["Method", "Rounds", "Clip", "Set", "Error", "Lowest to highest", "Summed"],
-        [_row(each, setting) for each in advice.measured],
+        ["Method", "Rounds", "Clip", "Set", "Kept", "Lowest to highest"],
+        [_row(each) for each in advice.measured],
     )
-    trials = len(advice.best.errors)
     say(
-        "Error: squared distance to the pooled optimum over that of answering zero (1), mean of "
-        f"{trials} trials; summed over the sites, answering zero comes to {setting.agents}."
+        "Kept: share of what the pooled fit, which has no privacy, gains over the base rate, the "
+        "best constant answer, in mean loss on fresh records; the median of "
+        f"{len(advice.best.shares)} trials. 100% is as good as the pooled fit, 0% as the base rate."
     )
-    for line in _scores(advice.best):
-        say(line)
     for name, reason in advice.left_out.items():
         say(f"Not measured: {name} ({reason}).")
     say()
     say(advice.sentence)
     for need in advice.needs:
-        if need.value is not None and need.error is not None:
+        if need.value is not None and need.kept is not None:
+            what = "records a site" if need.what == "records" else "epsilon"
             wanted = (
-                f"{need.value:,.0f} records a site"
-                if need.what == "records"
-                else f"epsilon {need.value:g}"
+                f"{need.value:,.0f} {what}" if need.what == "records" else f"{what} {need.value:g}"
             )
             say(
-                f"Checked by simulation: with {wanted}, {need.error:.2g} remains.",
-                indent="  ",
+                f"Rehearsed: with the noise of {wanted}, {percent(need.kept)} is kept.", indent="  "
             )
-    if advice.masks is not None:
-        say(_masks(advice.masks))
+    if not math.isnan(advice.half) and not isinstance(setting.loss, Poisson):
+        say(
+            "If the pooled fit gains only half as much over the base rate, "
+            f"{_kept(advice.half)} of that is kept.",
+            indent="  ",
+        )
     say()
     say("In the study file:")
     say()
     print(advice.toml)
+    for change in advice.changes:
+        _other(change)
 
 
-def _masks(gain: MaskGain) -> str:
-    return (
-        f"With {as_toml(coalition=gain.coalition)} in [privacy], {gain.method} as it is set above "
-        f"leaves {gain.error:.2g} of the error instead of {gain.without:.2g}: the variance of the "
-        f"noise in a mean is {gain.variance} times smaller, if no two sites pool what they know."
+def _other(change: Change) -> None:
+    low, high = change.measured.spread
+    say()
+    say(
+        f"With {change.plan.words}, {change.measured.method} keeps {percent(change.measured.kept)} "
+        f"({percent(low)} to {percent(high)}): {verdict(change.measured.kept).value}. If the "
+        "owners agree to that:"
     )
+    say()
+    print(change.toml)
 
 
 def _asked(setting: Setting) -> str:
-    budget = setting.budget
+    budget, counts = setting.budget, setting.counts
+    few, many = int(counts.min()), int(counts.max())
+    each = f"{few:,} records each" if few == many else f"{few:,} to {many:,} records each"
     return (
-        f"{setting.agents:,} sites ({setting.network.kind}), {setting.records:,} records each, "
-        f"{setting.parameters:,} parameters, {type(setting.loss).__name__.lower()} loss; epsilon "
-        f"{setting.epsilon:g} and delta {float(budget.delta):g} for the whole run, "
-        f"{budget.relation.value}, {budget.noise.value} noise{_hidden(setting)}. Synthetic rows "
-        f"have norm {setting.row_norm:.3g} and features whose variances fall as 1/j; the "
-        f"truth gives scores of standard deviation {setting.signal:g}."
+        f"{setting.agents:,} sites ({setting.network.kind}), {each}, "
+        f"{setting.parameters:,} parameters, {type(setting.loss).__name__.lower()} loss"
+        f"{_of(setting)}; epsilon {setting.epsilon:g} and delta {float(budget.delta):g} for the "
+        f"whole run, {budget.relation.value}, {budget.noise.value} noise{_hidden(setting)}."
     )
+
+
+def _of(setting: Setting) -> str:
+    """What is known of the answers."""
+    if setting.binary:
+        share = PREVALENCE if setting.prevalence is None else setting.prevalence
+        return f", {share:.0%} yes"
+    if setting.classes > 1:
+        return f", {setting.classes} classes"
+    low, high = setting.target
+    return f", answers from {low:g} to {high:g}"
 
 
 def _hidden(setting: Setting) -> str:
@@ -179,7 +201,7 @@ def _hidden(setting: Setting) -> str:
     )
 
 
-def _row(each: Measured, setting: Setting) -> list[str]:
+def _row(each: Measured) -> list[str]:
     low, high = each.spread
     settings = ", ".join(f"{name} {value:g}" for name, value in each.arguments.items())
     return [
@@ -187,19 +209,10 @@ def _row(each: Measured, setting: Setting) -> list[str]:
         str(each.rounds),
         f"{each.clip:g}",
         settings,
-        f"{each.error:.2g}",
-        f"{low:.2g} to {high:.2g}",
-        f"{each.error * setting.agents:.2g}",
+        _kept(each.kept),
+        f"{_kept(low)} to {_kept(high)}",
     ]
 
 
-def _scores(best: Measured) -> list[str]:
-    """Loss, and accuracy where there is one, beside answering zero and the optimum."""
-    if "answer" not in best.scores:
-        return []
-    return [
-        f"Mean {name} on fresh synthetic records: {best.scores['answer'][name]:.3g} for "
-        f"{best.method}, {best.scores['zero'][name]:.3g} for zero, "
-        f"{best.scores['optimum'][name]:.3g} for the optimum."
-        for name in best.scores["answer"]
-    ]
+def _kept(share: float) -> str:
+    return "nothing to keep" if math.isnan(share) else percent(share)

@@ -132,6 +132,7 @@ def _tell(assembled: Assembled, found: Audit, folder: Path) -> None:
     )
     say(found.sentence())
     say(found.power())
+    say(found.tested())
     say(f"Report: {folder / PAGE}")
     say(f"Numbers: {folder / DOCUMENT}")
 
@@ -184,6 +185,16 @@ def _page(assembled: Assembled, found: Audit) -> AuditData:
             "The claim is about all data, so the audit chose those on which a leak shows best.",
             f"Score: {found.weighed()}.",
             "The noise was drawn by the seeded generator of the simulation.",
+            found.tested(),
         ),
+        checks=[
+            {
+                "of": check.of,
+                "tested": check.what,
+                "found": check.found,
+                "result": "failed" if check.failed else "passed",
+            }
+            for check in found.checks
+        ],
         environment={**environment(), "seed": str(found.seed)},
     )

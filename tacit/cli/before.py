@@ -24,7 +24,9 @@ def advise(
     study: Annotated[
         Path | None, typer.Argument(help="Study file; or give the dimensions as options.")
     ] = None,
-    records: Annotated[int | None, typer.Option(help="Records of one site.")] = None,
+    records: Annotated[
+        str | None, typer.Option(help="Records of one site, or of each: 120,40,300.")
+    ] = None,
     parameters: Annotated[int | None, typer.Option(help="Number of parameters.")] = None,
     agents: Annotated[int | None, typer.Option(help="Number of sites.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Budget of the whole run.")] = None,
@@ -35,10 +37,17 @@ def advise(
     loss: Annotated[str | None, typer.Option(help="Of one record; squared if left out.")] = None,
     classes: Annotated[int | None, typer.Option(help="How many, with softmax.")] = None,
     row_norm: Annotated[
-        float | None, typer.Option(help="Typical l2 norm of a record's features.")
+        float | None, typer.Option(help="Largest l2 norm of a record's features.")
     ] = None,
-    signal: Annotated[
-        float | None, typer.Option(help="Standard deviation of the true scores.")
+    prevalence: Annotated[
+        float | None, typer.Option(help="Share of yes among answers; 0.3 is assumed if left out.")
+    ] = None,
+    gain: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the base rate's loss that a fit without privacy takes away (R² for "
+            "squared loss); 0.2 is assumed if left out."
+        ),
     ] = None,
     oracle: Annotated[
         str | None, typer.Option(help="value: only values of the loss can be had.")
@@ -59,8 +68,9 @@ def advise(
         loss=loss,
         classes=classes,
         row_norm=row_norm,
-        signal=signal,
         oracle=oracle,
+        prevalence=prevalence,
+        gain=gain,
     )
     raise typer.Exit(show_advice(study, asked, json=json))
 
@@ -142,6 +152,12 @@ def account(
             "--attempts", help="Masked releases in all, rounds that are repeated included."
         ),
     ] = None,
+    large_delta: Annotated[
+        bool,
+        typer.Option(
+            "--large-delta", help="Accept a delta of one over --records (--agents) or more."
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Say what a study guarantees, what noise it needs or how many rounds it affords; runs nothing.
@@ -170,5 +186,6 @@ def account(
         coalition=coalition,
         absent=absent,
         attempts=attempts,
+        large_delta=True if large_delta else None,
     )
     raise typer.Exit(answer(study, question, json=json))

@@ -98,7 +98,8 @@ def said_cores(count: int) -> str:
 
 def emit(document: Any) -> None:
     """One JSON document on standard output."""
-    print(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False))
+    plain = not (sys.stdout.encoding or "").lower().startswith("utf")
+    print(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=plain))
 
 
 def say(text: str = "", indent: str = "") -> None:

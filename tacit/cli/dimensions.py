@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from tacit.advise.setting import Setting
-from tacit.cli.sizes import sizes
+from tacit.cli.sizes import columns
 from tacit.config.data import (
     ByColumn,
     ClassTargetSection,
+    NumericTargetSection,
 )
 from tacit.config.parts import plain
 from tacit.config.read import Source
@@ -23,6 +24,7 @@ from tacit.network.topologies import TOPOLOGIES
 from tacit.privacy.budget import Privacy
 from tacit.problem.constraint import CONSTRAINTS
 from tacit.problem.losses import LOSSES, AbstractLinearLoss, Softmax
+from tacit.problem.records import Weighting
 from tacit.problem.regularisers import REGULARISERS
 from tacit.study.build import build_network
 from tacit.types import Oracle
@@ -34,7 +36,7 @@ _PER_SITE = ("clip", "epsilon", "delta", "noise_multiplier")
 class Asked:
     """The options of `tacit advise`; `None` for those that were not given."""
 
-    records: int | None = None
+    records: str | int | None = None
     parameters: int | None = None
     agents: int | None = None
     epsilon: float | None = None
@@ -43,18 +45,43 @@ class Asked:
     loss: str | None = None
     classes: int | None = None
     row_norm: float | None = None
-    signal: float | None = None
     oracle: str | None = None
+    prevalence: float | None = None
+    gain: float | None = None
 
     @property
     def law(self) -> dict[str, Any]:
-        """What the options say about the synthetic records and the oracle."""
-        found: dict[str, Any] = {}
-        if self.signal is not None:
-            found["signal"] = self.signal
+        """What the options say about the made-up records and the oracle."""
+        found: dict[str, Any] = {"prevalence": self.prevalence, "gain": self.gain}
         if self.oracle is not None:
             known = (Oracle.VALUE.value, Oracle.GRADIENT.value)
             found["oracle"] = Oracle(_one_of("--oracle", self.oracle, known))
+        return found
+
+    def counts(self, agents: int) -> int | list[int] | None:
+        """Records of every site: one number, or one a site.
+
+        Raises:
+            ConfigError: no whole numbers, or not one a site.
+        """
+        if self.records is None or isinstance(self.records, int):
+            found = self.records
+        else:
+            try:
+                each = [int(part) for part in self.records.replace("_", "").split(",")]
+            except ValueError:
+                raise ConfigError(
+                    f"--records {self.records!r} must be a whole number, or one a site with commas "
+                    "between them: --records 120,40,300"
+                ) from None
+            found = each[0] if len(each) == 1 else each
+        if isinstance(found, list) and len(found) != agents:
+            raise ConfigError(
+                f"--records has {len(found)} numbers for {agents} sites; give one for all, or one "
+                "a site"
+            )
+        if found is not None and np.min(found) < 1:
+            raise ConfigError(f"--records {self.records} must be at least 1")
         return found
 
 
@@ -75,12 +102,13 @@ def from_options(asked: Asked) -> Setting:
     if (loss == "softmax") != (asked.classes is not None):
         raise ConfigError("--classes goes with --loss softmax: give both or neither")
     return Setting(
-        records=records,
+        records=asked.counts(agents) or records,
         parameters=parameters,
         network=Coordinator(agents) if graph == "coordinator" else TOPOLOGIES[graph].build(agents),
         budget=Privacy(clip=1.0, epsilon=epsilon, delta=_delta(asked, 1e-6)),
         loss=Softmax(asked.classes) if asked.classes is not None else LOSSES[loss](**{}),
-        row_norm=1.0 if asked.row_norm is None else asked.row_norm,
+        row_norm=asked.row_norm,
+        intercept=parameters // (asked.classes or 1) > 1,
         **asked.law,
     )
 
@@ -98,35 +126,53 @@ def from_study(source: Source, asked: Asked) -> Setting:
             )
     network = _network(source, asked)
     classes = _classes(source)
-    parameters, row_norm = sizes(source, asked.parameters, asked.row_norm, max(classes, 1))
+    scores = max(classes, 1)
     declared = source.study.problem.normaliser
-    records = asked.records
+    records = asked.counts(network.agents)
     if records is None:
         if declared is None:
             raise ConfigError(
                 f"{source.name} does not say how many records a site has, and advice reads none: "
-                "give --records, a public number (the smallest site's where they differ)"
+                "give --records, a public number, or one a site with commas between them"
             )
-        records = max(1, round(_smallest(declared)))
-    if records < 1:
-        raise ConfigError(f"--records {records} must be at least 1")
-    problem = source.study.problem
-    weights = {"agent": 1.0, "record": float(network.agents), "sum": 1.0 / records}
+        each = declared.values() if isinstance(declared, Mapping) else np.atleast_1d(declared)
+        counts = [max(1, round(float(number))) for number in each]
+        records = counts[0] if len(counts) == 1 else counts
+    problem, data = source.study.problem, source.study.data
+    made_of = columns(source, None if asked.parameters is None else asked.parameters // scores)
+    width = sum(each.count for each in made_of) + int(data.intercept)
     with source.section("problem"):
         return Setting(
             records=records,
-            parameters=parameters,
+            parameters=width * scores,
             network=network,
             budget=_budget(source, asked, network.agents),
             loss=_loss(source, classes),
             regulariser=REGULARISERS[problem.regulariser.kind](**plain(problem.regulariser)),
             constraint=CONSTRAINTS[problem.constraint.kind](**plain(problem.constraint)),
-            row_norm=row_norm,
-            weight=weights[problem.weighting]
-            if declared is None
-            else _smallest(declared) / records,
+            columns=made_of,
+            intercept=data.intercept,
+            row_norm=data.row_norm if asked.row_norm is None else asked.row_norm,
+            weighting=Weighting(problem.weighting),
+            normaliser=_divisors(declared),
+            target=_bounds(data.target),
             **asked.law,
         )
+
+
+def _divisors(declared: Any) -> float | list[float] | None:
+    """The declared normaliser: one number, or one a site in the order in which they stand."""
+    if declared is None or isinstance(declared, int | float):
+        return declared
+    each = declared.values() if isinstance(declared, Mapping) else declared
+    return [float(number) for number in each]
+
+
+def _bounds(target: Any) -> tuple[float, float]:
+    """Bounds of a number that is predicted, as the loss sees it."""
+    if not isinstance(target, NumericTargetSection):
+        return (-1.0, 1.0)
+    return target.to or (float(target.lower), float(target.upper))
 
 
 def _given(asked: Asked, name: str) -> Any:

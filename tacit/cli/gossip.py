@@ -10,6 +10,7 @@ from jaxtyping import Float
 from tacit.cli.accounting import DELTA, FORMAT, Question, option
 from tacit.cli.console import emit, say, table
 from tacit.errors import ConfigError
+from tacit.privacy import caution
 from tacit.privacy.accounting import epsilon as epsilon_of
 from tacit.privacy.event import GaussianRelease
 from tacit.privacy.views import GossipNoise, gossip_guarantees
@@ -42,6 +43,9 @@ def gossip(question: Question, *, json: bool) -> None:
     graph = TOPOLOGIES[question.graph].build(question.agents)
     noise = GossipNoise.EVERY_STEP if question.fresh_noise else GossipNoise.ONCE
     delta = DELTA if question.delta is None else question.delta
+    if not question.large_delta:
+        agents = question.agents
+        caution.check_delta(delta, agents, "agents", "or add --large-delta if that is meant")
     promised = gossip_guarantees(
         weight_matrix(graph),
         question.gossip_rounds,

@@ -95,13 +95,14 @@ def check(file: File, json: Json = False) -> None:
         import jax
 
         from tacit.deploy.manifest import read_manifest
-        from tacit.deploy.site import check_secure, declared
+        from tacit.deploy.site import check_secure, counts_are_public, declared
 
         manifest = read_manifest(file)
         with jax.enable_x64(True):
             run = declared(manifest)
         check_secure(run)
         unsigned, altered = set(manifest.unsigned()), set(manifest.changed())
+        exact = counts_are_public(run.source, manifest.names)
         rows: list[dict[str, Any]] = [
             {
                 "name": member.name,
@@ -128,7 +129,8 @@ def check(file: File, json: Json = False) -> None:
                 }
             )
         if json:
-            emit({"format": "tacit-manifest-check-1", "run": manifest.run.hex(), "members": rows})
+            about = {"run": manifest.run.hex(), "records_exact": exact}
+            emit({"format": "tacit-manifest-check-1", **about, "members": rows})
             return 0
         settings = run.source.study
         say(f"{settings.title}: run {manifest.run.hex()}")
@@ -137,8 +139,9 @@ def check(file: File, json: Json = False) -> None:
             f"{run.problem.dimension:,} parameters, patience {manifest.patience:g} s, then "
             + ("going on without who is silent" if manifest.silent == "skip" else "stopping")
         )
+        records = "Records" if exact else "Records, at most"
         table(
-            ("Member", "Address", "Records", "Epsilon", "at delta", "Signed", "Fingerprint"),
+            ("Member", "Address", records, "Epsilon", "at delta", "Signed", "Fingerprint"),
             [
                 (
                     row["name"],

@@ -12,6 +12,7 @@ from tacit.cli.accounting import DELTA, FORMAT, Question, option
 from tacit.cli.console import emit, say, table
 from tacit.errors import ConfigError
 from tacit.planning import MeanNoise
+from tacit.privacy import caution
 from tacit.privacy.masks import masked_multiplier, worst_masked_mu
 from tacit.privacy.wording import rounded_up
 
@@ -41,6 +42,8 @@ def masks(question: Question, *, json: bool) -> None:
         raise ConfigError(f"--attempts={attempts} is below --rounds={rounds}: one a round is least")
     coalition = 1 if question.coalition is None else question.coalition
     absent, delta = question.absent or 0, DELTA if question.delta is None else question.delta
+    if not question.large_delta:
+        caution.check_delta(delta, agents, "agents", "or add --large-delta if that is meant")
     graph = pairs(TOPOLOGIES[question.masks].build(agents))
     learned = worst_masked_mu(graph, coalition, absent=absent)
     rows = [
@@ -61,6 +64,7 @@ def masks(question: Question, *, json: bool) -> None:
                 "coalition": coalition,
                 "absent": absent,
                 "epsilon": epsilon,
+                "warning": caution.warning(epsilon),
                 "delta": delta,
                 "rounds": rounds,
                 "attempts": attempts,
@@ -72,6 +76,8 @@ def masks(question: Question, *, json: bool) -> None:
             }
         )
         return
+    if warned := caution.warning(epsilon):
+        say(warned)
     several = f"any {coalition} of them that pool what they know"
     bad = {0: "outsiders", 1: "any one of them"}.get(coalition, several)
     there = f", with up to {absent} others absent" if absent else ""

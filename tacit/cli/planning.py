@@ -18,7 +18,7 @@ from tacit.cli.accounting import (
 )
 from tacit.cli.console import emit, say
 from tacit.errors import ConfigError
-from tacit.privacy import accounting
+from tacit.privacy import accounting, caution
 from tacit.privacy.calibration import affordable_rounds, noise_multiplier
 from tacit.privacy.event import (
     DiscreteGaussianRelease,
@@ -79,6 +79,10 @@ class Plan:
                 "below one over the number of records"
             )
         accounting.check_delta(delta)
+        if question.records is not None and not question.large_delta:
+            caution.check_delta(
+                delta, question.records, "records", "or add --large-delta if that is meant"
+            )
         kind = Relation((relation or "replace-one").replace("-", "_"))
         return cls(law, delta, sampling, kind, _sensitivity(question, kind, sampling))
 
@@ -130,6 +134,7 @@ def plan(question: Question, *, json: bool) -> None:
                     "rounds": known["rounds"],
                     "noise_multiplier": known["noise_multiplier"],
                     "epsilon": spent,
+                    "warning": caution.warning(spent),
                     "sensitivity": asked.sensitivity,
                     "noise_scale": scale,
                     "curve": curve,
@@ -139,6 +144,8 @@ def plan(question: Question, *, json: bool) -> None:
         )
         return
     say(_answer(missing[0], known, asked, spent))
+    if warned := caution.warning(spent):
+        say(warned)
     if asked.sensitivity is not None:
         say(_scale(question, asked, known["noise_multiplier"]))
     if not known["rounds"]:

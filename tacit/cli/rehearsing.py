@@ -79,7 +79,7 @@ def status(state: Path, *, follow: bool, json: bool) -> int:
 
 def _status(state: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = formats.loads((state / "status.json").read_text())
+        found: dict[str, Any] = formats.loads((state / "status.json").read_bytes())
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"{state} has no status ({why(error)}); give the --state directory of a member that "

@@ -120,6 +120,7 @@ def _run(chosen: Sequence[Target], folder: Path, scale: Scale, cores: int, *, js
                     {
                         "name": target.name,
                         "verdict": shown.verdict.value,
+                        "shortened": shown.shortened,
                         "sentence": shown.sentence,
                         "comparison": [dict(row) for row in shown.comparison],
                     }
@@ -130,7 +131,7 @@ def _run(chosen: Sequence[Target], folder: Path, scale: Scale, cores: int, *, js
         return
     for target, shown in zip(chosen, found, strict=True):
         say()
-        say(f"{target.name}: {shown.verdict.value}. {shown.sentence}")
+        say(f"{target.name}: {shown.stated}. {shown.sentence}")
     say()
     say(f"Pages: {folder / 'index.html'}")
 

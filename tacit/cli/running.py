@@ -8,7 +8,7 @@ from pathlib import Path
 from tacit.cli.console import DIVERGED, INTERRUPTED, emit, guarded, progress, say, table
 from tacit.config.read import Source, read_study
 from tacit.output import Destination, write
-from tacit.output.files import PUBLIC_REPORT
+from tacit.output.files import PUBLIC_REPORT, keep_secret
 from tacit.output.words import METRICS, findings, protection, summary
 from tacit.study import Outcome, assemble, execute
 
@@ -104,7 +104,8 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
     if result.status != "finished":
         say(
             f"Status: {result.status}. Take a smaller step, a smaller clip or fewer rounds; what "
-            "is written is the last finite state."
+            "is written is the state before. Where parameters are really that large, raise "
+            "divergence in [run]."
         )
     say()
     for line in protection(outcome):
@@ -120,6 +121,12 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
     if public:
         say(f"From releases only: {destination.path / PUBLIC_REPORT}")
     say(f"Everything else: {destination.path} (guarantee.json says which files are protected)")
+    secret = keep_secret(outcome)
+    if secret:
+        say(
+            f"Publish none of {', '.join(secret)} with them: they hold the seed that the noise was "
+            "drawn from, so whoever has one can take the noise off."
+        )
 
 
 def _scores(outcome: Outcome) -> None:

@@ -1,4 +1,4 @@
-"""How many numbers a record becomes, from what a study declares of its columns.
+"""What a record becomes, from what a study declares of its columns.
 
 At most the line of column names of the table is read, and only where a declaration holds for all
 columns that match a pattern.
@@ -10,67 +10,73 @@ import csv
 import fnmatch
 import gzip
 import itertools
-import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from tacit.advise.columns import Columns
 from tacit.config.data import BooleanFeature, ByColumn, CategoricalFeature, NumericFeature
 from tacit.config.read import Source
 from tacit.errors import ConfigError
 
 
-def sizes(
-    source: Source, parameters: int | None, row_norm: float | None, scores: int
-) -> tuple[int, float]:
-    """Number of parameters, and the typical l2 norm of a record's features.
+def columns(source: Source, features: int | None) -> tuple[Columns, ...]:
+    """What a study declares of the columns of a record, without the intercept.
 
     Args:
         source: a study file.
-        parameters: how many, if that was said.
-        row_norm: the norm, if that was said.
-        scores: of one record: the classes of softmax, else 1.
+        features: how many numbers a record becomes, an intercept included, if that was said; what
+            is declared is cut, or its last part repeated, to make so many.
 
     Raises:
-        ConfigError: a size that follows from the records only; the message names the option.
+        ConfigError: what follows from the records only; the message names the option.
     """
     data = source.study.data
-    columns, power, patterns = 0, 0.0, dict[str, tuple[int, float]]()
+    found: list[Columns] = []
+    patterns: list[Columns] = []
     for name, declared in data.features.items():
-        size = _one(source, name, declared, data.missing, known=parameters is not None)
-        if "*" in name:
-            patterns[name] = size
+        each = _one(source, name, declared, data.missing, known=features is not None)
+        if "*" not in name:
+            found += each
+        elif features is not None:
+            patterns += each
         else:
-            columns, power = columns + size[0], power + size[1]
-    if data.intercept:
-        columns, power = columns + 1, power + 1.0
-    if patterns and parameters is None:
-        for name, (each, share) in patterns.items():
             matching = len(_matching(source, name))
-            columns, power = columns + matching * each, power + matching * share
-    elif patterns:
-        rest = max(parameters // scores - columns, 0) if parameters else 0
-        power += rest * float(np.mean([share / each for each, share in patterns.values()]))
-    typical = math.sqrt(power)
-    if row_norm is not None:
-        typical = row_norm
-    elif data.row_norm is not None:
-        typical = min(typical, data.row_norm)
-    return parameters or columns * scores, typical
+            if isinstance(declared, CategoricalFeature):
+                found += each * matching
+            else:
+                found += [replace(part, count=part.count * matching) for part in each]
+    if features is None:
+        return tuple(found)
+    return _fitted(found, patterns, features - int(data.intercept))
 
 
-def _one(source: Source, name: str, declared: Any, rule: Any, *, known: bool) -> tuple[int, float]:
-    """Numbers that a column becomes, and their mean square if values are spread evenly."""
+def _fitted(found: list[Columns], patterns: list[Columns], width: int) -> tuple[Columns, ...]:
+    """As many columns as were asked for; those of patterns stand for the rest."""
+    made: list[Columns] = []
+    for each in found:
+        rest = width - sum(part.count for part in made)
+        if rest > 0:
+            made.append(replace(each, count=min(each.count, rest)))
+    rest = width - sum(part.count for part in made)
+    if rest > 0:
+        numbers = [each for each in (*patterns, *found) if each.kind != "levels"]
+        like = numbers[0] if numbers else Columns("numeric")
+        made.append(replace(like, count=rest))
+    return tuple(made)
+
+
+def _one(source: Source, name: str, declared: Any, rule: Any, *, known: bool) -> list[Columns]:
+    """What one column becomes."""
     missing = declared.missing if declared.missing is not None else rule
-    more = int(missing == "indicator")
+    more = [Columns("rare")] if missing == "indicator" else []
     if isinstance(declared, NumericFeature):
         if declared.deviation is not None or declared.standardise:
-            return 1 + more, 1.0
+            return [Columns("standard"), *more]
         low, high = declared.to
-        return 1 + more, (low * low + low * high + high * high) / 3.0
+        return [Columns("numeric", low=low, high=high), *more]
     if isinstance(declared, BooleanFeature):
-        return 1 + more, 0.5
+        return [Columns("boolean"), *more]
     assert isinstance(declared, CategoricalFeature)
     if declared.levels is None:
         if not known:
@@ -79,10 +85,9 @@ def _one(source: Source, name: str, declared: Any, rule: Any, *, known: bool) ->
                     f"column {name!r} takes its levels from the records, which advice does not "
                     "read: declare levels = [...], or give --parameters"
                 )
-        return 1, 1.0
+        return [Columns("boolean")]
     levels = len(declared.levels)
-    kept = levels - int(declared.drop_first)
-    return kept + more, kept / levels
+    return [Columns("levels", levels - int(declared.drop_first), levels=levels), *more]
 
 
 def _matching(source: Source, pattern: str) -> list[str]:

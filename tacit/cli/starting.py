@@ -9,6 +9,7 @@ from __future__ import annotations
 import json as codec
 import math
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,39 @@ _MANY = 40
 """A text column with more values than this is hardly a category."""
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How a CSV file is read, where not as most are.
+
+    Attributes:
+        separator: one character; `None` for what the suffix says.
+        encoding: `None` for UTF-8.
+        decimal: mark of decimals, a point or a comma.
+    """
+
+    separator: str | None = None
+    encoding: str | None = None
+    decimal: str = "."
+
+    def options(self, data: Path) -> dict[str, str]:
+        """Of the loader."""
+        if self.decimal not in (".", ","):
+            raise ConfigError(f"--decimal {self.decimal!r} must be . or ,")
+        found = {"separator": self.separator, "encoding": self.encoding}
+        given = {key: value for key, value in found.items() if value is not None}
+        if given and not data.name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+            raise ConfigError(f"--{next(iter(given))} is for CSV files, not {data}; leave it out")
+        return given
+
+    def lines(self) -> str:
+        """In a study file."""
+        return "".join(
+            f"{key} = {codec.dumps(value)}\n"
+            for key, value in vars(self).items()
+            if value is not None and value != "."
+        )
+
+
 def write_study(
     data: Path,
     output: Path,
@@ -26,6 +60,7 @@ def write_study(
     target: str | None,
     site: str | None,
     bounds_from_data: bool,
+    reading: Reading,
     force: bool,
     json: bool,
 ) -> int:
@@ -38,11 +73,16 @@ def write_study(
             raise ConfigError(
                 f"output={str(output)!r} exists; give --force to replace it, or --output another"
             )
-        frame = guess_kinds(load(data))
+        frame = guess_kinds(load(data, **reading.options(data)), reading.decimal)
         chosen = _column(target, frame, "--target", data) or _default_target(frame, site, data)
         place = _column(site, frame, "--site", data)
         text = study_text(
-            frame, _relative(data, output), target=chosen, site=place, public=bounds_from_data
+            frame,
+            _relative(data, output),
+            target=chosen,
+            site=place,
+            public=bounds_from_data,
+            reading=reading,
         )
         try:
             output.write_text(text, encoding="utf-8")
@@ -84,7 +124,15 @@ def write_study(
 _OPEN = "# declare: "
 
 
-def study_text(frame: Any, path: str, *, target: str, site: str | None, public: bool) -> str:
+def study_text(
+    frame: Any,
+    path: str,
+    *,
+    target: str,
+    site: str | None,
+    public: bool,
+    reading: Reading = Reading(),
+) -> str:
     """A study file for a table.
 
     Args:
@@ -93,11 +141,12 @@ def study_text(frame: Any, path: str, *, target: str, site: str | None, public: 
         target: column to be predicted.
         site: column that says who holds a record, if there is one.
         public: declare the data's own bounds and levels public.
+        reading: how the file is read.
     """
     features = [name for name in frame.columns if name not in (target, site)]
     skipped = [name for name in features if public and _useless(frame[name])]
     parts = [
-        _HEAD.format(path=codec.dumps(path)),
+        _HEAD.format(path=codec.dumps(path, ensure_ascii=False), reading=reading.lines()),
         *(_feature(str(name), frame[name], public) for name in features if name not in skipped),
         *(
             f"# {codec.dumps(str(name))} is left out: too many values for a category, or only one\n"
@@ -219,6 +268,7 @@ title = "A study"
 
 [data]
 path = {path}
+{reading}\
 missing = "drop"          # a record with a missing feature: "drop", "error", "middle", "indicator"
 # row_norm = 1.0          # largest l2 norm of a record; a good clip is then the same number
 

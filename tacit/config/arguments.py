@@ -11,8 +11,11 @@ import re
 import typing
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
+import equinox as eqx
 from pydantic import Field, create_model
 
 from tacit.config.section import Flag, Number, PerSite, Section, Whole
@@ -65,10 +68,24 @@ def arguments(
     for name, parameter in inspect.signature(target).parameters.items():
         if name in leave_out or name not in texts:
             continue
-        kind = PerSite if name in per_site else _STRICT.get(hints[name], hints[name])
+        kind = PerSite if name in per_site else _kind(hints[name], texts[name])
         empty = parameter.default is inspect.Parameter.empty
         found.append(Argument(name, kind, REQUIRED if empty else parameter.default, texts[name]))
     return tuple(found)
+
+
+def _kind(hint: Any, text: str) -> Any:
+    """The type of a key: strict numbers, lists where the text gives a shape, tables for parts."""
+    if "shape `(" in text:
+        return tuple[Number, ...]
+    members = typing.get_args(hint)
+    if members and type(None) in members:  # `X | None`
+        return reduce(or_, (_kind(each, text) for each in members))
+    if inspect.isclass(hint) and issubclass(hint, eqx.Module):
+        from tacit.config.nested import tables
+
+        return tables(hint)
+    return _STRICT.get(hint, hint)
 
 
 def described(target: Any) -> dict[str, str]:
@@ -96,11 +113,15 @@ def section(
     given: Collection[Argument],
     base: type[Section] = Section,
 ) -> type[Section]:
-    """A section for one kind of thing: `key = value`, its arguments, and the keys of `base`."""
+    """A section for one kind of thing: `key = value`, its arguments, and the keys of `base`.
+
+    Without a `key` there is but one kind, and `value` names the section only.
+    """
     fields: dict[str, Any] = {
         argument.name: (argument.kind, Field(argument.default, description=argument.text))
         for argument in given
     }
-    fields[key] = (typing.Literal[value], Field(description="which kind"))
+    if key:
+        fields[key] = (typing.Literal[value], Field(description="which kind"))
     name = "".join(part.capitalize() for part in re.split(r"\W|_", value)) + "Section"
     return create_model(name, __base__=base, __doc__=title, **fields)

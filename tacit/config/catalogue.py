@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import tacit.method
 from tacit.config.arguments import Argument, arguments
+from tacit.errors import PrivacyError
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.budget import Privacy
 from tacit.types import Role
@@ -87,9 +88,13 @@ class Entry:
     def default(self) -> AbstractMethod:
         """An instance to describe, with an example budget where it takes one."""
         values = dict(self.build.example)
-        if self.protection is not Protection.NONE:
-            values["privacy"] = Privacy(clip=1.0, epsilon=1.0, delta=1e-6)
-        return self.build(**values)
+        if self.protection is Protection.NONE:
+            return self.build(**values)
+        try:
+            return self.build(**values, privacy=Privacy(clip=1.0, epsilon=1.0, delta=1e-6))
+        except PrivacyError:  # made for Laplace noise
+            pure = Privacy(clip=1.0, epsilon=1.0, delta=0.0, noise="laplace")
+            return self.build(**values, privacy=pure)
 
     @property
     def coordinated(self) -> bool:

@@ -142,6 +142,7 @@ class DataSection(Section):
     )
     separator: str | None = Field(None, description="of a CSV file, one character")
     encoding: str | None = Field(None, description="of a CSV file")
+    decimal: Literal[".", ","] = Field(".", description="mark of decimals in numbers that are text")
     labels: str | None = Field(None, description="idx file of labels, beside the idx images")
     features: dict[str, Feature] = Field(
         description="one table a column; a name with * stands for all columns that match"
@@ -166,6 +167,14 @@ class ByColumn(Section):
     by: Literal["column"] = Field(description="how records are divided among sites")
     column: str = Field(description="name of the site column")
     sites: tuple[str, ...] | None = Field(None, description="the sites, in this order")
+
+
+class Drawn(Section):
+    """Each record at a site drawn by a keyed hash of itself."""
+
+    by: Literal["drawn"] = Field(description="how records are divided among sites")
+    sites: Whole = Field(description="how many sites, at least 2")
+    seed: Whole = Field(0, description="key of the hash")
 
 
 class Even(Section):
@@ -193,4 +202,4 @@ class ByDirichlet(Section):
     minimum: Whole = Field(1, description="least number of records of a site")
 
 
-Partition = Annotated[ByColumn | Even | ByLabel | ByDirichlet, Field(discriminator="by")]
+Partition = Annotated[ByColumn | Drawn | Even | ByLabel | ByDirichlet, Field(discriminator="by")]

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from tacit.config.section import Flag, Number, PerSite, Section, Short, Whole
+from tacit.metrics import DIVERGENCE
 from tacit.privacy.masked import Masks
 
 
@@ -197,6 +198,9 @@ class PrivacySection(Section):
     sampling: Number = Field(1.0, description="chance of a record to take part in a round")
     sites_per_person: Whole = Field(1, description="at how many sites a person may have records")
     records_per_person: Whole = Field(1, description="records a person may have at one site")
+    large_delta: Flag = Field(
+        False, description="accept a delta of one over the number of records or more"
+    )
     masks: Annotated[MasksSection | None, BeforeValidator(_masks)] = Field(
         None,
         description="hide what every site sends in the sum over all, so that little noise of each "
@@ -211,6 +215,11 @@ class PrivacySection(Section):
     dataset: str | None = Field(
         None, description="with a ledger: the name of these records there, always the same"
     )
+    owner: str | None = Field(
+        None,
+        description="with a ledger: whose account is charged for all sites together, needed where "
+        "records are dealt to made-up sites",
+    )
 
     @model_validator(mode="after")
     def _ledger_and_dataset(self) -> PrivacySection:
@@ -219,6 +228,10 @@ class PrivacySection(Section):
                 "ledger",
                 "names a ledger or a dataset without the other; give both: the ledger keeps one "
                 "budget for each owner and dataset",
+            )
+        if self.owner is not None and self.ledger is None:
+            raise PydanticCustomError(
+                "ledger", "names an owner without a ledger; give ledger and dataset as well"
             )
         return self
 
@@ -242,6 +255,9 @@ class RunSection(Section):
         None, description="measure after every so many rounds; about 50 times when left out"
     )
     precision: Literal["float64", "float32"] = Field("float64", description="of the arithmetic")
+    divergence: Annotated[Number, Field(gt=0)] = Field(
+        DIVERGENCE, description="how far a parameter may move before the run counts as diverged"
+    )
     exact: Flag = Field(False, description="agent by agent: slow, and the same bits as deployed")
     output: str = Field("results", description="directory, relative to the study file")
 

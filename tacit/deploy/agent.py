@@ -40,14 +40,12 @@ from tacit.deploy.transport import Transport
 from tacit.deploy.trust import check_trusted
 from tacit.deploy.watch import Watch, serve_metrics, starting
 from tacit.errors import ConfigError, EnvironmentMismatch
-from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger, read
 from tacit.problem.schema import Prepared
 from tacit.runtime.desk import Desk, mixing_of
 from tacit.runtime.environment import versions
 from tacit.runtime.keys import agent_secret, trial_key
 from tacit.study.build import build_network
-from tacit.study.execute import assuming
 
 log = logging.getLogger("tacit.site")
 
@@ -175,13 +173,12 @@ def run(
                 return Outcome(None, names, manifest.run.hex(), 0, None, tested)
             if shared:
                 bind(keys, manifest.run, options.state)
-            return _take_part(options, run_, prepared, keys, number, account, shared, stopping)
+            return _take_part(options, run_, keys, number, account, shared, stopping)
 
 
 def _take_part(
     options: Options,
     run_: Declared,
-    prepared: Prepared | None,
     keys: Keys,
     number: int,
     account: Account | None,
@@ -280,7 +277,7 @@ def _take_part(
                     for each in outgoing.absences()
                 ],
             )
-            guarantee = None if account is None else _promised(run_, prepared, number)
+            guarantee = None if account is None else run_.guarantee[number]
             if not party.finished_before:
                 write(options.state, outcome, guarantee)
             watch.state = "finished"
@@ -290,12 +287,6 @@ def _take_part(
     finally:
         transport.close()
         outgoing.close()
-
-
-def _promised(run_: Declared, prepared: Prepared | None, number: int) -> Guarantee:
-    """This owner's guarantee, with what its own records and the study assume."""
-    assumed = () if prepared is None else prepared.assumptions
-    return assuming(run_.guarantee, assumed)[number]
 
 
 def _check_rehearsal(manifest: Manifest) -> None:
@@ -355,7 +346,7 @@ def _same_versions(state: Path) -> None:
     if not path.exists():
         write_json(path, now)
         return
-    before = json.loads(path.read_text())
+    before = json.loads(path.read_bytes())
     changed = [key for key in sorted(now) if before.get(key) != now[key]]
     if changed:
         told = ", ".join(f"{key} {before.get(key)} -> {now[key]}" for key in changed)

@@ -25,6 +25,7 @@ from tacit.deploy.agent import Options, check, neighbours
 from tacit.deploy.hello import HELLO, read_hello
 from tacit.deploy.keys import WARN_DAYS, Card, Keys, load
 from tacit.deploy.manifest import Manifest, read_manifest
+from tacit.deploy.site import misfits
 from tacit.deploy.transport import Transport
 from tacit.errors import TacitError, TransportError, WireError
 from tacit.runtime.environment import versions
@@ -79,7 +80,8 @@ def examine(options: Options) -> Iterator[Finding]:
     except TacitError as error:
         yield Finding("agreement and records", False, str(error))
     else:
-        yield Finding("agreement and records", True, "signed by everybody; records fit")
+        yield Finding("agreement and records", True, "signed by everybody; as many as declared")
+    yield from _own_records(manifest, options.data)
     listens = manifest.coordinator is None or number == len(manifest.agents)
     bound = _own_address(keys.card) if listens else Finding("own address", True, "dials out only")
     yield bound
@@ -96,6 +98,17 @@ def examine(options: Options) -> Iterator[Finding]:
             reachable.append(other)
     if reachable and bound.good:
         yield from _greeted(manifest, keys, number, around, reachable, listens)
+
+
+def _own_records(manifest: Manifest, data: Path | None) -> Iterator[Finding]:
+    """What only the owner may know: a start does not depend on it."""
+    if data is None:
+        return
+    try:
+        told = misfits(manifest, data)
+    except TacitError:  # said above
+        return
+    yield Finding("each record", not told, told or "fits the study")
 
 
 def _own_certificate(keys: Keys) -> Finding:

@@ -18,8 +18,8 @@ import base64
 import datetime as dt
 import ipaddress
 import os
-import re
 import tomllib
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,8 +33,11 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from tacit.deploy.files import why, write_secret, write_text
 from tacit.errors import ConfigError
 
-NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_. -]{0,62}[A-Za-z0-9])?")
-"""Names of agents: letters, digits, and inside also spaces, dots, dashes and underscores."""
+_LONGEST = 64
+"""Bytes of a name in a certificate, at most."""
+
+_ALPHABETS = {"LATIN", "GREEK", "CYRILLIC"}
+"""Alphabets with letters that look the same; a name keeps to one of them."""
 
 DAYS = 365
 """How long a certificate is good for."""
@@ -123,6 +126,35 @@ class Keys:
         return (self.expires - (now or dt.datetime.now(dt.UTC))) / dt.timedelta(days=1)
 
 
+def check_name(name: str, where: str = "") -> None:
+    """Refuse what cannot stand in a certificate, in a file name, or beside a name that looks alike.
+
+    Args:
+        name: of an agent: letters and digits of any language, and inside also spaces and
+            `. - _ ' ( ) , & +`; up to 64 bytes of UTF-8.
+        where: it stands, for the message.
+
+    Raises:
+        ConfigError: another name.
+    """
+    composed = unicodedata.normalize("NFKC", name)
+    plain = [unicodedata.category(letter)[0] in "LMN" for letter in name]
+    alphabets = {unicodedata.name(letter, "").split(" ")[0] for letter in name} & _ALPHABETS
+    reason = None
+    if not name or len(name.encode(errors="replace")) > _LONGEST:
+        reason = f"it must have 1 to {_LONGEST} bytes of UTF-8"
+    elif not all(good or letter in " .-_'(),&+" for good, letter in zip(plain, name, strict=True)):
+        reason = "use letters, digits, spaces and . - _ ' ( ) , & + only"
+    elif not plain[0] or not (plain[-1] or name[-1] in ".)"):
+        reason = "begin and end with a letter or digit"
+    elif composed != name:
+        reason = f"write it as {composed!r}, so that names which look alike are equal"
+    elif len(alphabets) > 1:
+        reason = f"its letters are {' and '.join(sorted(alphabets))}, some of which look alike"
+    if reason is not None:
+        raise ConfigError(f"{where}name={name!r} cannot be an agent's name: {reason}")
+
+
 _EARLIER = dt.timedelta(days=1)
 """Certificates are good from then on, so that they are at a neighbour whose clock is slow."""
 
@@ -146,11 +178,7 @@ def create(
     Raises:
         ConfigError: a name or an address that cannot be used, or a folder with something in it.
     """
-    if not NAME.fullmatch(name):
-        raise ConfigError(
-            f"name={name!r}: use up to 64 letters, digits, spaces, dots, dashes and underscores, "
-            "a letter or digit first and last"
-        )
+    check_name(name)
     if days < 1:
         raise ConfigError(f"days={days} must be at least 1")
     host = host_of(address) if address else ""
@@ -170,7 +198,7 @@ def create(
         signing_key=base64.b64encode(public).decode(),
         authority=(folder / "authority.crt").read_text(),
     )
-    (folder / "card.toml").write_text(card.toml())
+    write_text(folder / "card.toml", card.toml())
     return load(folder)
 
 
@@ -275,8 +303,7 @@ def read_card(path: Path) -> Card:
     if found.pop("format", None) != _CARD or set(found) != set(Card.__dataclass_fields__):
         raise ConfigError(f"{path} is no card of an agent; `tacit keys new` writes them")
     card = Card(**{key: str(value) for key, value in found.items()})
-    if not NAME.fullmatch(card.name):
-        raise ConfigError(f"{path}: name={card.name!r} cannot be used")
+    check_name(card.name, f"{path}: ")
     card.public_key()
     return card
 
@@ -346,8 +373,8 @@ def _authority(name: str, days: int) -> tuple[ec.EllipticCurvePrivateKey, x509.C
     key, now = ec.generate_private_key(ec.SECP256R1()), dt.datetime.now(dt.UTC)
     certificate = (
         x509.CertificateBuilder()
-        .subject_name(_named(name[:64]))
-        .issuer_name(_named(name[:64]))
+        .subject_name(_named(name))
+        .issuer_name(_named(name))
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - _EARLIER)
@@ -373,7 +400,8 @@ def _read_authority(folder: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Cert
 
 
 def _named(name: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    fits = name.encode()[:_LONGEST].decode(errors="ignore")
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, fits)])
 
 
 def _general(host: str) -> x509.GeneralName:

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from tacit.config.data import BooleanFeature, CategoricalFeature, NumericTargetSection
 from tacit.config.network import CoordinatorSection
 from tacit.config.read import Source, parse_study
 from tacit.deploy.keys import Card, Keys, host_of, sign, verify
@@ -42,7 +43,8 @@ class Member(_Strict):
         address: `host:port` where it listens; empty if it only dials out.
         signing_key: Ed25519, in base64.
         authority: certificate of whoever signed the agent's, PEM.
-        records: how many it has; where the number is private, one that it never exceeds.
+        records: how many it has; where their number is private (`tacit.privacy.facts`: under
+            add/remove, and where a whole agent is protected), one that it never exceeds.
     """
 
     name: str
@@ -322,8 +324,48 @@ def _checked(document: dict[str, Any], name: str) -> Manifest:
             f"{name}: hold_out={source.study.run.hold_out} needs all records in one place; leave "
             "it out, and keep records for scores back at each site"
         )
+    _check_declared(source, name)
+    _check_target(source, name)
     check_privacy(source)
     return manifest
+
+
+def _check_declared(source: Source, name: str) -> None:
+    """Refuse what every site would take from its own records, and so each another."""
+    for column, feature in source.study.data.features.items():
+        if isinstance(feature, BooleanFeature) or feature.statistics != "public":
+            continue
+        if isinstance(feature, CategoricalFeature):
+            lacks = "levels" if feature.levels is None else ""
+        else:
+            lacks = ", ".join(key for key in ("lower", "upper") if getattr(feature, key) is None)
+            lacks = "mean and deviation in the place of standardise" * feature.standardise or lacks
+        if lacks:
+            raise ConfigError(
+                f"{name}: statistics='public' of column {column!r} would be taken by each site "
+                f"from its own records, and so differ; declare {lacks} for it"
+            )
+
+
+def _check_target(source: Source, name: str) -> None:
+    """Refuse a target whose declaration allows values that the loss has no meaning for.
+
+    A site would find out from its own records, and others from its not starting.
+    """
+    loss, target = source.study.problem.loss.kind, source.study.data.target
+    if not isinstance(target, NumericTargetSection):
+        return
+    least = target.lower if target.to is None else target.to[0]
+    lacks = {
+        "logistic": "yes or no; declare positive = ... in [data.target]",
+        "hinge": "yes or no; declare positive = ... in [data.target]",
+        "poisson": "no negative number; declare lower = 0 (or to = [0, ...])" if least < 0 else "",
+    }.get(loss, "")
+    if lacks:
+        raise ConfigError(
+            f"{name}: the target {target.column!r} is declared as any number within its bounds, "
+            f"and the loss {loss} needs {lacks}"
+        )
 
 
 def _entries(member: Member) -> list[str]:

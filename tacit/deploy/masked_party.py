@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Int64
 
 from tacit.deploy.outgoing import state_digest
-from tacit.deploy.party import Party, check_finite
+from tacit.deploy.party import Party, check_diverged
 from tacit.deploy.schedule import Turn
 from tacit.deploy.wire import Leaf
 from tacit.errors import RuntimeFailure
@@ -127,7 +127,7 @@ class MaskedParty(Party):
         """The coordinator says where everybody is asked, and who is in the sum."""
         there = self._neighbours.roll_call(turn, self._sums.least)
         cohort = np.isin(np.arange(self._desk.plan.agents), there)
-        check_finite(standing.state, int(standing.round))
+        check_diverged(self._desk, standing.state, int(standing.round))
         at = At(int(standing.round), turn.at.phase)
         state, (_, leaves), _ = self._desk.send(at, standing.state)
         after = Standing(state, standing.round, cohort)
@@ -166,7 +166,7 @@ class MaskedParty(Party):
                 {"count": len(cohort), "least": sums.least},
             )
             return standing
-        check_finite(standing.state, int(standing.round))
+        check_diverged(self._desk, standing.state, int(standing.round))
         at, slot = At(int(standing.round), turn.at.phase), turn.at.round
         label = mask_label(self._terms.run, at.round, slot, cohort, self._asked)
         steps = self._steps(at, standing.state)

@@ -23,6 +23,7 @@ from tacit.deploy.terms import GO_ON, Progress, Terms
 from tacit.deploy.transport import Transport
 from tacit.deploy.wire import FINISHED, Address, Leaf, encode
 from tacit.errors import PeerTimeout, RuntimeFailure
+from tacit.metrics import within
 from tacit.privacy.event import Event
 from tacit.privacy.ledger.outbox import ReleaseId
 from tacit.runtime.desk import Desk
@@ -261,7 +262,7 @@ class Party:
         private = phase.query is not None
         id = event = None
         input_hash = ""
-        check_finite(state, at.round)
+        check_diverged(self._desk, state, at.round)
         if private and self._releaser is not None:
             # a record that is no finite number counts 0 in the query: the answer is always finite
             input_hash = state_digest(position, state)
@@ -323,17 +324,22 @@ class Party:
         self._entered, self.progress.round = now, round
 
 
-def check_finite(state: Any, round: int) -> None:
+def check_diverged(desk: Desk, state: Any, round: int) -> None:
     """Refuse to send what diverged.
 
     Raises:
-        RuntimeFailure: numbers that are not finite.
+        RuntimeFailure: numbers that are not finite, or an answer too far from where it began.
     """
-    if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state)):
-        raise RuntimeFailure(
-            f"the iterates diverged before round {round + 1}: they are no finite numbers any more. "
-            "Agree on a manifest with a smaller step, a smaller clip or fewer rounds"
-        )
+    finite = all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state))
+    # a client's answer is the coordinator's word
+    if finite and (desk.role is Role.CLIENT or within(desk.plan, jnp.asarray(answer(desk, state)))):
+        return
+    how = "they are further from their start than divergence in [run] allows"
+    raise RuntimeFailure(
+        f"the iterates diverged before round {round + 1}: "
+        f"{how if finite else 'they are no finite numbers any more'}. "
+        "Agree on a manifest with a smaller step, a smaller clip or fewer rounds"
+    )
 
 
 def answer(desk: Desk, state: Any) -> np.ndarray:

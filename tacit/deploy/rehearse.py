@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from tacit.config.data import ByColumn
@@ -26,11 +28,14 @@ from tacit.config.locate import lines
 from tacit.config.network import CoordinatorSection
 from tacit.config.read import Source, parse_study
 from tacit.deploy.files import write_text
-from tacit.deploy.keys import NAME, Keys, create, create_authority
+from tacit.deploy.keys import Card, Keys, check_name, create, create_authority
 from tacit.deploy.manifest import Manifest, Member, agreed
+from tacit.deploy.site import check_secure, counts_are_public, declared, own_records
 from tacit.deploy.trust import trust
 from tacit.errors import ConfigError, RuntimeFailure
-from tacit.study.records import divide, table
+from tacit.problem.partition import Sites
+from tacit.problem.table import complete
+from tacit.study.records import divide, schema, table
 
 HOST = "127.0.0.1"
 _PORTS = range(20_000, 32_000)
@@ -63,7 +68,7 @@ class Rehearsal:
             str(own / "keys"),
             "--state",
             str(own / "state"),
-            *([] if coordinates else ["--data", str(own / "records.parquet")]),
+            *([] if coordinates else ["--data", str(_records(self.folder, number))]),
             *more,
         ]
 
@@ -93,53 +98,75 @@ def prepare(
     source = without_scores(source)
     sites, prepared, _ = divide(source)
     frame = table(source)
-    if len(frame) != len(prepared.targets):
-        raise ConfigError(
-            f"{len(frame) - len(prepared.targets)} records are dropped because something is "
-            "missing in them; drop them from the table before a rehearsal"
+    frame = complete(frame, schema(source, list(map(str, frame.columns))))
+    with source.section("partition"):
+        for name in sites.names:
+            check_name(name, "rename the site in the data: ")
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        keys = _keys(source, sites, folder)
+        for number, rows in enumerate(sites.rows):
+            frame.iloc[rows].to_parquet(_records(folder, number))
+        counts = [*sites.counts, 1]
+        if not counts_are_public(source, sites.names):
+            counts = [_rounded(each) for each in counts]
+        members = [_member(each.card, n) for each, n in zip(keys, counts, strict=False)]
+        count, classes = len(sites.names), len(prepared.levels)
+        above = members[count] if len(members) > count else None
+        manifest = agreed(
+            source, sites.feature_names, classes, members[:count], above, patience, silent
         )
+        with jax.enable_x64(True):
+            check_secure(declared(manifest))
+        for number in range(count):
+            own_records(manifest, number, _records(folder, number))
+        for each in keys:
+            manifest = manifest.signed_by(each)
+            if manifest.masked:  # members of a sum have compared each other's cards
+                for other in keys:
+                    if other is not each:
+                        trust(each.folder, other.card)
+        write_text(folder / "manifest.toml", manifest.toml())
+    except BaseException:
+        shutil.rmtree(folder)  # the next attempt finds the place as this one did
+        raise
+    return Rehearsal(folder, manifest)
+
+
+def _keys(source: Source, sites: Sites, folder: Path) -> list[Keys]:
+    """Keys of every member, signed by one authority; a coordinator's are the last."""
     star = isinstance(source.study.network, CoordinatorSection)
     names = [*sites.names, *(["coordinator"] if star else [])]
-    ports = free_ports(len(names))
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     create_authority(folder / "authority", "rehearsal")
-    keys: list[Keys] = []
-    for number, (name, port) in enumerate(zip(names, ports, strict=True)):
-        if not NAME.fullmatch(name):
-            raise ConfigError(f"the site {name!r} cannot be an agent's name; rename it in the data")
-        listens = not star or number == len(names) - 1
-        address = f"{HOST}:{port}" if listens else ""
-        own = folder / f"member-{number}"
-        keys.append(create(own / "keys", name, address, folder / "authority", days=2))
-    members = [
-        Member(
-            name=each.card.name,
-            address=each.card.address,
-            signing_key=each.card.signing_key,
-            authority=each.card.authority,
-            records=count,
+    return [
+        create(
+            folder / f"member-{number}" / "keys",
+            name,
+            f"{HOST}:{port}" if not star or number == len(names) - 1 else "",
+            folder / "authority",
+            days=2,
         )
-        for each, count in zip(keys, [*sites.counts, 1], strict=False)
+        for number, (name, port) in enumerate(zip(names, free_ports(len(names)), strict=True))
     ]
-    for number, rows in enumerate(sites.rows):
-        frame.iloc[rows].to_parquet(folder / f"member-{number}" / "records.parquet")
-    manifest = agreed(
-        source,
-        sites.feature_names,
-        len(prepared.levels),
-        members[: len(sites.names)],
-        members[-1] if star else None,
-        patience,
-        silent,
+
+
+def _member(card: Card, records: int) -> Member:
+    return Member(
+        name=card.name,
+        address=card.address,
+        signing_key=card.signing_key,
+        authority=card.authority,
+        records=records,
     )
-    for each in keys:
-        manifest = manifest.signed_by(each)
-        if manifest.masked:  # members of a sum have compared each other's cards
-            for other in keys:
-                if other is not each:
-                    trust(each.folder, other.card)
-    write_text(folder / "manifest.toml", manifest.toml())
-    return Rehearsal(folder, manifest)
+
+
+def _records(folder: Path, number: int) -> Path:
+    return folder / f"member-{number}" / "records.parquet"
+
+
+def _rounded(count: int) -> int:
+    """The next power of two: a number to declare where the exact one is private."""
+    return 1 << (count - 1).bit_length()
 
 
 def without_scores(source: Source) -> Source:
@@ -224,7 +251,7 @@ def perform(
 def results(rehearsal: Rehearsal, number: int) -> dict[str, Any]:
     """What a member ended with."""
     state = rehearsal.folder / f"member-{number}" / "state"
-    document: dict[str, Any] = json.loads((state / "result.json").read_text())
+    document: dict[str, Any] = json.loads((state / "result.json").read_bytes())
     if (state / "model.npz").exists():
         document["solution"] = np.load(state / "model.npz")["solution"]
     return document

@@ -7,11 +7,11 @@ shapes, the same noise, the same network. Where another's records would stand th
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -27,14 +27,19 @@ from tacit.method import claim, promise
 from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.event import Event
+from tacit.privacy.facts import Fact, public
 from tacit.privacy.guarantee import Guarantees, Status
 from tacit.privacy.noise import SecureNoise, on_grid
+from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.partition import Sites
 from tacit.problem.problem import Problem
-from tacit.problem.schema import Prepared
+from tacit.problem.schema import Prepared, Schema
 from tacit.runtime.plan import Plan
 from tacit.study.build import build_method, build_network, build_problem
-from tacit.types import PublicContext, Relation
+from tacit.types import PublicContext
+
+if TYPE_CHECKING:
+    from tacit.problem.total import Total
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +89,18 @@ def declared(
     targets = [np.zeros(count) for count in counts]
     if prepared is not None:
         tables[agent], targets[agent] = prepared.features, prepared.targets
-    sites = Sites(tables, targets, manifest.names, names, [np.arange(n) for n in counts])
+    sites = Sites(
+        tables,
+        targets,
+        manifest.names,
+        names,
+        [np.arange(n) for n in counts],
+        # of one's own records, so right for one's own guarantee
+        assumptions=(
+            _readable(counts_are_public(source, manifest.names)),
+            *(() if prepared is None else prepared.assumptions),
+        ),
+    )
     # a declared size, so that shapes and times do not depend on how many records there are
     problem = build_problem(source, sites, manifest.classes, pad_to=max(counts))
     network = build_network(source, manifest.names)
@@ -113,6 +129,7 @@ def declared(
             study.run.seed,
             grid=grid,
             most_records=[member.records for member in manifest.agents],
+            divergence=study.run.divergence,
         )
         stated = promise.guarantees(plan.method, owners, grid=grid)
     tried = rounds if masks is None or masks.attempts is None else masks.attempts
@@ -120,22 +137,25 @@ def declared(
 
 
 def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
-    """Read and check an owner's records against what it declared.
+    """Read an owner's records, and compare their number with what it declared.
+
+    What stands in a record decides nothing here: one that does not fit the study is empty, and only
+    `misfits` tells its owner.
 
     Raises:
-        ConfigError: records that do not fit the study.
-        ProblemError: more or fewer of them than declared.
+        ConfigError: columns that do not fit the study.
+        ProblemError: a file that cannot be read, or more or fewer records than declared.
     """
     source, member = manifest.source(data.parent), manifest.agents[agent]
-    prepared = _read(source, data)
+    prepared = _read(source, data).prepared
     if (prepared.feature_names, len(prepared.levels)) != (manifest.features, manifest.classes):
         raise ProblemError(
             f"{data} becomes the features {', '.join(prepared.feature_names)}, and the manifest "
             f"has {', '.join(manifest.features)}; both follow from the study, so the columns of "
             "this table differ from those of the table that the manifest was made with"
         )
-    found, privacy = len(prepared.targets), source.study.privacy
-    if privacy is not None and privacy.relation == Relation.ADD_REMOVE:
+    found = len(prepared.targets)
+    if not counts_are_public(source, manifest.names):
         if found > member.records:  # their number is private: it is not told to anybody else
             raise ProblemError(
                 f"{data} has more records than the {member.records} that {member.name!r} declared "
@@ -147,7 +167,61 @@ def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
             f"{member.name!r}; is it the table of this member? If so, agree on a manifest with the "
             "right number"
         )
+    if found == 0:  # an empty record, because shapes need one
+        width, kind = prepared.features.shape[1], prepared.targets.dtype
+        prepared = replace(prepared, features=np.zeros((1, width)), targets=np.zeros(1, dtype=kind))
     return prepared
+
+
+def misfits(manifest: Manifest, data: Path) -> str:
+    """Which records of an owner do not fit the study: private, for its own eyes before a run.
+
+    Args:
+        manifest: what was agreed.
+        data: the owner's records.
+
+    Returns:
+        How many, and what is wrong with the first; empty if all fit.
+    """
+    from tacit.problem.table import prepare
+
+    source = manifest.source(data.parent)
+    unfit = _read(source, data).unfit
+    if not unfit.any():
+        return ""
+    try:
+        prepare(*_table(source, data))
+    except ProblemError as error:
+        told = str(error)
+    else:  # pragma: no cover - the two agree on what fits
+        told = "of several kinds"
+    return (
+        f"{int(unfit.sum()):,} of {len(unfit):,} records do not fit the study; in a run they count "
+        f"and contribute nothing. The first: {told}"
+    )
+
+
+def _readable(exactly: bool) -> str:
+    """What a site takes for granted of its file before it starts."""
+    number = "as many records as declared" if exactly else "no more records than declared"
+    return (
+        "the owner's file can be read as a table with the declared columns, and has "
+        f"{number}; whether that is so is public"
+    )
+
+
+def counts_are_public(source: Source, names: Sequence[str]) -> bool:
+    """Whether members have exactly the records that they declare, or at most so many.
+
+    Args:
+        source: the study.
+        names: of the agents.
+    """
+    method = build_method(source, names)
+    if method.privacy is None:
+        return True
+    # a study's problem is made of records
+    return Fact.RECORDS in public(method.protects(EmpiricalRisk), method.privacy.relation)
 
 
 def features(source: Source, data: Path) -> tuple[tuple[str, ...], int]:
@@ -156,13 +230,19 @@ def features(source: Source, data: Path) -> tuple[tuple[str, ...], int]:
     Raises:
         ConfigError: a table that does not fit the study.
     """
-    prepared = _read(source, data)
+    prepared = _read(source, data).prepared
     return prepared.feature_names, len(prepared.levels)
 
 
-def _read(source: Source, data: Path) -> Prepared:
+def _read(source: Source, data: Path) -> Total:
+    from tacit.problem.total import prepare_total
+
+    with source.section("data"):
+        return prepare_total(*_table(source, data))
+
+
+def _table(source: Source, data: Path) -> tuple[Any, Schema]:
     from tacit.problem.loaders import load
-    from tacit.problem.table import prepare
     from tacit.study.records import schema
 
     options = {
@@ -172,8 +252,7 @@ def _read(source: Source, data: Path) -> Prepared:
         and data.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
     }
     frame = load(data, **options)
-    with source.section("data"):
-        return prepare(frame, replace(schema(source, list(map(str, frame.columns))), site=None))
+    return frame, replace(schema(source, list(map(str, frame.columns))), site=None)
 
 
 def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]], dict[int, Event]]:
@@ -199,7 +278,7 @@ def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]]
             phase.query,
             public,
             phase.release.relation,
-            run.problem.dimension,
+            phase.query.size(run.problem.dimension),
             most_records=run.manifest.agents[agent].records,
         )
         noised[index] = partial(release, noise=noise)

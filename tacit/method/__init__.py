@@ -17,6 +17,7 @@ from tacit.method.dvp_printed import DVPPrinted
 from tacit.method.extra import EXTRA
 from tacit.method.fed_avg import FedAvg
 from tacit.method.functional import FunctionalPerturbation
+from tacit.method.functional_ball import RecordBall, record_ball
 from tacit.method.functional_basis import LegendreBasis, QuadraticBasis
 from tacit.method.functional_distance import (
     RecordDistance,
@@ -74,11 +75,13 @@ __all__ = [
     "PaperClaim",
     "Phase",
     "QuadraticBasis",
+    "RecordBall",
     "RecordDistance",
     "Span",
     "StabilityPrivacy",
     "check_stability_privacy",
     "metric_epsilon",
+    "record_ball",
     "record_distance",
     "tune_pdop",
 ]

@@ -86,7 +86,7 @@ class ADMM(AbstractMethod):
     ) -> Vector:
         bound = curvature_bound(objective)
         return local_minimiser(
-            objective.gradient, bound, state, self.penalty, self.tolerance, context
+            objective.gradient, bound, state, self.penalty, context, tolerance=self.tolerance
         )
 
     def dual_step(self, state: Consensus, inbox: Inbox, context: Context) -> Consensus:

@@ -18,14 +18,14 @@ from jaxtyping import Float, Int
 from tacit.errors import BudgetExceeded, PrivacyError, UnsupportedEvent
 from tacit.method.phase import AbstractMethod, Phase, Span
 from tacit.method.worst_case import UNBOUNDED, gradient_bounds
-from tacit.privacy import accounting
+from tacit.privacy import accounting, caution
 from tacit.privacy.adjacency import at_distance
 from tacit.privacy.budget import Privacy
 from tacit.privacy.calibration import noise_multiplier
 from tacit.privacy.event import Event, Repeated, on_grid
 from tacit.privacy.masked import levelled
 from tacit.privacy.sensitivity import own_public
-from tacit.types import PublicContext, Relation, Unit
+from tacit.types import Division, PublicContext, Relation, Unit
 
 Method = TypeVar("Method", bound=AbstractMethod)
 
@@ -37,14 +37,16 @@ class Owners:
     Attributes:
         contexts: one an owner.
         names: the owners' names.
-        assumptions: what their objectives take for granted.
+        assumptions: what their objectives take for granted, beside what is public (`facts`).
         declared: whether sums are divided by declared numbers rather than by record counts.
+        divided: what decided which record stands where.
     """
 
     contexts: tuple[PublicContext, ...]
     names: tuple[str, ...]
     assumptions: tuple[str, ...] = ()
     declared: bool = True
+    divided: frozenset[Division] = frozenset()
 
     @classmethod
     def of(
@@ -55,18 +57,32 @@ class Owners:
         participations: Any,
         trials: int = 1,
         unit: Unit | None = None,
+        counted: bool = False,
     ) -> Owners:
         """Gather them from a problem (counts, normalisers) and a network (degrees, activity).
 
-        `unit` is what one guarantee protects, if that is not the unit of the problem.
+        `unit` is what one guarantee protects, if that is not the unit of the problem; with
+        `counted` the numbers of records are public, as where a record is replaced by another.
+
+        Raises:
+            PrivacyError: whole agents are protected, and what others release depends on how many
+                records an agent has.
         """
-        # under add/remove the actual numbers are private
         declared = problem.declared
-        counts = np.rint(problem.normaliser).astype(int) if declared else problem.counts
+        # under add/remove the actual numbers are private; a divisor may be far from them
+        hidden = declared and not counted
+        counts = np.rint(problem.normaliser).astype(int) if hidden else problem.counts
         normaliser, bounds = problem.normaliser, gradient_bounds(problem)
         agents = problem.agents
         protected: Unit = problem.unit if unit is None else unit
         if protected is Unit.AGENT and problem.unit is not Unit.AGENT:
+            if not declared and np.any(normaliser > problem.counts):
+                raise PrivacyError(
+                    "where the data of a whole agent are protected, the number of its records is "
+                    "private, and here every agent's sum is divided by the number of all records, "
+                    "so that the others' releases would tell it; use weighting='agent', or give "
+                    "the problem normaliser=..., a declared number"
+                )
             # all that an agent has is one unit; how many records that is, is private too
             declared, bounds = True, [UNBOUNDED] * agents
             counts, normaliser = np.ones(agents, dtype=int), np.ones(agents)
@@ -89,13 +105,11 @@ class Owners:
                 zip(*(np.asarray(column).tolist() for column in columns), strict=True)
             )
         )
-        assumptions = tuple(problem.objectives.assumptions)
-        if protected is Unit.RECORD and not declared:
-            assumptions = ("the number of records of every owner is public", *assumptions)
+        assumptions = (*problem.objectives.assumptions, *problem.assumptions)
         if trials > 1:  # every trial is a release of its own, and the guarantee is that of one
             published = f"one trial is published, the first of {trials:,}, and no other"
             assumptions = (*assumptions, published)
-        return cls(contexts, tuple(problem.names), assumptions, declared)
+        return cls(contexts, tuple(problem.names), assumptions, declared, problem.divided)
 
     def kinds(
         self, method: AbstractMethod, *also: Any
@@ -211,6 +225,20 @@ def events(method: AbstractMethod, owners: Owners) -> tuple[tuple[Event, ...], .
     return tuple(charged[own] for own in kind)
 
 
+def of_any(owners: Iterable[Sequence[Event]]) -> list[Event]:
+    """The fewest releases that contain those of every owner: for a record that may be at any."""
+    most: dict[Event, int] = {}
+    for events_ in owners:
+        counts: dict[Event, int] = {}
+        for event in events_:
+            times = 1
+            while isinstance(event, Repeated):
+                times, event = times * event.count, event.event
+            counts[event] = counts.get(event, 0) + times
+        most = {each: max(most.get(each, 0), counts.get(each, 0)) for each in (*most, *counts)}
+    return [Repeated(event, count) for event, count in most.items() if count]
+
+
 def scales(method: AbstractMethod, owners: Owners) -> tuple[Float[np.ndarray, "*_shape"], ...]:
     """Noise scale of every phase: shape `(agents,)`, or `(rounds, agents)` where it varies."""
     kinds, kind = owners.kinds(method)
@@ -251,6 +279,7 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
                 "give one number for all, or one an owner"
             )
     _check_relation(privacy, owners)
+    _check_deltas(privacy, owners)
     if privacy.noise_multiplier is not None:
         return _levelled(method, owners)
     kinds, kind = owners.kinds(method)
@@ -265,6 +294,28 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
             solved[case] = _smallest_noise(method, public, epsilon, delta, grid=grid)
         multipliers.append(solved[case])
     return _levelled(_with_noise(method, np.array(multipliers)[kind]), owners)
+
+
+def _check_deltas(privacy: Privacy, owners: Owners) -> None:
+    if privacy.large_delta:
+        return
+    for public, name in zip(owners.contexts, owners.names, strict=True):
+        units, kind = units_of(public, privacy.records_per_person)
+        caution.check_delta(
+            own_public(privacy.delta, public.agent),
+            units,
+            kind if public.unit is Unit.AGENT else f"{kind} of {name}",
+            "or say large_delta = true in [privacy] (Privacy(large_delta=True)) if that is meant",
+        )
+
+
+def units_of(public: PublicContext, records_per_person: int = 1) -> tuple[int, str]:
+    """How many units a guarantee is about, as far as it is public, and what they are."""
+    if public.unit is Unit.AGENT:
+        return public.agents, "agents"
+    if records_per_person > 1:
+        return max(1, public.count // records_per_person), "people with records"
+    return public.count, "records"
 
 
 def _check_relation(privacy: Privacy, owners: Owners) -> None:

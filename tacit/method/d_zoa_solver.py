@@ -10,7 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from tacit.errors import ConfigError, ProblemError
 from tacit.method import consensus_admm as admm
@@ -121,7 +121,8 @@ class DZOASolver(AbstractMethod):
                 "give printed=True and step (d_zoa_claim.printed_step computes the paper's)"
             )
         self.printed, self.closed = printed, closed
-        self.directions, self.draws = directions, int(np.max(directions))
+        self.directions = directions if np.ndim(directions) == 0 else np.asarray(directions)
+        self.draws = int(np.max(directions))
         self.privacy = None
 
     def init(self, role: Role, x0: Vector, degree: Any) -> Consensus:
@@ -134,7 +135,10 @@ class DZOASolver(AbstractMethod):
                 name="minimise",
                 sender=Role.PEER,
                 query=Exact(
-                    self.minimise, oracle=Oracle.VALUE, points=2 * self.draws * self.inner_steps
+                    self.minimise,
+                    oracle=Oracle.VALUE,
+                    points=2 * self.inner_steps,
+                    times=self.directions,
                 ),
                 release=Release("local minimiser", mechanism),
                 message=_share,
@@ -150,8 +154,9 @@ class DZOASolver(AbstractMethod):
         start = jnp.asarray(state.x)
         shape = (2, self.draws, start.shape[0])
         count = own(self.directions, context.agent)
-        # an agent with fewer directions than the largest gives the others weight 0
-        share = jnp.where(jnp.arange(self.draws) < count, 1.0 / count, 0.0)
+        # an agent with fewer directions than the largest asks nothing along the others
+        used = jnp.arange(self.draws) < count
+        share = jnp.where(used, 1.0 / count, 0.0)
 
         def augmented(b: Vector) -> Float[Array, ""]:
             return objective.value(b) + admm.known_part(b, linear, self.penalty, context)
@@ -162,7 +167,12 @@ class DZOASolver(AbstractMethod):
             step = own(self.step, context.agent) / jnp.sqrt(t)
             directions = normal_directions(jax.random.fold_in(context.key, i), shape)
             slopes = two_point_slopes(
-                augmented if self.printed else objective.value, b, t, self.smoothing, directions
+                augmented if self.printed else objective.value,
+                b,
+                t,
+                self.smoothing,
+                directions,
+                used,
             )
             n2 = directions[1]
             if self.printed:
@@ -228,6 +238,7 @@ def two_point_slopes(
     t: Any,
     smoothing: Any,
     directions: Float[Array, "2 J p"],
+    used: Bool[Array, " J"] | None = None,
 ) -> Float[Array, " J"]:
     """`[F(b + u1 n1 + u2 n2) - F(b + u1 n1)] / u2` for every pair of directions `(n1, n2)`.
 
@@ -239,13 +250,18 @@ def two_point_slopes(
         t: inner step.
         smoothing: `u1` at t = 1, positive.
         directions: `n1` and `n2`.
+        used: which pairs are asked about; the others give 0. `None` for all.
     """
     n1, n2 = directions
     u1 = smoothing / t
     u2 = jnp.maximum(jnp.minimum(smoothing / (n2.shape[1] * t) ** 2, u1 / 2), _FLOOR)
     base = b + u1 * n1
+    if used is not None:
+        # a black box is not called where a point is no number
+        base = jnp.where(used[:, None], base, jnp.nan)
     values = jax.vmap(function)(jnp.concatenate([base, base + u2 * n2]))
-    return (values[n2.shape[0] :] - values[: n2.shape[0]]) / u2
+    slopes = (values[n2.shape[0] :] - values[: n2.shape[0]]) / u2
+    return slopes if used is None else jnp.where(used, slopes, 0.0)
 
 
 def _share(state: Consensus, released: Vector, context: Context) -> tuple[Consensus, Vector]:

@@ -51,6 +51,8 @@ class DPADMM(AbstractMethod):
     Args:
         penalty: `rho`, positive.
         step: `c`, positive: how far a step may go.
+        average: answer with the mean of the second half of the iterates instead of the last: less
+            noise where there is a budget.
         privacy: budget, clip and relation, or `None`.
 
     Raises:
@@ -71,6 +73,7 @@ class DPADMM(AbstractMethod):
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     penalty: Any = 1.0
     step: Any = 1.0
+    average: bool = eqx.field(static=True, kw_only=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __check_init__(self) -> None:
@@ -79,7 +82,7 @@ class DPADMM(AbstractMethod):
 
     def init(self, role: Role, x0: Vector, degree: Any) -> PublicMean | NoisedCopy:
         if role is Role.SERVER:
-            return PublicMean(x0)
+            return PublicMean(x0, x0)
         return NoisedCopy(x0, jnp.zeros_like(jnp.asarray(x0)), x0)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -116,7 +119,7 @@ class DPADMM(AbstractMethod):
         return NoisedCopy(state.x, state.dual - self.penalty * (state.x - w), w)
 
     def solution(self, state: PublicMean) -> Vector:
-        return state.w
+        return state.average if self.average else state.w
 
     def check(self, problem: Any, network: Any) -> None:
         check_outputs("DPADMM", problem, network)

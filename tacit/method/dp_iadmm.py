@@ -9,20 +9,24 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from tacit.errors import ConfigError, NetworkError, PrivacyError
-from tacit.method.dp_iadmm_step import penalty_at
+from tacit.method.dp_iadmm_step import check_penalty, penalty_at
 from tacit.method.oracle import combined, gradient_query, send_released
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import positive
+from tacit.method.schedule import positive, tail_average
 from tacit.privacy.budget import Privacy
 from tacit.types import Combine, Context, Inbox, Oracle, Role, Scalar, Vector
 
 
 class Consensus(eqx.Module):
-    """What the server knows, and sends: mean of the `z_p`, mean of the multipliers, and `w`."""
+    """What the server knows, and sends: mean of the `z_p`, mean of the multipliers, and `w`.
+
+    It keeps the average of the later means of the `z_p` to itself.
+    """
 
     mean: Vector
     dual: Vector
     w: Vector
+    average: Any = None
 
 
 class Copy(eqx.Module):
@@ -55,11 +59,13 @@ class AbstractIADMM(AbstractMethod):
     Attributes:
         penalty: `rho`, a number or a `GrowingPenalty`.
         point: where gradients are taken, at the mean of the `z_p` or at one's own.
+        average: whether the answer is the mean of the second half of the iterates, not the last.
     """
 
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     penalty: eqx.AbstractVar[Any]
     point: eqx.AbstractVar[Literal["mean", "own"]]
+    average: eqx.AbstractVar[bool]
 
     @abc.abstractmethod
     def minimise(self, state: Copy, slope: Vector, penalty: Scalar, context: Context) -> Vector:
@@ -68,7 +74,7 @@ class AbstractIADMM(AbstractMethod):
     def init(self, role: Role, x0: Vector, degree: Any) -> Consensus | Copy:
         nothing = jnp.zeros_like(jnp.asarray(x0))
         if role is Role.SERVER:
-            return Consensus(x0, nothing, x0)
+            return Consensus(x0, nothing, x0, x0)
         return Copy(x0, x0, nothing, x0)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -98,8 +104,9 @@ class AbstractIADMM(AbstractMethod):
         self, state: Consensus, released: None, context: Context
     ) -> tuple[Consensus, Consensus]:
         rho = penalty_at(self.penalty, context.round)
-        told = Consensus(state.mean, state.dual, state.mean - state.dual / rho)
-        return told, told
+        w = state.mean - state.dual / rho
+        told = Consensus(state.mean, state.dual, w)
+        return Consensus(state.mean, state.dual, w, state.average), told
 
     def hear(self, state: Copy, inbox: Inbox, context: Context) -> Copy:
         told: Consensus = inbox.total
@@ -115,7 +122,8 @@ class AbstractIADMM(AbstractMethod):
     def collect(self, state: Consensus, inbox: Inbox, context: Context) -> Consensus:
         rho = penalty_at(self.penalty, context.round)
         dual = state.dual + rho * (state.w - inbox.mixed)  # the mean of the clients' own
-        return Consensus(inbox.mixed, dual, state.w)
+        average = tail_average(state.average, inbox.mixed, context)
+        return Consensus(inbox.mixed, dual, state.w, average)
 
     def solve_together(self, state: Consensus, inbox: Inbox, context: Context) -> Consensus:
         """One copy for all, where only the mean of the gradients can be read."""
@@ -123,10 +131,11 @@ class AbstractIADMM(AbstractMethod):
         slope = inbox.mixed + context.public.gradient(state.mean)
         copy = Copy(state.mean, state.mean, state.dual, state.w)
         z = self.minimise(copy, slope, rho, context)
-        return Consensus(z, state.dual + rho * (state.w - z), state.w)
+        average = tail_average(state.average, z, context)
+        return Consensus(z, state.dual + rho * (state.w - z), state.w, average)
 
     def solution(self, state: Consensus) -> Vector:
-        return state.mean
+        return state.average if self.average else state.mean
 
     def check(self, problem: Any, network: Any) -> None:
         if combined(self.privacy) is Combine.EACH:
@@ -158,7 +167,7 @@ def check_setting(name: str, penalty: Any, proximity: Any, point: str) -> None:
     Raises:
         ConfigError: naming the parameter and its value.
     """
-    positive("penalty", penalty)
+    check_penalty(penalty)
     positive(name, proximity)
     if point not in ("mean", "own"):
         raise ConfigError(f"point={point!r} must be 'mean' or 'own'")

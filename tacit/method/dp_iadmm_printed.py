@@ -65,7 +65,8 @@ class DPIADMMPrinted(AbstractMethod):
     (`normaliser=I`, or `weighting="record"`).
 
     Args:
-        method: the variant, with `point="own"` whatever it says and without a budget.
+        method: the variant, with `point="own"` and no average whatever it says, and without a
+            budget.
         epsilon: as claimed for one iteration, positive.
 
     Raises:
@@ -90,7 +91,7 @@ class DPIADMMPrinted(AbstractMethod):
         check_no_budget("DPIADMMPrinted", method.privacy)
         if isinstance(epsilon, int | float) and not 0.0 < epsilon < math.inf:
             raise PrivacyError(f"epsilon={epsilon!r} must be positive and finite")
-        self.method = replace(method, point="own")
+        self.method = replace(method, point="own", average=False)
         self.epsilon = epsilon
 
     def init(self, role: Role, x0: Vector, degree: Any) -> Consensus | Copy:
@@ -99,8 +100,8 @@ class DPIADMMPrinted(AbstractMethod):
     def phases(self) -> tuple[Phase, ...]:
         consensus, local = self.method.phases()
         name = "gradient with noise scaled to own records"
-        release = Release(name, AsClaimed(self.epsilon), Relation.ADD_REMOVE)
-        return consensus, replace(local, query=LocallyNoised(self.epsilon), release=release)
+        release = Release(name, LocalLaplace(self.epsilon), Relation.ADD_REMOVE)
+        return consensus, replace(local, query=LocallyScaled(), release=release)
 
     def solution(self, state: Consensus) -> Vector:
         return state.w
@@ -129,51 +130,58 @@ class DPIADMMPrinted(AbstractMethod):
         )
 
 
-class AsClaimed(AbstractMechanism):
-    """Adds nothing to what `LocallyNoised` answers, and states the paper's claim for it.
+class OwnLongest(eqx.Module):
+    """A private gradient and the private size that its noise will have; neither leaves as it is."""
+
+    gradient: Vector
+    longest: Float[Array, ""]
+
+
+class LocalLaplace(AbstractMechanism):
+    """Laplace noise of the size of the agent's own longest gradient, and the paper's claim for it.
+
+    That size is a part of the private answer: no noise of a proved method follows the records.
 
     Attributes:
         epsilon: as claimed for one iteration.
     """
 
+    local: ClassVar[bool] = True
     epsilon: Any
 
-    def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
-        return value
+    def after(self, value: OwnLongest, scale: Any, key: PRNGKeyArray) -> Vector:
+        drawn = jax.random.laplace(key, value.gradient.shape, value.gradient.dtype)
+        return value.gradient + scale * value.longest * drawn
+
+    def added(self, value: OwnLongest, scale: Any) -> tuple[Vector, Any]:
+        return value.gradient, scale * value.longest
 
     def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
-        return 0.0
+        return 1.0 / own_public(self.epsilon, 0)
 
     def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
         claim = LaplaceRelease(1.0 / own_public(self.epsilon, 0))
         return PerReleaseClaim(claim, "Ryu, Kim (2021), eq (20)", _ASSUMPTION, _REASON)
 
 
-class LocallyNoised(AbstractQuery):
-    """The gradient at `state.x` with Laplace noise scaled to the agent's own records, eq (20).
+class LocallyScaled(AbstractQuery):
+    """The gradient at `state.x`, and the longest of the agent's own records, eq (20).
 
-    The noise is part of the private answer, because its scale is: no mechanism of this package
-    takes a scale from data. Nothing bounds how the answer's law moves between neighbours.
-
-    Attributes:
-        epsilon: as claimed for one iteration.
+    Nothing bounds how either moves between neighbours.
     """
 
-    epsilon: Any
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.GRADIENT)
     order: int = eqx.field(static=True, kw_only=True, default=1)
     rate: float = eqx.field(static=True, kw_only=True, default=1.0)
 
     def __call__(
         self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
-    ) -> Float[Array, " p"]:
+    ) -> OwnLongest:
         if not isinstance(objective, AbstractDifferentiable):
             raise PrivacyError(
                 f"{type(objective).__name__} gives values only, and DP-IADMM asks for gradients"
             )
-        gradient = objective.gradient(state.x)
-        scale = local_sensitivity(objective, state.x) / self.epsilon
-        return gradient + scale * jax.random.laplace(key, gradient.shape, gradient.dtype)
+        return OwnLongest(objective.gradient(state.x), local_sensitivity(objective, state.x))
 
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:
         return math.inf

@@ -42,6 +42,8 @@ class DPIADMMProx(AbstractIADMM):
         penalty: `rho`, positive: the larger, the shorter the steps; or a `GrowingPenalty`.
         proximity: `a`, positive: how far a step may go.
         point: gradients at the "mean" of the `z_p`, or, as in the paper, at one's "own".
+        average: answer with the mean of the second half of the iterates instead of the last: less
+            noise where there is a budget.
         privacy: budget, clip and relation, or `None`.
 
     Raises:
@@ -62,6 +64,7 @@ class DPIADMMProx(AbstractIADMM):
     penalty: Any = 1.0
     proximity: Any = 1.0
     point: Literal["mean", "own"] = eqx.field(static=True, default="mean")
+    average: bool = eqx.field(static=True, kw_only=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __check_init__(self) -> None:

@@ -66,6 +66,16 @@ class GrowingPenalty(eqx.Module):
         return jnp.minimum(_LARGEST, base * 1.2**times + inverse / epsilon)
 
 
+def check_penalty(penalty: Any) -> None:
+    """Refuse what is no positive number and no schedule.
+
+    Raises:
+        ConfigError: naming the value.
+    """
+    if not isinstance(penalty, GrowingPenalty):
+        positive("penalty", penalty)
+
+
 def penalty_at(penalty: Any, round: Any) -> Any:
     """The penalty of a round: a number for all rounds, or a schedule."""
     return penalty(round) if isinstance(penalty, GrowingPenalty) else penalty

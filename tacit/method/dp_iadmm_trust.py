@@ -47,6 +47,8 @@ class DPIADMMTrust(AbstractIADMM):
         norm: of the region, "infinity" as in the paper's experiments or "euclidean" as in its
             eq (6b).
         point: gradients at the "mean" of the `z_p`, or, as in the paper, at one's "own".
+        average: answer with the mean of the second half of the iterates instead of the last: less
+            noise where there is a budget.
         privacy: budget, clip and relation, or `None`.
 
     Raises:
@@ -69,6 +71,7 @@ class DPIADMMTrust(AbstractIADMM):
     trust_region: Literal["as_coded", "printed"] = eqx.field(static=True, default="as_coded")
     norm: Literal["infinity", "euclidean"] = eqx.field(static=True, default="infinity")
     point: Literal["mean", "own"] = eqx.field(static=True, default="mean")
+    average: bool = eqx.field(static=True, kw_only=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __check_init__(self) -> None:

@@ -33,7 +33,9 @@ class DPSG(AbstractMethod):
 
     Source: Huang, Mitra, Vaidya (2015) and the baseline of Gratton et al. (2021), section VI;
     deviations: the gradient is clipped record by record (the paper assumes a bound), the noise is
-    composed exactly over the whole run, a proximal step where it is exact.
+    composed exactly over the whole run, a proximal step where it is exact. With `proximal=False`
+    `g_k` includes a subgradient of the regulariser share at `b_k`, as published, and the step is
+    projected.
 
     What leaves: iterates that are functions of the noised gradients, so everybody may read them.
     Theorem: Gaussian mechanism (l2 clip) with exact composition; status proved.
@@ -43,6 +45,8 @@ class DPSG(AbstractMethod):
         decay: step size of round t is `step / (t + 1)^decay`, at least 0.
         privacy: budget, clip and relation.
         average: answer with the mean of the second half of the iterates instead of the last.
+        proximal: take the regulariser by a proximal step, where it is exact, and not by a
+            subgradient.
 
     Example:
         >>> from tacit.method import DPSG
@@ -62,6 +66,7 @@ class DPSG(AbstractMethod):
     privacy: Privacy = eqx.field(kw_only=True)
     decay: Any = 0.0
     average: bool = eqx.field(static=True, default=True)
+    proximal: bool = eqx.field(static=True, default=True)
 
     def __check_init__(self) -> None:
         positive("step", self.step)
@@ -91,7 +96,11 @@ class DPSG(AbstractMethod):
     def mix(self, state: NoisyIterate, inbox: Inbox, context: Context) -> NoisyIterate:
         mean = inbox.self_weight * state.x + inbox.mixed
         step = decayed(self.step, self.decay, context.round)
-        x = context.public.descend(mean, state.gradient, step)
+        if self.proximal:
+            x = context.public.descend(mean, state.gradient, step)
+        else:
+            slope = state.gradient + context.public.gradient(state.x)
+            x = context.public.project(mean - step * slope)
         # counted, since whoever sleeps or is left out averages fewer of them
         tail = context.round >= context.rounds // 2
         averaged = jnp.where(tail, state.averaged + 1, 0)

@@ -37,9 +37,11 @@ from tacit.types import (
     Context,
     Inbox,
     Oracle,
+    Params,
     PublicContext,
     Relation,
     Role,
+    Unit,
     Vector,
 )
 
@@ -119,17 +121,10 @@ class DVPPrinted(AbstractMethod):
             Phase(
                 name="minimise",
                 sender=Role.PEER,
-                query=PerturbedSolution(
-                    self.epsilon,
-                    self.claimed_delta,
-                    self.gradient_bound,
-                    self.penalty,
-                    self.tolerance,
-                    self.noise,
-                ),
+                query=PerturbedSolution(self.gradient_bound, self.penalty, self.tolerance),
                 release=Release(
                     "minimiser of a noised objective",
-                    AsClaimed(self.epsilon, self.claimed_delta, self.noise),
+                    PerturbedObjective(self.epsilon, self.claimed_delta, self.noise),
                 ),
                 message=share,
                 receiver=Role.PEER,
@@ -161,8 +156,10 @@ class DVPPrinted(AbstractMethod):
         return opposite_gradients(self.gradient_bound, problem, owner)
 
 
-class AsClaimed(AbstractMechanism):
-    """Adds nothing to what `PerturbedSolution` answers, and states the paper's claim for it.
+class PerturbedObjective(AbstractMechanism):
+    """Adds a random linear term to the objective, and states what the paper claims of that.
+
+    The noise is that of a gradient which is released, and so are scale and sensitivity.
 
     Attributes:
         epsilon: as claimed for one iteration.
@@ -174,11 +171,26 @@ class AsClaimed(AbstractMechanism):
     delta: Any
     noise: NoiseKind = eqx.field(static=True)
 
+    def before(
+        self, objective: AbstractObjective, scale: Any, context: Context, key: PRNGKeyArray
+    ) -> AbstractObjective:
+        if not isinstance(objective, AbstractDifferentiable):
+            raise PrivacyError(
+                f"{type(objective).__name__} gives values only, and DVP asks for gradients"
+            )
+        return Tilted(objective.normaliser, objective, scale, key, self.noise)
+
     def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
         return value
 
+    def added(self, value: Any, scale: Any) -> tuple[Any, Any]:
+        return value, 0.0 * scale  # its noise is in the objective
+
     def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
-        return 0.0
+        moved = query.sensitivity(public, relation)
+        if self.noise is NoiseKind.L2_LAPLACE:
+            return moved / own_public(self.epsilon, 0)
+        return claimed_multiplier(self.epsilon, self.delta) * moved
 
     def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
         if self.noise is NoiseKind.L2_LAPLACE:
@@ -188,27 +200,67 @@ class AsClaimed(AbstractMechanism):
         return ModelClaim(noise, _SOURCE, _ASSUMPTION, _REASON)
 
 
-class PerturbedSolution(AbstractQuery):
-    """The local solution with a random linear term in its objective.
-
-    The noise is part of the private answer, for the objective that it enters is private. Nothing is
-    proved of how the answer's law moves between neighbours.
+class Tilted(AbstractDifferentiable):
+    """An objective plus a random linear term `v'x`, the same wherever it is asked.
 
     Attributes:
-        epsilon: as claimed for one iteration.
-        delta: of that claim; of Gaussian noise.
+        normaliser: that of the objective.
+        base: the objective.
+        scale: of `v`.
+        key: `v` is drawn from it.
+        noise: law of `v`.
+    """
+
+    normaliser: Any
+    base: AbstractDifferentiable
+    scale: Any
+    key: PRNGKeyArray
+    noise: NoiseKind = eqx.field(static=True)
+    unit: ClassVar[Unit] = Unit.RECORD
+
+    @property
+    def units(self) -> int:
+        """Those of the objective."""
+        return self.base.units
+
+    def term(self, like: Vector) -> Vector:
+        """`v`, of the shape and type of `like`."""
+        if self.noise is NoiseKind.L2_LAPLACE:
+            return self.scale * l2_laplace(self.key, like)
+        return self.scale * jax.random.normal(self.key, like.shape, like.dtype)
+
+    def losses(self, x: Params) -> Float[Array, " n"]:
+        """Those of the objective, without the linear term, which is no unit's."""
+        return self.base.losses(x)
+
+    def value(self, x: Params) -> Float[Array, ""]:
+        """`f(x) + v'x`."""
+        return self.base.value(x) + jnp.asarray(x) @ self.term(jnp.asarray(x))
+
+    def gradient(self, x: Params) -> Float[Array, " p"]:
+        """`grad f(x) + v`."""
+        return self.base.gradient(x) + self.term(jnp.asarray(x))
+
+    def clipped_gradient(self, x: Params, clip: Any, order: Any, keep: Any) -> Float[Array, " p"]:
+        """That of the objective plus `v`."""
+        return self.base.clipped_gradient(x, clip, order, keep) + self.term(jnp.asarray(x))
+
+
+class PerturbedSolution(AbstractQuery):
+    """The local solution of the objective that `PerturbedObjective` hands it.
+
+    Nothing is proved of how the law of the answer moves between neighbours. The sensitivity is that
+    of the gradient, where the noise goes, as the paper has it.
+
+    Attributes:
         bound: `c1`; nothing enforces it.
         penalty: `rho`.
         tolerance: certified distance from the exact solution.
-        noise: law of the noise.
     """
 
-    epsilon: Any
-    delta: Any
     bound: Any
     penalty: Any
     tolerance: Any
-    noise: NoiseKind = eqx.field(static=True)
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.PROX)
     order: int = eqx.field(static=True, kw_only=True, default=2)
     rate: float = eqx.field(static=True, kw_only=True, default=1.0)
@@ -220,24 +272,16 @@ class PerturbedSolution(AbstractQuery):
             raise PrivacyError(
                 f"{type(objective).__name__} gives values only, and DVP asks for gradients"
             )
-        private = objective
-        noise = self._drawn(jnp.asarray(state.x), 2.0 * self.bound / private.normaliser, key)
-
-        def gradient(b: Vector) -> Vector:
-            return private.gradient(b) + noise
-
-        bound = curvature_bound(private)
-        return local_minimiser(gradient, bound, state, self.penalty, self.tolerance, context)
-
-    def _drawn(self, like: Vector, moved: Any, key: PRNGKeyArray) -> Vector:
-        """The linear term, for a gradient that is said to move by `moved` at most."""
-        if self.noise is NoiseKind.L2_LAPLACE:
-            return moved / self.epsilon * l2_laplace(key, like)
-        multiplier = jnp.sqrt(2.1 * jnp.log(1.25 / self.delta)) / self.epsilon
-        return multiplier * moved * jax.random.normal(key, like.shape, like.dtype)
+        curvature = curvature_bound(objective.base if isinstance(objective, Tilted) else objective)
+        return local_minimiser(
+            objective.gradient, curvature, state, self.penalty, context, tolerance=self.tolerance
+        )
 
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:
-        return math.inf
+        if relation is Relation.METRIC:
+            return math.inf
+        factor = 2.0 if relation is Relation.REPLACE_ONE else 1.0
+        return factor * own_public(self.bound, 0) / public.normaliser
 
     def evaluations(self, dimension: int) -> int:
         return 1

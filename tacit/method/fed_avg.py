@@ -110,6 +110,7 @@ class FedAvg(AbstractMethod):
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __check_init__(self) -> None:
+        self.check_budget()
         positive("step", self.step)
         positive("local_steps", self.local_steps)
         positive("server_step", self.server_step)

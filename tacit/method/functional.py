@@ -13,31 +13,33 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
 
-from tacit.clipping import clipped
 from tacit.errors import ConfigError, PrivacyError, ProblemError
 from tacit.method.dgd import DGD
 from tacit.method.functional_basis import AbstractBasis, QuadraticBasis
 from tacit.method.functional_cost import PublicPolynomial
 from tacit.method.functional_projection import CurvatureBounds
+from tacit.method.functional_query import WeightedCoefficients
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import NoiseKind, Privacy
 from tacit.privacy.mechanism import Release
-from tacit.privacy.sensitivity import AbstractQuery, PerAgent, own, own_public
+from tacit.privacy.sensitivity import PerAgent, own
 from tacit.privacy.sensitivity import per_agent as one_or_each
 from tacit.problem.constraint import Box, Free
 from tacit.problem.public import Public
 from tacit.types import (
-    AbstractObjective,
     Context,
     Inbox,
     Oracle,
-    PublicContext,
     Relation,
     Role,
     Vector,
 )
+
+
+def _numbers(value: Any) -> Any:
+    given = value is None or isinstance(value, jax.Array)
+    return value if given else np.asarray(value, dtype=np.float64)
 
 
 class Perturbed(eqx.Module):
@@ -71,7 +73,11 @@ class FunctionalPerturbation(AbstractMethod):
         basis: `LegendreBasis` (at most 3 parameters) or `QuadraticBasis`, on the box.
         bounds: what every private cost, divided by its normaliser, satisfies; `None` for nothing.
         p: exponent of the noise, at least 0 (the paper: 1/2 < p < q - 1/2); may differ per agent.
-        privacy: Laplace noise; `clip` is the largest l1 norm of one record's weighted coefficients.
+        centre: public coefficients without the constant, shape `(m - 1,)`, that records are clipped
+            around; 0 when `None`. `record_ball` finds the best one for what a record may be, which
+            divides the noise by 1.1 to 1.9.
+        privacy: Laplace noise; `clip` is the largest l1 distance of one record's weighted
+            coefficients from the centre's.
 
     Raises:
         PrivacyError: a method with a budget, or a budget that is not for one Laplace release.
@@ -87,6 +93,7 @@ class FunctionalPerturbation(AbstractMethod):
         [('perturb', True, True), ('iterate', False, False)]
     """
 
+    name: ClassVar[str] = "functional-perturbation"
     when: ClassVar[str] = "costs are nearly quadratic in few parameters, and rounds are many"
     example: ClassVar[Mapping[str, Any]] = MappingProxyType(
         {"inner": DGD(step=0.1), "basis": QuadraticBasis([-1.0, -1.0], [1.0, 1.0])}
@@ -97,9 +104,11 @@ class FunctionalPerturbation(AbstractMethod):
     basis: AbstractBasis
     bounds: CurvatureBounds | None = None
     p: PerAgent = eqx.field(default=0.55, converter=one_or_each)
+    centre: Any = eqx.field(default=None, converter=_numbers)
     privacy: Privacy | None = eqx.field(kw_only=True)
 
     def __check_init__(self) -> None:
+        self.check_budget()
         if self.inner.privacy is not None:
             raise PrivacyError(
                 f"{type(self.inner).__name__} has a budget of its own, and nothing is left to "
@@ -109,6 +118,13 @@ class FunctionalPerturbation(AbstractMethod):
             share = np.asarray(self.p)
             if not np.all((share >= 0.0) & (share < math.inf)):
                 raise ConfigError(f"p={self.p!r} must be at least 0 and finite")
+        if isinstance(self.centre, np.ndarray):
+            wanted = (self.basis.size - 1,)
+            if self.centre.shape != wanted or not np.isfinite(self.centre).all():
+                raise ConfigError(
+                    f"centre has shape {self.centre.shape}; it must hold finite numbers, one for "
+                    f"each coefficient but the constant's: shape {wanted}"
+                )
         if self.privacy is not None:
             _check_budget(self.privacy)
 
@@ -121,7 +137,7 @@ class FunctionalPerturbation(AbstractMethod):
         senders = {phase.sender for phase in inner}
         if self.privacy is None:
             raise PrivacyError("functional perturbation needs privacy=Privacy(...)")
-        query = WeightedCoefficients(self.basis, self.privacy.clip, self.p)
+        query = WeightedCoefficients(self.basis, self.privacy.clip, self.p, self.centre)
         perturb = Phase(
             name="perturb",
             sender=Role.PEER if Role.PEER in senders else Role.CLIENT,
@@ -164,6 +180,8 @@ class FunctionalPerturbation(AbstractMethod):
             raise ProblemError(
                 "x0 lies outside the box of the basis; give a starting point or a box that fit"
             )
+        if self.bounds is not None:
+            self.bounds.check(self.basis)
         # what the method will see is smooth, whatever the private costs are
         zeros = np.zeros((problem.agents, self.basis.size))
         seen = PublicPolynomial(np.ones(problem.agents), self.basis, zeros)
@@ -206,45 +224,6 @@ class FunctionalPerturbation(AbstractMethod):
     ) -> Perturbed:
         context = replace(context, public=self._inside(context.public))
         return Perturbed(update(state.inner, inbox, context), state.coefficients)
-
-
-class WeightedCoefficients(AbstractQuery):
-    """`sum_j clip(w c(loss_j)) / normaliser`: coefficients of all records, without the constant.
-
-    The coefficients of every record are weighted by `w_k = k^p`, so that equal noise on the answer
-    is the noise of the paper, and clipped to `clip` in the l1 norm. Proof:
-    docs/proofs/functional.md.
-
-    Attributes:
-        basis: which also holds the public points where values are asked.
-        clip: largest l1 norm of one record's weighted coefficients; may differ per agent.
-        p: exponent of the weights; may differ per agent.
-    """
-
-    basis: AbstractBasis
-    clip: PerAgent = eqx.field(converter=one_or_each)
-    p: PerAgent = eqx.field(converter=one_or_each)
-    order: int = eqx.field(static=True, kw_only=True, default=1)
-    rate: float = eqx.field(static=True, kw_only=True, default=1.0)
-    oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.VALUE)
-
-    def __call__(
-        self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
-    ) -> Float[Array, " m"]:
-        values = jax.vmap(objective.losses)(jnp.asarray(self.basis.points))
-        coefficients = self.basis.project(values)[1:].T
-        weighted = coefficients * self.basis.weights(own(self.p, context.agent))[1:]
-        inside = clipped(weighted, own(self.clip, context.agent), 1)
-        return jnp.sum(inside, axis=0) / objective.normaliser
-
-    def sensitivity(self, public: PublicContext, relation: Relation) -> float:
-        if relation is Relation.METRIC:
-            return math.inf  # the distance is between gradients, and these are values
-        share = own_public(self.clip, public.agent) / public.normaliser
-        return share if relation is Relation.ADD_REMOVE else 2.0 * share
-
-    def evaluations(self, dimension: int) -> int:
-        return np.shape(self.basis.points)[0]
 
 
 def _check_budget(privacy: Privacy) -> None:

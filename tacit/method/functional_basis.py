@@ -114,7 +114,7 @@ class LegendreBasis(AbstractBasis):
 
     Args:
         lower: corner of the box, shape `(d,)`, d at most 3.
-        upper: opposite corner, above `lower` in every coordinate.
+        upper: opposite corner, shape `(d,)`, above `lower` in every coordinate.
         degree: total degree, 1 to 20; 2, 6, 10, 14 suit costs that are even up to a linear part.
         points_per_axis: of the quadrature, above `degree`; `degree + 10` by default.
 
@@ -130,18 +130,19 @@ class LegendreBasis(AbstractBasis):
         [0.471405 0.       0.421637]
     """
 
-    lower: Any
-    upper: Any
     points: Any
     operator: Any
+    corners: tuple[tuple[float, ...], tuple[float, ...]] = eqx.field(static=True)
     exponents: tuple[tuple[int, ...], ...] = eqx.field(static=True)
     degree: int = eqx.field(static=True)
 
     def __init__(
         self, lower: Any, upper: Any, degree: int, points_per_axis: int | None = None
     ) -> None:
-        self.lower, self.upper = box(lower, upper)
-        dimension = len(self.lower)
+        low, high = box(lower, upper)
+        # static, as a projection on the host has to know them while a run is compiled
+        self.corners = tuple(low.tolist()), tuple(high.tolist())
+        dimension = len(low)
         if dimension > 3:
             raise ConfigError(
                 f"a Legendre basis in {dimension} dimensions has too many coefficients and "
@@ -161,8 +162,8 @@ class LegendreBasis(AbstractBasis):
         nodes, shares = np.polynomial.legendre.leggauss(count)
         unit = np.stack(np.meshgrid(*[nodes] * dimension, indexing="ij"), -1).reshape(-1, dimension)
         share = np.prod(np.stack(np.meshgrid(*[shares] * dimension, indexing="ij"), -1), axis=-1)
-        half = (self.upper - self.lower) / 2.0
-        self.points = (self.upper + self.lower) / 2.0 + half * unit
+        half = (high - low) / 2.0
+        self.points = (high + low) / 2.0 + half * unit
         table = np.polynomial.legendre.legvander(unit, degree)  # (n, d, degree + 1)
         scale = np.sqrt(np.prod((2 * exponents + 1) / 2.0, axis=1) / np.prod(half))
         axes = np.arange(dimension)
@@ -170,6 +171,16 @@ class LegendreBasis(AbstractBasis):
             len(exponents), -1
         )
         self.operator = functions * (share.reshape(-1) * np.prod(half))
+
+    @property
+    def lower(self) -> Float[np.ndarray, " d"]:
+        """Corner of the box."""
+        return np.array(self.corners[0])
+
+    @property
+    def upper(self) -> Float[np.ndarray, " d"]:
+        """Opposite corner."""
+        return np.array(self.corners[1])
 
     @property
     def volume(self) -> float:
@@ -203,8 +214,10 @@ class QuadraticBasis(AbstractBasis):
 
     Args:
         lower: corner of the box, shape `(d,)`.
-        upper: opposite corner, above `lower` in every coordinate.
-        reach: how far out the points lie, as a share of half the width, in (0, 1].
+        upper: opposite corner, shape `(d,)`, above `lower` in every coordinate.
+        reach: how far out the points lie, as a share of half the width, in (0, 1]. Near 0 the
+            quadratic is the Taylor expansion at the middle; a wide one is farther from the cost
+            where the minimiser is, and steadier where values have noise of their own or kinks.
         weight_of_products: how much `t_i t_j` counts in a record's norm, where `t_i` counts 1,
             above 0. The coefficients of products, most of all coefficients in many dimensions, get
             noise `1 / weight_of_products` times as large; a weight below 1 leaves room for a
@@ -227,7 +240,7 @@ class QuadraticBasis(AbstractBasis):
     degree: ClassVar[int] = 2
 
     def __init__(
-        self, lower: Any, upper: Any, reach: float = 0.5, weight_of_products: float = 1.0
+        self, lower: Any, upper: Any, reach: float = 0.2, weight_of_products: float = 1.0
     ) -> None:
         self.lower, self.upper = box(lower, upper)
         if not 0.0 < reach <= 1.0:

@@ -158,7 +158,7 @@ def record_distance(
         >>> round(found.scale(epsilon=1.0), 1)  # gamma for one record
         3.8
     """
-    space = _Records(basis, loss, lower, upper, targets, exponent, order, constant)
+    space = PossibleRecords(basis, loss, lower, upper, targets, exponent, order, constant)
     if not tolerance > 0.0 or cells < 1:
         raise ConfigError(f"tolerance={tolerance!r} and cells={cells!r} must be positive")
     corners = space.corners()
@@ -176,7 +176,7 @@ def record_distance(
         middles, halves, labels = space.halved(middles[kept], halves[kept], labels[kept])
 
 
-class _Records:
+class PossibleRecords:
     """All possible records, and bounds on their weighted coefficients."""
 
     def __init__(
@@ -243,13 +243,31 @@ class _Records:
             np.concatenate([labels, labels]),
         )
 
+    def lattice(self, most: int) -> tuple[np.ndarray, np.ndarray]:
+        """Records with every feature at an end or in the middle, at most so many of them."""
+        middle = (self.low + self.high) / 2.0
+        count = 3 ** len(self.low)
+        if count * len(self.targets) <= most:
+            rows = np.array(list(itertools.product(*np.stack([self.low, middle, self.high]).T)))
+        else:  # all features at an end together, and others that are drawn, always the same ones
+            drawn = np.random.default_rng(0).integers(
+                0, 2, (most // len(self.targets), len(middle))
+            )
+            rows = np.where(drawn, self.high, self.low)
+            rows[:3] = self.low, middle, self.high
+        return np.repeat(rows, len(self.targets), axis=0), np.tile(self.targets, len(rows))
+
+    def weighted(self, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Weighted coefficients of records, shape `(records, m)`."""
+        with jax.enable_x64(True):
+            values = self.loss.value(rows @ self.points.T, labels[:, None])
+        return np.asarray(values) @ self.operator.T
+
     def distances(self, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Distances between the weighted coefficients of all records given."""
         from scipy.spatial.distance import cdist
 
-        with jax.enable_x64(True):
-            values = self.loss.value(rows @ self.points.T, labels[:, None])
-        weighted = np.asarray(values) @ self.operator.T
+        weighted = self.weighted(rows, labels)
         return cdist(weighted, weighted, "cityblock" if self.order == 1 else "euclidean")
 
     def reach(self, middles: np.ndarray, halves: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -10,15 +10,16 @@ import equinox as eqx
 
 from tacit.method.oracle import combined, gradient_query, send_released
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed, positive
+from tacit.method.schedule import decayed, positive, tail_average
 from tacit.privacy.budget import Privacy
 from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
 class PublicIterate(eqx.Module):
-    """The common iterate, known to the server and to every client."""
+    """The common iterate, known to the server and to every client, and the mean of later ones."""
 
     x: Vector
+    average: Vector
 
 
 class GradientDescent(AbstractMethod):
@@ -37,6 +38,8 @@ class GradientDescent(AbstractMethod):
     Args:
         step: first step size, positive, relative to the mean objective `(1/K) sum_k f_k`.
         decay: step size of round t is `step / (t + 1)^decay`, at least 0.
+        average: answer with the mean of the second half of the iterates instead of the last: less
+            noise where there is a budget.
         privacy: budget, clip and relation, or `None`.
 
     Example:
@@ -54,13 +57,14 @@ class GradientDescent(AbstractMethod):
     absences: ClassVar[bool] = True
     step: Any
     decay: Any = 0.0
+    average: bool = eqx.field(static=True, kw_only=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __check_init__(self) -> None:
         positive("step", self.step)
 
     def init(self, role: Role, x0: Vector, degree: Any) -> PublicIterate:
-        return PublicIterate(x0)
+        return PublicIterate(x0, x0)
 
     def phases(self) -> tuple[Phase, ...]:
         query, release = gradient_query(self.privacy)
@@ -86,10 +90,11 @@ class GradientDescent(AbstractMethod):
 
     def descend(self, state: PublicIterate, inbox: Inbox, context: Context) -> PublicIterate:
         step = decayed(self.step, self.decay, context.round)
-        return PublicIterate(context.public.descend(state.x, inbox.mixed, step))
+        x = context.public.descend(state.x, inbox.mixed, step)
+        return PublicIterate(x, tail_average(state.average, x, context))
 
     def solution(self, state: PublicIterate) -> Vector:
-        return state.x
+        return state.average if self.average else state.x
 
 
 def _send_iterate(
@@ -99,4 +104,4 @@ def _send_iterate(
 
 
 def _adopt(state: PublicIterate, inbox: Inbox, context: Context) -> PublicIterate:
-    return PublicIterate(inbox.total)
+    return PublicIterate(inbox.total, state.average)

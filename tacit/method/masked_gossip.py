@@ -111,6 +111,7 @@ class MaskedGossip(AbstractMethod):
     eigenvalues: Any = eqx.field(init=False, default_factory=lambda: None)
 
     def __check_init__(self) -> None:
+        self.check_budget()
         positive("step", self.step)
         if self.privacy.noise is not NoiseKind.GAUSSIAN:
             raise PrivacyError(

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 
 from tacit.method.directions import normal_directions
@@ -31,17 +32,21 @@ class ORZO(AbstractMethod):
 
     In round `t = 1, 2, ...` the server draws `n1_j, n2_j ~ N(0, I)`, `j = 1 .. J`, and takes
 
-        q_j = (1/K) sum_k [f_k(x + u1 n1_j + u2 n2_j) - f_k(x + u1 n1_j)] / u2,
+        q_j = [F(x + u1 n1_j + u2 n2_j) - F(x + u1 n1_j)] / u2,    F = (1/K) (sum_k f_k + R),
         g   = (1/J) sum_j q_j n2_j,
-        x  <- prox[ x - (c / sqrt t) g ],          u1 = u/t,   u2 = u / (P t)^2 <= u1/2.
+        x  <- P_X[ x - (c / sqrt t) g ],          u1 = u/t,   u2 = u / (P t)^2 <= u1/2.
 
-    The first point is moved at random, too, which smooths a cost with kinks.
+    The first point is moved at random, too, which smooths a cost with kinks. Clients answer with
+    the quotients of their own `f_k`; the server adds those of the regulariser, which everybody
+    knows. As the whole objective is differenced, the estimate's variance vanishes at a smooth
+    optimum.
 
     Source: Duchi, Jordan, Wainwright, Wibisono (2015), Optimal Rates for Zero-Order Convex
     Optimization: the Power of Two Function Evaluations: the estimate for non-smooth functions, with
-    the mean over several pairs. Deviations: the regulariser and the constraint, which everybody
-    knows, enter exactly instead of being differenced; `u2` never falls below `1.5e-8`, where
-    rounding would take over; the answer averages the second half of the iterates only.
+    the mean over several pairs. Deviations: `u2` never falls below `1.5e-8`, where rounding would
+    take over; the answer averages the second half of the iterates only. With `proximal` the
+    regulariser enters through its proximal map instead of being differenced: the answer is sparse
+    where the penalty makes it so, but the variance of the estimate does not vanish.
 
     What leaves: `J` difference quotients a client and round. With a budget every record's vector of
     them (scaled by `1 / sqrt J`, so that it is about as long as the record's gradient) is clipped
@@ -56,6 +61,7 @@ class ORZO(AbstractMethod):
         smoothing: `u`, positive: how far from the iterate the first round looks.
         decay: step size of round t is `step / t^decay`, at least 0.
         average: answer with the mean of the second half of the iterates instead of the last.
+        proximal: take the regulariser exactly instead of differencing it with the costs.
         privacy: budget, clip and relation, or `None`.
 
     Raises:
@@ -80,6 +86,7 @@ class ORZO(AbstractMethod):
     smoothing: Any = 0.01
     decay: Any = 0.5
     average: bool = eqx.field(static=True, default=True)
+    proximal: bool = eqx.field(static=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __check_init__(self) -> None:
@@ -108,8 +115,21 @@ class ORZO(AbstractMethod):
 
     def descend(self, state: Centre, inbox: Inbox, context: Context) -> Centre:
         step = decayed(self.step, self.decay, context.round)
-        x = context.public.descend(state.x, estimate(state.probe, inbox), step)
+        if self.proximal:
+            x = context.public.descend(state.x, estimate(state.probe, inbox), step)
+        else:
+            g = estimate(state.probe, inbox) + _known(state.probe, context)
+            x = context.public.project(state.x - step * g)
         return Centre(x, tail_average(state.average, x, context), state.probe)
 
     def solution(self, state: Centre) -> Vector:
         return state.average if self.average else state.x
+
+
+def _known(probe: Probe, context: Context) -> Vector:
+    """What the quotients of the regulariser share add to the estimate."""
+    assert probe.offsets is not None
+    starts = probe.x + probe.offsets
+    value = jax.vmap(context.public.value)
+    quotients = (value(starts + probe.width * probe.directions) - value(starts)) / probe.width
+    return quotients @ probe.directions

@@ -11,19 +11,20 @@ import jax.numpy as jnp
 
 from tacit.errors import ProblemError
 from tacit.method.dp_iadmm import Copy, check_everybody
-from tacit.method.dp_iadmm_step import penalty_at, proximal_point
+from tacit.method.dp_iadmm_step import check_penalty, penalty_at, proximal_point
 from tacit.method.oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed, positive
+from tacit.method.schedule import decayed, positive, tail_average
 from tacit.privacy.budget import Privacy
 from tacit.problem.constraint import Free
 from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
 class PublicMean(eqx.Module):
-    """`w`, the mean of the clients' noised `z_p`."""
+    """`w`, the mean of the clients' noised `z_p`, and the mean of its later values."""
 
     w: Vector
+    average: Vector
 
 
 class OutP(AbstractMethod):
@@ -54,6 +55,8 @@ class OutP(AbstractMethod):
     Args:
         penalty: `rho`, positive, or a `GrowingPenalty`.
         proximity: `a`, positive: how far a step may go.
+        average: answer with the mean of the second half of the iterates instead of the last: less
+            noise where there is a budget.
         privacy: budget, clip and relation, or `None`.
 
     Raises:
@@ -74,15 +77,16 @@ class OutP(AbstractMethod):
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     penalty: Any = 1.0
     proximity: Any = 1.0
+    average: bool = eqx.field(static=True, kw_only=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __check_init__(self) -> None:
-        positive("penalty", self.penalty)
+        check_penalty(self.penalty)
         positive("proximity", self.proximity)
 
     def init(self, role: Role, x0: Vector, degree: Any) -> PublicMean | Copy:
         if role is Role.SERVER:
-            return PublicMean(x0)
+            return PublicMean(x0, x0)
         return Copy(x0, x0, jnp.zeros_like(jnp.asarray(x0)), x0)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -119,7 +123,7 @@ class OutP(AbstractMethod):
         return Copy(w, state.z, dual, w)
 
     def solution(self, state: PublicMean) -> Vector:
-        return state.w
+        return state.average if self.average else state.w
 
     def check(self, problem: Any, network: Any) -> None:
         check_outputs("OutP", problem, network)
@@ -127,7 +131,7 @@ class OutP(AbstractMethod):
 
 def collect(state: PublicMean, inbox: Inbox, context: Context) -> PublicMean:
     """The mean of `z_p - lam_p / rho`, in which the multipliers cancel."""
-    return PublicMean(inbox.mixed)
+    return PublicMean(inbox.mixed, tail_average(state.average, inbox.mixed, context))
 
 
 def send_mean(state: PublicMean, released: None, context: Context) -> tuple[PublicMean, Vector]:

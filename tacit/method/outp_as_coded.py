@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from tacit.errors import PrivacyError, ProblemError
 from tacit.method.dp_iadmm import Copy
-from tacit.method.dp_iadmm_step import penalty_at, proximal_point
+from tacit.method.dp_iadmm_step import check_penalty, penalty_at, proximal_point
 from tacit.method.outp import PublicMean, check_outputs, collect, send_mean
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.schedule import positive
@@ -89,7 +89,7 @@ class OutPAsCoded(AbstractMethod):
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
     def __check_init__(self) -> None:
-        positive("penalty", self.penalty)
+        check_penalty(self.penalty)
         positive("proximity", self.proximity)
         if isinstance(self.epsilon, int | float) and not 0.0 < self.epsilon < math.inf:
             raise PrivacyError(f"epsilon={self.epsilon!r} must be positive and finite")
@@ -98,7 +98,7 @@ class OutPAsCoded(AbstractMethod):
 
     def init(self, role: Role, x0: Vector, degree: Any) -> PublicMean | Copy:
         if role is Role.SERVER:
-            return PublicMean(x0)
+            return PublicMean(x0, x0)
         return Copy(x0, x0, jnp.zeros_like(jnp.asarray(x0)), x0)
 
     def phases(self) -> tuple[Phase, ...]:

@@ -105,6 +105,7 @@ class PDOP(AbstractMethod):
     one_shot: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:
+        self.check_budget()
         for name in ("step", "ratio", "noise_ratio", "curvature"):
             check_number(name, getattr(self, name))
         if self.privacy.noise is NoiseKind.L2_LAPLACE:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 
+from tacit import checks
 from tacit.errors import PrivacyError
 from tacit.method.worst_case import Neighbours, gradient_bounds, linear_neighbours
 from tacit.privacy.budget import Privacy
@@ -152,6 +153,19 @@ class AbstractMethod(eqx.Module):
     oracle: ClassVar[Oracle]
     absences: ClassVar[bool] = False
     privacy: eqx.AbstractVar[Privacy | None]
+
+    def __check_init__(self) -> None:
+        self.check_budget()
+
+    def check_budget(self) -> None:
+        """Refuse a budget that is none; called first by what reads it while it is made.
+
+        Raises:
+            PrivacyError: with what to write instead.
+        """
+        if self.privacy is not None:
+            remedy = "write privacy=Privacy(clip=1.0, epsilon=1.0, delta=1e-6)"
+            checks.instance("privacy", self.privacy, Privacy, remedy, PrivacyError)
 
     @abc.abstractmethod
     def init(self, role: Role, x0: Vector, degree: Any) -> Any:

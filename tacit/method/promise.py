@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from tacit.method.claim import Owners, Releases
+from tacit.method.claim import Owners, Releases, units_of
 from tacit.method.phase import AbstractMethod
-from tacit.privacy import accounting
+from tacit.privacy import accounting, facts
 from tacit.privacy.event import (
     DiscreteGaussianRelease,
     DiscreteLaplaceRelease,
@@ -35,7 +35,7 @@ from tacit.privacy.guarantee import (
 )
 from tacit.privacy.masked import ASSUMPTIONS
 from tacit.privacy.noise import sampling_delta
-from tacit.types import PublicContext, Unit
+from tacit.types import Division, PublicContext, Relation, Unit
 
 _MECHANISMS: Mapping[type[Event], str] = {
     GaussianRelease: "Gaussian",
@@ -69,7 +69,7 @@ def guarantees(method: AbstractMethod, owners: Owners, *, grid: bool = False) ->
             releases,
             tuple(releases.all(public)) * releases.sites,
             public,
-            owners.assumptions,
+            owners,
         )
         for public in kinds
     ]
@@ -128,7 +128,7 @@ def _guarantee(
     releases: Releases,
     composed: tuple[Event, ...],
     public: PublicContext,
-    assumed: tuple[str, ...],
+    owners: Owners,
 ) -> Guarantee:
     delta = method.delta(public.agent)
     plain = [_innermost(event) for event in composed]
@@ -141,12 +141,23 @@ def _guarantee(
     alone = any(isinstance(claim, PerReleaseClaim) for claim in claims)
     total = accounting.epsilon(composed, delta)
     unit = public.unit
-    assumptions = list(assumed)
+    privacy = method.privacy
+    assumptions = [
+        *facts.assumed(unit, releases.relation),
+        *owners.assumptions,
+        *_divided(owners.divided, releases.relation, unit),
+    ]
     if releases.sites > 1 or releases.records > 1:
         unit = Unit.PERSON
         assumptions.append(
             f"nobody has records at more than {releases.sites} sites or more than "
             f"{releases.records} at one site"
+        )
+    units, kind = units_of(public, releases.records)
+    if privacy is not None and privacy.large_delta and delta * units >= 1.0:
+        assumptions.append(
+            f"it is accepted that delta is not below one over the {units:,} {kind}, so that one of "
+            "them may be given away whole"
         )
     if any(isinstance(event, NonPrivate) for event in plain):
         status, theorem, noise = (
@@ -183,6 +194,25 @@ def _guarantee(
         total_epsilon=total if alone else None,
         **({} if masked is None else _against(masked, attempts)),
     )
+
+
+def _divided(by: frozenset[Division], relation: Relation, unit: Unit) -> Generator[str, None, None]:
+    """What the division of the records assumes about neighbours; proof: docs/proofs/division.md."""
+    own = unit is not Unit.AGENT
+    if Division.TABLE in by:
+        yield (
+            "which site holds which record, and which are held out, is public, and no change of a "
+            "record alters it for another"
+        )
+    if Division.PLACE in by and not (own and relation is Relation.REPLACE_ONE):
+        yield (
+            "which site holds which record, and which are held out, follows from public places, "
+            "and no change of a record gives another a new place"
+        )
+    if Division.RECORD in by and own and relation is not Relation.ADD_REMOVE:
+        yield "a record is replaced only by one that stands at the same site and is not held out"
+    if own and relation is Relation.ADD_REMOVE:
+        yield "every owner has at least one record, with and without the one in question"
 
 
 def _against(masked: Masked, attempts: int) -> dict[str, Any]:

@@ -9,10 +9,11 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from tacit.errors import PrivacyError, ProblemError
+from tacit.errors import ConfigError, PrivacyError, ProblemError
 from tacit.method import consensus_admm as admm
 from tacit.method.admm import share
 from tacit.method.admm_inner import (
+    certified_curvature,
     check_local_problem,
     check_tolerance,
     curvature_bound,
@@ -24,7 +25,8 @@ from tacit.method.schedule import positive
 from tacit.privacy.budget import NoiseKind, Privacy
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import AbstractQuery, PerAgent, own, own_public, per_agent
-from tacit.problem.losses import AbstractScalarLoss
+from tacit.problem.erm import EmpiricalRisk
+from tacit.problem.losses import AbstractLinearLoss, AbstractScalarLoss
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -34,6 +36,7 @@ from tacit.types import (
     PublicContext,
     Relation,
     Role,
+    Scalar,
     Vector,
 )
 
@@ -48,14 +51,16 @@ class PVP(AbstractMethod):
     Every record's gradient is clipped to `C` inside the local problem, which stays convex. One
     record moves its solution by at most `D = 2C / (N_k 2 rho |V_k|)` under replace-one, for the
     quadratic is strongly convex, and the solver adds twice its certified tolerance (theorem:
-    docs/proofs/pvp.md); then `s_k = z D`, Gaussian mechanism with exact composition. Status proved.
-    With `noise="l2_laplace"` in the budget the noise has the paper's own density, in proportion to
-    `exp(-||v|| / s_k)`: a pure epsilon, which also allows `delta=0`.
+    docs/proofs/pvp.md). It takes `steps` steps whatever the data are: rows that are too long for
+    that many to suffice are shortened, as a clip shortens gradients. Then `s_k = z D`, Gaussian
+    mechanism with exact composition. Status proved. With `noise="l2_laplace"` in the budget the
+    noise has the paper's own density, in proportion to `exp(-||v|| / s_k)`: a pure epsilon, which
+    also allows `delta=0`.
 
     Source: Zhang, Zhu (2017), Dynamic Differential Privacy for ADMM-Based Distributed
     Classification Learning, algorithm 3. Deviations: gradients are clipped (the paper assumes a
-    bound); the solver's error counts; and the noised iterate replaces the exact one everywhere,
-    also in the agent's own next problem.
+    bound) and long rows shortened; the solver's error counts; and the noised iterate replaces the
+    exact one everywhere, also in the agent's own next problem.
 
     What leaves: the noised solutions, so everybody may read them.
 
@@ -65,6 +70,8 @@ class PVP(AbstractMethod):
         tolerance: largest distance from the exact local solution, in units of the parameters, at
             least 1e-13.
         average: answer with the mean of the second half of the iterates instead of the last.
+        steps: of the solver in every round, at least 1: more of them bear longer rows, and take
+            longer.
 
     Raises:
         ConfigError: a number out of range.
@@ -88,10 +95,14 @@ class PVP(AbstractMethod):
     tolerance: Any = 1e-8
     privacy: Privacy = eqx.field(kw_only=True)
     average: bool = eqx.field(static=True, default=True)
+    steps: int = eqx.field(static=True, default=1000)
 
     def __check_init__(self) -> None:
+        self.check_budget()
         positive("penalty", self.penalty)
         check_tolerance(self.tolerance)
+        if self.steps != int(self.steps) or self.steps < 1:
+            raise ConfigError(f"steps={self.steps!r} must be a whole number, at least 1")
         if self.privacy.noise is NoiseKind.LAPLACE or self.privacy.clip_norm not in (None, 2):
             raise PrivacyError(
                 "PVP bounds how far a solution moves in the l2 norm; use noise='gaussian' or "
@@ -112,7 +123,7 @@ class PVP(AbstractMethod):
             Phase(
                 name="minimise",
                 sender=Role.PEER,
-                query=ProximalSolution(self.penalty, asked.clip, self.tolerance),
+                query=ProximalSolution(self.penalty, asked.clip, self.tolerance, self.steps),
                 release=Release("noised local solution", asked.mechanism, asked.relation),
                 message=share,
                 receiver=Role.PEER,
@@ -146,11 +157,13 @@ class ProximalSolution(AbstractQuery):
         penalty: `rho`, positive.
         clip: largest l2 norm of one record's gradient, positive; may differ per agent.
         tolerance: certified distance from the exact solution.
+        steps: of the solver, at least 1.
     """
 
     penalty: Any
     clip: PerAgent = eqx.field(converter=per_agent)
     tolerance: Any
+    steps: int = eqx.field(static=True)
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.PROX)
     order: int = eqx.field(static=True, kw_only=True, default=2)
     rate: float = eqx.field(static=True, kw_only=True, default=1.0)
@@ -162,14 +175,34 @@ class ProximalSolution(AbstractQuery):
             raise PrivacyError(
                 f"{type(objective).__name__} gives values only, and PVP asks for gradients"
             )
-        private = objective
-        clip = jnp.minimum(own(self.clip, context.agent), private.gradient_bound(2))
+        clip = jnp.minimum(own(self.clip, context.agent), objective.gradient_bound(2))
+        private = self.borne(objective, clip, context)
 
         def gradient(b: Vector) -> Vector:
             return private.clipped_gradient(b, clip, 2, None)
 
-        bound = curvature_bound(private)
-        return local_minimiser(gradient, bound, state, self.penalty, self.tolerance, context)
+        return local_minimiser(
+            gradient,
+            curvature_bound(private),
+            state,
+            self.penalty,
+            context,
+            tolerance=self.tolerance,
+            steps=self.steps,
+        )
+
+    def borne(
+        self, objective: AbstractDifferentiable, clip: Scalar, context: Context
+    ) -> AbstractDifferentiable:
+        """The objective with rows no longer than `steps` steps bear, by public numbers alone."""
+        if not isinstance(objective, EmpiricalRisk):
+            return objective
+        if not isinstance(objective.loss, AbstractLinearLoss):
+            raise ProblemError(f"the curvature of {type(objective.loss).__name__} is not known")
+        share = context.records / objective.normaliser
+        modulus = 2.0 * self.penalty * context.degree
+        most = certified_curvature(clip * share, modulus, self.tolerance, self.steps)
+        return objective.shortened(jnp.sqrt(most / (objective.loss.curvature * share)))
 
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:
         if relation is Relation.METRIC:

@@ -170,7 +170,7 @@ class AssumedSolution(AbstractQuery):
             )
         bound = curvature_bound(objective)
         return local_minimiser(
-            objective.gradient, bound, state, self.penalty, self.tolerance, context
+            objective.gradient, bound, state, self.penalty, context, tolerance=self.tolerance
         )
 
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
 
+from tacit import checks
 from tacit.errors import ConfigError
 from tacit.types import Context, Vector
 
@@ -31,10 +34,13 @@ def tail_average(average: Vector, x: Vector, context: Context, closing: int = 0)
 
 
 def positive(name: str, value: Any) -> None:
-    """Refuse a hyper-parameter that is not a positive finite number.
+    """Refuse a hyper-parameter that is not a positive finite number, or several of them.
 
     Raises:
         ConfigError: naming the parameter and its value.
     """
-    if isinstance(value, int | float) and not 0 < value < float("inf"):
+    if isinstance(value, Tracer):
+        return
+    checks.real(name, value, ConfigError)
+    if not np.all((np.asarray(value) > 0) & np.isfinite(np.asarray(value))):
         raise ConfigError(f"{name}={value!r} must be a positive finite number")

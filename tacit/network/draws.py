@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray, UInt32
 
+from tacit import checks
 from tacit.errors import NetworkError
 from tacit.network.base import AbstractNetwork
 
@@ -40,6 +41,7 @@ def as_probability(value: object, what: str) -> Float[np.ndarray, ""]:
     Raises:
         NetworkError: anything else.
     """
+    checks.real(what, value, NetworkError)
     array = np.asarray(value, dtype=np.float64)
     if array.ndim or not 0.0 < array <= 1.0:
         raise NetworkError(f"{what}={value} must be a number above 0 and at most 1")

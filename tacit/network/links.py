@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Int
 
+from tacit import checks
 from tacit.errors import NetworkError
 
 if TYPE_CHECKING:
@@ -90,6 +91,11 @@ def links_from_networkx(graph: networkx.Graph[Any]) -> Links:
     Raises:
         NetworkError: see `links_from_edges`.
     """
+    if not hasattr(graph, "is_directed"):
+        raise NetworkError(
+            f"graph is {checks.shown(graph)}; give a NetworkX graph: networkx.Graph(edges), or of "
+            "a matrix networkx.from_numpy_array(matrix)"
+        )
     names = sorted_names(graph.nodes)
     ends = chain.from_iterable(graph.edges())
     if not isinstance(names, range):

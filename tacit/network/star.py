@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, PRNGKeyArray
 
+from tacit import checks
 from tacit.errors import NetworkError
 from tacit.network.base import AbstractNetwork, Mixing
 from tacit.network.draws import as_probability, coins, count_participations
@@ -56,6 +57,8 @@ class Coordinator(AbstractNetwork):
         probability: float | np.ndarray | None = None,
         dropout: float | None = None,
     ) -> None:
+        if isinstance(agents, str) or not isinstance(agents, Iterable):
+            agents = checks.whole("agents", agents, 0, NetworkError)
         names = range(agents) if isinstance(agents, int) else tuple(agents)
         if not len(names):
             raise NetworkError(f"a coordinator needs at least 1 client, and agents={agents!r}")
@@ -65,6 +68,8 @@ class Coordinator(AbstractNetwork):
         self.probability = (
             None if probability is None else as_probability(probability, "probability")
         )
+        if dropout is not None:
+            checks.real("dropout", dropout, NetworkError)
         if dropout is not None and not 0.0 < dropout < 1.0:
             raise NetworkError(f"dropout={dropout!r} must be above 0 and below 1")
         self.dropout = None if dropout is None else np.asarray(dropout)

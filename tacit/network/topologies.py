@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Int
 
+from tacit import checks
 from tacit.errors import NetworkError
 from tacit.network.graph import Graph
 from tacit.network.links import component_labels, links_from_networkx
@@ -35,7 +36,7 @@ def ring(agents: int, weights: object = None) -> Graph:
         >>> ring(5).neighbours()[0].tolist()
         [1, 4]
     """
-    _at_least(3, agents=agents)
+    agents = _at_least(3, agents=agents)
     own = np.arange(agents)
     return _from_pairs(agents, own, (own + 1) % agents, weights, "ring")
 
@@ -50,7 +51,7 @@ def path(agents: int, weights: object = None) -> Graph:
     Raises:
         NetworkError: too few agents.
     """
-    _at_least(2, agents=agents)
+    agents = _at_least(2, agents=agents)
     own = np.arange(agents - 1)
     return _from_pairs(agents, own, own + 1, weights, "path")
 
@@ -65,7 +66,7 @@ def star(agents: int, weights: object = None) -> Graph:
     Raises:
         NetworkError: too few agents.
     """
-    _at_least(2, agents=agents)
+    agents = _at_least(2, agents=agents)
     others = np.arange(1, agents)
     return _from_pairs(agents, np.zeros_like(others), others, weights, "star")
 
@@ -80,7 +81,7 @@ def complete(agents: int, weights: object = None) -> Graph:
     Raises:
         NetworkError: too few agents.
     """
-    _at_least(2, agents=agents)
+    agents = _at_least(2, agents=agents)
     return _from_pairs(agents, *np.triu_indices(agents, k=1), weights, "complete")
 
 
@@ -95,7 +96,7 @@ def grid(rows: int, columns: int, weights: object = None) -> Graph:
     Raises:
         NetworkError: too few agents.
     """
-    _at_least(1, rows=rows, columns=columns)
+    rows, columns = _at_least(1, rows=rows), _at_least(1, columns=columns)
     _at_least(2, agents=rows * columns)
     ids = np.arange(rows * columns).reshape(rows, columns)
     one_end = np.concatenate([ids[:, :-1].ravel(), ids[:-1].ravel()])
@@ -114,8 +115,8 @@ def tree(agents: int, branching: int = 2, weights: object = None) -> Graph:
     Raises:
         NetworkError: too few agents or children.
     """
-    _at_least(2, agents=agents)
-    _at_least(1, branching=branching)
+    agents = _at_least(2, agents=agents)
+    branching = _at_least(1, branching=branching)
     children = np.arange(1, agents)
     return _from_pairs(agents, (children - 1) // branching, children, weights, "tree")
 
@@ -134,7 +135,8 @@ def erdos_renyi(agents: int, probability: float, seed: int, weights: object = No
     """
     import networkx as nx
 
-    _at_least(2, agents=agents)
+    agents = _at_least(2, agents=agents)
+    checks.real("probability", probability, NetworkError)
     if not 0.0 < probability <= 1.0:
         raise NetworkError(f"probability={probability} must be above 0 and at most 1")
     return _first_connected(
@@ -161,8 +163,8 @@ def random_regular(agents: int, degree: int, seed: int, weights: object = None) 
     """
     import networkx as nx
 
-    _at_least(2, agents=agents)
-    _at_least(1, degree=degree)
+    agents = _at_least(2, agents=agents)
+    degree = _at_least(1, degree=degree)
     if degree >= agents or agents * degree % 2:
         raise NetworkError(
             f"degree={degree} is impossible for {agents} agents: it must be below the number of "
@@ -191,7 +193,8 @@ def geometric(agents: int, radius: float, seed: int, weights: object = None) -> 
     """
     import networkx as nx
 
-    _at_least(2, agents=agents)
+    agents = _at_least(2, agents=agents)
+    checks.real("radius", radius, NetworkError)
     if not radius > 0.0:
         raise NetworkError(f"radius={radius} must be positive")
     return _first_connected(
@@ -224,7 +227,8 @@ def small_world(
     """
     import networkx as nx
 
-    _at_least(3, agents=agents)
+    agents = _at_least(3, agents=agents)
+    neighbours = _at_least(2, neighbours=neighbours)
     if neighbours < 2 or neighbours % 2 or neighbours >= agents:
         raise NetworkError(
             f"neighbours={neighbours} must be even, at least 2 and below the {agents} agents"
@@ -280,10 +284,9 @@ TOPOLOGIES: Mapping[str, Topology] = MappingProxyType(
 """Names in study files, and what they build; every function also takes `weights`."""
 
 
-def _at_least(least: int, **arguments: int) -> None:
-    for name, value in arguments.items():
-        if value < least:
-            raise NetworkError(f"{name}={value} must be at least {least}")
+def _at_least(least: int, **argument: Any) -> int:
+    ((name, value),) = argument.items()
+    return checks.whole(name, value, least, NetworkError)
 
 
 def _from_pairs(
@@ -300,8 +303,7 @@ def _from_pairs(
 def _first_connected(
     draw: Callable[[int], networkx.Graph[Any]], seed: int, weights: object, kind: str, cause: str
 ) -> Graph:
-    if seed < 0:
-        raise NetworkError(f"seed={seed} must be at least 0")
+    seed = _at_least(0, seed=seed)
     for attempt in np.random.SeedSequence(seed).generate_state(ATTEMPTS).tolist():
         links = links_from_networkx(draw(attempt))
         if component_labels(links)[0] == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.output.directory import RESULT_FORMAT, Destination
 from tacit.output.page import coefficients, report_data
-from tacit.output.words import objective_gap
-from tacit.privacy.guarantee import Status
+from tacit.output.words import counts_are_public, objective_gap
+from tacit.privacy.guarantee import NoiseSource, Status
 from tacit.report.data import PUBLIC_HISTORY
 from tacit.study.execute import Outcome
 
@@ -29,6 +29,9 @@ SIMULATION_ONLY = "simulation_only"
 
 RELEASED = ("coefficients.csv", "guarantee.json", "history.parquet", "model.npz")
 """Files of one trial that are functions of releases and public constants only."""
+
+_SEEDED = ("report.html", "result.json", "study.toml")
+"""Files that hold the study's seed."""
 
 _COVERING = (Status.PROVED, Status.MODEL)
 """A guarantee for single releases, a refuted one and none say nothing about whole files."""
@@ -58,7 +61,7 @@ def write(outcome: Outcome, destination: Destination, public: bool = False) -> d
     from tacit.report.html import write_report
 
     document = result_document(outcome)
-    covered = _covered(outcome, public)
+    covered, secret = _covered(outcome, public), keep_secret(outcome)
     stage = destination.stage
     try:
         (stage / SIMULATION_ONLY).mkdir(exist_ok=True)
@@ -76,9 +79,10 @@ def write(outcome: Outcome, destination: Destination, public: bool = False) -> d
             stage / "environment.json",
             {"format": ENVIRONMENT_FORMAT, **outcome.result.environment},
         )
-        write_report(stage / "report.html", report_data(outcome, covered))
+        write_report(stage / "report.html", replace(report_data(outcome, covered), secret=secret))
         if public:
-            write_report(stage / PUBLIC_REPORT, report_data(outcome, covered, public=True))
+            data = report_data(outcome, covered, public=True)
+            write_report(stage / PUBLIC_REPORT, replace(data, secret=secret))
         _json(stage / "guarantee.json", _guarantee(outcome, stage, covered))
     except OSError as error:
         destination.discard()
@@ -93,7 +97,7 @@ def write(outcome: Outcome, destination: Destination, public: bool = False) -> d
 def result_document(outcome: Outcome) -> dict[str, Any]:
     """The contents of `result.json`: strict JSON, infinite numbers as "inf"."""
     result, problem, study = outcome.result, outcome.assembled.problem, outcome.study
-    network = outcome.assembled.network
+    network, names = outcome.assembled.network, problem.names
     return jsonable(
         {
             "format": RESULT_FORMAT,
@@ -109,10 +113,10 @@ def result_document(outcome: Outcome) -> dict[str, Any]:
                 "connectivity": network.connectivity,
                 **_relayed(network),
             },
-            "sites": dict(zip(problem.names, np.asarray(problem.counts).tolist(), strict=True)),
+            "sites": _counts(outcome) if counts_are_public(outcome) else dict.fromkeys(names),
             "parameters": list(result.parameter_names),
             "solution": result.solution,
-            "solutions": dict(zip(problem.names, result.solutions[0], strict=True)),
+            "solutions": dict(zip(names, result.solutions[0], strict=True)),
             "guarantee": result.guarantee.to_dict(),
             "ledger": None if result.charge is None else asdict(result.charge),
             "releases": [vars(row) for row in result.releases],
@@ -151,6 +155,7 @@ def _simulated(outcome: Outcome) -> dict[str, Any]:
     last = {name: values[-1] for name, values in outcome.result.history.measured.items()}
     found: dict[str, Any] = {
         "note": _NOTE,
+        "records": _counts(outcome),
         "scores": outcome.scores,
         "held_out_records": (
             0 if outcome.assembled.held_out is None else len(outcome.assembled.held_out.targets)
@@ -171,11 +176,26 @@ def _simulated(outcome: Outcome) -> dict[str, Any]:
     return found
 
 
+def _counts(outcome: Outcome) -> dict[str, int]:
+    problem = outcome.assembled.problem
+    return dict(zip(problem.names, np.asarray(problem.counts).tolist(), strict=True))
+
+
 def _covered(outcome: Outcome, public: bool) -> list[str]:
     """Names of the files that the guarantee of the run covers."""
     if outcome.result.guarantee.worst.status not in _COVERING:
         return []
     return [*RELEASED, *([PUBLIC_REPORT] if public else [])]
+
+
+def keep_secret(outcome: Outcome) -> tuple[str, ...]:
+    """Names of the files with which the noise can be taken off those that the guarantee covers.
+
+    Not so with a ledger: the noise depends on its secret, too.
+    """
+    noise = outcome.result.guarantee.worst.noise
+    drawn_again = noise is NoiseSource.SIMULATED and outcome.result.charge is None
+    return _SEEDED if drawn_again else ()
 
 
 def _guarantee(outcome: Outcome, stage: Path, covered: list[str]) -> dict[str, Any]:
@@ -186,6 +206,7 @@ def _guarantee(outcome: Outcome, stage: Path, covered: list[str]) -> dict[str, A
     return {
         **outcome.result.guarantee.to_dict(),
         "covers": sorted(covered),
+        "keep_secret": list(keep_secret(outcome)),
         "does_not_cover": sorted(written - set(covered)),
     }
 

@@ -13,7 +13,7 @@ from tacit.config.describe import TO_WHOM, WHO, asked
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.network.graph import Graph
-from tacit.output.words import adversary, capital, findings, summary
+from tacit.output.words import adversary, capital, counts_are_public, findings, summary
 from tacit.privacy.guarantee import Status
 from tacit.report.data import NetworkPicture, ReportData
 from tacit.result import Result
@@ -38,7 +38,7 @@ def report_data(outcome: Outcome, files: Sequence[str], public: bool = False) ->
             be a further release.
     """
     result, problem = outcome.result, outcome.assembled.problem
-    worst = result.guarantee.worst
+    worst, counted = result.guarantee.worst, counts_are_public(outcome)
     budget = None if outcome.study.privacy is None else outcome.study.privacy.epsilon
     return ReportData(
         title=outcome.study.title,
@@ -57,7 +57,7 @@ def report_data(outcome: Outcome, files: Sequence[str], public: bool = False) ->
                 "delta": each.delta,
                 "unit": each.unit.value,
                 "relation": each.relation.value.replace("_", " "),
-                "records": int(count),
+                **({"records": int(count)} if counted else {}),
                 "releases": each.releases,
             }
             for name, each, count in zip(
@@ -136,13 +136,17 @@ def _phases(outcome: Outcome) -> list[dict[str, Any]]:
                 "release": row.released or "nothing private",
                 "receiver": to_whom.get(row.receiver, "nobody"),
                 "mechanism": row.mechanism or None,
-                "sensitivity": row.sensitivity if private else None,
-                "noise_scale": row.noise_scale if private else None,
+                "sensitivity": _size(row.sensitivity) if private else None,
+                "noise_scale": _size(row.noise_scale) if private else None,
                 "charged": row.times if private else None,
                 **(masks if phase.masked else {}),
             }
         )
     return rows
+
+
+def _size(value: float | None) -> float | str:
+    return "follows the records" if value is None else value
 
 
 def _history(outcome: Outcome) -> dict[str, list[Any]]:

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import ArrayLike, Int
 
+from tacit.evaluate import kept_in_words, share_kept
 from tacit.network.exact_sum import ExactSum
+from tacit.privacy.facts import Fact, public
 from tacit.privacy.guarantee import Guarantee, NoiseSource, Status
 from tacit.privacy.wording import rounded_down, rounded_up
-from tacit.study.execute import POOLED, PRIVATE, ZERO, Outcome
+from tacit.study.execute import BASE, POOLED, PRIVATE, Outcome
 from tacit.types import Relation, Unit
 
 METRICS = {
@@ -29,7 +31,7 @@ METRICS = {
 def summary(outcome: Outcome) -> list[str]:
     """What was run; holds public constants only."""
     problem, network = outcome.assembled.problem, outcome.assembled.network
-    study, counts = outcome.study, problem.counts
+    study = outcome.study
     between = "through a coordinator" if network.coordinated else f"over a {network.kind} network"
     if isinstance(network, ExactSum):
         between = f"over a {network.carrier.kind} network with exact sums by {network.by}"
@@ -37,8 +39,7 @@ def summary(outcome: Outcome) -> list[str]:
     return [
         f"{problem.agents} sites fitted a model of {target!r} ({study.problem.loss.kind} loss, "
         f"{problem.dimension} parameters) {between}, without pooling their records.",
-        f"They hold {int(np.sum(counts)):,} records{_each(counts)}, "
-        f"and ran {outcome.result.rounds:,} rounds of {study.method.name}.",
+        f"They {_hold(outcome)}ran {outcome.result.rounds:,} rounds of {study.method.name}.",
         *study.notes,
         *_capitals(outcome.assembled.notes),
     ]
@@ -160,6 +161,9 @@ STATUS = {
 def findings(outcome: Outcome) -> list[str]:
     """What only a simulation can know: computed from private records without noise."""
     found: list[str] = []
+    counts = outcome.assembled.problem.counts
+    if not counts_are_public(outcome):
+        found.append(f"The sites hold {int(np.sum(counts)):,} records{_each(counts)}.")
     held = outcome.assembled.held_out
     if held is not None:
         metric = chosen_metric(outcome.scores[PRIVATE])
@@ -167,6 +171,14 @@ def findings(outcome: Outcome) -> list[str]:
             f"On {len(held.targets):,} records held out, {METRICS[metric]} is "
             f"{_number(outcome.scores[PRIVATE][metric])}{_others(outcome.scores, metric)}."
         )
+        if POOLED in outcome.scores:
+            share = share_kept(
+                *(outcome.scores[fit]["loss"] for fit in (PRIVATE, POOLED, BASE)), higher=False
+            )
+            found.append(
+                f"In mean loss {kept_in_words(share)}, the best constant answer to the records "
+                "of the sites."
+            )
     if outcome.reference is not None:
         gap = objective_gap(outcome)
         if gap is not None:
@@ -197,9 +209,22 @@ def _others(scores: Mapping[str, Mapping[str, float]], metric: str) -> str:
         parts.append(
             f"the fit of the pooled records without privacy has {_number(scores[POOLED][metric])}"
         )
-    if ZERO in scores:
-        parts.append(f"answering zero {_number(scores[ZERO][metric])}")
+    if BASE in scores:
+        parts.append(f"the base rate {_number(scores[BASE][metric])}")
     return f"; {', '.join(parts)}" if parts else ""
+
+
+def counts_are_public(outcome: Outcome) -> bool:
+    """Whether neighbouring data have as many records at every site; if not, none is printed."""
+    worst = outcome.result.guarantee.worst
+    return Fact.RECORDS in public(worst.unit, worst.relation)
+
+
+def _hold(outcome: Outcome) -> str:
+    if not counts_are_public(outcome):
+        return ""
+    counts = outcome.assembled.problem.counts
+    return f"hold {int(np.sum(counts)):,} records{_each(counts)}, and "
 
 
 def _each(counts: Int[ArrayLike, " agents"]) -> str:

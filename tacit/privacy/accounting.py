@@ -3,7 +3,7 @@
 `epsilon(events, delta)` and `delta(events, epsilon)` hold for adaptive composition: each release
 may depend on all earlier ones. Unsampled Gaussian releases are composed exactly, in closed form.
 All others get the smallest of three upper bounds: the sum of pure epsilons, Renyi orders, and
-privacy loss distributions on a grid (dp-accounting's, imported when first needed). Releases of
+privacy loss distributions on a grid, with every rounding charged. Releases of
 owners whose records are disjoint do not add up: `parallel_epsilon`.
 
 An event without a proved rule is refused. A `ModelClaim` costs what it amounts to under its model,
@@ -25,12 +25,11 @@ from tacit.privacy.event import Event
 from tacit.privacy.tally import Tally
 
 if TYPE_CHECKING:
-    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
-
+    from tacit.privacy.convolution import Sum
     from tacit.privacy.renyi import Renyi
 
 SMALLEST_DELTA = 1e-12
-"""Below it floating-point convolutions no longer bound the tail."""
+"""Nobody needs a smaller one; down to it every accountant here is tested to be an upper bound."""
 
 _CURVE_POINTS = 20
 """How many points of a curve are composed on a grid."""
@@ -214,9 +213,7 @@ def _epsilon(tally: Tally, delta: float) -> float:
     quick = _quick_epsilon(tally, delta)
     if delta == 0.0 or tally.exposed or tally.mu is not None or tally.renyi_only:
         return quick
-    # losses beyond 1e308 overflow to infinity there, which is what they are
-    with np.errstate(over="ignore"):
-        return min(quick, float(_composed(tally).get_epsilon_for_delta(delta)))
+    return min(quick, max(losses.epsilon(delta) for losses in _composed(tally)))
 
 
 @lru_cache(maxsize=4096)
@@ -244,7 +241,8 @@ def _profile(tally: Tally, points: Float[np.ndarray, " points"]) -> Float[np.nda
     curve = _renyi(tally)
     bound = np.array([curve.delta(float(epsilon)) for epsilon in asked])
     if not tally.renyi_only:
-        bound = np.minimum(bound, _composed(tally).get_delta_for_epsilon(asked.tolist()))
+        ways = [[losses.delta(float(e)) for e in asked] for losses in _composed(tally)]
+        bound = np.minimum(bound, np.max(ways, axis=0))
     found[below] = bound
     return found
 
@@ -258,7 +256,7 @@ def _renyi(tally: Tally) -> Renyi:
 
 # few, because one may hold some ten megabytes
 @lru_cache(maxsize=2)
-def _composed(tally: Tally) -> PrivacyLossDistribution:
-    from tacit.privacy import loss_distribution
+def _composed(tally: Tally) -> tuple[Sum, ...]:
+    from tacit.privacy import convolution
 
-    return loss_distribution.composed(tally)
+    return convolution.composed(tally)

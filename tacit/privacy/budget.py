@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import equinox as eqx
 import numpy as np
 from jax.core import Tracer
 
+from tacit import checks
 from tacit.clipping import ORDERS
 from tacit.errors import PrivacyError
 from tacit.privacy.masked import MaskedGaussian, Masks
 from tacit.privacy.mechanism import AbstractMechanism, Gaussian, L2Laplace, Laplace
 from tacit.privacy.sensitivity import per_agent
 from tacit.types import Combine, Order, Relation
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 class NoiseKind(StrEnum):
@@ -43,6 +46,22 @@ def _norm(value: Any) -> Order | None:
     raise PrivacyError(f"clip_norm={value!r} must be 1, 2 or 'inf'")
 
 
+def _relation(value: Any) -> Relation:
+    return _chosen("relation", value, Relation)
+
+
+def _noise(value: Any) -> NoiseKind:
+    return _chosen("noise", value, NoiseKind)
+
+
+def _chosen(name: str, value: Any, kinds: type[_Choice]) -> _Choice:
+    try:
+        return kinds(value)
+    except ValueError as error:
+        words = ", ".join(repr(str(kind)) for kind in kinds)
+        raise PrivacyError(f"{name}={checks.shown(value)} must be one of {words}") from error
+
+
 class Privacy(eqx.Module):
     """A budget for the whole run, the clip that bounds each record, and what counts as a neighbour.
 
@@ -65,6 +84,8 @@ class Privacy(eqx.Module):
         clip_norm: norm of the clip, 1, 2 or "inf"; by default the one that the noise needs (1 for
             Laplace, else 2). With another one the bound is converted, at a cost of up to a root of
             the dimension (docs/proofs/clipping.md).
+        large_delta: accept a delta of one over the number of records (of agents, where they are
+            the unit) or more, at which records may be given away whole.
         masks: hides every agent's answer in a sum over a cohort, so that little noise of each is
             enough (Gaussian noise, with a coordinator or `network.ExactSum`); `None` for none.
 
@@ -81,13 +102,14 @@ class Privacy(eqx.Module):
     epsilon: Any = eqx.field(default=None, converter=per_agent)
     delta: Any = eqx.field(default=1e-6, converter=per_agent)
     noise_multiplier: Any = eqx.field(default=None, converter=per_agent)
-    relation: Relation = eqx.field(static=True, default=Relation.REPLACE_ONE, converter=Relation)
-    noise: NoiseKind = eqx.field(static=True, default=NoiseKind.GAUSSIAN, converter=NoiseKind)
+    relation: Relation = eqx.field(static=True, default=Relation.REPLACE_ONE, converter=_relation)
+    noise: NoiseKind = eqx.field(static=True, default=NoiseKind.GAUSSIAN, converter=_noise)
     sampling: float = eqx.field(static=True, default=1.0)
     sites_per_person: int = eqx.field(static=True, default=1)
     records_per_person: int = eqx.field(static=True, default=1)
     clip_norm: Any = eqx.field(static=True, default=None, converter=_norm)
     masks: Masks | None = eqx.field(static=True, default=None)
+    large_delta: bool = eqx.field(static=True, default=False, kw_only=True)
 
     @property
     def order(self) -> int:
@@ -130,12 +152,14 @@ class Privacy(eqx.Module):
             lambda v: ((v >= 1e-12) | (pure & (v == 0))) & (v < 1),
             f"{allowed}; a common choice is below one over the number of records",
         )
+        checks.real("sampling", self.sampling, PrivacyError)
         if not 0.0 < self.sampling <= 1.0:
             raise PrivacyError(f"sampling={self.sampling!r} must be in (0, 1]")
         for name in ("sites_per_person", "records_per_person"):
-            if getattr(self, name) < 1:
-                raise PrivacyError(f"{name}={getattr(self, name)!r} must be at least 1")
+            checks.whole(name, getattr(self, name), 1, PrivacyError)
         if self.masks is not None:
+            remedy = "write masks=Masks(coalition=1)"
+            checks.instance("masks", self.masks, Masks, remedy, PrivacyError)
             self._check_masks()
 
     def _check_masks(self) -> None:
@@ -155,6 +179,7 @@ class Privacy(eqx.Module):
 def _within(name: str, value: Any, test: Callable[[Any], Any], allowed: str) -> None:
     if isinstance(value, Tracer):
         return
+    checks.real(name, value, PrivacyError)
     array = np.asarray(value, dtype=float)
     if array.ndim > 1 or np.isnan(array).any() or not np.all(test(array)):
         raise PrivacyError(f"{name}={value!r} must be {allowed}")

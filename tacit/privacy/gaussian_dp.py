@@ -23,6 +23,9 @@ Real: TypeAlias = float | Float[np.ndarray, "*shape"]
 _HALVINGS = 120
 _LAST_BIT = 2.0**-52
 
+_HUGE = 1e8
+"""Above it the closed form loses its digits."""
+
 
 def log_delta(mu: Real, epsilon: Real) -> Float[np.ndarray, "*shape"]:
     """Natural logarithm of the smallest `delta` at which a `mu`-Gaussian-DP release is private.
@@ -43,10 +46,14 @@ def log_delta(mu: Real, epsilon: Real) -> Float[np.ndarray, "*shape"]:
         # Phi(-x) = exp(-x^2/2) erfcx(x/sqrt 2) / 2 and lower^2 = upper^2 + 2 epsilon: the
         # exponentials cancel before they can underflow. Far to the right, where erfcx overflows,
         # Phi(upper) is near 1.
-        tails = erfcx(-upper / math.sqrt(2)) - erfcx(-lower / math.sqrt(2))
+        first = erfcx(-upper / math.sqrt(2))
+        # the last bits that a difference of near numbers may lack are added: never too little
+        tails = first - erfcx(-lower / math.sqrt(2)) + 8.0 * _LAST_BIT * first
         left = -(upper**2) / 2 - math.log(2) + np.log(tails)
         right = log_ndtr(upper) + np.log1p(-np.exp(epsilon + log_ndtr(lower) - log_ndtr(upper)))
-    return np.where(upper < 5.0, left, right)
+        # beyond, upper and lower have no digits left: the tail of the loss, N(mu^2/2, mu^2)
+        above = np.maximum((epsilon - mu**2 / 2) / mu - 8.0 * _LAST_BIT * mu, 0.0)
+    return np.where(mu > _HUGE, -(above**2) / 2, np.where(upper < 5.0, left, right))
 
 
 def epsilon_from_mu(mu: Real, delta: float) -> Float[np.ndarray, "*shape"]:
@@ -63,7 +70,7 @@ def epsilon_from_mu(mu: Real, delta: float) -> Float[np.ndarray, "*shape"]:
     mu = np.asarray(mu, dtype=float)
     safe = np.where(mu > 0, mu, 1.0)
     # The privacy loss is N(mu^2/2, mu^2), whose tail is below exp(-t^2/2).
-    high = safe**2 / 2 + safe * math.sqrt(2 * math.log(1 / delta))
+    high = safe**2 / 2 + safe * (math.sqrt(2 * math.log(1 / delta)) + 16.0 * _LAST_BIT * safe)
     _, high = _bisect(lambda e: log_delta(safe, e) <= math.log(delta), np.zeros_like(safe), high)
     free = (mu == 0) | (log_delta(safe, 0.0) <= math.log(delta))
     return np.where(free, 0.0, high)

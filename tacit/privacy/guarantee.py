@@ -80,8 +80,9 @@ class Guarantee:
         status: what supports it.
         noise: where the randomness came from.
         releases: how many values derived from this owner's data left.
-        assumptions: what must hold besides. That hyper-parameters were not chosen on these data
-            always stands among them, unless there is no guarantee at all.
+        assumptions: what must hold besides. Unless there is no guarantee at all, two always stand
+            among them: hyper-parameters were not chosen on these data, and nothing else about
+            these data is released. With simulated noise a third does: its seed stays secret.
         reason: why a model claim is no proof, as a clause.
         scope: what epsilon and delta cover; one release for status `per_release`, else the run.
         total_epsilon: of the whole run, beside a guarantee for one release.
@@ -89,7 +90,7 @@ class Guarantee:
         sites_per_person: at how many sites one person's records may stand (unit person).
         records_per_person: how many records one person may have at one site (unit person).
         measured_epsilon: lower bound that an audit found at `delta`, if it refuted the claim.
-        measured_by: how the audit found it, as a clause.
+        measured_by: how the audit found it, as a clause; or what it found instead.
         observers: names of the neighbour or the coalition that looks; empty for every message.
         coalition: how many agents may be corrupted (adversary colluding).
         min_cohort: how many agents a sum has at least (adversary colluding).
@@ -134,8 +135,12 @@ class Guarantee:
     attempts: int = 0
 
     def __post_init__(self) -> None:
-        if self.status is not Status.NONE and wording.UNTUNED not in self.assumptions:
-            object.__setattr__(self, "assumptions", (*self.assumptions, wording.UNTUNED))
+        if self.status is not Status.NONE:
+            own = [each for each in self.assumptions if each not in wording.STANDING]
+            standing = (wording.UNTUNED, wording.ALONE)
+            if self.noise is NoiseSource.SIMULATED:
+                standing = wording.STANDING
+            object.__setattr__(self, "assumptions", (*own, *standing))
         _check(self)
 
     @property
@@ -154,11 +159,12 @@ class Guarantee:
         said = [*([person] if many else []), *([most] if masked else [])]
         return ", ".join([self.unit.value, self.relation.value, *said])
 
-    def refuted(self, epsilon: float, how: str) -> Guarantee:
+    def refuted(self, epsilon: float | None, how: str) -> Guarantee:
         """The guarantee after an audit that found it broken.
 
         Args:
-            epsilon: lower bound at `delta`, above the claim.
+            epsilon: lower bound at `delta`, above the claim; `None` where it was found that noise
+                is not what the claim rests on.
             how: what found it, as a clause: "at 95 % confidence, in 20,000 trials a side".
 
         Raises:
@@ -364,7 +370,7 @@ def _check(g: Guarantee) -> None:
         raise PrivacyError(
             f"{g.owner}: an infinite epsilon is status 'none', not {g.status.value!r}"
         )
-    if g.status is Status.MODEL and len(g.assumptions) < 2:
+    if g.status is Status.MODEL and set(g.assumptions) <= set(wording.STANDING):
         raise PrivacyError(f"{g.owner}: status 'model' needs the assumption that it rests on")
     colluding = g.adversary is Adversary.COLLUDING
     if colluding != (g.min_cohort > 0) or (colluding and not 0 <= g.coalition < g.min_cohort):
@@ -387,8 +393,9 @@ def _check(g: Guarantee) -> None:
         raise PrivacyError(
             f"{g.owner}: scope {g.scope.value!r} does not fit status {g.status.value!r}"
         )
-    if (g.status is Status.REFUTED) != (g.measured_epsilon is not None):
-        raise PrivacyError(f"{g.owner}: status 'refuted' and a measured epsilon go together")
+    measured = g.measured_epsilon is not None or bool(g.measured_by)
+    if (g.status is Status.REFUTED) != measured:
+        raise PrivacyError(f"{g.owner}: status 'refuted' and what an audit found go together")
     if g.measured_epsilon is not None and not g.measured_epsilon > g.epsilon:
         raise PrivacyError(
             f"{g.owner}: an audit that found epsilon >= {g.measured_epsilon:g} does not refute a "

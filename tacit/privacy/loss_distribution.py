@@ -1,9 +1,15 @@
-"""Composition of privacy loss distributions on a grid, with dp-accounting.
+"""Privacy losses on a grid: discrete laws that dominate those of the releases.
 
-Every event is handed to dp-accounting as noise over sensitivity in our own adjacency, always with
-its default relation: with `REPLACE_ONE` its loss distributions double the sensitivity while its
-Renyi accountant does not. The grids are pessimistic (connect-the-dots), so each result is an upper
-bound up to the rounding of floating-point convolutions.
+The loss of a release is `log(P/Q)` under `P`, where `P` and `Q` are the laws of what is seen on
+neighbouring data; its tails give `delta(e) = P(loss > e) - e^e Q(loss > e)`. On a grid of width `h`
+the dots of delta are connected by lines in `e^e` (Doroshenko et al. 2022, algorithm 1): the law
+with
+
+    P(loss >= e_i) = (delta(e_(i-1)) - e^-h delta(e_i)) / (1 - e^-h),
+
+of which delta is nowhere smaller. What rounding may have cost these numbers is added to them: a law
+that is larger in the usual stochastic order has a larger delta, alone and composed. How the laws
+are composed stands in `convolution`.
 
 A discrete Laplace release is put on the grid as what dominates every pure release: randomised
 response (Kairouz, Oh, Viswanath 2015, theorem 2.1). That of the continuous law would not do: its
@@ -13,28 +19,34 @@ proof moves along coordinates continuously.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Float
 
 from tacit.privacy.event import (
     DiscreteGaussianRelease,
-    DiscreteLaplaceRelease,
     Event,
     GaussianRelease,
+    LaplaceRelease,
     PoissonSampled,
 )
-from tacit.privacy.tally import Tally, split
-
-if TYPE_CHECKING:
-    from dp_accounting.pld.pld_pmf import PLDPmf
-    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+from tacit.privacy.tally import Noise, Tally, split
 
 Counts = Mapping[Event, int]
 """How often each event occurs; equal events are one key."""
+
+Losses: TypeAlias = Float[np.ndarray, " points"]
+"""Privacy losses, or one number for each."""
+
+Tails: TypeAlias = Callable[[Losses], tuple[Losses, Losses]]
+"""Logarithms of the masses of `P` and of `Q` beyond each loss."""
+
+Dots: TypeAlias = Callable[[Losses], tuple[Losses, Losses]]
+"""Delta at each epsilon, and what rounding may have taken from it."""
 
 _GRID_ERROR = 1e-4
 """Relative error of the composed variance that the grid may add."""
@@ -46,21 +58,18 @@ _FEWEST = 2**12
 """Least number of grid points over what a composed loss may reach."""
 
 _FINEST = 1e-7
-"""Below it the second differences of connect-the-dots drown in rounding."""
+"""Finest grid: no budget is written to more digits."""
 
-_SHORT = 10_000
-"""Points below which a composed distribution is kept whole: looking for its ends takes longer."""
-
-_TAILS = 10.0
-"""Deviations beyond which a Gaussian tail, of mass 1e-23, counts as an infinite loss."""
-
-_TAIL = 1e-15
-"""Mass that one truncation may move to an infinite loss."""
+_TAILS = 12.0
+"""Deviations beyond which a Gaussian tail, of mass 2e-33, counts as an infinite loss."""
 
 _WIDE = 500.0
 """Losses further apart than this overflow an exponential."""
 
-_SOME_HUNDREDS = 1000
+_LAST_BIT = 2.0**-53
+
+_ROUNDINGS = 16.0
+"""Last bits that delta may be wrong by, over a tail, its logarithm and its loss."""
 
 _RATIO = 1.01
 """Finest ratio of the grid on which long lists of distinct scales are grouped."""
@@ -94,127 +103,180 @@ def bucketed(counts: Counts) -> dict[Event, int]:
     return grouped
 
 
-def composed(tally: Tally) -> PrivacyLossDistribution:
-    """Privacy loss distribution of all releases of a tally together.
+@dataclass(frozen=True)
+class OnGrid:
+    """The law of one privacy loss on a grid.
+
+    Attributes:
+        first: the least loss, in widths of the grid.
+        log_masses: of the losses from there on.
+        infinite: mass of an infinite loss.
+    """
+
+    first: int
+    log_masses: Losses
+    infinite: float
+
+
+Parts: TypeAlias = list[tuple[OnGrid, int]]
+"""Laws with how often each is drawn."""
+
+
+def on_grid(tally: Tally) -> tuple[float, tuple[Parts, Parts] | tuple[Parts]]:
+    """Width of the grid, and the laws of all losses: without the record's neighbour and with it.
+
+    Only one of the two where all releases have the same law both ways.
 
     Args:
         tally: without a discrete Gaussian release: none is proved for it in every dimension.
     """
-    from dp_accounting.pld import privacy_loss_distribution as pld
-
-    counts = bucketed(dict(tally.releases))
+    counts, told = _within_reach(bucketed(dict(tally.releases)))
+    plain = {event: n for event, n in counts.items() if isinstance(event, GaussianRelease)}
+    if len(plain) > 1:  # together they are one Gaussian release
+        squares = math.fsum(n / event.noise_multiplier**2 for event, n in plain.items())
+        counts = {event: n for event, n in counts.items() if event not in plain}
+        counts[GaussianRelease(1.0 / math.sqrt(squares))] = 1
     width = _grid_width(counts)
-    parts = []
-    for event, count in counts.items():
-        base, rate = split(event)
-        grid: dict[str, Any] = {"value_discretization_interval": width}
-        if isinstance(base, GaussianRelease) and rate == 1.0:
-            parts.append(
-                pld.from_gaussian_mechanism(base.noise_multiplier / math.sqrt(count), **grid)
-            )
-        elif isinstance(base, GaussianRelease):
-            one = _sampled_gaussian(base.noise_multiplier, rate, width)
-            parts.append(_power(one, count))
-        else:
-            if isinstance(base, DiscreteLaplaceRelease):
-                one = _randomised_response(1.0 / base.noise_multiplier, rate, width)
-            else:
-                one = pld.from_laplace_mechanism(base.noise_multiplier, sampling_prob=rate, **grid)
-            points = 2 * count / base.noise_multiplier / width
-            parts.append(one.self_compose(count, 0.0) if points < _SHORT else _power(one, count))
-    while len(parts) > 1:  # neighbours first, so that most convolutions are short
-        pairs = zip(parts[::2], parts[1::2], strict=False)
-        parts = [a.compose(b) for a, b in pairs] + parts[len(parts) & ~1 :]
-    return parts[0]
+    both = told < 0.0 or any(split(event)[1] < 1.0 for event in counts)
+    ways = [
+        [_law(event, count, added, width) for event, count in counts.items()]
+        + ([_revealing(told, added, width)] if told < 0.0 else [])
+        for added in ([False, True] if both else [False])
+    ]
+    return width, (ways[0], ways[1]) if both else (ways[0],)
 
 
-def _power(one: PrivacyLossDistribution, count: int) -> PrivacyLossDistribution:
-    """`one` composed with itself `count` times, by way of the square root if there are many.
+def _within_reach(counts: Counts) -> tuple[dict[Event, int], float]:
+    """Releases that a grid can hold, and the log probability that no other one says anything.
 
-    dp-accounting cuts the tails of a power by Chernoff bounds at a few orders, which fit a count of
-    some hundreds; in a single step of 20,000 they keep six times the points that matter.
+    A release with hardly any noise has losses that no grid holds beside others. It is counted as
+    one that gives the record away wherever the record takes part: never less than it costs.
     """
-    if count <= _SOME_HUNDREDS:
-        return one.self_compose(count, _TAIL)
-    inner = math.isqrt(count)
-    outer, rest = divmod(count, inner)
-    power = one.self_compose(inner, _TAIL / outer).self_compose(outer, _TAIL)
-    return power.compose(one.self_compose(rest, _TAIL), _TAIL) if rest else power
+    held, told = dict(counts), 0.0
+    while held and _grid_width(held) > _WIDE:
+        event = max(held, key=lambda each: _loss_moments(each)[1])
+        rate = split(event)[1]
+        silent = math.log1p(-rate) if rate < 1.0 else -math.inf
+        told += held.pop(event) * silent
+    return held, told
 
 
-def _randomised_response(epsilon: float, rate: float, width: float) -> PrivacyLossDistribution:
-    """Loss distribution of `epsilon`-randomised response on a Poisson sample of rate `rate`."""
-    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
-
-    one = -math.log1p(math.exp(-epsilon))  # logarithm of the likelier answer's probability
-    without = np.array([one - epsilon, one])
-    record = without[::-1]
-    if rate == 1.0:
-        return PrivacyLossDistribution(_two_outcomes(record, without, width))
-    mixed = np.logaddexp(math.log1p(-rate) + without, math.log(rate) + record)
-    return PrivacyLossDistribution(
-        _two_outcomes(mixed, without, width), _two_outcomes(without, mixed, width)
-    )
+def _revealing(told: float, added: bool, width: float) -> tuple[OnGrid, int]:
+    """Loss of a record that is given away, but for a probability of `exp(told)`."""
+    if told < -_WIDE:  # a probability that a float hardly holds
+        return OnGrid(0, np.array([-_WIDE]), 1.0), 1
+    if added:
+        return OnGrid(math.ceil(-told / width), np.zeros(1), 0.0), 1
+    return OnGrid(math.ceil(told / width), np.array([told]), -math.expm1(told)), 1
 
 
-def _sampled_gaussian(z: float, rate: float, width: float) -> PrivacyLossDistribution:
-    """Loss distribution between `(1 - q) N(0, z^2) + q N(1, z^2)` and `N(0, z^2)`, both ways.
+def _law(event: Event, count: int, added: bool, width: float) -> tuple[OnGrid, int]:
+    """One event's law, and how often it is drawn (a Gaussian is composed in closed form)."""
+    noise, rate = split(event)
+    if isinstance(noise, GaussianRelease) and rate == 1.0:
+        noise, count = GaussianRelease(noise.noise_multiplier / math.sqrt(count)), 1
+    tails, reach = _tails(noise)
+    dots = _dots(tails)
+    low, high = -reach, reach
+    if rate < 1.0:
+        dots = _sampled(tails, rate, added)
+        keep = math.log1p(-rate)
+        low = float(np.logaddexp(keep, math.log(rate) - reach))
+        high = float(np.logaddexp(keep, math.log(rate) + reach))
+        low, high = (-high, -low) if added else (low, high)
+    # the last point lies beyond the largest loss: what rounding may hide there has a finite loss
+    last = math.floor(high / width + 1e-9) + 1
+    return _connected(dots, math.floor(low / width), last, width), count
 
-    As dp-accounting's, with deltas of all grid points at once: its loop over them takes longer than
-    everything else together. The loss grows with `x`, so delta is a difference of two tails.
+
+def _connected(dots: Dots, first: int, last: int, width: float) -> OnGrid:
+    """The law that connects the dots of delta at the points from `first` to `last`."""
+    losses = np.arange(first, last + 1) * width
+    delta, error = dots(losses)
+    gap = -math.expm1(-width)
+    # masses of at least each loss; all below the grid is lifted onto its first point
+    least = np.ones_like(losses)
+    least[1:] = (delta[:-1] - (1.0 - gap) * delta[1:] + error[:-1] + error[1:]) / gap
+    infinite = float(delta[-1] + error[-1])
+    least = np.maximum.accumulate(np.append(np.minimum(least, 1.0), infinite)[::-1])[::-1]
+    with np.errstate(divide="ignore"):
+        return OnGrid(first, np.log(-np.diff(least)), infinite)
+
+
+def _tails(noise: Noise) -> tuple[Tails, float]:
+    """Tails of the loss of one release that is not sampled, and the largest loss.
+
+    The losses are symmetric: that of `P` against `Q` is distributed as that of `Q` against `P`.
     """
-    from dp_accounting.pld.pld_pmf import create_pmf_pessimistic_connect_dots_fixed_gap
-    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
     from scipy.special import log_ndtr
 
-    without = math.log1p(-rate)  # the least loss: x shows that the record took no part
-    least, most = np.logaddexp(
-        without, math.log(rate) + (np.array([-_TAILS, _TAILS + 1.0 / z]) - 0.5 / z) / z
-    ).tolist()
+    if isinstance(noise, GaussianRelease):
+        mu = 1.0 / noise.noise_multiplier
 
-    def tails(
-        epsilon: Float[np.ndarray, " points"], side: float
-    ) -> tuple[Float[np.ndarray, " points"], Float[np.ndarray, " points"]]:
-        """Log masses beyond the `x` of loss `epsilon`: of the mixture and of `N(0, z^2)`."""
-        x = 0.5 + z**2 * (epsilon + np.log(-np.expm1(without - epsilon)) - math.log(rate))
-        alone, shifted = log_ndtr(side * x / z), log_ndtr(side * (x - 1.0) / z)
-        return np.logaddexp(without + alone, math.log(rate) + shifted), alone
+        def gaussian(loss: Losses) -> tuple[Losses, Losses]:
+            return log_ndtr(mu / 2.0 - loss / mu), log_ndtr(-mu / 2.0 - loss / mu)
 
-    def law(low: float, high: float, removed: bool) -> PLDPmf:
-        first, last = math.floor(low / width), math.ceil(high / width)
-        epsilon = np.arange(first, last + 1) * width
-        loss = epsilon if removed else -epsilon
-        mixed, alone = np.zeros_like(loss), np.zeros_like(loss)
-        above = loss > without
-        mixed[above], alone[above] = tails(loss[above], -1.0 if removed else 1.0)
-        if removed:
-            deltas = np.exp(mixed) - np.exp(epsilon + alone)
-        else:
-            deltas = np.where(above, np.exp(alone) - np.exp(epsilon + mixed), 0.0)
-        return create_pmf_pessimistic_connect_dots_fixed_gap(
-            width, first, last, np.clip(deltas, 0.0, 1.0)
-        )
+        return gaussian, _TAILS * mu + mu**2 / 2.0
+    pure = 1.0 / noise.noise_multiplier
+    if isinstance(noise, LaplaceRelease):
 
-    return PrivacyLossDistribution(law(least, most, True), law(-most, -least, False))
+        def seen(loss: Losses) -> tuple[Losses, Losses]:
+            up, down = (loss - pure) / 2.0, -(loss + pure) / 2.0
+            return np.log1p(-np.exp(up) / 2.0), down - math.log(2.0)
+    else:
+        likely = -math.log1p(math.exp(-pure))
+
+        def seen(loss: Losses) -> tuple[Losses, Losses]:
+            return np.full_like(loss, likely), np.full_like(loss, likely - pure)
+
+    def within(loss: Losses) -> tuple[Losses, Losses]:
+        inside = np.clip(loss, -pure, pure)
+        all_or_none = np.where(loss < -pure, 0.0, -math.inf)
+        between = (loss >= -pure) & (loss < pure)
+        upper, lower = seen(inside)
+        return np.where(between, upper, all_or_none), np.where(between, lower, all_or_none)
+
+    return within, pure
 
 
-def _two_outcomes(
-    upper: Float[np.ndarray, " 2"], lower: Float[np.ndarray, " 2"], width: float
-) -> PLDPmf:
-    """Connect-the-dots of a pair of laws on two outcomes, given their logarithms.
+def _dots(tails: Tails) -> Dots:
+    def dots(loss: Losses) -> tuple[Losses, Losses]:
+        upper, lower = tails(loss)
+        beyond = np.exp(upper)
+        size = 2.0 + np.abs(np.where(beyond > 0.0, upper, 0.0)) + np.abs(loss)
+        delta = np.maximum(beyond - np.exp(loss + lower), 0.0)
+        return delta, _ROUNDINGS * _LAST_BIT * size * beyond
 
-    Between the two losses delta is linear in `e^epsilon`, as the connected dots are, so the grid
-    points around both losses are enough.
+    return dots
+
+
+def _sampled(tails: Tails, rate: float, added: bool) -> Dots:
+    """Dots for a Poisson sample: `(1 - q) Q + q P` against `Q`, or if `added` the other way.
+
+    Of the release's own delta, the first is `q delta(l)` with `e^l = (e^eps - 1 + q) / q`, the
+    other `(1 - (1 - q) e^eps) delta(l)` with `e^-l = (e^-eps - 1 + q) / q`: nothing cancels where
+    `q` is small.
     """
-    from dp_accounting.pld.pld_pmf import create_pmf_pessimistic_connect_dots
+    keep, take = math.log1p(-rate), math.log(rate)
+    whole = _dots(tails)
 
-    losses = (upper - lower) / width
-    dots = np.unique(np.concatenate([np.floor(losses), np.ceil(losses)])).astype(int)
-    if np.ptp(dots) * width > _WIDE:  # the other outcome has no mass that a float can hold
-        return create_pmf_pessimistic_connect_dots(width, dots[-1:], np.zeros(1))
-    gaps = np.exp(upper) - np.exp(dots[:, None] * width + lower)
-    deltas = np.maximum(gaps, 0.0).sum(axis=1)
-    return create_pmf_pessimistic_connect_dots(width, dots, np.minimum(deltas, 1.0))
+    def dots(loss: Losses) -> tuple[Losses, Losses]:
+        seen = -loss if added else loss
+        above = seen > keep  # the least loss: what is seen shows that the record took no part
+        inner = np.where(above, seen, 0.0)
+        inner = inner + np.log(-np.expm1(keep - inner)) - take
+        inner = -inner if added else inner
+        delta, error = whole(inner)
+        upper, lower = (np.exp(tail) for tail in tails(inner))
+        part = np.where(above, -np.expm1(keep + loss), 0.0) if added else rate
+        # a loss that is wrong by last bits moves delta by the tail times as much
+        tail = upper if added else (1.0 - rate) * lower + rate * upper
+        moved = _ROUNDINGS * _LAST_BIT * (np.abs(loss) - keep) * tail
+        delta, error = part * delta, part * error * (1.0 - take) + moved
+        known = np.zeros_like(loss) if added else -np.expm1(np.minimum(loss, 0.0))
+        return np.where(above, delta, known), np.where(above, error, known * _ROUNDINGS * _LAST_BIT)
+
+    return dots
 
 
 def _rounded_down(events: list[Event], most: int) -> list[Event]:
@@ -250,6 +312,8 @@ def _grid_width(counts: Counts) -> float:
     Spreading a loss over two grid points `h` apart adds `h^2/6` to its variance on average, once
     for every event that is put on the grid (unsampled Gaussians are composed exactly first).
     """
+    if not counts:
+        return 1.0
     variance = spread = discretised = 0.0
     reach = 0.0
     for event, count in counts.items():
@@ -258,8 +322,20 @@ def _grid_width(counts: Counts) -> float:
         discretised += 1 if exact else count
         variance += count * one
         reach = max(reach, furthest * (math.sqrt(count) if exact else 1.0))
-        spread += 17.0 * math.sqrt(count * one)
+        deviations = 17.0 * math.sqrt(count * one)
+        # pure releases reach no further than their sum
+        spread += min(deviations, count * furthest) if _pure(event) else deviations
     # a few releases are far from normal: their tails see the width itself
     far = max(reach, spread)
     width = min(math.sqrt(6.0 * _GRID_ERROR * variance / discretised), far / _FEWEST)
-    return max(width, far * 2 / _POINTS, _FINEST)
+    width = max(width, far * 2 / _POINTS, _FINEST)
+    largest = max(
+        (1.0 / split(event)[0].noise_multiplier for event in counts if _pure(event)), default=0.0
+    )
+    # the largest pure loss, which has a mass of its own, on a point of the grid
+    return largest / math.ceil(largest / width) if largest > width else width
+
+
+def _pure(event: Event) -> bool:
+    base, rate = split(event)
+    return rate == 1.0 and not isinstance(base, GaussianRelease | DiscreteGaussianRelease)

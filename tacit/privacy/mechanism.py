@@ -1,8 +1,9 @@
 """Mechanisms: what the runtime does to a query and its answer before anything leaves the agent.
 
 A mechanism has two hooks, `before` the query (it may hand it a perturbed objective) and `after` it
-(additive noise). Noise scales and events are computed in plain Python from public constants; the
-hook receives the scale as an argument and cannot derive one from data.
+(additive noise). Noise scales and events are computed in plain Python from public constants; a
+hook receives the scale as an argument. The one mechanism whose noise follows the records as well,
+for a paper that prints it so, says it by `local`.
 """
 
 from __future__ import annotations
@@ -35,19 +36,26 @@ class AbstractMechanism(eqx.Module):
 
     Attributes:
         varying: whether scale and event differ between rounds.
+        local: whether the noise has the size of the agent's own records (a local sensitivity),
+            which nothing can be proved of; `scale` is then what multiplies that size.
     """
 
     varying: ClassVar[bool] = False
+    local: ClassVar[bool] = False
 
     def before(
-        self, objective: AbstractObjective, context: Context, key: PRNGKeyArray
+        self, objective: AbstractObjective, scale: Any, context: Context, key: PRNGKeyArray
     ) -> AbstractObjective:
-        """The objective that the query will see."""
+        """The objective that the query will see, given the noise scale."""
         return objective
 
     @abc.abstractmethod
     def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
         """What is released, given the query's answer and the noise scale."""
+
+    def added(self, value: Any, scale: Any) -> tuple[Any, Any]:
+        """What `after` adds noise to, and of what scale: for audits, which know the answer."""
+        return value, scale
 
     @abc.abstractmethod
     def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:

@@ -86,7 +86,8 @@ class Renyi:
                 case _:
                     values += count * randomised_response(pure_epsilon(event), orders)
         if known:
-            accountant.compose(ComposedDpEvent(known))
+            with np.errstate(over="ignore"):  # an infinite bound is one
+                accountant.compose(ComposedDpEvent(known))
         # logarithms of sums close to 1 lose their last bits, which must not earn privacy
         lost = rounded * _LAST_BITS / (orders - 1.0)
         return cls(orders, values + np.maximum(accountant.rdp, 0.0) + lost)
@@ -101,7 +102,9 @@ class Renyi:
         """The smallest delta over all orders, for `epsilon` of at least 0."""
         from dp_accounting.rdp.rdp_privacy_accountant import compute_delta
 
-        return float(compute_delta(self.orders.tolist(), self.values.tolist(), epsilon)[0])
+        # less than a rounding error would be taken for none, and its logarithm fails
+        values = np.maximum(self.values, np.finfo(float).eps)
+        return float(compute_delta(self.orders.tolist(), values.tolist(), epsilon)[0])
 
 
 def randomised_response(

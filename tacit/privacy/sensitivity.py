@@ -79,15 +79,30 @@ class AbstractQuery(eqx.Module):
 
     @abc.abstractmethod
     def evaluations(self, dimension: int) -> int:
-        """Function values (or gradients) asked of each unit in one call."""
+        """Function values (or gradients) asked of each unit in one call, at most."""
+
+    def size(self, dimension: int) -> int:
+        """Number of coordinates of the answer: by default one for each parameter."""
+        return dimension
+
+    def evaluations_of(self, agent: int, dimension: int) -> int:
+        """`evaluations` of one agent's units: the same for all agents by default."""
+        return self.evaluations(dimension)
 
 
 class Exact(AbstractQuery):
-    """Any function of the private objective, with no bound: its sensitivity is infinite."""
+    """Any function of the private objective, with no bound: its sensitivity is infinite.
+
+    Attributes:
+        function: `(state, objective, context) -> answer`.
+        points: function values or gradients that it asks of each unit.
+        times: how often it asks for as many; may differ per agent.
+    """
 
     function: Callable[[Any, Any, Context], Any]
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.GRADIENT)
     points: int = eqx.field(static=True, default=1)
+    times: PerAgent = 1
     order: int = eqx.field(static=True, kw_only=True, default=2)
     rate: float = eqx.field(static=True, kw_only=True, default=1.0)
 
@@ -100,7 +115,14 @@ class Exact(AbstractQuery):
         return math.inf
 
     def evaluations(self, dimension: int) -> int:
-        return self.points
+        return self.points * int(np.max(self.times))
+
+    def size(self, dimension: int) -> int:
+        """Number of coordinates of the answer: by default one for each parameter."""
+        return dimension
+
+    def evaluations_of(self, agent: int, dimension: int) -> int:
+        return self.points * int(own_public(self.times, agent))
 
 
 class ClippedGradient(AbstractQuery):
@@ -216,8 +238,11 @@ class ClippedDifferences(AbstractQuery):
         bound = clip * _conversion(self.clip_norm, self.order, size, "count")
         return _of_a_sum(bound, self.rate, public, relation)
 
+    def size(self, dimension: int) -> int:
+        return dimension if self.count is None else self.count
+
     def evaluations(self, dimension: int) -> int:
-        count = dimension if self.count is None else self.count
+        count = self.size(dimension)
         return count + (1 if self.offsets is None else count)
 
 

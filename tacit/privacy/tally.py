@@ -30,6 +30,9 @@ Noise: TypeAlias = (
 )
 """One release with additive noise."""
 
+LEAST_NOISE = 1e-70
+"""Less noise than this, over the sensitivity, counts as none: powers of its inverse overflow."""
+
 NOISES = (GaussianRelease, LaplaceRelease, DiscreteGaussianRelease, DiscreteLaplaceRelease)
 
 
@@ -70,7 +73,7 @@ class Tally:
         for event, count in self.releases:
             if not isinstance(event, GaussianRelease):
                 return None
-            squares.append(count / event.noise_multiplier**2)
+            squares.append(count * (1.0 / event.noise_multiplier) ** 2)
         return None if self.exposed else math.sqrt(math.fsum(squares))
 
     @cached_property
@@ -130,7 +133,7 @@ def _simplified(event: Event) -> Event:
         ):
             if not z >= 0.0:
                 raise PrivacyError(f"{event!r}: noise_multiplier must be at least 0")
-            return NonPrivate() if z == 0.0 else NoRelease() if math.isinf(z) else event
+            return NonPrivate() if z < LEAST_NOISE else NoRelease() if math.isinf(z) else event
         case PoissonSampled(rate=rate, event=inner):
             if not 0.0 <= rate <= 1.0:
                 raise PrivacyError(f"{event!r}: rate must be in [0, 1]")

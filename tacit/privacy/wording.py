@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING
 
+from tacit.privacy import caution
 from tacit.types import Relation, Unit
 
 if TYPE_CHECKING:
@@ -23,6 +24,15 @@ _UNCHECKED = "nothing in the software checks or enforces that"
 
 UNTUNED = "the hyper-parameters were not chosen on these data"
 """Assumed by every guarantee: a choice made by looking at the data would itself be a release."""
+
+ALONE = "nothing else about these data is released"
+"""Assumed by every guarantee: what else is released costs epsilon of its own, which adds up."""
+
+SEED = "the seed of the simulated noise stays secret"
+"""Assumed where noise is simulated: whoever knows the seed can take the noise off."""
+
+STANDING = (UNTUNED, ALONE, SEED)
+"""Assumptions that follow from no method and no data, after all others."""
 
 _STATUS = {
     "proved": "proved",
@@ -80,6 +90,8 @@ def sentence(g: Guarantee, subject: str) -> str:
         )
     body = {"proved": _proved, "model": _model, "per_release": _per_release, "refuted": _refuted}
     parts = [body[g.status.value](g, subject)]
+    warned = caution.warning(g.epsilon if g.total_epsilon is None else g.total_epsilon)
+    parts += [warned] if warned else []
     if g.noise == "simulated":
         parts.append(
             "Status: proved for the method; noise simulated, so these outputs carry no certificate."
@@ -89,7 +101,8 @@ def sentence(g: Guarantee, subject: str) -> str:
     elif g.certificate:
         parts.append("Status: proved, with secure noise: this is a certificate.")
     if g.status == "model":  # the claim itself has named the others
-        parts.append(f"Assumed besides: {UNTUNED}.")
+        besides = [each for each in g.assumptions if each in STANDING]
+        parts.append(f"Assumed besides: {'; '.join(besides)}.")
     else:
         parts.append(f"Assumed: {'; '.join(g.assumptions)}.")
     return " ".join(parts)
@@ -113,8 +126,11 @@ def differing(owners: Sequence[Guarantee], worst: Guarantee) -> str:
 
 
 def _proved(g: Guarantee, subject: str) -> str:
+    same = "learns almost the same whether or not"
+    if g.epsilon >= caution.LARGE_EPSILON:
+        same = "may well learn whether"
     return (
-        f"For {subject}: {_reader(g)} learns almost the same whether or not {_change(g)}: the "
+        f"For {subject}: {_reader(g)} {same} {_change(g)}: the "
         f"whole run ({_count(g.releases)}) is {_pair(g.epsilon, g.delta)}-differentially private, "
         f"which is proved{' under the assumptions below' if g.min_cohort else ''} ({g.theorem})."
     )
@@ -142,7 +158,13 @@ def _per_release(g: Guarantee, subject: str) -> str:
 
 
 def _refuted(g: Guarantee, subject: str) -> str:
-    found = g.measured_epsilon if g.measured_epsilon is not None else math.inf
+    if g.measured_epsilon is None:
+        return (
+            f"Refuted, for {subject}: an audit found that the noise is not what the claim of "
+            f"epsilon {rounded_up(g.epsilon)} at delta {rounded_up(g.delta)} rests on "
+            f"({g.measured_by}; {g.theorem}); do not rely on it."
+        )
+    found = g.measured_epsilon
     return (
         f"Refuted, for {subject}: an audit found ({g.measured_by}) that epsilon is at least "
         f"{rounded_down(found)} at delta {rounded_up(g.delta)} when {_change(g)}, where the claim "
@@ -200,4 +222,4 @@ def _change(g: Guarantee) -> str:
 
 
 def _condition(g: Guarantee) -> str:
-    return " and ".join(each for each in g.assumptions if each != UNTUNED)
+    return " and ".join(each for each in g.assumptions if each not in STANDING)

@@ -56,7 +56,15 @@ _HOME = {
         "Schema",
     ),
     "table": ("prepare",),
-    "partition": ("Sites", "by_column", "dirichlet", "even", "sorted_by_label", "train_test_split"),
+    "partition": (
+        "Sites",
+        "by_column",
+        "dirichlet",
+        "drawn",
+        "even",
+        "sorted_by_label",
+        "train_test_split",
+    ),
 }
 """Which module each public name stands in; it is imported when the name is first asked for."""
 

@@ -1,8 +1,7 @@
 """Objectives of which only values can be had: any Python function, called on the host.
 
 The function has to be deterministic: XLA may call it once where the program asks twice for the same
-point. Its float64 numbers travel as bytes, because the thread on which JAX calls back does not know
-of `jax.enable_x64` and would silently round them to float32.
+point.
 
 An exception cannot cross compiled code in one piece. The first one is therefore kept, the device is
 given NaN, the function is not called again, and `raise_pending` raises it as an `OracleError` once
@@ -11,7 +10,7 @@ the compiled part has ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -20,10 +19,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
+from tacit import checks
 from tacit.errors import ProblemError
+from tacit.problem.callback import call_host
 from tacit.problem.constraint import AbstractConstraint, Free
-from tacit.problem.host import Host
-from tacit.problem.problem import Problem, declared_normaliser, starting_point
+from tacit.problem.host import NOBODY, Host
+from tacit.problem.problem import Problem, check_public, declared_normaliser, starting_point
 from tacit.problem.regularisers import AbstractRegulariser, NoRegulariser
 from tacit.types import AbstractObjective, Params, Unit
 
@@ -73,7 +74,10 @@ class CostBox(BlackBox):
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the function has to keep to: an error of it would tell of the cost."""
-        return ("the function of each cost is deterministic and gives a finite number everywhere",)
+        return (
+            "the function of each cost uses data of its own agent only, is deterministic and gives "
+            "a finite number everywhere",
+        )
 
     def losses(self, x: Params) -> Float[Array, " n"]:
         """The cost, shape `(1,)`."""
@@ -106,6 +110,11 @@ class RecordBox(BlackBox):
         return np.shape(self.mask)[-1]
 
     @property
+    def present(self) -> Bool[Array, " n"]:
+        """Which units are records."""
+        return jnp.asarray(self.mask)
+
+    @property
     def assumptions(self) -> tuple[str, ...]:
         """What the function, which is given all records at once, has to keep to."""
         return (
@@ -124,16 +133,7 @@ class RecordBox(BlackBox):
 
 
 def _call(host: Host, x: Params, agent: Int[ArrayLike, ""], units: int) -> Float[Array, " n"]:
-    x = jnp.asarray(x)
-    size = x.dtype.itemsize
-    result = jax.pure_callback(
-        host.evaluate,
-        jax.ShapeDtypeStruct((units, size), jnp.uint8),
-        jax.lax.bitcast_convert_type(x, jnp.uint8),
-        jnp.asarray(agent, dtype=jnp.int32),
-        vmap_method="expand_dims",
-    )
-    return jax.lax.bitcast_convert_type(result, x.dtype)
+    return call_host(host.evaluate, (units,), x, agent, vmap_method="expand_dims")
 
 
 def black_box(function: Callable[..., Any], agents: int, *, batched: bool = False) -> CostBox:
@@ -232,6 +232,9 @@ def black_box_problem(
         (2.0, 3)
     """
     objectives: CostBox | RecordBox
+    check_public(regulariser, constraint)
+    if not isinstance(agents, Iterable):
+        agents = checks.whole("agents", agents, 0, ProblemError)
     if isinstance(agents, int):
         if normaliser is not None:
             raise ProblemError(
@@ -257,6 +260,19 @@ def black_box_problem(
         constraint=constraint,
         declared=isinstance(agents, int) or normaliser is not None,
     )
+
+
+def asked_of(objectives: AbstractObjective, awake: Bool[ArrayLike, " agents"]) -> Any:
+    """The objectives of a round: black boxes of who sleeps are not called, and give 0.
+
+    Args:
+        objectives: of all agents, black boxes or not.
+        awake: who takes part.
+    """
+    if not isinstance(objectives, BlackBox):
+        return objectives
+    awake_ones = jnp.where(jnp.asarray(awake), jnp.asarray(objectives.agent), NOBODY)
+    return eqx.tree_at(lambda o: o.agent, objectives, awake_ones)
 
 
 def raise_pending(objectives: AbstractObjective) -> None:

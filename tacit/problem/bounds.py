@@ -106,8 +106,10 @@ class RecordBounds:
         """
         if not isinstance(loss, AbstractLinearLoss):
             return (math.inf, math.inf, math.inf)
-        first, second, largest = (
+        found = (
             loss.slope_bound(order) * self.row * norm_ratio(self.order, order, features)
             for order in ORDERS
         )
+        # what is no bound, such as a slope bound that is not a number, bounds nothing
+        first, second, largest = (each if each >= 0.0 else math.inf for each in found)
         return first, second, largest

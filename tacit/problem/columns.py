@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from tacit.errors import ProblemError
 from tacit.problem.rules import level_key
@@ -39,8 +39,35 @@ def column_of(frame: Frame, name: str) -> pd.Series:
     return column
 
 
-def numbers(column: pd.Series, remedy: str, flags: bool = False) -> Float[np.ndarray, " n"]:
-    """The values as float64, NaN where one is missing.
+def numbers(
+    column: pd.Series, remedy: str, flags: bool = False, decimal: str = "."
+) -> Float[np.ndarray, " n"]:
+    """`read_numbers`, of a column of which every value is a real number or missing.
+
+    Args:
+        column: numbers, or texts that say numbers.
+        remedy: ends the message.
+        flags: as for `read_numbers`.
+        decimal: as for `read_numbers`.
+
+    Raises:
+        ProblemError: values that are not real numbers.
+    """
+    values, wrong = read_numbers(column, remedy, flags, decimal)
+    bad = np.flatnonzero(wrong)
+    if len(bad):
+        value = column.iloc[bad[0]]
+        raise ProblemError(
+            f"column {column.name!r} is not numeric: {where(column, bad[0])} holds {show(value)}; "
+            f"{_other_mark(value, decimal)}correct the value, or {remedy}"
+        )
+    return values
+
+
+def read_numbers(
+    column: pd.Series, remedy: str = "leave it out", flags: bool = False, decimal: str = "."
+) -> tuple[Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+    """The values as float64, NaN where one is missing or no number; and which are no number.
 
     What a value becomes depends on this value only, never on the others of its column.
 
@@ -48,9 +75,10 @@ def numbers(column: pd.Series, remedy: str, flags: bool = False) -> Float[np.nda
         column: numbers, or texts that say numbers.
         remedy: ends the message.
         flags: whether the texts "true" and "false" are the numbers 1 and 0.
+        decimal: mark in texts that say numbers, a point or a comma; the other is none in them.
 
     Raises:
-        ProblemError: values that are not real numbers.
+        ProblemError: a column whose type is not one of numbers or texts.
     """
     kind = column.dtype
     if isinstance(kind, pd.CategoricalDtype):
@@ -58,9 +86,10 @@ def numbers(column: pd.Series, remedy: str, flags: bool = False) -> Float[np.nda
     plain = pd.api.types.is_bool_dtype(kind) or pd.api.types.is_numeric_dtype(kind)
     if isinstance(kind, pd.StringDtype):
         positions, distinct = pd.factorize(column)
-        values = np.array([*(_number(text, flags) for text in distinct), np.nan])[positions]
+        values = np.array([*(_number(text, flags, decimal) for text in distinct), np.nan])
+        values = values[positions]
     elif pd.api.types.is_object_dtype(kind):
-        values = np.array([_number(value, flags) for value in column], dtype=np.float64)
+        values = np.array([_number(value, flags, decimal) for value in column], dtype=np.float64)
     elif plain and not pd.api.types.is_complex_dtype(kind):
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     else:
@@ -68,27 +97,33 @@ def numbers(column: pd.Series, remedy: str, flags: bool = False) -> Float[np.nda
             f"column {column.name!r} holds values of type {kind}, which are not real numbers: "
             f"convert it before, or {remedy}"
         )
-    bad = np.flatnonzero(np.isnan(values) & column.notna().to_numpy())
-    if len(bad):
-        value = column.iloc[bad[0]]
-        raise ProblemError(
-            f"column {column.name!r} is not numeric: {where(column, bad[0])} holds {show(value)}; "
-            f"correct the value, or {remedy}"
-        )
-    return values
+    return values, np.isnan(values) & column.notna().to_numpy()
 
 
-def _number(value: Any, flags: bool) -> float:
+def _number(value: Any, flags: bool, decimal: str) -> float:
     """One value as a number, NaN if it is none."""
     if isinstance(value, str):
         if flags and value.strip().lower() in ("true", "false"):
             return float(value.strip().lower() == "true")
         if "_" in value:  # Python reads "1_000" as a number, tables do not
             return np.nan
+        if decimal == ",":  # a point is a mark of thousands then, and nobody can tell
+            value = "" if "." in value else value.replace(",", ".")
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         return np.nan
+
+
+def _other_mark(value: Any, decimal: str) -> str:
+    """What else to do about a text that says a number with the other mark."""
+    if not isinstance(value, str):
+        return ""
+    if decimal == "," and "." in value:
+        return "with decimal=',' a number has no point: leave out marks of thousands; "
+    if decimal == "." and not np.isnan(_number(value, False, ",")):
+        return "if the comma marks its decimals, set decimal=',' (`tacit init`: --decimal); "
+    return ""
 
 
 def codes_of(
@@ -110,9 +145,9 @@ def codes_of(
     return codes
 
 
-def finite(frame: Frame, name: str, remedy: str) -> Float[np.ndarray, " n"]:
+def finite(frame: Frame, name: str, remedy: str, decimal: str) -> Float[np.ndarray, " n"]:
     """`numbers` of a column that must not be infinite anywhere."""
-    values = numbers(column_of(frame, name), remedy)
+    values = numbers(column_of(frame, name), remedy, decimal=decimal)
     bad = np.flatnonzero(np.isinf(values))
     if len(bad):
         raise infinite(frame, name, int(bad[0]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from tacit.errors import ProblemError
+from tacit.problem.callback import call_host
 from tacit.problem.projection import Builder, project_onto, violation_of
 from tacit.types import Params
 
@@ -252,9 +252,7 @@ class ConvexSet(AbstractConstraint):
 
     def project(self, v: Params) -> Float[Array, " p"]:
         """The solution of `min ||x - v||^2` over the set."""
-        v = jnp.asarray(v)
-        shape = jax.ShapeDtypeStruct(v.shape, v.dtype)
-        return jax.pure_callback(_Projection(self.builder), shape, v, vmap_method="sequential")
+        return call_host(_Projection(self.builder), np.shape(v), v)
 
     def violation(self, x: np.ndarray) -> float:
         """Largest violation of one of its constraints."""
@@ -341,14 +339,14 @@ def _rows(name: str, matrix: Any, vector_name: str, vector: Any) -> _Rows:
     return tuple(map(tuple, matrix.tolist())), tuple(vector.tolist())
 
 
-class _Projection(eqx.Module):
-    """A callback that is equal to another one of the same set, so that it compiles once."""
+@dataclass(frozen=True)
+class _Projection:
+    """Equal to another one of the same set, so that it compiles once."""
 
-    builder: Callable[..., Any] = eqx.field(static=True)
+    builder: Builder
 
-    def __call__(self, v: Any) -> np.ndarray:
-        point = np.asarray(v)
-        return project_onto(self.builder, point.astype(np.float64)).astype(point.dtype)
+    def __call__(self, v: np.ndarray) -> np.ndarray:
+        return project_onto(self.builder, v)
 
 
 CONSTRAINTS: dict[str, type[AbstractConstraint]] = {

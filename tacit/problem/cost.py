@@ -11,10 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float
 
+from tacit import checks
 from tacit.clipping import clipped
 from tacit.errors import ProblemError
 from tacit.problem.constraint import FREE, AbstractConstraint
-from tacit.problem.problem import Problem, starting_point
+from tacit.problem.problem import Problem, check_public, starting_point
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
 from tacit.types import AbstractDifferentiable, Order, Params, Scalar, Unit
 
@@ -100,6 +101,11 @@ def costs(
         >>> problem.value([2.0, 1.0])
         10.0
     """
+    if not callable(function) or isinstance(function, type):
+        raise ProblemError(
+            f"function is {checks.shown(function)}; give a function of (x, parameters) in JAX"
+        )
+    check_public(regulariser, constraint)
     leaves, structure = jax.tree.flatten(parameters)
     arrays = [np.asarray(leaf) for leaf in leaves]
     lengths = {array.shape[0] if array.ndim else 0 for array in arrays}

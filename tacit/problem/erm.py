@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -81,6 +82,11 @@ class EmpiricalRisk(AbstractDifferentiable):
         return np.shape(self.features)[-2]
 
     @property
+    def present(self) -> Bool[Array, " n"]:
+        """Which rows are records."""
+        return jnp.asarray(self.mask) > 0
+
+    @property
     def assumptions(self) -> tuple[str, ...]:
         """That a user's own linear loss, which is given all records at once, keeps them apart.
 
@@ -140,6 +146,16 @@ class EmpiricalRisk(AbstractDifferentiable):
             return total.T.reshape(-1) / self.normaliser
         gradients = clipped(self._each(jax.grad(_function(self.loss)), x), clip, order)
         return counted @ gradients / self.normaliser
+
+    def shortened(self, longest: Scalar) -> EmpiricalRisk:
+        """The same records, with every row that is longer than `longest` scaled to that l2 length.
+
+        Each row is scaled by what it is itself, so one record still changes one summand only.
+        """
+        norms = jnp.asarray(self.norms)
+        factor = jnp.minimum(1.0, longest / jnp.maximum(norms[1], jnp.finfo(norms.dtype).tiny))
+        rows = jnp.asarray(self.features) * factor[:, None]
+        return eqx.tree_at(lambda e: (e.features, e.norms), self, (rows, norms * factor))
 
     def _scores(self, loss: AbstractLinearLoss, x: Params) -> Array:
         features = jnp.asarray(self.features)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-import jax
 import numpy as np
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Float, Int
 
 from tacit.errors import OracleError, ProblemError
 
-_DTYPES = {4: np.dtype(np.float32), 8: np.dtype(np.float64)}
+NOBODY = -1
+"""The agent of a point at which nothing is asked: its values are 0."""
 
 
 class Host:
@@ -59,27 +59,24 @@ class Host:
         if error is not None:
             raise error
 
-    def evaluate(self, points: Any, agents: Any) -> UInt8[np.ndarray, "*batch n size"]:
-        """All values of a batch, as bytes.
+    def evaluate(self, points: Any, agents: Any) -> Float[np.ndarray, "*batch n"]:
+        """All values of a batch.
 
         Args:
-            points: bytes of floating-point numbers, shape `(*batch, p, size)`.
-            agents: shape `(*batch,)`; axes of `points` and `agents` broadcast.
+            points: float64, shape `(*batch, p)`.
+            agents: shape `(*batch,)`, `NOBODY` where nothing is asked; axes of `points` and
+                `agents` broadcast.
         """
-        data, owners = np.ascontiguousarray(points), np.asarray(agents)
-        dtype = _DTYPES[data.shape[-1]]
-        x = data.view(dtype)[..., 0].astype(np.float64)
-        batch = np.broadcast_shapes(x.shape[:-1], owners.shape)
-        x = np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1])
-        owners = np.broadcast_to(owners, batch).reshape(-1)
+        dimension = np.shape(points)[-1]
+        batch = np.broadcast_shapes(np.shape(points)[:-1], np.shape(agents))
+        x = np.broadcast_to(points, (*batch, dimension)).reshape(-1, dimension)
+        owners = np.broadcast_to(agents, batch).reshape(-1)
         units = 1 if self._counts is None else max(self._counts)
         values = np.zeros((len(owners), units))
         # A program that asks two boxes at once calls from two threads; user code sees one.
-        with self._lock, jax.enable_x64(True):
+        with self._lock:
             self._fill(values, x, owners)
-        # too large for float32 is infinite there, and no news for the screen
-        with np.errstate(over="ignore"):
-            return values.astype(dtype).reshape(*batch, units, 1).view(np.uint8)
+        return values.reshape(*batch, units)
 
     def _fill(
         self,
@@ -87,9 +84,12 @@ class Host:
         x: Float[np.ndarray, "m p"],
         owners: Int[np.ndarray, " m"],
     ) -> None:
-        # A point that is not finite is a run that diverged, not an error of the function.
+        # A point that is not finite is one that nobody needs, or a run that diverged: no error of
+        # the function.
         usable = np.isfinite(x).all(axis=1)
         values[~usable] = np.nan
+        values[owners == NOBODY] = 0.0
+        usable &= owners != NOBODY
         for agent in np.unique(owners[usable]):
             rows = np.flatnonzero(usable & (owners == agent))
             width = 1 if self._counts is None else self._counts[agent]

@@ -78,13 +78,17 @@ def load_csv(
         ProblemError: unreadable, empty or wrongly encoded file, a column name twice or empty, or a
             line with too few or too many values.
     """
+    if len(separator) != 1 or separator in '"\r\n':
+        raise ProblemError(
+            f"separator={separator!r} must be one character, such as ';' or '\\t' for a tab"
+        )
     data = _read(path)
     try:
         text = data.decode(encoding)
-    except (UnicodeDecodeError, LookupError) as error:
+    except (UnicodeError, LookupError) as error:
         raise ProblemError(
-            f"{path}: not text in the encoding {encoding} ({error}); give encoding=, "
-            "for example 'latin-1' or 'utf-16'"
+            f"{path}: not text in encoding={encoding!r} ({error}); give another (`tacit init`: "
+            "--encoding), such as encoding='cp1252' or 'latin-1' (older programs) or 'utf-16'"
         ) from error
     lines = _check_csv(text, path, separator)
     try:
@@ -104,23 +108,25 @@ def load_csv(
     return frame
 
 
-def guess_kinds(frame: pd.DataFrame) -> pd.DataFrame:
+def guess_kinds(frame: pd.DataFrame, decimal: str = ".") -> pd.DataFrame:
     """The frame with columns of numbers, or of true and false, that are text, as what they say.
 
     For a first look at a table. Never prepare what it gives: one record that says something else
     turns its column back to text.
     """
-    return frame.assign(**{str(name): _guessed(column) for name, column in frame.items()})
+    return frame.assign(**{str(name): _guessed(column, decimal) for name, column in frame.items()})
 
 
-def _guessed(column: pd.Series) -> pd.Series:
+def _guessed(column: pd.Series, decimal: str) -> pd.Series:
     if not isinstance(column.dtype, pd.StringDtype) or column.isna().all():
         return column
     words = column.str.strip().str.lower()
     if words.dropna().isin(("true", "false")).all():
         return words.map({"true": True, "false": False})
+    if decimal == ",":  # a point is no part of a number then
+        words = words.str.replace(".", "?", regex=False).str.replace(",", ".", regex=False)
     try:
-        return pd.Series(pd.to_numeric(column))
+        return pd.Series(pd.to_numeric(words))
     except ValueError:
         return column
 
@@ -179,7 +185,7 @@ def load_npz(
             if absent:
                 raise ProblemError(
                     f"{path}: no array {absent[0]!r}; it holds {', '.join(archive.files)}. "
-                    "Name them with features= and target="
+                    "Save them under these names, or in Python give load_npz features= and target="
                 )
             arrays = [archive[name] for name in wanted]
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
@@ -269,6 +275,7 @@ def _check_csv(text: str, path: str | Path, separator: str) -> list[int]:
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         header = next((row for row in reader if row), [])
+        _check_separator(header, path)  # first: the wrong one makes lines too short or too long
         lines: list[int] = []
         end = reader.line_num
         for row in reader:
@@ -281,21 +288,24 @@ def _check_csv(text: str, path: str | Path, separator: str) -> list[int]:
                     "columns; correct the line, or quote a value that holds the separator"
                 )
             lines.append(start)
-    except (csv.Error, TypeError) as error:
+    except csv.Error as error:
         raise ProblemError(
-            f"{path}: not a readable CSV file with separator {separator!r} ({error})"
+            f"{path}: not a readable CSV file with separator={separator!r} ({error}); correct it"
         ) from error
+    check_distinct(header, str(path))
+    if "" in header:
+        raise ProblemError(f"{path}: column {header.index('') + 1} has no name; name it")
+    return lines
+
+
+def _check_separator(header: list[str], path: str | Path) -> None:
     if len(header) == 1:
         other = next((mark for mark in ";\t|," if mark in header[0]), None)
         if other:
             raise ProblemError(
                 f"{path}: a single column {header[0]!r}; the separator seems to be {other!r}: "
-                f"give separator={other!r}"
+                f"give separator={other!r} (`tacit init`: --separator)"
             )
-    check_distinct(header, str(path))
-    if "" in header:
-        raise ProblemError(f"{path}: column {header.index('') + 1} has no name; name it")
-    return lines
 
 
 def _idx(path: str | Path) -> np.ndarray:

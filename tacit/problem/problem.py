@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
+from tacit import checks
 from tacit.errors import ProblemError
 from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.public import Public
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
-from tacit.types import AbstractObjective, Params, Unit
+from tacit.types import AbstractObjective, Division, Params, Unit
 
 if TYPE_CHECKING:
     from tacit.problem.reference import Reference
@@ -33,6 +35,8 @@ class Problem(eqx.Module):
         regulariser: the public `R`, strength included.
         constraint: the public set.
         declared: whether the normalisers are declared numbers rather than record counts.
+        assumptions: what was taken to be public when the records were prepared, in sentences.
+        divided: what decided which record stands where; empty where the owners brought their own.
 
     Raises:
         ProblemError: fewer than two agents, or parts that do not fit each other.
@@ -46,8 +50,11 @@ class Problem(eqx.Module):
     regulariser: AbstractRegulariser = NO_REGULARISER
     constraint: AbstractConstraint = FREE
     declared: bool = eqx.field(static=True, default=False)
+    assumptions: tuple[str, ...] = eqx.field(static=True, default=())
+    divided: frozenset[Division] = eqx.field(static=True, default=frozenset())
 
     def __check_init__(self) -> None:
+        check_public(self.regulariser, self.constraint)
         agents, dimension = np.shape(self.counts)[0], np.shape(self.x0)[0]
         if agents < 2:
             raise ProblemError(
@@ -125,6 +132,29 @@ class Problem(eqx.Module):
         return solve(self)
 
 
+def check_public(regulariser: Any, constraint: Any) -> None:
+    """Refuse what is no regulariser and no constraint.
+
+    Raises:
+        ProblemError: such as a number, of which nobody knows which penalty is meant.
+    """
+    strength = regulariser if isinstance(regulariser, int | float) else 0.1
+    checks.instance(
+        "regulariser",
+        regulariser,
+        AbstractRegulariser,
+        f"say which: problem.L2({strength}), problem.L1({strength}), or NoRegulariser() for none",
+        ProblemError,
+    )
+    checks.instance(
+        "constraint",
+        constraint,
+        AbstractConstraint,
+        "give one of tacit.problem, such as problem.Box(-1.0, 1.0), or Free() for none",
+        ProblemError,
+    )
+
+
 @eqx.filter_jit
 def _total(objectives: AbstractObjective, x: Params) -> Float[Array, ""]:
     return jnp.sum(eqx.filter_vmap(lambda objective: objective.value(x))(objectives))
@@ -136,6 +166,13 @@ def _distinct(kind: str, names: tuple[str, ...]) -> None:
         if name in seen:
             raise ProblemError(f"the {kind} name {name!r} stands twice; names must differ")
         seen.add(name)
+
+
+def anonymous(names: Sequence[str]) -> bool:
+    """Whether agents have numbers for names, as by default and where records are dealt to sites."""
+    return any(
+        all(name == f"{kind} {k}" for k, name in enumerate(names)) for kind in ("agent", "site")
+    )
 
 
 def declared_normaliser(normaliser: Any, agents: int) -> np.ndarray:
@@ -161,6 +198,8 @@ def starting_point(x0: Any, dimension: int, constraint: AbstractConstraint) -> n
         ProblemError: another shape than `(dimension,)`, numbers that are not finite, or a point
             outside the constraint set.
     """
+    if isinstance(x0, str | bool) or (x0 is not None and np.ndim(x0) == 1):
+        checks.real("x0", x0, ProblemError)
     if x0 is None:
         constraint.check(dimension)
         with jax.enable_x64(True):

@@ -11,12 +11,13 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from tacit import checks
 from tacit.errors import ProblemError
 from tacit.problem.bounds import RecordBounds
 from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.erm import EmpiricalRisk
-from tacit.problem.losses import AbstractLoss, Softmax
-from tacit.problem.problem import Problem, declared_normaliser, starting_point
+from tacit.problem.losses import LOSSES, AbstractLoss, Softmax
+from tacit.problem.problem import Problem, check_public, declared_normaliser, starting_point
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
 
 
@@ -43,6 +44,7 @@ def empirical_risk(
     intercept: bool = False,
     pad_to: int | None = None,
     bounds: RecordBounds | None = None,
+    assumptions: Sequence[str] = (),
 ) -> Problem:
     """Regularised empirical risk over the records of several agents.
 
@@ -65,6 +67,9 @@ def empirical_risk(
             Agents that must agree to the last bit with others declare the same number.
         bounds: what is declared of every record, and enforced here. With a loss of bounded slope
             (logistic, softmax, Huber, hinge, quantile) it bounds every record's gradient.
+        assumptions: what has to be public about the records for a guarantee to hold, in sentences
+            that every guarantee repeats. `Sites.features` and `Sites.targets` bring those of the
+            preparation and of the division along.
 
     Raises:
         ProblemError: tables that do not fit each other, entries that are not finite numbers,
@@ -78,11 +83,16 @@ def empirical_risk(
         >>> problem.counts, problem.value([1.0])
         (array([2, 1]), 4.0)
     """
-    if not isinstance(loss, AbstractLoss):
-        raise ProblemError(
-            f"loss={loss!r} is no loss; give one of tacit.problem.losses, "
-            "or JaxLoss(function) for your own"
-        )
+    known = LOSSES.get(str(loss)) if isinstance(loss, str) else None
+    named = f"write problem.{known.__name__}(...)" if known else "give one of tacit.problem.losses"
+    remedy = f"{named}, or JaxLoss(function) for your own"
+    loss = checks.instance("loss", loss, AbstractLoss, remedy, ProblemError)
+    check_public(regulariser, constraint)
+    for name, tables in (("features", features), ("targets", targets)):
+        if (not isinstance(tables, Sequence) and np.ndim(tables) < 2) or isinstance(tables, str):
+            raise ProblemError(
+                f"{name} is {checks.shown(tables)}; give a list with one table for each agent"
+            )
     if weighting not in tuple(Weighting):
         raise ProblemError(
             f"weighting={weighting!r} is unknown; choose one of {', '.join(Weighting)}"
@@ -128,6 +138,17 @@ def empirical_risk(
         regulariser=regulariser,
         constraint=constraint,
         declared=normaliser is not None,
+        assumptions=tuple(
+            dict.fromkeys(
+                sentence
+                for each in (
+                    assumptions,
+                    *(getattr(t, "assumptions", ()) for t in (features, targets)),
+                )
+                for sentence in each
+            )
+        ),
+        divided=frozenset().union(*(getattr(t, "divided", ()) for t in (features, targets))),
     )
 
 
@@ -187,6 +208,8 @@ def _repeat(agents: int, leaf: Any) -> np.ndarray:
 
 
 def _names(names: Sequence[str] | None, agents: int) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise ProblemError(f"names is {names!r}; give a list with one name for each agent")
     if names is None:
         return tuple(f"agent {index}" for index in range(agents))
     if len(names) != agents:

@@ -17,6 +17,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from tacit import checks
 from tacit.errors import ProblemError
 from tacit.types import Params, Scalar
 
@@ -67,7 +68,10 @@ class AbstractRegulariser(eqx.Module):
 
 
 def _strength(value: Any) -> Any:
-    return value if isinstance(value, jax.Array) else np.asarray(value, dtype=np.float64)
+    if isinstance(value, jax.Array):
+        return value
+    checks.real("strength", value, ProblemError)
+    return np.asarray(value, dtype=np.float64)
 
 
 def _coordinates(value: Sequence[int]) -> Unpenalised:

@@ -13,6 +13,7 @@ from tacit.errors import ProblemError
 from tacit.problem.feature import Boolean, Categorical, Feature, Numeric
 from tacit.problem.rules import Missing, Number, check_missing
 from tacit.problem.target import BinaryTarget, ClassTarget, NumericTarget, Target
+from tacit.types import Division
 
 __all__ = [
     "BinaryTarget",
@@ -38,6 +39,7 @@ class Schema:
         missing: rule for features that declare none of their own.
         row_norm: largest l2 norm of a row of features (intercept included); longer rows are
             scaled down. `None` for no such bound.
+        decimal: mark of decimals in numbers that a table has as text, `"."` or `","`.
 
     Raises:
         ProblemError: no features, the target among them, or a value out of its range.
@@ -55,6 +57,7 @@ class Schema:
     intercept: bool = True
     missing: Missing = "error"
     row_norm: Number | None = None
+    decimal: str = "."
 
     def __post_init__(self) -> None:
         if not self.features:
@@ -69,6 +72,8 @@ class Schema:
         check_missing(self.missing)
         if self.row_norm is not None and not (math.isfinite(self.row_norm) and self.row_norm > 0):
             raise ProblemError(f"row_norm={self.row_norm!r} must be positive and finite")
+        if self.decimal not in (".", ","):
+            raise ProblemError(f"decimal={self.decimal!r} must be '.' or ','")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +88,7 @@ class Prepared:
         assumptions: what has to be public for a guarantee to hold, in sentences.
         notes: what else was done to the data, in sentences.
         levels: names of the classes when the target is one of several.
+        divided: what decided which records these are, where others were held out.
     """
 
     features: Float[np.ndarray, "n d"]
@@ -92,3 +98,4 @@ class Prepared:
     assumptions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
+    divided: frozenset[Division] = frozenset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -25,7 +26,7 @@ from tacit.problem.columns import (
 from tacit.problem.feature import Boolean, Categorical, Feature, Numeric
 from tacit.problem.rules import Missing, Number, as_levels, level_key
 from tacit.problem.schema import Prepared, Schema
-from tacit.problem.target import COMPARISONS, ClassTarget, NumericTarget, Target
+from tacit.problem.target import COMPARISONS, BinaryTarget, ClassTarget, NumericTarget, Target
 
 Piece: TypeAlias = tuple[list[str], Float[np.ndarray, "n m"]]
 
@@ -52,9 +53,33 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
         >>> prepare(frame, schema).features.tolist()
         [[-0.5, 1.0], [0.5, 1.0], [1.0, 1.0]]
     """
-    _check_columns(frame, schema)
+    check_columns(frame, schema)
+    _check_any(frame)
     assumptions: list[str] = []
     frame = _complete(frame, schema, assumptions)
+    prepared = numbers_of(frame, schema, assumptions)
+    target = schema.target
+    if not isinstance(target, BinaryTarget) or target.threshold or target.negative is not None:
+        return prepared
+    if not prepared.targets.any():
+        raise ProblemError(
+            f"positive={target.positive!r} matches no record of the target {target.name!r}: "
+            "correct it, or declare negative= as well if there may be no positive record"
+        )
+    return prepared
+
+
+def numbers_of(frame: Frame, schema: Schema, assumptions: list[str]) -> Prepared:
+    """`prepare`, of records that lack no value which they must have.
+
+    Args:
+        frame: with all columns of the schema; it may have no rows.
+        schema: what each column becomes.
+        assumptions: so far; more are put behind.
+
+    Raises:
+        ProblemError: as `prepare`, of values.
+    """
     names, features = _features(frame, schema, assumptions)
     notes: list[str] = []
     if schema.intercept:
@@ -68,7 +93,7 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
     if schema.row_norm is not None:
         _bound_rows(features, schema.row_norm)
         notes.append(f"each row of features was scaled down to l2 norm {schema.row_norm:g} or less")
-    targets = _target(frame, schema.target)
+    targets = _target(frame, schema.target, schema.decimal)
     classes = schema.target.levels if isinstance(schema.target, ClassTarget) else ()
     return Prepared(
         features=features,
@@ -81,7 +106,19 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
     )
 
 
-def _check_columns(frame: Frame, schema: Schema) -> None:
+def complete(frame: Frame, schema: Schema) -> Frame:
+    """The records that `prepare` takes, as they are: without those that lack a value and drop.
+
+    Raises:
+        ProblemError: as `prepare`, of columns and missing values.
+    """
+    check_columns(frame, schema)
+    _check_any(frame)
+    return _complete(frame, schema, [])
+
+
+def check_columns(frame: Frame, schema: Schema) -> None:
+    """Refuse a table without a column that the schema needs, or with one twice."""
     check_distinct(frame.columns, "the table")
     wanted = [*schema.features, schema.target.name]
     if schema.site is not None:
@@ -92,6 +129,9 @@ def _check_columns(frame: Frame, schema: Schema) -> None:
             close = difflib.get_close_matches(name, present, 1)
             hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(present[:12])}"
             raise ProblemError(f"the table has no column {name!r}; {hint}")
+
+
+def _check_any(frame: Frame) -> None:
     if len(frame) == 0:
         raise ProblemError("the table has no records: give at least one row below the header")
 
@@ -104,22 +144,34 @@ def _rule(feature: Feature, schema: Schema) -> Missing:
     return schema.missing
 
 
+def missing_rules(schema: Schema) -> dict[str, Missing]:
+    """What a missing value of each column becomes."""
+    rules: dict[str, Missing] = {name: _rule(f, schema) for name, f in schema.features.items()}
+    rules[schema.target.name] = schema.target.missing
+    if schema.site is not None and rules.get(schema.site) != "drop":
+        rules[schema.site] = "error"
+    return rules
+
+
+def of_dropping(rules: Mapping[str, Missing]) -> list[str]:
+    """What is assumed where records that lack a value are left out: by the rules alone."""
+    dropping = [name for name, rule in rules.items() if rule == "drop"]
+    if not dropping:
+        return []
+    columns = "column" if len(dropping) == 1 else "any of the columns"
+    return [
+        f"records without a value in {columns} {', '.join(dropping)} were left out; where a "
+        "record is replaced, it is by one that has them"
+    ]
+
+
 def _complete(frame: Frame, schema: Schema, assumptions: list[str]) -> Frame:
     """Refuse or drop records with missing values where the rules say so.
 
     What is assumed follows from the rules alone: it must not tell whether a record lacked a value.
     """
-    rules: dict[str, Missing] = {name: _rule(f, schema) for name, f in schema.features.items()}
-    rules[schema.target.name] = schema.target.missing
-    if schema.site is not None and rules.get(schema.site) != "drop":
-        rules[schema.site] = "error"
-    dropping = [name for name, rule in rules.items() if rule == "drop"]
-    if dropping:
-        columns = "column" if len(dropping) == 1 else "any of the columns"
-        assumptions.append(
-            f"records without a value in {columns} {', '.join(dropping)} were left out, so the "
-            "number of records that remain is assumed public"
-        )
+    rules = missing_rules(schema)
+    assumptions += of_dropping(rules)
     absent = frame[list(rules)].isna().to_numpy()
     drop = np.zeros(len(frame), dtype=bool)
     for column in np.flatnonzero(absent.any(axis=0)):
@@ -193,7 +245,7 @@ def _block(frame: Frame, schema: Schema, names: list[str]) -> Float[np.ndarray, 
         for j, name in enumerate(names):
             flags = isinstance(schema.features[name], Boolean)
             remedy = "declare it as Categorical(levels=...)"
-            block[:, j] = numbers(column_of(frame, name), remedy, flags)
+            block[:, j] = numbers(column_of(frame, name), remedy, flags, schema.decimal)
     bad = np.argwhere(np.isinf(block))
     if len(bad):
         row, j = (int(i) for i in bad[0])
@@ -297,12 +349,12 @@ def _one_hot(
     return labels, columns
 
 
-def _target(frame: Frame, target: Target) -> Shaped[np.ndarray, " n"]:
+def _target(frame: Frame, target: Target, decimal: str) -> Shaped[np.ndarray, " n"]:
     column = column_of(frame, target.name)
     if isinstance(target, ClassTarget):
         return codes_of(column, target.levels, strict=True, remedy="leave the record out")
     if isinstance(target, NumericTarget):
-        values = finite(frame, target.name, "declare a BinaryTarget or ClassTarget")
+        values = finite(frame, target.name, "declare a BinaryTarget or ClassTarget", decimal)
         values = np.clip(values, target.lower, target.upper)
         if target.to is None:
             return values
@@ -310,20 +362,15 @@ def _target(frame: Frame, target: Target) -> Shaped[np.ndarray, " n"]:
         return start + (values - target.lower) * ((end - start) / (target.upper - target.lower))
     if target.threshold is not None:
         comparison, bound = target.threshold
-        values = finite(frame, target.name, "name the positive values instead of a threshold")
+        remedy = "name the positive values instead of a threshold"
+        values = finite(frame, target.name, remedy, decimal)
         return COMPARISONS[comparison](values, bound).astype(float)
     positive = as_levels(target.positive)
     if target.negative is not None:
         levels = (*positive, *as_levels(target.negative))
         codes = codes_of(column, levels, strict=True, remedy="leave the record out")
         return (codes < len(positive)).astype(float)
-    found = codes_of(column, positive, strict=False, remedy="") >= 0
-    if not found.any():
-        raise ProblemError(
-            f"positive={target.positive!r} matches no record of the target {target.name!r}: "
-            "correct it, or declare negative= as well if a site may have no positive record"
-        )
-    return found.astype(float)
+    return (codes_of(column, positive, strict=False, remedy="") >= 0).astype(float)
 
 
 def _sites(column: pd.Series) -> Shaped[np.ndarray, " n"]:

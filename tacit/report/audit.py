@@ -87,6 +87,7 @@ class AuditData:
         power: how many runs would have been enough to refute a wrong claim, in words.
         curve: what attackers achieved.
         how: what was run, on which data, in sentences.
+        checks: one row a test of the noise.
         environment: machine and versions.
     """
 
@@ -99,6 +100,7 @@ class AuditData:
     power: str
     curve: TradeOff
     how: Sequence[str] = ()
+    checks: Sequence[Row] = ()
     environment: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -126,6 +128,7 @@ def render_audit(data: AuditData) -> str:
         data=data,
         environment=data.environment,
         bounds=table(data.bounds),
+        checks=table(data.checks) if data.checks else None,
         explanation=EXPLANATION,
         alternative=_alternative(data),
         height=HEIGHT,

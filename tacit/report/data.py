@@ -101,6 +101,7 @@ class ReportData:
         mean_noise: noise in the mean with and without masks, where a run could use them.
         adversary: against whom the guarantee holds, in sentences.
         files: names of the files that the guarantee covers.
+        secret: names of the files that hold the seed of the noise; shown beside `files`.
         environment: machine and versions.
         public: leave out everything that is for simulations only.
 
@@ -137,6 +138,7 @@ class ReportData:
     mean_noise: MeanNoise | None = None
     adversary: str = ""
     files: Sequence[str] = ()
+    secret: Sequence[str] = ()
     environment: Mapping[str, Any] = field(default_factory=dict)
     public: bool = False
 

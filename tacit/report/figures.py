@@ -30,7 +30,9 @@ COEFFICIENTS = 30
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 
 HIGHER_IS_BETTER = {"auc", "accuracy", "r2", "r²", "f1", "precision", "recall"}
-LOWER_IS_BETTER = {"log loss", "rmse", "mae", "mse", "brier", "brier score", "loss", "deviance"}
+LOWER_IS_BETTER = {
+    *("loss", "log loss", "deviance", "error", "rmse", "mae", "mse", "brier", "brier score")
+}
 
 
 def thin(count: int, most: int = POINTS) -> list[int]:

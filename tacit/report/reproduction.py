@@ -30,6 +30,7 @@ class Verdict(StrEnum):
     REPRODUCED = "reproduced"
     CONDITIONALLY = "reproduced with a change"
     NOT_REPRODUCED = "not reproduced"
+    UNDECIDED = "undecided"
     REFUTED = "claim refuted"
     NOT_RUN = "not run"
 
@@ -102,6 +103,11 @@ class Reproduction:
     parameters: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     shortened: str = ""
+
+    @property
+    def stated(self) -> str:
+        """The verdict as it has to be shown anywhere: one of a shortened run says so."""
+        return f"{self.verdict.value} (shortened)" if self.shortened else self.verdict.value
 
 
 @dataclass(frozen=True)

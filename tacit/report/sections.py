@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tacit.evaluate import kept_in_words, share_kept
 from tacit.report import drawing, figures, masking, words
 from tacit.report.data import PUBLIC_HISTORY, Column, ReportData, Row
 from tacit.report.tables import Table, heading, number, sideways, table
@@ -205,7 +206,9 @@ def _accuracy(data: ReportData) -> Section | None:
         )
     intro = (
         "What privacy costs: the agreed model beside a fit to all records in one place without "
-        "privacy, and beside a model that has learnt nothing and answers zero."
+        "privacy, and beside the base rate, the best constant answer to the records of the sites: "
+        "what can be said without looking at any feature. All of it is computed from private "
+        "records without noise, the base rate too; a page of releases only shows none of it."
     )
     return Section("accuracy", "Accuracy", intro, tuple(blocks), columns=True)
 
@@ -297,18 +300,20 @@ def _releases(data: ReportData) -> Section | None:
 
 
 def _kept(rows: Sequence[Row], metric: str) -> str:
-    """How much of what the pooled fit gains over answering zero the agreed model keeps."""
+    """How much of what the pooled fit gains over the base rate the agreed model keeps."""
     found = {
         start: figures.finite(row.get(metric))
         for row in rows
-        for start in ("agreed", "pooled", "answering zero")
+        for start in ("agreed", "pooled", "base rate")
         if str(row["name"]).startswith(start)
     }
-    agreed, pooled, zero = map(found.get, ("agreed", "pooled", "answering zero"))
-    if agreed is None or pooled is None or zero is None or pooled == zero:
+    agreed, pooled, base = map(found.get, ("agreed", "pooled", "base rate"))
+    way = figures.direction(metric)
+    if agreed is None or pooled is None or base is None or not way:
         return ""
-    share = (agreed - zero) / (pooled - zero)
-    return f"The agreed model keeps {share:.0%} of what the pooled fit gains over answering zero."
+    share = share_kept(agreed, pooled, base, higher=way.startswith("higher"))
+    said = kept_in_words(share)
+    return f"{said[:1].upper()}{said[1:]}."
 
 
 def _drawable(values: Column) -> bool:

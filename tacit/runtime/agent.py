@@ -25,6 +25,7 @@ def context_of(
     agent: Any,
     agents: int,
     degree: Any,
+    records: Any,
     secret: PRNGKeyArray,
     phase: int,
 ) -> tuple[Context, PhaseKeys]:
@@ -39,6 +40,7 @@ def context_of(
         public=public,
         rounds=rounds,
         agents=agents,
+        records=records,
     )
     return context, keys
 
@@ -74,7 +76,8 @@ def send(
     if replay is not None:
         released = replay
     else:
-        answer, mechanism = ask(phase, state, objective, context, keys), phase.release.mechanism
+        answer = ask(phase, state, objective, context, keys, scale)
+        mechanism = phase.release.mechanism
         if isinstance(mechanism, CorrelatedGaussian) and mask is not None:
             released = mechanism.hide(answer, scale, keys.noise, mask, context.agents)
         else:
@@ -95,6 +98,7 @@ def ask(
     objective: AbstractObjective | None,
     context: Context,
     keys: PhaseKeys,
+    scale: Any,
 ) -> Any:
     """The private answer to the query of a phase, before its mechanism: it must not leave as it is.
 
@@ -104,12 +108,13 @@ def ask(
         objective: its private objective.
         context: what it knows.
         keys: randomness of this phase.
+        scale: noise scale, of a mechanism that perturbs the objective.
     """
     if phase.query is None or phase.release is None:
         raise TypeError(f"phase {phase.name!r} asks nothing")
     if objective is None:
         raise TypeError(f"phase {phase.name!r} asks a private objective, but a server has none")
-    shown = phase.release.mechanism.before(objective, context, keys.objective)
+    shown = phase.release.mechanism.before(objective, scale, context, keys.objective)
     return phase.query(state, shown, context, keys.sample)
 
 

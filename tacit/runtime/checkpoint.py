@@ -2,62 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
-import re
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from tacit.errors import EnvironmentMismatch, RuntimeFailure
-from tacit.runtime.environment import environment
 
 _FORMAT = "tacit-checkpoint-1"
-
-
-_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-
-_SETTINGS = (
-    "jax_threefry_partitionable",
-    "jax_default_prng_impl",
-    "jax_default_matmul_precision",
-    "jax_disable_most_optimizations",
-)
-"""Settings of JAX under which one seed gives other bits."""
-
-
-def fingerprint(*trees: Any) -> str:
-    """A digest of every array and static setting of a run, and of what computes it.
-
-    Of a function that a user wrote only the name is in it: see `opaque`.
-    """
-    computes = {**environment(), **{name: str(jax.config.values.get(name)) for name in _SETTINGS}}
-    computes["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "")
-    digest = hashlib.sha256(json.dumps(computes, sort_keys=True).encode())
-    for tree in trees:
-        arrays, static = eqx.partition(tree, eqx.is_array_like)
-        digest.update(_ADDRESS.sub("", repr(jax.tree.structure(arrays))).encode())
-        digest.update(_ADDRESS.sub("", repr(static)).encode())
-        for leaf in jax.tree.leaves(arrays):
-            if isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-                leaf = jax.random.key_data(leaf)
-            array = np.asarray(leaf)
-            digest.update(f"{array.dtype}{array.shape}".encode())
-            digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
-
-
-def opaque(tree: Any) -> bool:
-    """Whether something in it computes with code or data that a fingerprint cannot see."""
-    arrays, static = eqx.partition(tree, eqx.is_array_like)
-    return any(_ADDRESS.search(repr(part)) for part in (jax.tree.structure(arrays), static))
 
 
 def save(path: Path, identity: str, round: int, trees: Any) -> None:
@@ -87,7 +44,7 @@ def load(path: Path, identity: str, like: Any) -> tuple[int, Any] | None:
 
     Args:
         path: where.
-        identity: `fingerprint` of the run that wants to go on.
+        identity: of the run that wants to go on.
         like: a pytree of the expected structure.
 
     Raises:

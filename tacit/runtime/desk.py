@@ -63,6 +63,7 @@ class _Common(eqx.Module):
             agent=self.agent,
             agents=self.plan.agents,
             degree=self.degree,
+            records=self.plan.records[self.agent],
             secret=self.secret,
             phase=self.phase,
         )
@@ -77,9 +78,9 @@ def _send(common: _Common, state: Any, objective: Any, scale: Any, replay: Any) 
 
 
 @eqx.filter_jit
-def _ask(common: _Common, state: Any, objective: Any) -> Any:
+def _ask(common: _Common, state: Any, objective: Any, scale: Any) -> Any:
     context, keys = common.context()
-    return ask(common.plan.method.phases()[common.phase], state, objective, context, keys)
+    return ask(common.plan.method.phases()[common.phase], state, objective, context, keys, scale)
 
 
 @eqx.filter_jit
@@ -141,7 +142,7 @@ class Desk:
 
     def ask(self, at: At, state: Any, objective: Any) -> Any:
         """The private answer of a phase's query, for a mechanism that is applied elsewhere."""
-        return _ask(self._common(at), state, objective)
+        return _ask(self._common(at), state, objective, self.scale(at))
 
     def awaited(self, phase: Phase, mixing: Mixing) -> tuple[int, ...]:
         """Numbers of the agents whose messages a receiver of this phase waits for."""

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from tacit.errors import RuntimeFailure
+from tacit.problem.callback import host_errors
 from tacit.runtime import checkpoint
 
 STOPS = 32
@@ -46,10 +47,10 @@ class Trace:
     """What came out of the loop.
 
     Attributes:
-        states: final states of all trials (for a diverged trial, the last finite ones seen).
+        states: final states of all trials (for a diverged trial, the last ones before).
         rounds: the recorded rounds.
         measured: measurements at them, each of shape `(rows, trials)`.
-        diverged: first round after which a trial was not finite, or -1; shape `(trials,)`.
+        diverged: first round after which a trial had diverged, or -1; shape `(trials,)`.
     """
 
     states: Any
@@ -58,6 +59,7 @@ class Trace:
     diverged: Int[np.ndarray, " trials"]
 
 
+@host_errors()
 def drive(
     engine: Engine,
     *,
@@ -76,12 +78,15 @@ def drive(
         identity: fingerprint of the run, for the checkpoint.
         path: checkpoint file, written every few seconds and read first if it exists.
         progress: told how far the run is.
+
+    Raises:
+        TacitError: what a host function raised, such as a projection.
     """
     states = engine.start()
     _, first = engine.advance(states, np.zeros((STOPS, 2), dtype=int))
     rows = {0: {name: values[0] for name, values in first.items()}}
     names = sorted(first)
-    diverged = np.where(rows[0]["finite"], -1, 0)
+    diverged = np.where(rows[0]["bounded"], -1, 0)
     done = 0
     if path is not None:
         like = (states, diverged, _pack(rows, names, record))
@@ -96,8 +101,8 @@ def drive(
         after, measured = engine.advance(states, _bounds(done, stops))
         jax.block_until_ready(after)
         seconds = time.monotonic() - began
-        finite = measured["finite"][: len(stops)]
-        fresh = ~np.all(finite, axis=0) & (diverged < 0)
+        bounded = measured["bounded"][: len(stops)]
+        fresh = ~np.all(bounded, axis=0) & (diverged < 0)
         if np.any(fresh):
             diverged = _locate(engine, states, done, stops[-1], diverged, fresh)
         states = _keep_finite(after, states, diverged < 0)
@@ -113,7 +118,7 @@ def drive(
             progress(done, rounds)
     kept = [stop for stop in (0, *record) if stop in rows]
     measured = {
-        name: np.stack([rows[stop][name] for stop in kept]) for name in names if name != "finite"
+        name: np.stack([rows[stop][name] for stop in kept]) for name in names if name != "bounded"
     }
     return Trace(states, np.array(kept), measured, diverged)
 
@@ -145,18 +150,18 @@ def _locate(
     diverged: Int[np.ndarray, " trials"],
     fresh: Any,
 ) -> Int[np.ndarray, " trials"]:
-    """Repeat a call round by round to find after which one a trial stopped being finite."""
+    """Repeat a call round by round to find after which one a trial had diverged."""
     diverged = diverged.copy()
     while done < end and np.any(fresh):
         stops = list(range(done + 1, min(done + STOPS, end) + 1))
         states, measured = engine.advance(states, _bounds(done, stops))
         for i, stop in enumerate(stops):
-            gone = ~measured["finite"][i].astype(bool) & fresh
+            gone = ~measured["bounded"][i].astype(bool) & fresh
             diverged[gone] = stop
             fresh = fresh & ~gone
         done = stops[-1]
     if np.any(fresh):
-        raise RuntimeFailure("a diverged run was finite when it was repeated; report this")
+        raise RuntimeFailure("a diverged run was none when it was repeated; report this")
     return diverged
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import tacit
 
 _PACKAGES = (
     "tacit",
@@ -18,6 +22,13 @@ _PACKAGES = (
     "networkx",
     "dp-accounting",
 )
+
+
+HOME = Path(str(tacit.__file__)).parent
+"""Where tacit's source lies."""
+
+_COMPUTING = ("audit", "method", "network", "privacy", "problem", "runtime")
+"""Packages of tacit whose code decides what a run answers, besides the modules at its top."""
 
 
 def environment() -> dict[str, str]:
@@ -41,3 +52,18 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def computing() -> set[Path]:
+    """The source files of tacit that decide what a run answers."""
+    files = {file for package in _COMPUTING for file in (HOME / package).rglob("*.py")}
+    return files | set(HOME.glob("*.py"))
+
+
+@functools.cache
+def source_digest() -> str:
+    """A digest of them: one version number may stand for many states of a checkout."""
+    digest = hashlib.sha256()
+    for file in sorted(computing()):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

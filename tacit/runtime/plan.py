@@ -26,8 +26,10 @@ class Plan(eqx.Module):
         scales: noise scale of each phase, shape `(agents,)` or `(rounds, agents)`.
         x0: the public start, shape `(p,)`.
         degrees: number of neighbours, shape `(agents,)`.
+        records: declared number of every agent's records (1 for a whole cost), shape `(agents,)`.
         rounds: total number of rounds.
         reference: the centralised solution, shape `(p,)`, if distances are to be recorded.
+        divergence: how far a coordinate may move from `x0` before the run counts as diverged.
         shared: public randomness: who is awake, which links fail; the same in all trials.
         watch: whether the objective's value is recorded (it asks the private objectives).
         least: how many agents have to take part in a round, or it is left out.
@@ -42,8 +44,10 @@ class Plan(eqx.Module):
     scales: tuple[Float[Array, "*_shape"], ...]
     x0: Float[Array, " p"]
     degrees: Int[Array, " agents"]
+    records: Int[Array, " agents"]
     rounds: Int[Array, ""]
     reference: Float[Array, " p"] | None
+    divergence: Float[Array, ""]
     shared: PRNGKeyArray
     watch: bool = eqx.field(static=True)
     least: int = eqx.field(static=True, default=0)

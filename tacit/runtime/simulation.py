@@ -14,6 +14,7 @@ from jaxtyping import Array, Int, Key, PRNGKeyArray
 from tacit.method.phase import Phase
 from tacit.metrics import measure
 from tacit.privacy.correlated import CorrelatedGaussian
+from tacit.problem.blackbox import asked_of
 from tacit.runtime.agent import context_of, receive, send
 from tacit.runtime.keys import PhaseKeys, agent_secret
 from tacit.runtime.mixing import (
@@ -207,6 +208,7 @@ class Simulator:
                 agent=agent,
                 agents=plan.agents,
                 degree=degree,
+                records=plan.records[agent],
                 secret=secret,
                 phase=index,
             )
@@ -231,8 +233,11 @@ class Simulator:
             scale = plan.scale(index, jnp.maximum(round, 0))
             place = (round, index, step)
             before, masks = states[phase.sender], self.masks(phase, place)
+            objectives = plan.objectives
+            if self.fixed is None:
+                objectives = asked_of(objectives, links.mixing.participates)
             states[phase.sender], payload, released = jax.vmap(send_one)(
-                before, plan.objectives, scale, masks, *owners
+                before, objectives, scale, masks, *owners
             )
             if self.observe is not None and phase.query is not None:
                 seen = Observation(

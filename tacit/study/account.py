@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import tacit.planning
 from tacit.planning import Account, MeanNoise
-from tacit.study.execute import Assembled, assuming
+from tacit.study.execute import Assembled
 
 
 def account(assembled: Assembled, rounds: int | None = None) -> Account:
@@ -23,7 +21,7 @@ def account(assembled: Assembled, rounds: int | None = None) -> Account:
     """
     settings = assembled.source.study.run
     with assembled.source.blamed():
-        found = tacit.planning.account(
+        return tacit.planning.account(
             assembled.problem,
             assembled.network,
             assembled.method,
@@ -31,7 +29,6 @@ def account(assembled: Assembled, rounds: int | None = None) -> Account:
             seed=settings.seed,
             trials=settings.trials,
         )
-    return replace(found, guarantee=assuming(found.guarantee, assembled.assumptions))
 
 
 def mean_noise(assembled: Assembled, rounds: int | None = None) -> MeanNoise | None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from tacit.config.catalogue import METHODS, Protection
+from tacit.config.catalogue import METHODS, Entry, Protection
+from tacit.config.data import ByColumn
+from tacit.config.nested import built
 from tacit.config.network import (
     CoordinatorSection,
     EdgesSection,
@@ -18,6 +21,7 @@ from tacit.config.network import (
 )
 from tacit.config.parts import PrivacySection, ProblemSection, plain
 from tacit.config.read import Source
+from tacit.config.section import Section
 from tacit.errors import ConfigError, NetworkError, PrivacyError
 from tacit.method.phase import AbstractMethod
 from tacit.network import TOPOLOGIES, AbstractNetwork, Coordinator, ExactSum, Graph
@@ -106,13 +110,34 @@ def build_method(source: Source, names: Sequence[str]) -> AbstractMethod:
                 f"{entry.name} needs a budget; add a section [privacy] with epsilon, delta and "
                 "clip, or take a method without privacy such as dgd"
             )
+    for key, value in values.items():
+        with source.section("method", key):
+            values[key] = built(value, partial(_inner, source, names, ("method", key)))
     if entry.protection is not Protection.NONE:
         values["privacy"] = privacy
+    return _method(source, entry, values, names, ("method",))
+
+
+def _inner(
+    source: Source, names: Sequence[str], at: tuple[str, ...], part: Section
+) -> AbstractMethod:
+    """A method without a budget, that another one runs."""
+    values = dict(part)
+    return _method(source, METHODS[values.pop("name")], values, names, at)
+
+
+def _method(
+    source: Source,
+    entry: Entry,
+    values: dict[str, Any],
+    names: Sequence[str],
+    at: tuple[str, ...],
+) -> AbstractMethod:
     for key in entry.per_site:
         if key in values:
-            with source.section("method", key):
+            with source.section(*at, key):
                 values[key] = _by_site(key, values[key], names)
-    with source.section("method"):
+    with source.section(*at):
         return entry.build(**values)
 
 
@@ -139,6 +164,14 @@ def check_privacy(source: Source) -> None:
     }
     with source.section("privacy"):
         _privacy(chosen, listed)
+    dealt = not isinstance(source.study.partition, ByColumn)
+    if chosen.ledger is not None and chosen.owner is None and dealt:
+        with source.section("privacy", "ledger"):
+            raise ConfigError(
+                "this study deals the records to made-up sites, so in another study a record may "
+                "stand at another site, and an account for each site would not add up what it "
+                "costs; add owner = '...', whose account is charged for all of them"
+            )
     if chosen.relation == "add_remove" and source.study.problem.normaliser is None:
         with source.section("privacy", "relation"):
             raise ConfigError(
@@ -149,7 +182,7 @@ def check_privacy(source: Source) -> None:
 
 
 def _privacy(chosen: PrivacySection, per_site: Mapping[str, Any]) -> Privacy:
-    elsewhere = {*per_site, "masks", "require", "ledger", "dataset"}
+    elsewhere = {*per_site, "masks", "require", "ledger", "dataset", "owner"}
     rest = {key: value for key, value in chosen if key not in elsewhere}
     masks = None if chosen.masks is None else chosen.masks.masks()
     return Privacy(**per_site, **rest, masks=masks)

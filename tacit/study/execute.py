@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from jaxtyping import Float
+
 import tacit.runner
 from tacit.config.read import Source
-from tacit.evaluate import scores
+from tacit.evaluate import base_scores, scores
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
-from tacit.privacy.guarantee import Guarantees, Status
 from tacit.privacy.ledger import Ledger
 from tacit.problem.problem import Problem
 from tacit.problem.reference import Reference
@@ -21,10 +23,10 @@ from tacit.result import Result
 from tacit.runner import Simulation
 from tacit.runtime.drive import Progress
 from tacit.study.build import build_method, build_network, build_problem, check_privacy
-from tacit.study.records import HeldOut, divide
+from tacit.study.records import HeldOut, divide, held_out_by
 
-PRIVATE, POOLED, ZERO = "agreed by the sites", "pooled, no privacy", "answering zero"
-"""The fits that are compared."""
+PRIVATE, POOLED, BASE = "agreed by the sites", "pooled, no privacy", "base rate"
+"""The fits that are compared; the base rate is the best constant answer to the sites' records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,6 @@ class Assembled:
         network: who talks to whom.
         method: how they agree.
         held_out: records that no site has, if any.
-        assumptions: what has to be public about the data for a guarantee to hold.
         notes: what was done to the data besides.
     """
 
@@ -46,7 +47,6 @@ class Assembled:
     network: AbstractNetwork
     method: AbstractMethod
     held_out: HeldOut | None
-    assumptions: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -100,7 +100,6 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
         network=build_network(source, sites.names),
         method=build_method(source, sites.names),
         held_out=held,
-        assumptions=prepared.assumptions,
         notes=prepared.notes,
     )
 
@@ -109,7 +108,7 @@ def _records(source: Source) -> tuple[Any, ...]:
     """All of a study that decides about its records and its problem."""
     study, run = source.study, source.study.run
     data = (source.folder, study.data, study.partition, study.problem)
-    return (*data, run.hold_out, run.split_seed)
+    return (*data, run.hold_out, run.split_seed, held_out_by(source))
 
 
 def execute(
@@ -143,7 +142,10 @@ def execute(
             rounds=settings.rounds,
             seed=settings.seed,
             runtime=Simulation(
-                trials=settings.trials, exact=settings.exact, precision=settings.precision
+                trials=settings.trials,
+                exact=settings.exact,
+                precision=settings.precision,
+                divergence=settings.divergence,
             ),
             record=settings.record,
             reference=None if reference is None else reference.solution,
@@ -151,9 +153,9 @@ def execute(
             checkpoint=checkpoint,
             ledger=ledger,
             dataset="" if privacy is None else privacy.dataset or "",
+            owner=None if privacy is None else privacy.owner,
             progress=progress,
         )
-    result = replace(result, guarantee=assuming(result.guarantee, assembled.assumptions))
     return Outcome(assembled, result, reference, _scores(assembled, result, reference))
 
 
@@ -166,18 +168,6 @@ def _ledger(source: Source) -> Generator[Ledger | None, None, None]:
         return
     with Ledger.open(source.folder / privacy.ledger) as ledger:
         yield ledger
-
-
-def assuming(guarantees: Guarantees, assumptions: tuple[str, ...]) -> Guarantees:
-    """The guarantees with what data and study assume besides."""
-    return Guarantees(
-        tuple(
-            each
-            if each.status is Status.NONE
-            else replace(each, assumptions=(*each.assumptions, *assumptions))
-            for each in guarantees
-        )
-    )
 
 
 def _scores(
@@ -195,5 +185,11 @@ def _scores(
     found = {PRIVATE: {name: sum(t[name] for t in trials) / len(trials) for name in trials[0]}}
     if reference is not None:
         found[POOLED] = of(reference.solution)
-    found[ZERO] = of(0.0 * result.solution)
+    found[BASE] = base_scores(objective.loss, targets(assembled.problem), held.targets)
     return found
+
+
+def targets(problem: Problem) -> Float[np.ndarray, " n"]:
+    """Targets of the records of all sites, as the loss has them (simulation only)."""
+    objectives: Any = problem.objectives
+    return np.asarray(objectives.targets)[np.asarray(objectives.mask) > 0]

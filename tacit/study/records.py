@@ -6,7 +6,7 @@ import fnmatch
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from jaxtyping import Float, Shaped
@@ -19,6 +19,7 @@ from tacit.config.data import (
     ByLabel,
     CategoricalFeature,
     ClassTargetSection,
+    Drawn,
     NumericFeature,
 )
 from tacit.config.parts import plain
@@ -28,6 +29,7 @@ from tacit.problem.partition import (
     Sites,
     by_column,
     dirichlet,
+    drawn,
     even,
     sorted_by_label,
     train_test_split,
@@ -84,11 +86,24 @@ def divide(source: Source) -> tuple[Sites, Prepared, HeldOut | None]:
     if study.run.hold_out:
         with source.section("run", "hold_out"):
             prepared, out = train_test_split(
-                prepared, fraction=study.run.hold_out, seed=study.run.split_seed
+                prepared,
+                fraction=study.run.hold_out,
+                seed=study.run.split_seed,
+                by=held_out_by(source),
             )
         held = HeldOut(out.features, out.targets)
     with source.section("partition"):
         return _partition(source, prepared), prepared, held
+
+
+def held_out_by(source: Source) -> Literal["place", "record"]:
+    """What decides which records are held out: what fits the guarantee that the study asks for.
+
+    Where records come and go, the places of those that stay are not public.
+    """
+    privacy = source.study.privacy
+    added = privacy is not None and privacy.relation == "add_remove"
+    return "record" if added else "place"
 
 
 def randhie() -> Path:
@@ -153,6 +168,7 @@ def schema(source: Source, columns: list[str]) -> Schema:
         intercept=data.intercept,
         missing=data.missing,
         row_norm=data.row_norm,
+        decimal=data.decimal,
     )
 
 
@@ -201,6 +217,8 @@ def _partition(source: Source, prepared: Prepared) -> Sites:
     if isinstance(chosen, ByColumn):
         return by_column(prepared, chosen.sites)
     _enough(chosen.sites, len(prepared.targets))
+    if isinstance(chosen, Drawn):
+        return drawn(prepared, chosen.sites, chosen.seed)
     if isinstance(chosen, ByLabel):
         return sorted_by_label(prepared, chosen.sites)
     if isinstance(chosen, ByDirichlet):

@@ -183,6 +183,8 @@ def _measures(assembled: Assembled) -> frozenset[str]:
     if held is not None:
         zero = np.zeros(assembled.problem.dimension)
         found |= set(scores(objective.loss, held.features, held.targets, zero))
+        if assembled.source.study.run.compare:
+            found.add("kept")
     return frozenset(found)
 
 

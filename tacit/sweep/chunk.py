@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tacit.config.read import check_document
-from tacit.evaluate import scores
+from tacit.evaluate import base_scores, scores, share_kept
 from tacit.layout import lay_out
 from tacit.metrics import solutions
 from tacit.problem.reference import Reference
@@ -28,7 +29,7 @@ from tacit.runtime.drive import Engine, drive
 from tacit.runtime.exact import ExactEngine
 from tacit.runtime.keys import trial_key
 from tacit.runtime.plan import Plan
-from tacit.study.execute import Assembled, assemble
+from tacit.study.execute import Assembled, assemble, targets
 
 
 def chunk(
@@ -66,7 +67,14 @@ def chunk(
             method = method.prepare(cell.problem, cell.network)
         solution = None if reference is None else jnp.asarray(reference.solution)
         plan, _, _ = lay_out(
-            cell.problem, cell.network, method, settings.rounds, settings.seed, width, solution
+            cell.problem,
+            cell.network,
+            method,
+            settings.rounds,
+            settings.seed,
+            width,
+            solution,
+            divergence=settings.divergence,
         )
         for batch in range(batches):
             trials = first + batch * width + jnp.arange(width)
@@ -81,6 +89,8 @@ def chunk(
                 answers = np.asarray(_solutions(plan, trace.states)).mean(axis=1)
                 rows = [scores(objective.loss, held.features, held.targets, x) for x in answers]
                 last |= {name: [row[name] for row in rows] for name in rows[0]}
+                if found.yardstick is not None:
+                    last["kept"] = [found.kept(row["loss"]) for row in rows]
             for name, values in last.items():
                 measured.setdefault(name, []).extend(values)
     return {"finished": finished, "measured": measured}
@@ -120,10 +130,30 @@ class Ready:
     Attributes:
         assembled: its study.
         reference: the fit of the pooled records without privacy, if the study asks for it.
+        yardstick: losses on records held out of the pooled fit and of the base rate, if the study
+            asks for both.
     """
 
     assembled: Assembled
     reference: Reference | None
+    yardstick: tuple[float, float] | None = None
+
+    def kept(self, loss: float) -> float:
+        """Share of what the pooled fit gains over the base rate; NaN where it gains nothing."""
+        assert self.yardstick is not None
+        share = share_kept(loss, *self.yardstick, higher=False)
+        return math.nan if share is None else share
+
+    @classmethod
+    def of(cls, assembled: Assembled, reference: Reference | None) -> Ready:
+        """With what the pooled fit and the base rate are worth."""
+        held = assembled.held_out
+        if held is None or reference is None:
+            return cls(assembled, reference)
+        loss: Any = assembled.problem.agent(0)
+        pooled = scores(loss.loss, held.features, held.targets, reference.solution)["loss"]
+        base = base_scores(loss.loss, targets(assembled.problem), held.targets)["loss"]
+        return cls(assembled, reference, (pooled, base))
 
 
 _last: list[Ready] = []
@@ -144,5 +174,5 @@ def _cell(study: str, data: str | None, labels: str | None) -> Ready:
         shared = like is not None and assembled.problem is like.assembled.problem
         reference = like.reference if shared and like is not None else None
         reference = assembled.problem.reference() if reference is None else reference
-    _last[:] = [Ready(assembled, reference)]
+    _last[:] = [Ready.of(assembled, reference)]
     return _last[0]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     **METRICS,
+    "kept": "share kept of what the pooled fit gains over the base rate, in mean loss",
     "objective_gap": "objective above the pooled fit's",
     "objective": "objective",
     "distance": "squared distance from the pooled fit",

@@ -13,15 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import tacit
 from tacit.errors import RuntimeFailure
-from tacit.runtime.environment import versions
+from tacit.runtime.environment import HOME, computing, versions
 from tacit.work.piece import Answer, Piece
-
-_COMPUTING = ("audit", "method", "network", "privacy", "problem", "runtime")
-"""Packages of tacit whose code decides what a run answers, besides the modules at its top."""
-
-_HOME = Path(str(tacit.__file__)).parent
 
 
 class Store:
@@ -131,9 +125,7 @@ def _digest(path: Path, changed: int, size: int) -> str:
 @functools.cache
 def code_of(module: str) -> str:
     """A digest of the source that a module runs, in a process that has loaded the module."""
-    files = {file for package in _COMPUTING for file in (_HOME / package).rglob("*.py")}
-    files |= set(_HOME.glob("*.py"))
-    files |= _reached(Path(str(sys.modules[module].__file__)))
+    files = computing() | _reached(Path(str(sys.modules[module].__file__)))
     digest = hashlib.sha256()
     for file in sorted(files):
         digest.update(file.read_bytes())
@@ -148,7 +140,7 @@ def _reached(file: Path) -> set[Path]:
         file = waiting.pop()
         if file not in found:
             found.add(file)
-            named = (_HOME / f"{name.replace('.', '/')}.py" for name in _imported(file))
+            named = (HOME / f"{name.replace('.', '/')}.py" for name in _imported(file))
             waiting += [each for each in named if each.is_file()]
     return found
 

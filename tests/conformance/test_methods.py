@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +16,7 @@ from tacit.layout import lay_out
 from tacit.method import claim
 from tacit.method.claim import Owners
 from tacit.runner import Simulation
+from tacit.runtime import context_of
 from tacit.runtime.exact import ExactEngine, Transcript
 from tacit.types import Oracle
 from tests.conformance.table import PLAIN, ROWS, Row, task
@@ -140,6 +143,42 @@ def test_history_and_guarantee_are_complete(row: Row) -> None:
     if row.method.privacy is not None:
         budget = np.broadcast_to(row.method.privacy.epsilon, spent.shape)
         assert np.all(spent <= budget * (1 + 1e-9))
+
+
+@rows
+def test_no_query_draws_noise(row: Row) -> None:
+    # its key chooses the records of a sample, or their rows of a mask, and nothing else
+    with jax.enable_x64(True):
+        plan, roots, _ = lay_out(task(0), row.network, row.method, row.rounds, seed=1)
+        objective = jax.tree.map(lambda leaf: leaf[0], plan.objectives)
+        state = jax.tree.map(lambda leaf: leaf[0], plan.initial()[plan.sender_role])
+        for index, phase in enumerate(plan.method.phases()):
+            if phase.query is None or phase.release is None or phase.query.rate < 1.0:
+                continue
+            assert phase.sender is plan.sender_role
+            zero = jnp.asarray(0)
+            context, keys = context_of(
+                plan.public,
+                round=zero,
+                rounds=plan.rounds,
+                step=0,
+                agent=zero,
+                agents=plan.agents,
+                degree=plan.degrees[0],
+                records=plan.records[0],
+                secret=roots[0],
+                phase=index,
+            )
+            ask = eqx.filter_jit(phase.query)
+            answers = [ask(state, objective, context, key) for key in (keys.sample, keys.noise)]
+            assert eqx.tree_equal(*answers)
+            # and the table says how large the noise is, or that it follows the records
+    found = tacit.account(task(0), row.network, row.method, rounds=row.rounds)
+    for cells in itertools.chain(*found.releases):
+        # a method said to protect by its own randomness alone has no noise
+        if row.status != "none" and cells.mechanism not in ("", "Intrinsic"):
+            assert cells.noise_scale is None or cells.noise_scale > 0.0
+            assert cells.sensitivity is None or np.isfinite(cells.sensitivity)
 
 
 @rows

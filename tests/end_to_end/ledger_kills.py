@@ -29,6 +29,9 @@ EVENT = GaussianRelease(1e5)
 LONGEST = 0.05
 """Seconds of releasing until an agent is killed, at most."""
 
+LINE = 128
+"""Bytes of a line in the network's memory."""
+
 OPENING = 0.1
 """Share of the agents that are killed while they open the ledger instead."""
 
@@ -75,9 +78,13 @@ def deliver(network: int, ledger: Ledger, prepared: Prepared, draw: random.Rando
 
 
 def send(network: int, id: ReleaseId, payload: bytes | None) -> None:
-    """One line of the network's memory."""
+    """One line of the network's memory.
+
+    Its length divides that of a page: where one ends, a kill can cut a write short.
+    """
     assert payload is not None
-    os.write(network, f"{id.round} {hashlib.sha256(payload).hexdigest()}\n".encode())
+    line = f"{id.round} {hashlib.sha256(payload).hexdigest()}".ljust(LINE - 1)
+    os.write(network, f"{line}\n".encode())
 
 
 def start(folder: Path, seed: int, careless: bool, *, wait: bool) -> tuple[int, int]:

@@ -1,5 +1,6 @@
 """`tacit audit`: the words, the files, the exit codes and the mistakes."""
 
+import html
 import json
 from pathlib import Path
 
@@ -7,7 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
+from tacit.config.read import read_study
 from tacit.privacy import Gaussian
+from tacit.study import account, assemble
 from tests.end_to_end.study import changed, write
 
 RUN = CliRunner()
@@ -86,3 +89,14 @@ def test_files_that_cannot_be_written_are_found_out_first(tmp_path: Path) -> Non
     taken = tmp_path / "file"
     taken.write_text("")
     assert "cannot be written" in audit(write(tmp_path), "--output", taken, code=2)
+
+
+def test_the_page_of_an_audit_has_every_assumption_of_the_guarantee(tmp_path: Path) -> None:
+    study, out = write(tmp_path), tmp_path / "out"
+    audit(study, "--rounds", "2", "--trials", "20", "--output", out)
+    stated = account(assemble(read_study(study)), rounds=2).guarantee[0]
+    claimed = json.loads((out / "audit.json").read_text())["claim"]
+    # those of the study's data among them
+    assert tuple(claimed["assumptions"]) == stated.assumptions
+    page = html.unescape((out / "audit.html").read_text())
+    assert all(each in page for each in stated.assumptions)

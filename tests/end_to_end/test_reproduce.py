@@ -66,7 +66,7 @@ def test_all_targets_are_listed_with_their_times(tmp_path: Path) -> None:
 
 def test_one_target_writes_its_page_and_says_what_it_found(paper: Paper, tmp_path: Path) -> None:
     said = invoke("someone1999/fig1", "--fast", "--cores", "1", "--output", tmp_path)
-    assert "someone1999/fig1: reproduced. The squares end at 1." in said
+    assert "someone1999/fig1: reproduced (shortened). The squares end at 1." in said
     assert f"Pages: {tmp_path / 'index.html'}" in said
     assert (tmp_path / "someone1999.html").exists()
 

@@ -73,6 +73,9 @@ def test_it_says_what_was_protected_and_what_is_simulation_only(
     assert "held out" in after
     assert "pooled records" not in before
     assert "AUC" not in before
+    assert "base rate" not in before
+    assert "In mean loss the" in after
+    assert "base rate" in after
     assert "report.html" in after
 
 
@@ -89,9 +92,9 @@ def test_the_result_marks_what_is_simulation_only(finished: tuple[Path, str]) ->
     assert set(simulated["scores"]) == {
         "agreed by the sites",
         "pooled, no privacy",
-        "answering zero",
+        "base rate",
     }
-    assert simulated["scores"]["answering zero"]["auc"] == 0.5
+    assert simulated["scores"]["base rate"]["auc"] == 0.5
     assert simulated["objective_gap"] > 0
     assert not {"scores", "pooled", "objective", "distance"} & set(found)
 
@@ -146,7 +149,7 @@ def test_the_guarantee_lists_the_files_that_it_covers(finished: tuple[Path, str]
     assert not set(found["covers"]) & set(found["does_not_cover"])
     read = Guarantees.from_json((folder / "guarantee.json").read_text())
     assert len(read) == 4
-    assert "records that remain is assumed public" in " ".join(read[0].assumptions)
+    assert "where a record is replaced, it is by one that has them" in " ".join(read[0].assumptions)
 
 
 def test_the_public_report_shows_no_pooled_fit(finished: tuple[Path, str]) -> None:
@@ -154,8 +157,8 @@ def test_the_public_report_shows_no_pooled_fit(finished: tuple[Path, str]) -> No
     private, public = (
         (folder / name).read_text() for name in ("report.html", "report_public.html")
     )
-    assert "answering zero" in private
-    assert "answering zero" not in public
+    assert "base rate" in private
+    assert "base rate" not in public
 
 
 def test_study_and_environment_are_kept(finished: tuple[Path, str]) -> None:
@@ -219,6 +222,12 @@ def test_divergence_is_a_status_with_results(tmp_path: Path) -> None:
     assert "diverged at round" in done.stdout
     assert document(tmp_path / "results" / "result.json")["status"].startswith("diverged")
     assert document(tmp_path / "results" / "guarantee.json")["covers"] == []
+
+
+def test_a_step_that_is_far_too_large_does_not_end_well(tmp_path: Path) -> None:
+    done = RUN.invoke(app, ["run", str(write(tmp_path, changed("step = 0.5", "step = 1e9")))])
+    assert done.exit_code == 3
+    assert "diverged at round" in done.stdout and "raise divergence in [run]" in done.stdout
 
 
 OTHERS = {

@@ -200,3 +200,29 @@ def test_the_coordinator_holds_nothing_but_what_was_released(tmp_path: Path) -> 
         assert not any(row[:2].tobytes() in stored for row in table)
     # the control: its own answer is there, bit by bit
     assert results(rehearsal, 3)["solution"].tobytes() in stored
+
+
+FEW = {
+    "or-zo": ("coordinator", "step = 0.05\ndirections = 4\nsmoothing = 1e-3"),
+    "zoo-admm": ("coordinator", "step = 0.05\ndirections = 4\nsmoothing = 1e-3\npenalty = 1.0"),
+    "d-zoa": ("ring", 'estimator = "scalar"'),
+}
+"""Methods whose answers have fewer entries, or more, than there are parameters."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize("seed", [5, None])
+def test_answers_of_another_size_than_the_parameters(
+    tmp_path: Path, name: str, seed: int | None
+) -> None:
+    graph, settings = FEW[name]
+    source = a_study(tmp_path, (f'[network]\ngraph = "{graph}"', f'name = "{name}"\n{settings}'), 3)
+    rehearsal = prepare(source, tmp_path / "rehearsal")
+    found = perform(rehearsal, [] if seed is None else ["--test-seed", str(seed)], seconds=600.0)
+    assert [each["rounds"] for each in found] == [3] * len(found)
+    if seed is None:  # with noise that nobody can draw again
+        return
+    expected = simulated(source, seed)
+    for own, solution in enumerate(each["solution"] for each in found if "solution" in each):
+        np.testing.assert_array_equal(solution, expected[own if graph == "ring" else 0])

@@ -120,6 +120,7 @@ def _context(plan: Any, round: int, agent: int) -> Any:
         agent=jnp.asarray(agent),
         agents=2,
         degree=jnp.asarray(1),
+        records=jnp.asarray(1),
         secret=jax.random.key(0),
         phase=0,
     )[0]

@@ -7,15 +7,19 @@ directions are those of the run: every number that a computer draws is a fractio
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import jax
+import numpy as np
 import pytest
 
 import tacit
 from tacit import network, problem
 from tacit.method import ORZO, ZOOADMM
 from tacit.method.directions import normal_directions
+from tacit.method.two_point import SMALLEST
+from tacit.reproduce.gratton2021.setting import paper_problem
 from tacit.runtime.keys import agent_secret, phase_keys, trial_key
 
 SEED, SERVER = 7, 2
@@ -40,15 +44,18 @@ def answer(start: Fraction, end: Fraction, width: Fraction, clip: Fraction | Non
     return sum(quotients) / 2
 
 
-def drawn(round: int, shape: tuple[int, ...]) -> Any:
+def drawn(round: int, shape: tuple[int, ...], server: int = SERVER) -> Any:
     """What the server drew in a round, from the run's own seed."""
     with jax.enable_x64(True):
-        key = phase_keys(agent_secret(trial_key(SEED, 0), SERVER), round, 0, 0).method
+        key = phase_keys(agent_secret(trial_key(SEED, 0), server), round, 0, 0).method
         return normal_directions(key, shape).tolist()
 
 
-def or_zo(rounds: int, pairs: int, clip: Fraction | None) -> Fraction:
-    """Duchi et al. (2015): two points, the first one moved too; u1 = u/t, u2 = u/(P t)^2."""
+def or_zo(rounds: int, pairs: int, clip: Fraction | None, *, proximal: bool = False) -> Fraction:
+    """Duchi et al. (2015): two points, the first one moved too; u1 = u/t, u2 = u/(P t)^2.
+
+    The penalty is differenced with the costs, or with `proximal` taken exactly.
+    """
     x = Fraction(0)
     for t in range(1, rounds + 1):
         u1 = Fraction(1, t)
@@ -58,8 +65,12 @@ def or_zo(rounds: int, pairs: int, clip: Fraction | None) -> Fraction:
         for (first,), (second,) in zip(n1, n2, strict=True):
             start = x + u1 * Fraction(first)
             move = u2 * Fraction(second)
-            g += answer(start, start + move, u2, clip) * Fraction(second) / pairs
-        x = shrunk(x - STEP / t * g, STEP / t * SHARE)
+            quotient = answer(start, start + move, u2, clip)
+            if not proximal:
+                quotient += SHARE * (abs(start + move) - abs(start)) / u2
+            g += quotient * Fraction(second) / pairs
+        x -= STEP / t * g
+        x = shrunk(x, STEP / t * SHARE) if proximal else x
     return x
 
 
@@ -83,13 +94,21 @@ def box(x: Any, agent: int) -> float:
 
 
 @pytest.mark.parametrize(("pairs", "clip"), [(2, None), (1, CLIP)], ids=["plain", "clipped"])
-@pytest.mark.parametrize("kind", [ORZO, ZOOADMM], ids=lambda kind: kind.__name__)
-def test_two_rounds_worked_by_hand(kind: Any, pairs: int, clip: Fraction | None) -> None:
-    by_hand = or_zo if kind is ORZO else zoo_admm
-    more: dict[str, Any] = {} if kind is ORZO else {"penalty": float(PENALTY)}
+@pytest.mark.parametrize(
+    ("kind", "by_hand", "more"),
+    [
+        (ORZO, or_zo, {}),
+        (ORZO, partial(or_zo, proximal=True), {"proximal": True}),
+        (ZOOADMM, zoo_admm, {"penalty": float(PENALTY)}),
+    ],
+    ids=["or-zo", "proximal or-zo", "zoo-admm"],
+)
+def test_two_rounds_worked_by_hand(
+    kind: Any, by_hand: Any, more: dict[str, Any], pairs: int, clip: Fraction | None
+) -> None:
     if clip is not None:
         # no noise: what is left is the clip
-        more["privacy"] = tacit.Privacy(clip=float(clip), noise_multiplier=0.0)
+        more = {**more, "privacy": tacit.Privacy(clip=float(clip), noise_multiplier=0.0)}
     method = kind(
         step=float(STEP), directions=pairs, smoothing=1.0, decay=1.0, average=False, **more
     )
@@ -98,3 +117,35 @@ def test_two_rounds_worked_by_hand(kind: Any, pairs: int, clip: Fraction | None)
         done = tacit.run(task, network.Coordinator(2), method, rounds=rounds, seed=SEED)
         assert done.solution[0] == pytest.approx(float(by_hand(rounds, pairs, clip)), abs=1e-12)
     assert done.solution[0] != 0.0
+
+
+def test_or_zo_as_published_ends_at_the_optimum() -> None:
+    # a few lines of NumPy on one computer that knows the whole objective
+    task = paper_problem("ridge", 0)
+    optimum = task.reference().solution
+    rows, targets = (np.array(a) for a in (task.objectives.features, task.objectives.targets))
+    rows, targets = rows.reshape(-1, 10), targets.reshape(-1)
+
+    def whole(points: Any) -> Any:
+        residuals = points @ rows.T - targets
+        return (np.sum(residuals**2, axis=1) + np.sum(points**2, axis=1)) / 5
+
+    x, step, rounds = np.zeros(10), 0.12, 200
+    for t in range(1, rounds + 1):
+        n1, n2 = np.array(drawn(t - 1, (2, 30, 10), server=5))
+        u1, u2 = 0.01 / t, max(min(0.01 / (10 * t) ** 2, 0.005 / t), SMALLEST)
+        starts = x + u1 * n1
+        slopes = (whole(starts + u2 * n2) - whole(starts)) / u2
+        x = x - step / np.sqrt(t) * np.mean(slopes[:, None] * n2, axis=0)
+
+    def found(proximal: bool) -> Any:
+        method = ORZO(step, directions=30, average=False, proximal=proximal)
+        return tacit.run(task, network.Coordinator(5), method, rounds=rounds, seed=SEED).solution
+
+    def error(answer: Any) -> float:
+        return 5 * float(np.sum((answer - optimum) ** 2) / np.sum(optimum**2))
+
+    np.testing.assert_allclose(found(proximal=False), x, atol=1e-6)
+    assert error(x) < 2.2e-7 and error(found(proximal=False)) < 2.2e-7
+    # beside an exact penalty the costs' own gradient stays random
+    assert error(found(proximal=True)) > 1e-5

@@ -75,3 +75,8 @@ def test_the_largest_entry_is_the_linf_norm(float64: None) -> None:
 )
 def test_one_norm_bounds_another(of: float, to: float, ratio: float) -> None:
     assert norm_ratio(of, to, 9) == ratio
+
+
+def test_a_clip_that_is_no_number_lets_nothing_through() -> None:
+    rows = np.array([[3.0, 4.0], [0.0, 0.0]])
+    assert not np.any(clipped(jnp.asarray(rows), np.nan, 2))

@@ -3,8 +3,17 @@ import math
 import numpy as np
 import pytest
 
-from tacit.evaluate import auc, scores
-from tacit.problem.losses import Hinge, Logistic, Poisson, Quantile, Softmax, Squared
+from tacit.evaluate import auc, base_rate, base_scores, kept_in_words, scores, share_kept
+from tacit.problem.losses import (
+    AbstractLinearLoss,
+    Hinge,
+    Huber,
+    Logistic,
+    Poisson,
+    Quantile,
+    Softmax,
+    Squared,
+)
 
 X = np.array([[-2.0, 1.0], [-1.0, 1.0], [1.0, 1.0], [2.0, 1.0]])
 
@@ -77,3 +86,61 @@ def test_counts_are_predicted_by_their_mean() -> None:
 def test_quantiles_report_their_coverage() -> None:
     found = scores(Quantile(0.5), X, np.array([-3.0, 0.0, 0.0, 3.0]), np.array([1.0, 0.0]))
     assert found["coverage"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("loss", "targets"),
+    [
+        (Squared(), [0.0, 1.0, 5.0]),
+        (Huber(0.5), [0.0, 1.0, 5.0, 1.5]),
+        (Quantile(0.7), [3.0, 1.0, 5.0, 1.5]),
+        (Poisson(), [0.0, 2.0, 4.0]),
+        (Logistic(), [0.0, 0.0, 0.0, 1.0]),
+        (Hinge(), [0.0, 0.0, 0.0, 1.0]),
+        (Softmax(3), [0.0, 2.0, 2.0, 1.0]),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_the_base_rate_is_the_best_constant(loss: AbstractLinearLoss, targets: list[float]) -> None:
+    learned = np.array(targets)
+    best = base_rate(loss, learned)
+    least = base_scores(loss, learned, learned)["loss"]
+    known = loss.encode(learned, str)
+    for change in np.random.default_rng(0).normal(size=(200, *best.shape)):
+        for size in (1e-3, 1.0):
+            constant = np.broadcast_to(best + size * change, (len(learned), *best.shape))
+            assert float(np.mean(np.asarray(loss.value(constant, known)))) >= least - 1e-6
+
+
+def test_a_class_that_training_lacks_has_a_finite_loss() -> None:
+    none = np.zeros(10)
+    assert base_scores(Logistic(), none, np.array([1.0]))["loss"] == pytest.approx(math.log(21))
+    assert math.isfinite(base_scores(Softmax(3), none, np.array([2.0]))["loss"])
+    assert math.isfinite(base_scores(Poisson(), none, np.array([2.0]))["loss"])
+    assert float(base_rate(Huber(1.0), np.full(4, 3.0))) == 3.0
+
+
+def test_the_base_rate_of_ten_per_cent_beats_answering_zero() -> None:
+    rare = np.arange(100) < 10
+    base = base_scores(Logistic(), rare, rare)
+    assert base["accuracy"] == 0.9
+    assert base["auc"] == 0.5
+    entropy = -0.1 * math.log(0.1) - 0.9 * math.log(0.9)
+    assert base["loss"] == pytest.approx(entropy)
+    # what answering zero gains nothing of is worth far less than nothing by this yardstick
+    zero = scores(Logistic(), np.ones((100, 1)), rare, np.zeros(1))["loss"]
+    assert share_kept(zero, 0.9 * entropy, base["loss"], higher=False) == pytest.approx(
+        (entropy - math.log(2)) / (0.1 * entropy)
+    )
+
+
+def test_the_share_that_is_kept() -> None:
+    assert share_kept(0.6, 0.7, 0.5, higher=True) == pytest.approx(0.5)
+    assert share_kept(0.6, 0.4, 0.5, higher=False) == pytest.approx(-1.0)
+    assert share_kept(0.6, 0.5, 0.5, higher=False) is None
+    assert share_kept(0.6, 0.4, 0.5, higher=True) is None
+    assert share_kept(math.nan, 0.7, 0.5, higher=True) is None
+    assert share_kept(math.inf, 0.4, 0.5, higher=False) == -math.inf
+    assert "no better than the base rate" in kept_in_words(None)
+    assert "worse than the base rate" in kept_in_words(-1.88)
+    assert "keeps -188%" in kept_in_words(-1.88)

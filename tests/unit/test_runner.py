@@ -45,7 +45,6 @@ def refuse(error: type[Exception], match: str, **changes: Any) -> None:
     ("match", "changes"),
     [
         ("rounds=0 must be at least 1", {"rounds": 0}),
-        ("trials=0 must be at least 1", {"runtime": Simulation(trials=0)}),
         ("seed=-1 must be", {"seed": -1}),
         ("record=0 must be", {"record": 0}),
         (r"record=\[9\] must lie between", {"record": [9]}),

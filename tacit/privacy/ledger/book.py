@@ -6,7 +6,7 @@ A book is made by reading all entries in order and is never stored, so it cannot
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -165,6 +165,7 @@ class Book:
         epoch: of the last writer.
         accounts: by owner and dataset, each with a budget.
         runs: entry and content of each run that was charged as a whole.
+        pooled: by dataset, the owner whose account alone is charged for all of its records.
     """
 
     head: Mark = START
@@ -173,6 +174,7 @@ class Book:
     epoch: int = 0
     accounts: dict[tuple[str, str], Account] = field(default_factory=dict[Any, Account])
     runs: dict[str, tuple[int, dict[str, Any]]] = field(default_factory=dict[str, Any])
+    pooled: dict[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
     def of(cls, entries: Iterable[tuple[Entry, Mark]]) -> Book:
@@ -189,6 +191,38 @@ class Book:
     def account(self, owner: str, dataset: str) -> Account:
         """Of this owner and dataset; a new one has no budget."""
         return self.accounts.get((owner, dataset)) or Account(owner, dataset)
+
+    def check_owners(self, dataset: str, owners: Collection[str], *, pooled: bool) -> None:
+        """Refuse to charge records by site in one run and as a whole in another.
+
+        Args:
+            dataset: whose budget is charged.
+            owners: whose accounts.
+            pooled: whether a record may stand at any site, so that one account is charged for all.
+
+        Raises:
+            LedgerError: a record's releases would be spread over accounts that are not added up.
+        """
+        charged = {
+            owner
+            for (owner, name), account in self.accounts.items()
+            if name == dataset and account.entry
+        }
+        whole = self.pooled.get(dataset)
+        if pooled and charged - set(owners):
+            raise LedgerError(
+                f"dataset {dataset!r} was charged to other accounts before "
+                f"({', '.join(sorted(charged))}), and all of its records are to be charged to "
+                f"{next(iter(owners))!r} now: what one record costs would stand in two accounts. "
+                "Nothing was released; charge the accounts that were charged before, or share "
+                "the budget out between two dataset names"
+            )
+        if not pooled and whole is not None and set(owners) != {whole}:
+            raise LedgerError(
+                f"dataset {dataset!r} is charged as a whole, to owner {whole!r}: what one record "
+                "costs would stand in two accounts if sites were charged as well. Nothing was "
+                f"released; name owner={whole!r} for this run, too"
+            )
 
     def balances(self) -> tuple[Balance, ...]:
         """Of all owners and datasets, sorted."""
@@ -227,10 +261,15 @@ class Book:
                 account.budget = (float(what["epsilon"]), float(what["delta"]))
                 account.budget_entry = entry.sequence
             case "release":
+                self.check_owners(what["dataset"], [what["owner"]], pooled=False)
                 account = self.accounts[what["owner"], what["dataset"]]
                 more = Tally.of([event_from_json(what["event"])])
                 account.charge(more, what["run"], what["neighbours"], entry)
             case "run":
+                pooled = bool(what.get("pooled"))
+                self.check_owners(what["dataset"], what["charges"], pooled=pooled)
+                if pooled:
+                    (self.pooled[what["dataset"]],) = what["charges"]
                 for owner, rows in what["charges"].items():
                     account = self.accounts[owner, what["dataset"]]
                     more = Tally.of(grouped_from_json(rows))

@@ -210,6 +210,7 @@ class Ledger:
         dataset: str,
         study: str = "",
         neighbours: str = RECORD,
+        pooled: bool = False,
     ) -> Charge:
         """Charge everything that a run will release, for all its owners or for none.
 
@@ -223,13 +224,18 @@ class Ledger:
             study: a title or a fingerprint of the study, for the record.
             neighbours: what the epsilons are about, such as "record, add_remove"; the same for
                 everything that is ever charged to a dataset of an owner.
+            pooled: whether the one owner in `charges` answers for all records of the run, at
+                whatever site they stand: needed where records are divided anew in every study.
 
         Raises:
             BudgetExceeded: naming the first owner whose budget does not allow it.
             UnsupportedEvent: an event without a proved rule.
             ReleaseConflict: a run of this name was charged for something else.
-            LedgerError: the ledger cannot be written.
+            LedgerError: the ledger cannot be written, or the dataset was charged by site before
+                and is charged as a whole now, or the reverse.
         """
+        if pooled and len(charges) != 1:
+            raise LedgerError(f"pooled=True with {len(charges)} owners in charges; give one")
         _check_names(("run", run), ("dataset", dataset), *(("owner", owner) for owner in charges))
         what: dict[str, Any] = {
             "run": run,
@@ -237,6 +243,7 @@ class Ledger:
             "dataset": dataset,
             "neighbours": neighbours,
             "charges": {owner: grouped_to_json(events) for owner, events in charges.items()},
+            **({"pooled": True} if pooled else {}),
         }
         with self._thread:
             sequence, known = self._book.runs.get(run, (0, what))
@@ -247,6 +254,7 @@ class Ledger:
                 )
             accounts = {owner: self._book.account(owner, dataset) for owner in charges}
             if not sequence:
+                self._book.check_owners(dataset, charges, pooled=pooled)
                 for owner, events in charges.items():
                     accounts[owner].require(Tally.of(events), neighbours)
                 self._writer.write("run", what)
@@ -333,6 +341,7 @@ class Ledger:
             if earlier is not None:
                 self._check_same(earlier, what)
                 return earlier
+            self._book.check_owners(dataset, [owner], pooled=False)
             self._book.account(owner, dataset).require(Tally.of([event]), neighbours)
             with self._writer.writing("release", what) as sequence:
                 release = Prepared(id, sequence, payload, state, input_hash, waiting)

@@ -1,9 +1,14 @@
-"""One writer at a time: a lock of the operating system, gone with the process that holds it."""
+"""One writer at a time: a lock of the operating system, gone with the process that holds it.
+
+SQLite takes it, on a file of its own: it knows how every system locks, and two parts of one process
+exclude each other as two processes do.
+"""
 
 from __future__ import annotations
 
-import fcntl
 import os
+import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 from tacit.errors import LedgerBusy, LedgerUnwritable
@@ -14,22 +19,24 @@ class WriterLock:
 
     Raises:
         LedgerBusy: at once, when another process, or another part of this one, holds it.
-        LedgerUnwritable: the file cannot be made.
+        LedgerUnwritable: the file cannot be made or locked.
     """
 
     def __init__(self, ledger: Path) -> None:
         path = ledger.with_name(ledger.name + ".lock")
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise LedgerUnwritable(
-                f"the ledger {ledger} cannot be opened for writing: its lock {path.name} cannot be "
-                f"made ({error.strerror}). Nothing was released; make its directory writable"
-            ) from error
+            _make(path)
+            self._file = sqlite3.connect(
+                path, timeout=0.0, isolation_level=None, check_same_thread=False
+            )
+        except (OSError, sqlite3.Error) as error:
+            raise _unwritable(ledger, path, error) from error
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(self._file)
+            self._file.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error as error:
+            self._file.close()
+            if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
+                raise _unwritable(ledger, path, error) from error
             raise LedgerBusy(
                 f"the ledger {ledger} is open for writing elsewhere, and two writers could answer "
                 "one question twice. Nothing was released; wait for the other run to end, or give "
@@ -38,7 +45,24 @@ class WriterLock:
 
     def release(self) -> None:
         """Let the next writer in."""
-        os.close(self._file)
+        self._file.close()
+
+
+def _make(path: Path) -> None:
+    """Make the file, for its owner alone; one that is there is not opened.
+
+    Closing any file that leads to it would take the lock away that this process may have on it.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _unwritable(ledger: Path, lock: Path, error: Exception) -> LedgerUnwritable:
+    return LedgerUnwritable(
+        f"the ledger {ledger} cannot be opened for writing: its lock {lock.name} cannot be made "
+        f"({getattr(error, 'strerror', None) or error}). Nothing was released; make its directory "
+        "writable"
+    )
 
 
 def still_there(path: Path, number: int) -> bool:
@@ -50,11 +74,15 @@ def still_there(path: Path, number: int) -> bool:
 
 
 def sync_directory(path: Path) -> None:
-    """Make the names in a directory survive a power cut.
+    """Make the names in a directory survive a power cut, where a directory can be opened.
+
+    Windows opens none: there the names are as safe as its file system makes them.
 
     Raises:
         LedgerUnwritable: the device does not confirm it.
     """
+    if not hasattr(os, "O_DIRECTORY"):
+        return
     try:
         directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:

@@ -145,8 +145,9 @@ def on_grid(
         relation: when two data sets are neighbours.
         dimension: number of coordinates of the query's answer.
         roundoff: unit roundoff of the arithmetic of the query.
-        most_records: under add/remove, where their number is private, a public number that it never
-            exceeds, at least 1; whoever asks the query must see to that. Not used otherwise.
+        most_records: a public number that the number of records never exceeds, at least 1; whoever
+            asks the query must see to that. Needed under add/remove, where their number is private;
+            otherwise that of `public` counts where it is larger.
 
     Raises:
         PrivacyError: add/remove without `most_records`, a mechanism that adds no noise to the
@@ -198,7 +199,7 @@ def bounded(
         public: declared constants of the owner.
         relation: when two data sets are neighbours.
         dimension: number of coordinates of the query's answer.
-        most_records: under add/remove, a public number that theirs never exceeds, at least 1.
+        most_records: as for `on_grid`.
         roundoff: unit roundoff of the arithmetic of the query.
 
     Raises:
@@ -214,7 +215,8 @@ def bounded(
             f"most_records={most_records!r}: under add/remove the number of records is private, "
             "and rounding errors of their sum grow with it; declare one that is never exceeded"
         )
-    known = public.count if replaces or most_records is None else most_records
+    # what is summed, whatever the sum is divided by
+    known = max(public.count if replaces else 1, most_records or 1)
     records = 1 if single else known
     error = sum_error(records, contribution, dimension, roundoff)
     return sensitivity + error, 2 * records * contribution

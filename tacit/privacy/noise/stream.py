@@ -39,7 +39,7 @@ class CipherStream:
                 "secure noise needs the package `cryptography`, which is not installed, and "
                 "nothing else is used in its place: pip install 'tacit[deploy]'"
             ) from error
-        try:
+        try:  # NotImplementedError is what Python raises where a system has no such numbers
             key = os.urandom(32)
         except (NotImplementedError, OSError) as error:
             raise PrivacyError(

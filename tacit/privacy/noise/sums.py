@@ -26,7 +26,7 @@ from tacit.privacy.masking import largest_cohort
 from tacit.privacy.noise.grid import Grid
 from tacit.privacy.noise.release import bounded
 from tacit.privacy.noise.source import AbstractNoise
-from tacit.privacy.sensitivity import AbstractQuery, ClippedDifferences, own_public
+from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.types import PublicContext, Relation
 
 SMALLEST_SCALE = 16.0
@@ -75,7 +75,7 @@ def sum_releases(
         query: `ClippedGradient`, `ClippedDifferences` or `ClippedUpdate`.
         contexts: declared constants, one an agent.
         relation: when two data sets are neighbours.
-        most_records: under add/remove, a public number of records that no agent exceeds, each.
+        most_records: a public number of records that no agent exceeds, each; as for `on_grid`.
 
     Raises:
         PrivacyError: no noise, more agents than a sum holds, or as for `on_grid`.
@@ -85,11 +85,10 @@ def sum_releases(
             f"{len(contexts):,} agents are more than the {largest_cohort(LARGEST):,} whose sum is "
             "exact modulo 2^64; divide them among several runs"
         )
-    size = contexts[0].dimension
-    if isinstance(query, ClippedDifferences) and query.count is not None:
-        size = query.count
-    if size is None:
+    dimension = contexts[0].dimension
+    if dimension is None:
         raise PrivacyError("a sum needs PublicContext.dimension, the number of coordinates")
+    size = query.size(dimension)
     counts = most_records or [public.count for public in contexts]
     grids: list[Grid] = []
     moved: list[Fraction] = []

@@ -198,7 +198,7 @@ def _sentence(found: Found, leads: dict[Claim, float], led: Verdict) -> str:
         f"{low[0]:g} and {compared_with(leads[high])} it at {high[0]:g}; at {SMALL[0]:g} it is "
         f"{error:.2g}. "
     )
-    if led is Verdict.NOT_REPRODUCED:
+    if led in (Verdict.NOT_REPRODUCED, Verdict.UNDECIDED):
         said += (
             f"An audit of one iteration that claims {SMALL[0]:g} found at least {found.audit:.2g}. "
         )
@@ -261,7 +261,8 @@ def _told(answers: Sequence[Answer], scale: Scale, *, rounds: bool) -> Reproduct
     found = Found(scale, answers)
     leads = _leads(found)
     drawn = [SMALL, LARGE] if rounds else []
-    judged: Verdict = verdict(list(leads.values()), found.audit, SMALL[0])
+    pairs = [(finals(found.of_d_zoa(c)), finals([found.of_baseline(c)])) for c in leads]
+    judged: Verdict = verdict(pairs, found.audit, SMALL[0])
     return Reproduction(
         judged,
         _sentence(found, leads, judged),

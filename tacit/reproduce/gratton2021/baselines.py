@@ -22,6 +22,7 @@ from tacit.reproduce.gratton2021.findings import (
     explained,
     factor,
     lead,
+    runs_of,
     verdict,
 )
 from tacit.reproduce.gratton2021.plan import (
@@ -45,7 +46,7 @@ def over_rounds_told(found: Answers, claims: Sequence[Claim]) -> Reproduction:
         f"{each.theirs:.2g})"
         for claim, each in zip((SMALL, LARGE), leads, strict=True)
     )
-    judged = verdict([each.ratio for each in leads], bound, SMALL[0])
+    judged = verdict([runs_of(found, c) for c in (SMALL, LARGE)], bound, SMALL[0])
     return Reproduction(
         judged,
         f"At the claimed epsilon of one iteration D-ZOA's error is {drawn}. "
@@ -87,7 +88,7 @@ def trade_offs_told(found: Answers, claims: Sequence[Claim]) -> Reproduction:
         else f"At {where[0]} D-ZOA's error is {leads[low].ours:.2g}, not below the best baseline's "
         f"{leads[low].theirs:.2g}{few}."
     )
-    judged = verdict([each.ratio for each in leads.values()], bound, SMALL[0])
+    judged = verdict([runs_of(found, claim) for claim in leads], bound, SMALL[0])
     return Reproduction(
         judged,
         f"{drawn} {explained(found, judged)} The axis is off as well: eq (25) says {totals}. "

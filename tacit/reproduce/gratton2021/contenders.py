@@ -66,7 +66,13 @@ def printed(name: str, setting: Setting, epsilon: float, delta: float) -> Any:
     if name == "DPSG":
         noise = claimed_multiplier(epsilon, delta)
         privacy = Privacy(clip=UNREACHED, noise_multiplier=noise / UNREACHED)
-        return DPSG(setting["step"], privacy=privacy, decay=setting["decay"], average=False)
+        return DPSG(
+            setting["step"],
+            privacy=privacy,
+            decay=setting["decay"],
+            average=False,
+            proximal=False,
+        )
     if name == "DP-ADMM":
         return DPADMMPrinted(epsilon=epsilon, claimed_delta=delta, **setting)
     kind: Callable[..., Any] = {"PVP": PVPPrinted, "DVP": DVPPrinted}[name]

@@ -95,7 +95,8 @@ def parameters(found: Answers, claims: Sequence[Claim]) -> dict[str, str]:
         f"data sets {', '.join(map(str, validation(found.scale)))}, which are not reported on",
         "baselines' noise": "scaled to c1 = 1 and a sum of losses: 2 c1 in a gradient",
         "error": "sum_k ||b_k - b*||^2 / ||b*||^2, mean of the last 20 rounds (as published); mean "
-        f"loss, eta / N_k, answer after {CERTIFIED_ROUNDS} rounds (proved)",
+        "loss with the weaker penalty eta / N_k, whose minimiser is that of the sum, answer after "
+        f"{CERTIFIED_ROUNDS} rounds (proved)",
         **tuned,
         **certified,
     }

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tacit.report.reproduction import Curve, Panel, Reproduction, Verdict, compared
-from tacit.reproduce.gratton2021.curves import ERROR, mean, rounds_curve
+from tacit.reproduce.decide import ratio_above
+from tacit.reproduce.gratton2021.curves import ERROR, finals, mean, rounds_curve
 from tacit.reproduce.gratton2021.plan import validation
 from tacit.reproduce.gratton2021.setting import AGENTS, RECORDS, ROUNDS, SMOOTHING, Kind
 from tacit.reproduce.gratton2021.solver_runs import (
@@ -22,8 +23,9 @@ from tacit.reproduce.target import Answer, Piece, Scale, Target
 
 CENTRAL = ("OR-ZO", "ZOO-ADMM")
 
-AHEAD = 2.0
-"""How much smaller D-ZOA's error has to be: tuning by twelve settings leaves about as much open."""
+COMPARABLE = 10.0
+"""How many times larger D-ZOA's error may be to be "comparable", as the paper says: an order of
+magnitude, on an axis of several."""
 
 
 def _kinds(scale: Scale) -> Sequence[Kind]:
@@ -66,9 +68,12 @@ def _pieces(scale: Scale) -> list[Piece]:
     ]
 
 
-def verdict(ratios: Sequence[float]) -> Verdict:
-    """Of the best central method's error over D-ZOA's after as many rounds, for each problem."""
-    return Verdict.REPRODUCED if min(ratios) >= AHEAD else Verdict.NOT_REPRODUCED
+def verdict(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Verdict:
+    """Of the errors of D-ZOA's runs and the best central method's after as many rounds."""
+    behind = [ratio_above(COMPARABLE, ours, theirs) for ours, theirs in pairs]
+    if True in behind:
+        return Verdict.NOT_REPRODUCED
+    return Verdict.UNDECIDED if None in behind else Verdict.REPRODUCED
 
 
 def _over_values(name: str, answer: Answer) -> Curve:
@@ -87,7 +92,7 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
     published: list[Panel] = []
     rows: list[Any] = []
     said: list[str] = []
-    ratios: list[float] = []
+    pairs: list[tuple[list[float], list[float]]] = []
     parameters: dict[str, str] = {}
     for index, kind in enumerate(_kinds(scale)):
         own = answers[index * len(runs) : (index + 1) * len(runs)]
@@ -97,12 +102,13 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
             min((mean([answer]), name) for name, answer in zip(CENTRAL, some, strict=True))
             for some in (short, long)
         )
-        ratios.append(after_rounds[0] / error)
+        best = short[CENTRAL.index(after_rounds[1])]
+        pairs.append((finals([ours]), finals([best])))
         longer = dict(runs[3:])[after_values[1]]
         share = longer * values_a_round(after_values[1]) / (asked * values_a_round("D-ZOA"))
         said.append(
             f"{kind}: after {asked} rounds D-ZOA has an error of {error:.2g} and "
-            f"{after_rounds[1]} {after_rounds[0]:.2g}. But D-ZOA asks for "
+            f"{after_rounds[1]} {after_rounds[0]:.2g}. D-ZOA asks for "
             f"{values_a_round('D-ZOA'):,} values a record in a round: {after_values[1]}, "
             f"tuned for {longer:,} rounds, has {after_values[0]:.2g} after {share:.0%} of the "
             "values"
@@ -135,7 +141,7 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
                 f"{key} {value:g}" for key, value in answer["chosen"].items()
             )
     return Reproduction(
-        verdict(ratios),
+        verdict(pairs),
         f"{'. '.join(said)}.",
         published=published,
         comparison=rows,
@@ -145,7 +151,8 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
             "left out: tuning": f"{len(SETTINGS['D-ZOA'])} settings each, chosen on data sets "
             f"{', '.join(map(str, validation(scale)))}, which are not reported on",
             "D-ZOA": f"T = {INNER_STEPS}, u1 = {SMOOTHING:g}, cold start, last iterate",
-            "OR-ZO, ZOO-ADMM": "with a coordinator, steps c / sqrt(t), last iterate",
+            "OR-ZO, ZOO-ADMM": "with a coordinator, steps c / sqrt(t), last iterate; OR-ZO "
+            "differences the whole objective, as published",
             **parameters,
         },
         notes=["No method here is private, so there is no certified half."],

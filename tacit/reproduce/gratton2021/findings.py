@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from tacit.method.admm_claim import claimed_multiplier
 from tacit.privacy import GaussianRelease, Repeated, epsilon
 from tacit.report.reproduction import Verdict
-from tacit.reproduce.gratton2021.curves import mean
+from tacit.reproduce.decide import ratio_above
+from tacit.reproduce.gratton2021.curves import finals, mean
 from tacit.reproduce.gratton2021.plan import (
     LARGE,
     LITTLE_NOISE,
@@ -59,6 +60,12 @@ def lead(found: Answers, claim: Claim) -> Lead:
     return Lead(mean(found.of_d_zoa(claim)), *best_baseline(found, claim))
 
 
+def runs_of(found: Answers, claim: Claim) -> tuple[list[float], list[float]]:
+    """The errors of D-ZOA's runs and of the best baseline's at a claim."""
+    best, _ = best_baseline(found, claim)
+    return finals(found.of_d_zoa(claim)), finals([found.of_baseline(best, claim)])
+
+
 def equal_noise(found: Answers) -> float:
     """The epsilon of one iteration that the baselines' formula gives for D-ZOA's own noise.
 
@@ -89,16 +96,21 @@ def errors_of_baselines(found: Answers, claim: Claim) -> dict[str, float]:
     return {n: mean([found.of_baseline(n, claim)]) for n in baselines(found.kind)}
 
 
-def verdict(ratios: Sequence[float], audited: float, claimed: float) -> Verdict:
+def verdict(
+    pairs: Sequence[tuple[Sequence[float], Sequence[float]]], audited: float, claimed: float
+) -> Verdict:
     """Of a lead that is published at a claimed epsilon.
 
     Args:
-        ratios: how many times smaller D-ZOA's error is, at each claim.
+        pairs: the errors of D-ZOA's runs and those of the best baseline's, at each claim.
         audited: lower bound on epsilon of one iteration.
         claimed: what one iteration claims.
     """
-    if min(ratios) < AHEAD:
+    ahead = [ratio_above(AHEAD, theirs, ours) for ours, theirs in pairs]
+    if False in ahead:
         return Verdict.NOT_REPRODUCED
+    if None in ahead:
+        return Verdict.UNDECIDED
     return Verdict.REFUTED if audited > claimed else Verdict.REPRODUCED
 
 
@@ -117,7 +129,7 @@ def explained(found: Answers, led: Verdict) -> str:
         led: the verdict; without a lead there is nothing to explain.
     """
     bound = audited_bound(found)
-    if led is Verdict.NOT_REPRODUCED:
+    if led in (Verdict.NOT_REPRODUCED, Verdict.UNDECIDED):
         return f"An audit of one iteration that claims {SMALL[0]:g} found at least {bound:.2g}."
     if bound <= SMALL[0]:
         return (

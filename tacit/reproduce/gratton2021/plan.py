@@ -59,7 +59,7 @@ def trials(claim: Claim, scale: Scale) -> Trials:
     """100 of D-ZOA, or a few; those of a large epsilon take long."""
     if scale is Scale.FULL:
         return Trials(10, 10, 10 if claim[0] < 0.3 else 2)
-    return Trials(1, 2, 2) if claim == SMALL else Trials(1, 1, 1)
+    return Trials(1, 4, 4) if claim[0] < 0.3 else Trials(1, 3, 3)
 
 
 def d_zoa_rounds(scale: Scale) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,28 +9,51 @@ import numpy as np
 
 import tacit
 from tacit import Privacy, Simulation, network, problem
-from tacit.method import DGD, CurvatureBounds, FunctionalPerturbation, QuadraticBasis
+from tacit.method import (
+    CurvatureBounds,
+    FunctionalPerturbation,
+    GradientDescent,
+    QuadraticBasis,
+    record_ball,
+)
 from tacit.reproduce.nozari2016.problem import AGENTS, HALF, RECORDS, STRENGTH, Costs
 
-ROUNDS = 300
-"""Enough for gradient descent at a condition of 51."""
+TIME_CONSTANTS = 12
+"""So many times the condition are the rounds of gradient descent: its error is `exp(-12)` then."""
 
 
-def quadratic(epsilons: Sequence[float], runs: int, trials: int) -> dict[str, Any]:
+def quadratic(
+    epsilons: Sequence[float],
+    runs: int,
+    trials: int,
+    *,
+    dimension: int = 2,
+    first: int = 0,
+    share: float = 1.0,
+    **basis_options: float,
+) -> dict[str, Any]:
     """Distances from the minimiser at epsilons for replacing one record.
 
     Args:
         epsilons: of the whole run, for each of which it is made.
         runs: draws of the records, with the seeds of the runs of figure 2.
         trials: draws of the noise for each.
+        dimension: of the parameters; 2 in the paper.
+        first: seed of the first run.
+        share: of the radius of the ball of all records, the clip.
+        basis_options: of `QuadraticBasis`.
 
     Returns:
         "distance": for every epsilon, one mean a draw of the records; "loss": as stated.
     """
-    basis = QuadraticBasis([-HALF, -HALF], [HALF, HALF])
-    # a logistic loss bends by at most ||a||^2 / 4, and here ||a||^2 <= 2
-    bounds = CurvatureBounds(0.0, RECORDS / 2.0)
-    inner = DGD(step=1.0 / (RECORDS * (STRENGTH + 0.5)))
+    corner = np.full(dimension, HALF)
+    basis = QuadraticBasis(-corner, corner, **basis_options)
+    # a logistic loss bends by at most ||a||^2 / 4, and here ||a||^2 <= dimension
+    bounds = CurvatureBounds(0.0, RECORDS * dimension / 4.0)
+    ends = np.zeros(dimension), np.ones(dimension), [0.0, 1.0]
+    ball = record_ball(basis, problem.Logistic(), *ends)
+    condition = 1.0 + dimension / (4.0 * STRENGTH)
+    inner = GradientDescent(step=1.0 / (RECORDS * STRENGTH * condition))
     distances: list[list[float]] = []
     losses: list[float] = []
     for epsilon in epsilons:
@@ -39,16 +61,17 @@ def quadratic(epsilons: Sequence[float], runs: int, trials: int) -> dict[str, An
             inner,
             basis,
             bounds,
-            privacy=Privacy(clip=_clip(basis), epsilon=epsilon, delta=0.0, noise="laplace"),
+            centre=ball.centre,
+            privacy=Privacy(clip=share * ball.radius, epsilon=epsilon, delta=0.0, noise="laplace"),
         )
         found = []
-        for seed in range(runs):
-            costs = Costs(np.random.default_rng(seed))
+        for seed in range(first, first + runs):
+            costs = Costs(np.random.default_rng(seed), dimension)
             result = tacit.run(
                 _task(costs),
-                network.complete(AGENTS),
+                network.Coordinator(AGENTS),
                 method,
-                rounds=ROUNDS,
+                rounds=round(TIME_CONSTANTS * condition),
                 seed=seed,
                 record=[],
                 runtime=Simulation(trials=trials),
@@ -71,13 +94,3 @@ def _task(costs: Costs) -> problem.Problem:
         constraint=problem.Box(-HALF, HALF),
         weighting="sum",
     )
-
-
-def _clip(basis: QuadraticBasis) -> float:
-    """The largest l1 norm of a record's coefficients among the corners of what a record may be."""
-    points, operator = np.asarray(basis.points), np.asarray(basis.operator)
-    corners = np.array(list(itertools.product([0.0, 1.0], repeat=2)))
-    values = np.concatenate(
-        [np.logaddexp(0.0, -label * points @ corners.T) for label in (-1.0, 1.0)], axis=1
-    )
-    return float(np.abs((operator @ values)[1:]).sum(axis=0).max())

@@ -36,8 +36,8 @@ TRIALS = 5
 FLAT = 1.5
 """A curve over five decades of epsilon whose largest mean is below so many times its smallest."""
 
-PRINTED_BOUND = 22734.0
-"""`u` of the paper, of a gradient; see docs/errata.md."""
+PRINTED_BOUND = 3_115_020.0
+"""`u` of the paper's section VII, of a gradient; see docs/errata.md."""
 
 
 def _pieces(scale: Scale) -> list[Piece]:

@@ -86,18 +86,23 @@ def certified(epsilons: Sequence[float], draws: int, trials: int) -> dict[str, A
     return {"distance": distances, "chosen": chosen}
 
 
-def _run(
-    method: Any, seed: int, rounds: int, trials: int, *, proved: bool = False
-) -> tuple[list[float], float]:
-    """Distances from the minimiser, one a trial, and the loss."""
-    costs = Costs(np.random.default_rng(seed))
-    task = problem.costs(
+def posed(costs: Costs) -> problem.Problem:
+    """The paper's example, on its box."""
+    return problem.costs(
         cost,
         (costs.rows, costs.labels),
         np.zeros(2),
         constraint=problem.Box(-HALF, HALF),
         convex=True,
     )
+
+
+def _run(
+    method: Any, seed: int, rounds: int, trials: int, *, proved: bool = False
+) -> tuple[list[float], float]:
+    """Distances from the minimiser, one a trial, and the loss."""
+    costs = Costs(np.random.default_rng(seed))
+    task = posed(costs)
     result = tacit.run(
         task,
         network.complete(AGENTS),

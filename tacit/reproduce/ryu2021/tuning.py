@@ -102,21 +102,22 @@ def best_of_baseline(
         f"ObjT at {last(found[e, 'ObjT']):.1f} %"
         for e in ENDS
     )
-    beaten = [e for e in ENDS if lower(found[e, best[e]], found[e, "ObjT"], at)]
+    beaten = [e for e in ENDS if lower(found[e, best[e]], found[e, "ObjT"])]
     if beaten:
         return (
             Verdict.NOT_REPRODUCED,
             f"With another {what} OutP ends below ObjT: {said}; {at.data}.",
         )
-    if all(lower(found[e, "ObjT"], found[e, best[e]], at) for e in ENDS):
+    if all(lower(found[e, "ObjT"], found[e, best[e]]) for e in ENDS):
         return (
             Verdict.CONDITIONALLY,
             f"With the trust region and the baseline as coded no {what} makes OutP as good as "
             f"ObjT: {said}; {at.data}.",
         )
     return (
-        Verdict.NOT_REPRODUCED,
-        f"With its best {what} OutP cannot be told from ObjT everywhere: {said}; {at.data}.",
+        Verdict.UNDECIDED,
+        f"With its best {what} OutP cannot be told from ObjT everywhere, from {at.trials} trials: "
+        f"{said}; {at.data}.",
     )
 
 

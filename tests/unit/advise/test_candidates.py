@@ -12,6 +12,7 @@ from tacit.advise.candidates import Candidate, Pace, candidates
 from tacit.method import DPSG, DZOA, Phase
 from tacit.privacy import Privacy, Release
 from tacit.privacy.mechanism import NoNoise
+from tacit.types import Oracle
 
 PEERS = Setting(20, 4, network.ring(5), Privacy(clip=1.0, epsilon=1.7, delta=1e-6))
 
@@ -19,7 +20,8 @@ PEERS = Setting(20, 4, network.ring(5), Privacy(clip=1.0, epsilon=1.7, delta=1e-
 def test_every_private_method_is_measured_or_left_out_for_a_reason() -> None:
     found, left_out = candidates(PEERS)
     names = {each.name for each in found}
-    assert {"dpsg", "d-zoa"} <= names
+    assert {"dpsg", "pdop"} <= names
+    assert left_out["d-zoa"] == "it makes do with values, and gradients tell more"
     assert not names & set(left_out)
     assert "gradient-descent" in left_out
     assert all(left_out.values())
@@ -28,8 +30,11 @@ def test_every_private_method_is_measured_or_left_out_for_a_reason() -> None:
 def test_a_coordinator_has_methods_of_its_own() -> None:
     found, left_out = candidates(replace(PEERS, network=network.Coordinator(5)))
     names = {each.name for each in found}
-    assert {"fedavg", "gradient-descent", "or-zo", "zoo-admm"} <= names
+    assert {"fedavg", "gradient-descent"} <= names
     assert "it needs peers" in left_out["dpsg"]
+    valued = replace(PEERS, network=network.Coordinator(5), oracle=Oracle.VALUE)
+    found, _ = candidates(valued)
+    assert {"or-zo", "zoo-admm"} <= {each.name for each in found}
     (split,) = [each for each in found if each.name == "zoo-admm"]
     for step in (0.01, 1.0, 30.0):
         chosen = split.arguments(Pace(step, 1.0))

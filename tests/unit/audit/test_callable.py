@@ -26,6 +26,10 @@ def audit(mechanism: Any, **changes: Any) -> Any:
     return audit_callable(mechanism, D, OTHER, **settings)
 
 
+def _total(rows: Any) -> Any:
+    return rows.sum(axis=1)
+
+
 def test_a_true_claim_stands_and_half_of_it_does_not() -> None:
     found = audit(laplace)
     assert not found.refuted and found.trials == 640 and not found.exact
@@ -84,9 +88,8 @@ def test_a_claim_about_known_releases_is_tested_more_sharply() -> None:
         (many, [Repeated(LaplaceRelease(4.0), 10)]),
     ):
         claim = (epsilon(events, 1e-6), 1e-6)
-        score = lambda rows: rows.sum(axis=1)  # noqa: E731 - one line says it
-        plain = audit(box, claim=claim, score=score, stop=False)
-        sharp = audit(box, claim=claim, score=score, stop=False, events=events)
+        plain = audit(box, claim=claim, score=_total, stop=False)
+        sharp = audit(box, claim=claim, score=_total, stop=False, events=events)
         assert plain.best.epsilon < sharp.best.epsilon < claim[0]
 
 
@@ -128,3 +131,11 @@ def test_a_failing_box_is_named() -> None:
     ):
         with pytest.raises(OracleError, match=says):
             audit(box, generator="numpy", trials=64)
+
+
+def test_complex_answers_are_refused_and_not_cut() -> None:
+    def leaks(data: Any, key: Any) -> Any:
+        return jax.random.laplace(key, ()) + 1j * jnp.sum(data)
+
+    with pytest.raises(OracleError, match="complex numbers"):
+        audit(leaks, claim=(1.0, 0.0))

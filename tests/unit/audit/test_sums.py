@@ -133,12 +133,13 @@ class Broken(GradientDescent):
 
     def phases(self) -> tuple[Phase, ...]:
         first, second = super().phases()
-        assert second.release is not None
-        noise = HalfTheNoise(self.privacy.noise_multiplier, Masks())  # type: ignore[union-attr]
+        assert second.release is not None and self.privacy is not None
+        noise = HalfTheNoise(self.privacy.noise_multiplier, Masks())
         release = dataclasses.replace(second.release, mechanism=noise)
         return first, dataclasses.replace(second, release=release)
 
 
+@pytest.mark.slow
 def test_an_audit_says_what_it_weighs() -> None:
     settings: Any = {"rounds": 3, "trials": 2000, "seed": 0}
     sound = tacit.audit(task(), HUB, method(), **settings)

@@ -235,3 +235,20 @@ def test_masks_cost_little_until_a_coalition_cuts_an_agent_off() -> None:
     ring = ("--masks", "ring", *asked[2:], "--coalition", "2")
     assert answered(*ring)["ways"][1]["relative_variance"] == pytest.approx(10.0)
     assert "Masks bring nothing here" in said(*ring)
+
+
+def test_a_delta_of_one_over_the_records_is_asked_for_by_name() -> None:
+    options = ("-z", "20", "-r", "3", "--clip", "1", "--records", "100", "--delta", "0.01")
+    assert "not below one over the 100 records" in refused(*options)
+    assert "--large-delta" in refused(*options)
+    assert answered(*options, "--large-delta")["delta"] == 0.01
+    masks = ("--masks", "ring", "--agents", "9", "-e", "1", "-r", "10", "--delta", "0.2")
+    assert "9 agents" in refused(*masks)
+    gossip = ("--graph", "ring", "--agents", "9", "--gossip-rounds", "3", "-z", "2")
+    assert "9 agents" in refused(*gossip, "--delta", "0.2")
+
+
+def test_a_large_epsilon_is_warned_of() -> None:
+    assert "Warning: an epsilon of 10 or more" in said("-z", "0.3", "-r", "3")
+    assert "Warning" not in said("-z", "3", "-r", "3")
+    assert answered("-z", "0.3", "-r", "3")["warning"]

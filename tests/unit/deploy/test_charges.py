@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
 
 from tacit.deploy import keys
 from tacit.deploy.site import Declared, charges, declared, releases
+from tacit.errors import PrivacyError
 from tacit.privacy import accounting
 from tacit.privacy.event import Repeated
 from tacit.problem.schema import Prepared
-from tests.sites import STUDY, a_manifest
+from tests.sites import STUDY, a_manifest, member
 
 PEERS = "clip = 1.0"
 
@@ -19,7 +22,7 @@ PEERS = "clip = 1.0"
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> list[keys.Keys]:
     folder = tmp_path_factory.mktemp("keys")
-    return [keys.create(folder / name, name, f"{name}.example:7447") for name in "abc"]
+    return [keys.create(folder / name, name, f"{name}.example:7447") for name in "abcd"]
 
 
 def laid_out(made: list[keys.Keys], study: str) -> Declared:
@@ -65,3 +68,28 @@ def test_shapes_do_not_depend_on_a_private_number_of_records(
     shapes = [[leaf.shape for leaf in jax.tree.leaves(plan)] for plan in (few, many)]
     assert shapes[0] == shapes[1]
     assert float(few.scales[0][0]) == float(many.scales[0][0])
+
+
+@pytest.mark.parametrize(
+    ("graph", "method", "phase", "size"),
+    [
+        ("ring", 'name = "d-zoa"\nestimator = "scalar"', 0, 1),
+        ("ring", 'name = "d-zoa"', 0, 2),
+        ("coordinator", 'name = "or-zo"\nstep = 0.1\ndirections = 5', 1, 5),
+        ("coordinator", 'name = "zoo-admm"\nstep = 0.1\ndirections = 3', 1, 3),
+    ],
+)
+def test_noise_is_made_for_as_many_numbers_as_an_answer_has(
+    made: list[keys.Keys], graph: str, method: str, phase: int, size: int
+) -> None:
+    study = STUDY.replace('name = "dpsg"\nstep = 0.5', method)
+    change: dict[str, Any] = {}
+    if graph == "coordinator":
+        study = study.replace('graph = "ring"', 'graph = "coordinator"')
+        change["coordinator"] = member(made[3])
+    with jax.enable_x64(True):
+        run = declared(a_manifest(made, study, **change))
+    noised, _ = releases(run, 0)
+    assert noised[phase](np.zeros(size)).shape == (size,)
+    with pytest.raises(PrivacyError, match="grid"):
+        noised[phase](np.zeros(size + 1))

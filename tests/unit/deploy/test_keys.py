@@ -30,11 +30,21 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         keys.create_authority(tmp_path / "keys", "all")
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "x" * 65, " a", "a*", "ä", "a\n", 'a"b'])
+@pytest.mark.parametrize(
+    "name",
+    ["", "a/b", "x" * 65, "ä" * 33, " a", "a ", "a*", "a\u0308", "a\n", 'a"b', "a\u202eb", "nоrth"],  # noqa: RUF001
+)
 def test_names_that_could_be_mistaken_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match="name="):
         keys.create(tmp_path / "keys", name)
     assert not (tmp_path / "keys").exists()
+
+
+@pytest.mark.parametrize("name", ["Zürich", "São Paulo (sul)", "St. Luke's Hosp.", "दिल्ली", "7"])
+def test_names_of_any_language_are_borne(tmp_path: Path, name: str) -> None:
+    made = keys.create(tmp_path / "keys", name)
+    assert keys.load(made.folder).card.name == name
+    assert keys.renew(made.folder).card.name == name
 
 
 @pytest.mark.parametrize("address", ["north", "north:", ":7447", "north:0", "north:70000"])

@@ -21,7 +21,7 @@ import tacit
 from tacit import DPSG, Privacy, network, problem
 from tacit.deploy import keys
 from tacit.deploy.outgoing import Absence, Outgoing
-from tacit.deploy.party import Party
+from tacit.deploy.party import Party, check_diverged
 from tacit.deploy.schedule import Schedule, forms
 from tacit.deploy.terms import Progress, Terms
 from tacit.deploy.transport import Transport
@@ -383,3 +383,18 @@ def _until(holds: Callable[[], bool], seconds: float = 300.0) -> None:
             pass
         assert time.monotonic() < ends
         time.sleep(0.02)
+
+
+def test_what_ran_away_is_not_sent() -> None:
+    features = [np.eye(2)] * MEMBERS
+    task = problem.empirical_risk(features, [np.ones(2)] * MEMBERS, problem.Logistic())
+    method = DPSG(step=0.1, privacy=Privacy(clip=1.0, epsilon=1.0))
+    with jax.enable_x64(True):
+        plan, roots, _ = lay_out(task, network.ring(MEMBERS), method, 3, seed=0)
+        desk = Desk(plan, 0, agent_secret(roots[0], 0))
+        state = method.init(desk.role, plan.x0, 2)
+        check_diverged(desk, state, 0)
+        for far, message in ((2e6, "further from their start"), (np.nan, "no finite numbers")):
+            away = jax.tree.map(lambda leaf, to=far: leaf + to, state)
+            with pytest.raises(RuntimeFailure, match=f"diverged before round 2: .*{message}"):
+                check_diverged(desk, away, 1)

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tacit.config.read import parse_study
-from tacit.deploy.rehearse import prepare, with_agents, with_rounds
-from tacit.errors import ConfigError
+from tacit.cli.starting import study_text
+from tacit.config.read import Source, parse_study
+from tacit.deploy.rehearse import perform, prepare, with_agents, with_rounds
+from tacit.deploy.site import own_records
+from tacit.errors import ConfigError, TacitError
+from tacit.problem.loaders import guess_kinds, load
 from tests.sites import STUDY, records
 
 
@@ -35,3 +38,56 @@ def test_a_column_has_the_sites_that_it_has() -> None:
     assert with_agents(parse_study(text), 3).text == text
     with pytest.raises(ConfigError, match="among 3 sites, not 5: leave --agents out"):
         with_agents(parse_study(text), 5)
+
+
+@pytest.mark.slow
+def test_members_of_any_language_speak_to_each_other(tmp_path: Path) -> None:
+    source = with_rounds(_begun(tmp_path, ("Zürich", "São Paulo", "दिल्ली")), 3)
+    assert [each["rounds"] for each in perform(prepare(source, tmp_path / "run"))] == [3] * 3
+
+
+def _begun(folder: Path, sites: tuple[str, ...] = ("Zürich", "São Paulo")) -> Source:
+    """What `tacit init` writes for a table with gaps, with bounds declared as it asks."""
+    rows = ["age,sex,place,ill"]
+    for number in range(60):
+        age = "" if number % 7 == 0 else str(20 + number)
+        ill = "" if number % 11 == 0 else ("no", "yes")[number // 2 % 2]
+        rows.append(f"{age},{'fm'[number % 2]},{sites[number % len(sites)]},{ill}")
+    (folder / "table.csv").write_text("\n".join(rows), encoding="utf-8")
+    frame = guess_kinds(load(folder / "table.csv"))
+    text = study_text(frame, "table.csv", target="ill", site="place", public=False)
+    text = text.replace("# declare: ", "").replace('["a", "b"]', '["f", "m"]')
+    return parse_study(text.replace('"> 0"', '"yes"'), folder=folder)
+
+
+def test_a_study_that_init_wrote_is_rehearsed(tmp_path: Path) -> None:
+    source = _begun(tmp_path)
+    rehearsal = prepare(source, tmp_path / "run")
+    assert rehearsal.manifest.names == ("São Paulo", "Zürich")
+    whole = load(tmp_path / "table.csv").dropna()
+    assert [m.records for m in rehearsal.manifest.agents] == [
+        int((whole["place"] == name).sum()) for name in rehearsal.manifest.names
+    ]
+    for number in range(2):
+        own_records(
+            rehearsal.manifest, number, rehearsal.folder / f"member-{number}" / "records.parquet"
+        )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        ("São Paulo", "a/b", "'a/b' cannot be an agent's name"),
+        ("delta = 1e-6", 'delta = 1e-6\nledger = "l"\ndataset = "d"', "ledger"),
+        ('name = "dpsg"', 'name = "dgd"', "adds no noise"),
+        ("lower = 0 ", 'statistics = "public" # ', "declare lower for it"),
+    ],
+)
+def test_what_cannot_be_rehearsed_leaves_nothing_behind(
+    tmp_path: Path, old: str, new: str, word: str
+) -> None:
+    source = _begun(tmp_path, tuple(name.replace(old, new) for name in ("Zürich", "São Paulo")))
+    source = parse_study(source.text.replace(old, new), folder=tmp_path)
+    with pytest.raises(TacitError, match=word):
+        prepare(source, tmp_path / "run")
+    assert not (tmp_path / "run").exists()

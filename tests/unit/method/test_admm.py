@@ -36,7 +36,7 @@ def records(loss: Any, seed: int = 0, **settings: Any) -> Any:
     return problem.empirical_risk(rows, answers, loss, **settings)
 
 
-def here(agents: int = 4, public: Any = None) -> Context:
+def here(agents: int = 4, public: Any = None, records: int = 1) -> Context:
     """A context of agent 0 with two neighbours."""
     return Context(
         round=jnp.asarray(0),
@@ -47,6 +47,7 @@ def here(agents: int = 4, public: Any = None) -> Context:
         public=Public(L1(0.05), Free()) if public is None else public,
         rounds=jnp.asarray(10),
         agents=agents,
+        records=records,
     )
 
 
@@ -96,16 +97,17 @@ def test_the_local_solution_is_as_close_as_certified(tolerance: float) -> None:
     for seed in range(3):
         state = somewhere(seed)
         rough, fine = (
-            local_minimiser(objective.gradient, bound, state, 0.02, wanted, here())
+            local_minimiser(objective.gradient, bound, state, 0.02, here(), tolerance=wanted)
             for wanted in (tolerance, 1e-13)
         )
         assert 0.0 < float(jnp.linalg.norm(rough - fine)) <= tolerance
 
 
 @pytest.mark.usefixtures("float64")
-def test_one_record_moves_a_solution_by_no_more_than_the_sensitivity() -> None:
+@pytest.mark.parametrize("length", [30.0, 1e4, 1e9])
+def test_one_record_moves_a_solution_by_no_more_than_the_sensitivity(length: float) -> None:
     clip = 0.4
-    query = ProximalSolution(0.05, clip, 1e-9)
+    query = ProximalSolution(0.05, clip, 1e-9, 300)
     normaliser = 6.0
     public = PublicContext(0, 4, 0, 10, 6, normaliser, Unit.RECORD, 2, 10, 3)
     bound = query.sensitivity(public, Relation.REPLACE_ONE)
@@ -116,17 +118,50 @@ def test_one_record_moves_a_solution_by_no_more_than_the_sensitivity() -> None:
     rows, answers = rng.normal(size=(6, 3)), rng.normal(size=6)
     ask = eqx.filter_jit(query)
     moved = []
-    for row in 30.0 * rng.normal(size=(6, 3)):
+    for row in length * rng.normal(size=(6, 3)):
         both = []
         for sign in (1.0, -1.0):
             other, targets = rows.copy(), answers.copy()
             other[0], targets[0] = row, sign * 1e3
             data = problem.empirical_risk([other] * 4, [targets] * 4, problem.Squared())
-            both.append(ask(somewhere(3), data.agent(0), here(), jax.random.key(0)))
+            both.append(ask(somewhere(3), data.agent(0), here(records=6), jax.random.key(0)))
         moved.append(float(jnp.linalg.norm(both[0] - both[1])))
     assert max(moved) <= bound
     # squared loss has no bounded gradients: it is the clip that bounds them
     assert max(moved) > 0.3 * bound
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("loss", [problem.Logistic(), problem.Squared()])
+def test_a_certified_solution_is_as_close_as_charged_whatever_the_rows(loss: Any) -> None:
+    rng = np.random.default_rng(2)
+    lengths = np.array([1.0, 10.0, 1e2, 1e4, 1e6, 1e9])
+    rows, answers = lengths[:, None] * rng.normal(size=(6, 3)), rng.integers(0, 2, 6)
+    objective = problem.empirical_risk([rows] * 4, [answers] * 4, loss).agent(0)
+    query = ProximalSolution(0.05, 0.4, 1e-6, 300)
+    borne = query.borne(objective, jnp.asarray(0.4), here(records=6))
+    finest = local_minimiser(
+        lambda b: borne.clipped_gradient(b, jnp.asarray(0.4), 2, None),
+        curvature_bound(borne),
+        somewhere(3),
+        0.05,
+        here(records=6),
+        tolerance=1e-12,
+    )
+    found = query(somewhere(3), objective, here(records=6), jax.random.key(0))
+    assert 0.0 < float(jnp.linalg.norm(found - finest)) <= 1e-6
+    # short rows are left as they are, and the tallest has been shortened
+    kept, whole = np.asarray(borne.features), np.asarray(objective.features)
+    assert kept[0].tolist() == whole[0].tolist()
+    assert np.linalg.norm(kept[-1]) < 1e3
+
+
+@pytest.mark.usefixtures("float64")
+def test_the_number_of_steps_of_a_certified_solution_is_fixed_beforehand() -> None:
+    objective = records(problem.Squared()).agent(0)
+    query = ProximalSolution(0.05, 0.4, 1e-6, 300)
+    program = str(jax.make_jaxpr(query)(somewhere(3), objective, here(), jax.random.key(0)))
+    assert "scan" in program and "while" not in program
 
 
 @pytest.mark.slow
@@ -152,6 +187,7 @@ def test_dvp_moves_around_the_solution_of_admm() -> None:
         (lambda: ADMM(tolerance=0.0), ConfigError, "tolerance=0.0"),
         (lambda: PVP(penalty=-1.0, privacy=BUDGET), ConfigError, "penalty=-1.0"),
         (lambda: PVP(tolerance=1e-20, privacy=BUDGET), ConfigError, "tolerance=1e-20"),
+        (lambda: PVP(steps=0, privacy=BUDGET), ConfigError, "steps=0 must be a whole number"),
         (lambda: DPADMM(penalty=0), ConfigError, "penalty=0"),
         (lambda: DPADMM(step=0), ConfigError, "step=0"),
         (lambda: DPADMMPrinted(0.0), PrivacyError, "epsilon=0.0"),

@@ -11,6 +11,7 @@ import pytest
 import tacit
 from tacit import DGD, DPSG, DZOASolver, Privacy, network, problem
 from tacit.errors import PrivacyError
+from tacit.layout import owners_of
 from tacit.method import PaperClaim
 from tacit.method.claim import Owners, Releases, calibrate, scales
 from tacit.method.promise import guarantees, spent
@@ -167,3 +168,13 @@ def test_costs_compared_by_distance_are_promised_epsilon_a_unit_of_it() -> None:
 def test_records_are_not_compared_by_distance() -> None:
     with pytest.raises(PrivacyError, match="measures the distance between whole costs"):
         calibrate(dpsg(relation="metric"), owners())
+
+
+@pytest.mark.parametrize(("relation", "count"), [("replace_one", 40), ("add_remove", 5)])
+def test_a_divisor_is_no_number_of_records_where_that_is_public(relation: str, count: int) -> None:
+    task = problem.empirical_risk(
+        [np.zeros((40, 2))] * 2, [np.zeros(40)] * 2, problem.Squared(), normaliser=5.0
+    )
+    shared = jax.random.key(0)
+    found = owners_of(task, network.complete(2), dpsg(relation=relation), 5, shared, 1)
+    assert [public.count for public in found.contexts] == [count] * 2

@@ -54,6 +54,16 @@ def test_the_noise_on_updates_does_not_depend_on_the_number_of_records() -> None
     assert first == second
 
 
+def test_sums_divided_by_the_number_of_all_records_are_refused_for_whole_agents() -> None:
+    rows = [np.ones((n, 2)) for n in (4, 9, 30)]
+    pooled = problem.empirical_risk(
+        rows, [x[:, 0] for x in rows], problem.Squared(), weighting="record"
+    )
+    with pytest.raises(PrivacyError, match="divided by the number of all records"):
+        tacit.account(pooled, STAR, fed(), rounds=5)
+    assert tacit.account(pooled, STAR, fed("gradients"), rounds=5).guarantee.worst.epsilon > 0
+
+
 def test_a_clip_in_another_norm_is_converted() -> None:
     noise = {"noise": "laplace", "delta": 0.0}
     (row, *_), *_ = tacit.account(task(), STAR, fed(**noise, clip_norm=2), rounds=5).releases

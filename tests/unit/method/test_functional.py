@@ -16,12 +16,14 @@ from tacit.method import (
     LegendreBasis,
     QuadraticBasis,
     metric_epsilon,
+    record_ball,
+    record_distance,
 )
-from tacit.method.functional import WeightedCoefficients
 from tacit.method.functional_basis import AbstractBasis
 from tacit.method.functional_cost import PublicPolynomial
 from tacit.method.functional_curvature import derivatives, extremes
 from tacit.method.functional_projection import projected
+from tacit.method.functional_query import WeightedCoefficients
 from tacit.types import Context, PublicContext, Relation, Role, Unit
 
 LINE = QuadraticBasis([-1.0], [1.0])
@@ -225,6 +227,54 @@ def test_no_record_moves_the_answer_by_more_than_its_share(
     assert bound == pytest.approx(2 * 0.7 / 6)
     assert 0.0 < float(jnp.sum(jnp.abs(moved))) <= bound
     assert query.sensitivity(public, Relation.ADD_REMOVE) == pytest.approx(0.7 / 6)
+
+
+def test_the_ball_of_all_records_asks_for_no_more_noise_than_their_distance() -> None:
+    logistic, corners = problem.Logistic(), ([0.0, 0.0], [1.0, 1.0], [0.0, 1.0])
+    for basis in (
+        LegendreBasis([-1.0, -1.0], [1.0, 1.0], 4),
+        QuadraticBasis([-2.0, -2.0], [2.0, 2.0], weight_of_products=0.2),
+    ):
+        ball = record_ball(basis, logistic, *corners)
+        distance = record_distance(basis, logistic, *corners, tolerance=0.5)
+        assert 2.0 * ball.radius == pytest.approx(distance.lower, rel=5e-3)
+    many = QuadraticBasis([-1.0] * 7, [1.0] * 7)
+    assert record_ball(many, logistic, [0.0] * 7, [1.0] * 7, [0.0, 1.0]).radius < 6.0
+
+
+def test_records_are_clipped_around_the_centre_and_padding_counts_for_nothing(
+    float64: None,
+) -> None:
+    rows = [np.array([[0.3, 0.9], [1.0, 0.2], [0.5, 0.5]]), np.array([[0.1, 0.7]])]
+    answers = [np.array([0.0, 1.0, 1.0]), np.array([1.0])]
+    task = problem.empirical_risk(rows, answers, problem.Logistic(), weighting="sum")
+    basis = LegendreBasis([-1.0, -1.0], [1.0, 1.0], 4)
+    ball = record_ball(basis, problem.Logistic(), [0.0, 0.0], [1.0, 1.0], [0.0, 1.0])
+    key = jax.random.key(0)
+    for agent in range(2):
+        context = a_context(task, agent)
+        around = WeightedCoefficients(basis, ball.radius, 0.55, ball.centre)
+        whole = WeightedCoefficients(basis, 1e6, 0.55)
+        np.testing.assert_allclose(
+            around(None, task.agent(agent), context, key),
+            whole(None, task.agent(agent), context, key),
+            atol=1e-12,
+        )
+    public = PublicContext(0, 2, 0, 1, 3, 1.0, Unit.RECORD, 1, 1)
+    assert around.sensitivity(public, Relation.REPLACE_ONE) == 2.0 * ball.radius
+    longest = np.abs(ball.centre * np.asarray(basis.weights(0.55))[1:]).sum()
+    assert around.sensitivity(public, Relation.ADD_REMOVE) == pytest.approx(
+        ball.radius + longest, rel=1e-4
+    )
+    far = PublicPolynomial(1.0, basis, jnp.full(basis.size, 9.0))
+    moved = WeightedCoefficients(basis, 0.1, 0.55, ball.centre)(None, far, context, key)
+    apart = moved - ball.centre * np.asarray(basis.weights(0.55))[1:]
+    assert float(np.abs(apart).sum()) == pytest.approx(0.1)
+
+
+def test_a_centre_of_another_length_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"centre has shape \(1,\)"):
+        FunctionalPerturbation(DGD(step=0.1), LINE, centre=[0.0], privacy=LAPLACE)
 
 
 def test_the_metric_epsilon_is_attained(float64: None) -> None:

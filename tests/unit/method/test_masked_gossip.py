@@ -171,6 +171,7 @@ def test_nothing_is_asked_charged_or_released_in_the_last_rounds() -> None:
 # accuracy
 
 
+@pytest.mark.slow
 def test_the_mean_has_nearly_the_noise_of_a_trusted_party() -> None:
     rounds, many = 30, tacit.Simulation(trials=200)
     loose = Privacy(clip=100.0, epsilon=50.0)
@@ -209,6 +210,7 @@ def test_the_mean_has_nearly_the_noise_of_a_trusted_party() -> None:
     assert error("masked", back=CLOSING) > error("local") > 10.0 * error("masked")
 
 
+@pytest.mark.slow
 def test_averaged_iterates_are_brought_together_too() -> None:
     many, loose = tacit.Simulation(trials=50), Privacy(clip=100.0, epsilon=50.0)
     last, averaged = (

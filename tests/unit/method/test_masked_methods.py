@@ -177,7 +177,7 @@ class Remembers(GradientDescent):
             sender=Role.CLIENT,
             query=query,
             release=release,
-            message=lambda s, r, c: (type(s)(s.x - r), r),
+            message=lambda s, r, c: (type(s)(s.x - r, s.average), r),
             receiver=Role.SERVER,
             update=self.descend,
             combine=Combine.SUM,
@@ -306,10 +306,10 @@ def test_masks_that_the_budget_does_not_know_are_refused(given: Privacy | None) 
 def test_a_ledger_adds_up_against_one_adversary_only(tmp_path: Path) -> None:
     hub = network.Coordinator(AGENTS)
     with Ledger.create(tmp_path / "ledger") as ledger:
-        for agent in range(AGENTS):
-            ledger.set_budget(f"agent {agent}", "records", epsilon=9.0, delta=1e-5)
+        ledger.set_budget("all", "records", epsilon=9.0, delta=1e-5)
+        given = {"rounds": 2, "seed": 0, "ledger": ledger, "dataset": "records", "owner": "all"}
         masked = GradientDescent(step=0.5, privacy=budget(Masks(1)))
-        tacit.run(task(), hub, masked, rounds=2, seed=0, ledger=ledger, dataset="records")
+        tacit.run(task(), hub, masked, **given)
         alone = GradientDescent(step=0.5, privacy=budget(None))
         with pytest.raises(LedgerError, match="against some readers says nothing of others"):
-            tacit.run(task(), hub, alone, rounds=2, seed=0, ledger=ledger, dataset="records")
+            tacit.run(task(), hub, alone, **given)

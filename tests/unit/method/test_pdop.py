@@ -358,7 +358,7 @@ def test_problems_and_networks_beyond_its_assumptions_are_refused() -> None:
     with pytest.raises(NetworkError, match=r"agent 0 has none"):
         tacit.account(rendezvous(), swap, private(), rounds=3)
     box = problem.black_box_problem(lambda x, agent: float(x @ x), 4, x0=np.zeros(2))
-    with pytest.raises(PrivacyError, match="gives values only"):
+    with pytest.raises(ProblemError, match="gives values only"):
         tacit.run(
             box,
             net,

@@ -16,7 +16,7 @@ from tacit.output.files import jsonable
 from tacit.output.page import report_data
 from tacit.output.words import chosen_metric, findings, protection, summary
 from tacit.privacy.guarantee import Guarantee, Guarantees, NoiseSource, Scope, Status
-from tacit.privacy.wording import UNTUNED
+from tacit.privacy.wording import STANDING
 from tacit.report.data import released_only
 from tacit.study import Outcome, assemble, execute
 from tacit.types import Relation, Unit
@@ -113,7 +113,7 @@ def test_epsilon_is_stated_as_the_status_allows(
     assert lines[0].startswith("Protected is" if proved else "Said to be protected is")
     assert lines[1].startswith(sentence)
     assert [line for line in lines if "epsilon = 2" in line] == [lines[1]]
-    assert lines[3] == f"Assumed: the iterates are normal; {UNTUNED}."
+    assert lines[3] == f"Assumed: the iterates are normal; {'; '.join(STANDING)}."
 
 
 def test_the_public_report_tells_the_end_of_the_first_trial_only(outcome: Outcome) -> None:

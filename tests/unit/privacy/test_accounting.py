@@ -265,3 +265,29 @@ def test_points_of_a_curve_must_ascend_within_the_run(at: list[int]) -> None:
 
 def test_a_large_delta_buys_a_little_leakage_outright() -> None:
     assert accounting.epsilon([LaplaceRelease(64.0)], 0.0078125) == 0.0
+
+
+@pytest.mark.parametrize("noise", [1e-320, 1e-100, 1e-6, 1e150])
+@pytest.mark.parametrize(("rate", "count"), [(1.0, 3), (1e-4, 1), (0.5, 10_000)])
+def test_noise_and_samples_of_any_size_have_a_price(noise: float, rate: float, count: int) -> None:
+    """Audits ask for the price of all sizes of noise, a million times less or more."""
+    events = [Repeated(PoissonSampled(rate, GaussianRelease(noise)), count)]
+    assert accounting.epsilon(events, 1e-6) >= 0.0
+    # a record is left alone at least where it takes no part; noise like none is taken for none
+    seen = -math.expm1(count * math.log1p(-rate)) if noise > 1e-70 and rate < 1.0 else 1.0
+    at_one = accounting.delta(events, 1.0)
+    assert 0.0 <= at_one <= seen * (1.0 + 1e-9)
+    assert noise > 1.0 or at_one >= seen * (1.0 - 1e-9)
+
+
+def test_a_release_without_any_use_of_noise_is_counted_beside_others() -> None:
+    told = PoissonSampled(1e-4, GaussianRelease(1e-6))
+    noised = Repeated(PoissonSampled(0.1, GaussianRelease(2.0)), 20)
+    alone, both = (accounting.delta(events, 2.0) for events in ([noised], [noised, told]))
+    # the one gives the record away with probability 1e-4, and else says nothing
+    assert alone + 0.99e-4 * (1.0 - alone) < both < alone + 1.02e-4
+
+
+def test_a_rounding_error_of_a_loss_is_no_domain_error() -> None:
+    events = [PoissonSampled(1e-9, GaussianRelease(100.0))]
+    assert 0.0 <= accounting.delta(events, 1.0) < 1e-9

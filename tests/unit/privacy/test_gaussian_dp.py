@@ -45,3 +45,26 @@ def test_epsilon_is_the_root() -> None:
 def test_mu_and_epsilon_invert_each_other(epsilon: float) -> None:
     mu = mu_from_epsilon(epsilon, 1e-6)
     assert epsilon_from_mu(mu, 1e-6) == pytest.approx(epsilon, abs=1e-12, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("mu", "delta", "least"),
+    [  # with 60 digits: epsilon at which delta is reached, to the digits given
+        (3e9, 1e-6, 4.5e18 + 3e9 * 4.75),
+        (1e20, 1e-6, 5e39),
+    ],
+)
+def test_epsilon_of_hardly_any_noise_is_not_too_small(
+    mu: float, delta: float, least: float
+) -> None:
+    found = float(epsilon_from_mu(mu, delta))
+    assert least <= found <= least * (1 + 1e-6)
+
+
+def test_epsilon_of_very_much_noise_is_not_too_small() -> None:
+    mpmath = pytest.importorskip("mpmath")
+    mu, delta = 2.764853403709421e-12, 1e-12
+    with mpmath.workdps(60):
+        e, m = mpmath.mpf(float(epsilon_from_mu(mu, delta))), mpmath.mpf(mu)
+        true = mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
+        assert true <= delta

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -18,7 +19,7 @@ from tacit.privacy.guarantee import (
     Scope,
     Status,
 )
-from tacit.privacy.wording import UNTUNED, rounded_up
+from tacit.privacy.wording import ALONE, SEED, STANDING, UNTUNED, rounded_up
 from tacit.types import Relation, Unit
 
 
@@ -68,7 +69,16 @@ def test_a_simulated_proof_says_what_that_means() -> None:
     assert "one record is replaced by any other" in said
     assert "(200 values are released) is (1, 1e-06)-differentially private" in said
     assert "proved for the method; noise simulated, so these outputs carry no certificate." in said
-    assert said.endswith(f"Assumed: {UNTUNED}.")
+    assert said.endswith(f"Assumed: {'; '.join(STANDING)}.")
+
+
+def test_every_guarantee_rests_on_nothing_else_being_released() -> None:
+    assert promise(noise=NoiseSource.SECURE).assumptions[-2:] == (UNTUNED, ALONE)
+    assert model().assumptions[-3:] == (UNTUNED, ALONE, SEED)
+    # once, and last, however often it is read and added to
+    again = Guarantee.from_json(replace(promise(), assumptions=(SEED, "a", UNTUNED)).to_json())
+    assert again.assumptions == ("a", *STANDING)
+    assert replace(again, noise=NoiseSource.SECURE).assumptions == ("a", UNTUNED, ALONE)
 
 
 def test_a_certificate_says_so() -> None:
@@ -94,7 +104,7 @@ def test_a_model_claim_says_each_assumption_once() -> None:
     said = made.sentence()
     for assumption in made.assumptions:
         assert said.count(assumption) == 1, assumption
-    assert said.endswith(f"Assumed besides: {UNTUNED}.")
+    assert said.endswith(f"Assumed besides: {'; '.join(STANDING)}.")
 
 
 def test_a_claim_for_one_release_gives_the_total_in_the_same_sentence() -> None:

@@ -171,7 +171,7 @@ def test_agents_take_turns_in_the_users_function() -> None:
         return 0.0
 
     host = black_box(watched, 2).host
-    point = np.zeros((3, 1)).view(np.uint8).reshape(3, 1, 8)
+    point = np.zeros((3, 1))
     threads = [
         threading.Thread(target=host.evaluate, args=(point, np.zeros(3, int))) for _ in range(4)
     ]

@@ -1,6 +1,7 @@
 """Declared bounds are enforced on the data, and what they imply of gradients."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,3 +89,12 @@ def test_a_problem_carries_them_and_has_none_by_default(order, float64):
 def test_wrong_bounds_are_refused(wrong, message):
     with pytest.raises(ProblemError, match=message):
         RecordBounds(**wrong)
+
+
+@pytest.mark.parametrize("slope", [math.nan, -1.0])
+def test_a_slope_bound_that_is_none_bounds_no_gradient(slope: float) -> None:
+    class Odd(Squared):
+        def slope_bound(self, order: Any) -> float:
+            return slope
+
+    assert RecordBounds(row=1.0).of_gradient(Odd(), 1) == (math.inf,) * 3

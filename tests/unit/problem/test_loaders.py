@@ -69,6 +69,11 @@ def test_kinds_can_be_guessed_for_a_first_look(tmp_path: Path) -> None:
     assert frame["town"].tolist() == ["Bonn", "7"]
     assert frame["none"].isna().all()
     assert guess_kinds(from_pandas(pd.DataFrame({"a": [1.5]})))["a"].tolist() == [1.5]
+    german = load_csv(
+        write(tmp_path / "b.csv", "real,code\n1,5;7.1\n".replace("real,", "real;")), ";"
+    )
+    guessed = guess_kinds(german, ",")
+    assert guessed["real"].tolist() == [1.5] and guessed["code"].tolist() == ["7.1"]
 
 
 def test_compressed_csv_and_tsv(tmp_path: Path) -> None:
@@ -80,7 +85,9 @@ def test_csv_with_a_byte_order_mark_or_another_encoding(tmp_path: Path) -> None:
     bom = write(tmp_path / "bom.csv", b"\xef\xbb\xbfage,x\n1,2\n")
     assert load_csv(bom).columns[0] == "age"
     latin = write(tmp_path / "latin.csv", "town,x\nKöln,2\n".encode("latin-1"))
-    with pytest.raises(ProblemError, match=r"latin\.csv: not text in the encoding.*encoding="):
+    with pytest.raises(
+        ProblemError, match=r"latin\.csv: not text in encoding='utf-8-sig'.*encoding='cp1252'"
+    ):
         load_csv(latin)
     assert load_csv(latin, encoding="latin-1")["town"][2] == "Köln"
 
@@ -95,6 +102,7 @@ def test_csv_with_a_byte_order_mark_or_another_encoding(tmp_path: Path) -> None:
         ("a,b\n1,2\n3\n", "line 3: 1 values where the header has 2"),
         ("a,b\n1,2\n3,4,5\n", "line 3: 3 values where the header has 2"),
         ("a;b\n1;2\n", "give separator=';'"),
+        ("a;b\n1,5;2\n", "give separator=';'"),
         ("a\tb\n1\t2\n", r"give separator='\\t'"),
     ],
 )
@@ -104,9 +112,17 @@ def test_broken_csv(tmp_path: Path, content: str, message: str) -> None:
     assert "broken.csv" in str(caught.value)
 
 
-def test_a_separator_must_be_one_character(tmp_path: Path) -> None:
-    with pytest.raises(ProblemError, match="separator '::'"):
-        load_csv(write(tmp_path / "a.csv", CSV), separator="::")
+@pytest.mark.parametrize("separator", ["::", "", '"', "\n"])
+def test_a_separator_must_be_one_character(tmp_path: Path, separator: str) -> None:
+    with pytest.raises(ProblemError, match="must be one character"):
+        load_csv(write(tmp_path / "a.csv", CSV), separator=separator)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "no-such", "undefined", "base64"])
+def test_an_encoding_must_read_the_text(tmp_path: Path, encoding: str) -> None:
+    latin = write(tmp_path / "latin.csv", "town,x\nKöln,2\n".encode("latin-1"))
+    with pytest.raises(ProblemError, match=f"not text in encoding='{encoding}'"):
+        load_csv(latin, encoding=encoding)
 
 
 def test_unreadable_files(tmp_path: Path) -> None:

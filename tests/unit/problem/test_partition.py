@@ -12,11 +12,13 @@ from tacit.problem.partition import (
     Sites,
     by_column,
     dirichlet,
+    drawn,
     even,
     sorted_by_label,
     train_test_split,
 )
 from tacit.problem.schema import Prepared
+from tacit.types import Division
 
 
 def table(targets: list[int], sites: list[str] | None = None) -> Prepared:
@@ -43,6 +45,7 @@ def check_whole(sites: Sites, prepared: Prepared) -> None:
 
 PARTITIONS: dict[str, Callable[[Prepared, int, int], Sites]] = {
     "even": even,
+    "drawn": drawn,
     "sorted": lambda prepared, agents, seed: sorted_by_label(prepared, agents),
     "dirichlet": lambda prepared, agents, seed: dirichlet(prepared, agents, 50.0, seed),
 }
@@ -76,6 +79,12 @@ def test_by_column_follows_the_column(column: list[str]) -> None:
     assert sites.counts == tuple(column.count(name) for name in sites.names)
 
 
+def test_names_of_sites_that_are_read_off_the_data_are_assumed_public() -> None:
+    prepared = table([0, 1, 2], ["b", "a", "b"])
+    assert "names of the sites were taken from the data" in by_column(prepared).assumptions[-1]
+    assert by_column(prepared, ["a", "b"]).assumptions == prepared.assumptions
+
+
 def test_by_column_in_a_declared_order() -> None:
     prepared = table([0, 1, 2], ["b", "a", "b"])
     sites = by_column(prepared, names=["b", "a"])
@@ -100,7 +109,6 @@ def test_even_is_even_and_sorted_is_sorted() -> None:
     assert even(prepared, 3).counts == (4, 3, 3)
     sites = sorted_by_label(prepared, 2)
     assert sites.targets[0].tolist() == [0.0] * 5
-    assert "which site holds which record is public" in sites.assumptions[-1]
     different = even(prepared, 3, seed=1).rows
     assert any(
         not np.array_equal(a, b) for a, b in zip(even(prepared, 3).rows, different, strict=True)
@@ -164,6 +172,77 @@ def test_held_out_records(targets: list[int], fraction: float, stratify: bool) -
         for label in set(targets):
             share = len(test.targets) / len(targets) * targets.count(label)
             assert abs(np.sum(test.targets == label) - share) <= 1 + 1e-9
+
+
+def rows_of(sites: Sites) -> list[list[float]]:
+    return [sorted(table[:, 0].tolist()) for table in sites.features]
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**32), gone=st.integers(0, 59))
+def test_a_drawn_record_moves_no_other(seed: int, gone: int) -> None:
+    prepared = table([i % 3 for i in range(60)])
+    fewer = Prepared(
+        np.delete(prepared.features, gone, axis=0),
+        np.delete(prepared.targets, gone),
+        prepared.feature_names,
+    )
+    whole, _ = train_test_split(prepared, 0.25, seed, by="record")
+    rest, _ = train_test_split(fewer, 0.25, seed, by="record")
+    for before, after in ((prepared, fewer), (whole, rest)):
+        old, new = rows_of(drawn(before, 3, seed)), rows_of(drawn(after, 3, seed))
+        assert [[r for r in site if r != gone] for site in old] == new
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**32), changed=st.integers(0, 59))
+def test_a_replaced_record_leaves_the_others_at_their_places(seed: int, changed: int) -> None:
+    prepared = table([i % 3 for i in range(60)])
+    features, targets = prepared.features.copy(), prepared.targets.copy()
+    features[changed], targets[changed] = -1.0, 9.0
+    other = Prepared(features, targets, prepared.feature_names)
+    for before, after in zip(
+        (train_test_split(prepared, 0.25, seed)), train_test_split(other, 0.25, seed), strict=True
+    ):
+        assert np.sum(before.features[:, 0] != after.features[:, 0]) <= 1
+        old, new = even(before, 3, seed), even(after, 3, seed)
+        assert [len(rows) for rows in old.rows] == [len(rows) for rows in new.rows]
+        moved = [
+            np.sum(a[:, 0] != b[:, 0]) for a, b in zip(old.features, new.features, strict=True)
+        ]
+        assert sum(moved) <= 1
+
+
+def test_records_are_drawn_evenly_in_the_mean_and_alike_together() -> None:
+    prepared = table([0] * 3000)
+    assert all(900 < count < 1100 for count in drawn(prepared, 3).counts)
+    train, test = train_test_split(prepared, 0.25, by="record")
+    assert 650 < len(test.targets) < 850
+    # the draw of the site does not know that of who is held out
+    assert all(650 < count < 850 for count in drawn(train, 3).counts)
+    minus = Prepared(-0.0 * prepared.features, prepared.targets, prepared.feature_names)
+    plus = Prepared(0.0 * prepared.features, prepared.targets, prepared.feature_names)
+    for alike in (minus, plus):
+        with pytest.raises(ProblemError, match="has no records"):
+            drawn(alike, 2)
+
+
+def test_a_split_says_what_decided() -> None:
+    prepared = table([0, 1] * 20)
+    decided = {
+        Division.PLACE: train_test_split(prepared),
+        Division.RECORD: train_test_split(prepared, by="record"),
+        Division.TABLE: train_test_split(prepared, stratify=True),
+    }
+    for by, parts in decided.items():
+        assert all(part.divided == {by} for part in parts)
+        assert drawn(parts[0], 2).divided == {by, Division.RECORD}
+    with pytest.raises(ProblemError, match="none but one"):
+        train_test_split(prepared, stratify=True, by="record")
+    with pytest.raises(ProblemError, match="'labels' must be 'place' or 'record'"):
+        train_test_split(prepared, by="labels")
+    with pytest.raises(ProblemError, match="leaves one part empty"):
+        train_test_split(prepared, 1e-9, by="record")
 
 
 @pytest.mark.parametrize("fraction", [0.0, 1.0, -0.5, 0.01, 0.99, float("nan")])

@@ -326,3 +326,26 @@ def test_many_columns_are_converted_at_once() -> None:
     features = dict.fromkeys(frame.columns[:-1], Numeric(0, 255, to=(0, 1)))
     prepared = prepare(frame, Schema(features, ClassTarget("label", range(10))))
     np.testing.assert_allclose(prepared.features[:, :-1], pixels / 255, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("decimal", "values", "message"),
+    [
+        (".", ["1", "2,5", "3"], "line 3 holds '2,5'; if the comma .* set decimal=','"),
+        (",", ["1", "2.5", "3"], "line 3 holds '2.5'; with decimal=',' a number has no point"),
+        (",", ["1", "1.002,5", "3"], "leave out marks of thousands"),
+        (",", ["1", "2,5,1", "3"], "holds '2,5,1'; correct the value"),
+        (";", ["1", "2", "3"], "decimal=';' must be"),
+    ],
+)
+def test_another_decimal_mark_is_asked_for(decimal: str, values: list[str], message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        column(values, Numeric(0, 9), decimal=decimal)
+
+
+def test_decimal_commas_are_read_where_they_are_declared() -> None:
+    found = column(["1", "2,5", "-1e1"], Numeric(-20, 20, to=(-20, 20)), decimal=",")
+    np.testing.assert_allclose(found.features[:, 0], [1.0, 2.5, -10.0], atol=1e-12)
+    above = Schema({"age": Numeric(0, 9)}, BinaryTarget("dose", positive="> 2"), decimal=",")
+    frame = people(age=["1,5", "2", "3"], dose=["2,5", "1,9", "2"])
+    assert prepare(frame, above).targets.tolist() == [1.0, 0.0, 0.0]

@@ -64,7 +64,7 @@ def sample(**changes: Any) -> ReportData:
         "accuracy": [
             {"name": "pooled, no privacy", "auc": 0.671, "log_loss": 0.5871},
             {"name": "agreed by the sites", "auc": 0.669, "log_loss": 0.5902},
-            {"name": "answering zero", "auc": 0.5, "log_loss": 0.6931},
+            {"name": "base rate", "auc": 0.5, "log_loss": 0.6183},
         ],
         "coefficients": [
             {"feature": "log coinsurance", "agreed": -0.3125, "pooled": -0.3},

@@ -67,7 +67,7 @@ def test_spending_without_a_finite_budget_has_no_line(budget):
 
 def test_accuracy_gives_each_fit_its_own_sign_and_the_same_colour_everywhere():
     rows = [
-        {"name": "answering zero", "auc": 0.5},
+        {"name": "base rate", "auc": 0.5},
         {"name": "agreed by the sites", "auc": 0.669},
         {"name": "pooled, no privacy", "auc": 0.671},
         {"name": "unknown", "auc": math.nan},

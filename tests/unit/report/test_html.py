@@ -38,7 +38,8 @@ def test_the_page_says_what_was_run(page):
         "Ring: 8 sites, 8 links.",
         "gradient of its own records, each clipped",
         "At the end: 1 of a budget of 1.",
-        "The agreed model keeps 99% of what the pooled fit gains over answering zero.",
+        "The agreed model keeps 99% of what the pooled fit gains over the base rate.",
+        "The agreed model keeps 90% of what the pooled fit gains over the base rate.",
         "Linux x86_64, 2 cores",
         "model.npz",
     ):

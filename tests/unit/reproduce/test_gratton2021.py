@@ -253,7 +253,12 @@ def test_one_record_moves_an_iterate_by_many_deviations() -> None:
 
 
 @pytest.mark.parametrize(
-    ("central", "verdict"), [(1.0, Verdict.REPRODUCED), (1e-4, Verdict.NOT_REPRODUCED)]
+    ("central", "verdict"),
+    [
+        (1.0, Verdict.REPRODUCED),
+        (1.1e-5, Verdict.REPRODUCED),
+        (1e-8, Verdict.NOT_REPRODUCED),
+    ],
 )
 def test_figure_1_compares_after_as_many_rounds(central: float, verdict: Verdict) -> None:
     def answer(piece: Piece) -> dict[str, Any]:

@@ -45,6 +45,9 @@ def test_a_fast_run_says_so_everywhere(tmp_path: Path, paper: Paper) -> None:
     for name in ("index.html", "someone1999.html"):
         assert "A fast run" in (tmp_path / name).read_text(encoding="utf-8")
     assert "Shortened: two numbers" in (tmp_path / "someone1999.html").read_text(encoding="utf-8")
+    # wherever the verdict stands, and not on the page only
+    index = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "<strong>reproduced (shortened)</strong>" in index
 
 
 def test_what_is_stored_takes_no_time(tmp_path: Path, paper: Paper) -> None:

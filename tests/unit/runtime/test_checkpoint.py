@@ -49,20 +49,6 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         checkpoint.save(tmp_path / "absent" / "run.npz", "id", 7, STATES)
 
 
-def test_the_fingerprint_sees_every_setting() -> None:
-    prints = {
-        checkpoint.fingerprint(method)
-        for method in (
-            tacit.DGD(step=0.1),
-            tacit.DGD(step=0.2),
-            tacit.DGD(step=0.1, decay=0.5),
-            tacit.GradientDescent(step=0.1),
-        )
-    }
-    assert len(prints) == 4
-    assert checkpoint.fingerprint(tacit.DGD(step=0.1)) in prints
-
-
 @pytest.mark.parametrize(
     "row",
     [ROWS[5], *(pytest.param(row, marks=pytest.mark.slow) for row in ROWS[6:8])],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ import pytest
 
 import tacit
 from tacit import network, problem
+from tacit.errors import ConfigError
 from tacit.runtime.drive import drive
 
 
@@ -29,7 +31,7 @@ class Counter:
             states = states.at[1].set(jnp.where(states[1] > self.limit, jnp.inf, states[1]))
             rows.append(np.asarray(states)[:, 0])
         seen = np.stack(rows)
-        return states, {"count": seen, "finite": np.isfinite(seen)}
+        return states, {"count": seen, "bounded": np.isfinite(seen)}
 
 
 @pytest.mark.parametrize("watched", [False, True])
@@ -68,3 +70,25 @@ def test_a_step_that_is_too_large_becomes_a_status() -> None:
     # it was finite until the round before
     again = tacit.run(task, network.ring(3), tacit.DGD(step=1e6), rounds=round - 1, seed=0)
     assert again.status == "finished"
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_answers_that_run_away_are_no_finished_run_though_they_are_finite(exact: bool) -> None:
+    features = [np.eye(2) for _ in range(3)]
+    task = problem.empirical_risk(features, [np.ones(2)] * 3, problem.Logistic())
+    method = tacit.DPSG(step=1e9, privacy=tacit.Privacy(clip=1.0, epsilon=1.0))
+    runtime = tacit.Simulation(exact=exact)
+    given: dict[str, Any] = {"rounds": 3, "seed": 0}
+    result = tacit.run(task, network.ring(3), method, **given, runtime=runtime)
+    assert result.status == "diverged at round 1"
+    assert np.abs(result.solutions).max() <= 1e6
+    runtime = tacit.Simulation(exact=exact, divergence=1e13)
+    assert tacit.run(task, network.ring(3), method, **given, runtime=runtime).status == "finished"
+    # a large start makes large answers
+    far = replace(task, x0=np.full(2, 1e5))
+    assert tacit.run(far, network.ring(3), method, **given).status == "finished"
+
+
+def test_a_bound_of_divergence_is_positive() -> None:
+    with pytest.raises(ConfigError, match=r"divergence=0\.0"):
+        tacit.Simulation(divergence=0.0)

@@ -265,3 +265,10 @@ def test_a_declared_row_norm_bounds_the_gradients(tmp_path: Path) -> None:
     with jax.enable_x64(True):
         bounds = np.asarray(built.objectives.gradient_bound(2))
     np.testing.assert_array_equal(bounds, [0.5] * built.agents)
+
+
+def test_a_large_delta_is_asked_for_by_name() -> None:
+    text = changed("delta = 1e-6", "delta = 0.5\nlarge_delta = true")
+    privacy = build_privacy(parse_study(text), NAMES)
+    assert privacy is not None
+    assert privacy.large_delta

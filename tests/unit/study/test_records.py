@@ -6,6 +6,7 @@ import pytest
 
 from tacit.config import read_study
 from tacit.errors import ConfigError
+from tacit.study import account, assemble
 from tacit.study.records import divide, randhie
 from tests.end_to_end.study import STUDY, changed, visits, write
 
@@ -40,6 +41,52 @@ def test_the_split_has_a_seed_of_its_own(tmp_path: Path) -> None:
     )
     other = sites(tmp_path, changed("seed = 0", "seed = 0\nsplit_seed = 1"))[2].features
     assert not np.array_equal(first, other)
+
+
+ADDED = 'clip = 1.0\nrelation = "add_remove"'
+
+
+def assumed(folder: Path, text: str) -> str:
+    return " ".join(account(assemble(read_study(write(folder, text)))).guarantee.worst.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("partition", "named"),
+    [
+        ('by = "label"\nsites = 4', "public, and no change"),
+        ('by = "dirichlet"\nsites = 4\nconcentration = 1.0', "public, and no change"),
+        ('by = "even"\nsites = 4', ""),
+        ('by = "drawn"\nsites = 4', "replaced only by one"),
+    ],
+)
+def test_a_study_names_what_its_division_assumes(
+    tmp_path: Path, partition: str, named: str
+) -> None:
+    found = assumed(tmp_path, changed('by = "column"\ncolumn = "site"', partition))
+    assert ("no change of a record" in found or "replaced only" in found) == bool(named)
+    assert named in found
+
+
+def test_where_records_come_and_go_a_record_decides_whether_it_is_held_out(tmp_path: Path) -> None:
+    text = changed("clip = 1.0", ADDED).replace(
+        'loss = "logistic"', 'loss = "logistic"\nnormaliser = 100'
+    )
+    assert "no change of a record" not in assumed(tmp_path, text)
+    source = read_study(write(tmp_path, text))
+    found, _, held = divide(source)
+    assert held is not None
+    # one record of a site fewer: nothing else moves
+    frame = pd.read_csv(tmp_path / "visits.csv")
+    frame.drop(index=frame.index[frame["age"].notna()][0]).to_csv(
+        tmp_path / "visits.csv", index=False
+    )
+    fewer, _, less = divide(source)
+    assert less is not None
+    assert sum(found.counts) + len(held.targets) - 1 == sum(fewer.counts) + len(less.targets)
+    changes = [a.shape != b.shape for a, b in zip(found.features, fewer.features, strict=True)]
+    assert sum(changes) + (len(held.targets) != len(less.targets)) == 1
+    even = text.replace('by = "column"\ncolumn = "site"', 'by = "even"\nsites = 4')
+    assert "public places" in assumed(tmp_path, even)
 
 
 def test_a_pattern_stands_for_all_columns_that_match(tmp_path: Path) -> None:

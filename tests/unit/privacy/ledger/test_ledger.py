@@ -194,6 +194,30 @@ def test_a_run_is_charged_for_all_owners_or_none(ledger: Ledger) -> None:
         ledger.charge_run("first", {"clinic": [Event()]}, dataset="visits")
 
 
+def test_the_same_records_are_charged_by_site_or_as_a_whole(ledger: Ledger) -> None:
+    """What one record costs must not be spread over accounts that nobody adds up."""
+    ledger.set_budget("north", "visits", epsilon=1.0, delta=1e-6)
+    ledger.charge_run("first", {"clinic": [QUIET]}, dataset="visits", pooled=True)
+    mark = ledger.mark
+    with pytest.raises(LedgerError, match="'clinic'"):
+        ledger.charge_run("second", {"clinic": [QUIET], "north": [QUIET]}, dataset="visits")
+    with pytest.raises(LedgerError, match="clinic"):
+        ledger.charge_run("second", {"north": [QUIET]}, dataset="visits", pooled=True)
+    with pytest.raises(LedgerError, match="give one"):
+        ledger.charge_run("x", {"clinic": [], "north": []}, dataset="visits", pooled=True)
+    assert ledger.mark == mark
+    ledger.close()
+    with Ledger.open(ledger.path) as again:
+        assert again.charge_run(
+            "first", {"clinic": [QUIET]}, dataset="visits", pooled=True
+        ).repeated
+        again.set_budget("north", "others", epsilon=1.0, delta=1e-6)
+        again.set_budget("all", "others", epsilon=1.0, delta=1e-6)
+        again.charge_run("by site", {"north": [QUIET]}, dataset="others")
+        with pytest.raises(LedgerError, match="north"):
+            again.charge_run("whole", {"all": [QUIET]}, dataset="others", pooled=True)
+
+
 def test_charging_a_run_again_adds_nothing(ledger: Ledger) -> None:
     events = [GaussianRelease(500.0), LaplaceRelease(100.0)] * 3
     first = ledger.charge_run("first", {"clinic": events}, dataset="visits", study="s")

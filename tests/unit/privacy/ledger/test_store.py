@@ -188,6 +188,9 @@ def test_two_processes_cannot_both_write(path: Path) -> None:
 
     with Ledger.open(path) as ledger:
         assert other().startswith("busy the ledger")
+        with pytest.raises(LedgerBusy):
+            Ledger.open(path)
+        assert other().startswith("busy the ledger")  # trying again here unlocked nothing
         release(ledger, 1)  # which does no harm to the first
     assert other() == "open\n"
 

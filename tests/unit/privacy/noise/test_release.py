@@ -22,6 +22,7 @@ from tacit.privacy.noise import (
     sampling_delta,
     sum_error,
 )
+from tacit.privacy.noise.release import bounded
 from tacit.privacy.sensitivity import ClippedGradient, ClippedUpdate, Exact
 from tacit.types import PublicContext, Relation, Unit
 
@@ -208,3 +209,14 @@ def test_l2_laplace_noise_has_no_secure_form() -> None:
         grid_release(NoiseKind.L2_LAPLACE, 2.0, sensitivity=0.1, dimension=3, largest=5.0)
     with pytest.raises(PrivacyError, match=r"noise='l2_laplace' has no form on a grid"):
         SecureNoise().added(np.zeros(3, np.int64), NoiseKind.L2_LAPLACE, 10.0)
+
+
+@pytest.mark.parametrize("known", [{"count": 10**6}, {"count": 100, "most_records": 10**6}])
+def test_rounding_is_that_of_the_records_and_not_of_what_their_sum_is_divided_by(
+    known: dict[str, int],
+) -> None:
+    public = dataclasses.replace(PUBLIC, count=known.pop("count"), normaliser=100.0)
+    moved, largest = bounded(clipped(2), public, Relation.REPLACE_ONE, 3, **known)
+    assert moved == 0.02 + sum_error(10**6, 0.01, 3)
+    assert moved - 0.02 > 1e-6
+    assert largest == 2 * 10**6 * 0.01

@@ -1,0 +1,121 @@
+"""What a made-up record is made of: the columns that a study declares, and how they are drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+
+Kind = Literal["numeric", "standard", "boolean", "rare", "levels"]
+
+_DECAY = 0.5
+"""Features go together: the variances of their principal components fall as 1/j^_DECAY."""
+
+_SPREADS = ((0.08, 0.4), (0.4, 0.9))
+"""Between what standard deviations of a bounded number are drawn, evenly on a log scale, in half
+widths of its interval: in narrow laws public bounds are far wider than what occurs; in wide ones
+many values stand at the ends."""
+
+_OFFSET = 0.75
+"""How far a mean lies off the middle at most, in half widths of what the spread leaves."""
+
+_RATES = {"boolean": (0.03, 0.5), "rare": (0.02, 0.1)}
+"""Between what a share of yes is drawn: of a boolean, and of an indicator of missing values."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns that are declared alike.
+
+    Attributes:
+        kind: "numeric" within bounds, "standard" for numbers of mean 0 and deviation 1, "boolean",
+            "rare" for indicators of missing values, "levels" for one column a level.
+        count: how many, at least 1.
+        low: image of the lower bound, for "numeric".
+        high: image of the upper bound, for "numeric".
+        levels: how many levels there are, at least `count`, for "levels".
+    """
+
+    kind: Kind
+    count: int = 1
+    low: float = -1.0
+    high: float = 1.0
+    levels: int = 0
+
+
+class Table:
+    """The law of made-up rows.
+
+    Args:
+        columns: what is declared; an intercept is none of them.
+        intercept: whether a column of ones stands at the end.
+        row_norm: largest l2 norm of a row, longer ones are scaled down; `None` for no such bound.
+        rng: source of what differs from law to law: means, shares, and what goes with what.
+        wide: whether numbers fill their bounds, or a part of them.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Columns],
+        intercept: bool,
+        row_norm: float | None,
+        rng: np.random.Generator,
+        wide: bool,
+    ) -> None:
+        self.columns, self.intercept, self.row_norm = columns, intercept, row_norm
+        self.width = sum(each.count for each in columns)
+        mixing = np.linalg.qr(rng.normal(size=(self.width, self.width)))[0]
+        mixing = mixing * np.arange(1.0, self.width + 1) ** (-_DECAY / 2)
+        self._mixing = mixing / np.linalg.norm(mixing, axis=1, keepdims=True)
+        self._constants = [_constants(each, rng, wide) for each in columns]
+
+    def draw(self, count: int, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
+        """So many rows of features, the intercept last."""
+        latent = rng.normal(size=(count, self.width)) @ self._mixing.T
+        parts: list[np.ndarray] = []
+        at = 0
+        for each, constants in zip(self.columns, self._constants, strict=True):
+            parts.append(_values(each, constants, latent[:, at : at + each.count], rng))
+            at += each.count
+        if self.intercept:
+            parts.append(np.ones((count, 1)))
+        rows = np.concatenate(parts, axis=1)
+        if self.row_norm is not None:
+            norms = np.linalg.norm(rows, axis=1, keepdims=True)
+            rows *= np.minimum(1.0, self.row_norm / np.maximum(norms, 1e-300))
+        return rows
+
+
+def _constants(each: Columns, rng: np.random.Generator, wide: bool) -> np.ndarray:
+    """Means and standard deviations, shares of yes, or shares of the levels."""
+    if each.kind == "numeric":
+        low, high = _SPREADS[wide]
+        spread = np.exp(rng.uniform(math.log(low), math.log(high), each.count))
+        return np.stack([rng.uniform(-1.0, 1.0, each.count) * _OFFSET * (1.0 - spread), spread])
+    if each.kind == "levels":
+        return rng.dirichlet(np.full(each.levels, 2.0))
+    low, high = _RATES.get(each.kind, (0.5, 0.5))
+    return rng.uniform(low, high, each.count)
+
+
+def _values(
+    each: Columns, constants: np.ndarray, latent: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    from scipy.special import ndtri
+
+    if each.kind == "standard":
+        return latent
+    if each.kind == "numeric":
+        mean, spread = constants
+        unit = np.clip(mean + spread * latent, -1.0, 1.0)
+        return each.low + (unit + 1.0) / 2.0 * (each.high - each.low)
+    if each.kind == "levels":
+        drawn = rng.choice(each.levels, size=len(latent), p=constants)
+        # with a reference level the first one has no column
+        kept = np.arange(each.levels - each.count, each.levels)
+        return (drawn[:, None] == kept).astype(float)
+    return (latent > ndtri(1.0 - constants)).astype(float)

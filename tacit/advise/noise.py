@@ -1,0 +1,114 @@
+"""How much noise a budget asks for, from declared numbers alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Int
+
+from tacit.advise.setting import Setting, changed, unmasked
+from tacit.errors import PrivacyError
+from tacit.method import claim
+from tacit.method.claim import Owners
+from tacit.method.phase import AbstractMethod
+from tacit.runtime.keys import public_key
+from tacit.types import PublicContext, Unit
+
+MOST_EPSILON = 50.0
+"""A larger epsilon is no protection worth advising."""
+
+
+def multiplier(setting: Setting, rounds: int, method: AbstractMethod) -> float:
+    """The noise multiplier that the budget asks of so many rounds; the most active site's.
+
+    Masks leave an agent the noise of all honest ones, so that its own is a share of that; what a
+    mean of such answers is worth does not depend on the masks themselves, which are left out.
+
+    Args:
+        setting: with the budget and the network.
+        rounds: how many.
+        method: without masks, whose releases are counted.
+
+    Raises:
+        PrivacyError: a budget that no noise can meet.
+    """
+    calibrated = claim.calibrate(method, owners(setting, rounds))
+    assert calibrated.privacy is not None
+    z = calibrated.privacy.noise_multiplier
+    masks = setting.budget.masks
+    hidden = 1 if masks is None else masks.hidden(setting.agents)
+    return float(np.max(np.asarray(z, dtype=float))) / math.sqrt(hidden)
+
+
+def owners(setting: Setting, rounds: int) -> Owners:
+    """Declared constants of the most active sites, as many as one person may have records at."""
+    count = min(setting.agents, setting.budget.sites_per_person)
+    contexts = tuple(
+        PublicContext(
+            agent=k,
+            agents=setting.agents,
+            round=0,
+            rounds=rounds,
+            count=int(setting.counts[k]),
+            normaliser=float(setting.divisors[k]),
+            unit=Unit.RECORD,
+            degree=1,
+            participations=int(_charged(setting, rounds).max()),
+            dimension=setting.parameters,
+        )
+        for k in range(count)
+    )
+    return Owners(contexts, tuple(str(k) for k in range(count)))
+
+
+def _charged(setting: Setting, rounds: int) -> Int[np.ndarray, " agents"]:
+    """How often every site releases, sums included that are given up because one is missing."""
+    network, key = setting.network, public_key(0)
+    if setting.budget.masks is None:
+        return np.asarray(network.participations(rounds, key))
+    return np.asarray(network.attempts(rounds, key))
+
+
+def with_epsilon(setting: Setting, epsilon: float) -> Setting:
+    """The same setting with another budget."""
+    return replace(setting, budget=changed(setting.budget, epsilon=epsilon))
+
+
+def epsilon_for(
+    setting: Setting, rounds: int, method: AbstractMethod, factor: float
+) -> float | None:
+    """Smallest epsilon, to two digits, whose noise is `factor` times smaller; `None` above 50.
+
+    Args:
+        setting: with the budget that is asked about.
+        rounds: how many.
+        method: as it is set, without masks.
+        factor: above 1.
+    """
+    import equinox as eqx
+
+    wanted = multiplier(setting, rounds, method) / factor
+
+    def enough(epsilon: float) -> bool:
+        budget = changed(unmasked(setting.budget), epsilon=epsilon)
+        asked = eqx.tree_at(lambda m: m.privacy.epsilon, method, budget.epsilon)
+        try:
+            return multiplier(with_epsilon(setting, epsilon), rounds, asked) <= wanted
+        except PrivacyError:
+            return False
+
+    low, high = setting.epsilon, MOST_EPSILON
+    if high <= low or not enough(high):
+        return None
+    while high / low > 1.02:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return two_up(high)
+
+
+def two_up(value: float) -> float:
+    """Rounded up to two significant digits."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.ceil(value / unit - 1e-9) * unit:.3g}")

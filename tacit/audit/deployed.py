@@ -1,0 +1,172 @@
+"""What a site would draw: noise on a grid from a secret stream, and masks between agents.
+
+A simulation draws neither. So an audit makes the releases that members of a run between sites would
+make, with the same grids, streams, keys and masks, of answers that it chose itself, and tests the
+noise as that of the simulation, and the masks besides. No key or number of a real run is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from jaxtyping import UInt64
+
+from tacit.audit.checks import Check, normal_checks, standard
+from tacit.errors import PrivacyError
+from tacit.layout import lay_out, masked_releases
+from tacit.method.claim import Owners
+from tacit.method.phase import AbstractMethod, Phase
+from tacit.network.base import AbstractNetwork
+from tacit.privacy.masking import mask, mask_label, new_key, opened, pair_key, sealed
+from tacit.privacy.mechanism import Laplace
+from tacit.privacy.noise import SecureNoise, on_grid
+from tacit.privacy.noise.sums import SumRelease
+from tacit.privacy.sensitivity import own_public
+from tacit.problem.problem import Problem
+
+_AGENTS, _DRAWS, _ROWS = 4, 4, 64
+"""At most so many agents release so often in a row, so many times over."""
+
+_WORDS = 256
+_RUN = bytes(32)
+
+Drawn = Callable[[np.ndarray], np.ndarray]
+"""From an answer to what is released."""
+
+
+def deployed_checks(
+    problem: Problem, network: AbstractNetwork, method: AbstractMethod, rounds: int, seed: int
+) -> list[Check]:
+    """Tests of the noise and the masks that members of a run between sites would draw.
+
+    Args:
+        problem: its declared numbers are used.
+        network: who talks to whom.
+        method: with its budget.
+        rounds: of the run, for which noise is calibrated.
+        seed: of the answers that are released.
+
+    Raises:
+        PrivacyError: the method has no form that could be run between sites.
+    """
+    privacy = method.privacy
+    if privacy is None or privacy.sampling < 1.0 or privacy.sites_per_person > 1:
+        raise PrivacyError("samples, and persons at several sites, stay in the simulation")
+    counts = np.asarray(problem.counts).astype(int).tolist()
+    plan, _, owners = lay_out(
+        problem, network, method, rounds, seed, grid=True, most_records=counts
+    )
+    agents, rng = range(min(problem.agents, _AGENTS)), np.random.default_rng(seed)
+    found: list[Check] = []
+    for phase in plan.method.phases():
+        if phase.query is None or phase.release is None:
+            continue
+        if phase.masked:
+            sums = masked_releases(plan.method, owners, counts)
+            released = [partial(_of_sum, sums[agent]) for agent in agents]
+            step, size = 2.0 ** sums[0].grid.exponent, sums[0].grid.dimension
+        else:
+            grids = [
+                on_grid(
+                    phase.release.mechanism,
+                    phase.query,
+                    owners.contexts[agent],
+                    phase.release.relation,
+                    problem.dimension,
+                    most_records=counts[agent],
+                )
+                for agent in agents
+            ]
+            released = [partial(each, noise=SecureNoise()) for each in grids]
+            step, size = grids[0].grid.step, grids[0].grid.dimension
+        of = f"noise of {phase.release.name!r} between sites"
+        found += _noise_checks(of, phase, released, owners, problem.names, (step, size), rng)
+        if phase.masked:
+            found += mask_checks(min(problem.agents, _AGENTS))
+    return found
+
+
+def _noise_checks(
+    of: str,
+    phase: Phase,
+    released: list[Drawn],
+    owners: Owners,
+    names: Any,
+    grid: tuple[float, int],
+    rng: np.random.Generator,
+) -> list[Check]:
+    assert phase.query is not None and phase.release is not None
+    step, size = grid
+    mechanism: Any = phase.release.mechanism
+    draws = np.empty((_ROWS, len(released) * _DRAWS, size))
+    coarse = 0.0
+    for agent, draw in enumerate(released):
+        public = owners.contexts[agent]
+        sensitivity = phase.query.sensitivity(public, phase.release.relation)
+        scale = own_public(mechanism.noise_multiplier, agent) * sensitivity
+        coarse = max(coarse, step / scale)
+        for row in range(_ROWS):
+            for column in range(_DRAWS):
+                answer = rng.uniform(-0.5, 0.5, size) * sensitivity / size
+                noise = np.asarray(draw(answer)) - answer
+                draws[row, agent * _DRAWS + column] = noise / scale
+    columns = [
+        f"{names[agent]} in draw {draw + 1}"
+        for agent in range(len(released))
+        for draw in range(_DRAWS)
+    ]
+    law = "laplace" if isinstance(mechanism, Laplace) else "gaussian"
+    return normal_checks(of, standard(draws, law), columns, coarse)
+
+
+def _of_sum(release: SumRelease, answer: np.ndarray) -> np.ndarray:
+    """An agent's part of a sum, before its mask, in the unit of the values."""
+    return np.ldexp(release.noised(answer, SecureNoise()).astype(float), release.grid.exponent)
+
+
+def mask_checks(agents: int) -> list[Check]:
+    """Tests of masks: they cancel in a sum, look random, and serve once.
+
+    Args:
+        agents: in a sum, at least 2.
+    """
+    from scipy.stats import binom, poisson
+
+    made = [new_key() for _ in range(agents)]
+    keys = [
+        {
+            other: pair_key(made[agent][0], made[other][1], _RUN, agent, other)
+            for other in range(agents)
+            if other != agent
+        }
+        for agent in range(agents)
+    ]
+    cohort = list(range(agents))
+    masks: list[UInt64[np.ndarray, " n"]] = []
+    wrong = 0
+    for number in range(_DRAWS):
+        label = mask_label(_RUN, number, number, cohort, number.to_bytes(8, "big"))
+        drawn = [mask(keys[agent], agent, cohort, label, _WORDS) for agent in cohort]
+        values = [np.arange(_WORDS) * (agent + 1) - 100 for agent in cohort]
+        messages = [sealed(value, each) for value, each in zip(values, drawn, strict=True)]
+        wrong += int(np.sum(opened(messages) != np.sum(values, axis=0)))
+        # of two agents, the one has the other's mask with its sign turned
+        masks += drawn[: max(agents - 1, 1)]
+    words = np.concatenate(masks)
+    ones = int(np.unpackbits(words.view(np.uint8)).sum())
+    twice = len(words) - len(np.unique(words))
+    fair = 2.0 * float(binom.cdf(min(ones, 64 * len(words) - ones), 64 * len(words), 0.5))
+    of = "masks between sites"
+    return [
+        Check(of, "they cancel", f"{wrong} sums are wrong", 0.0 if wrong else 1.0),
+        Check(of, "bits", f"{ones / 64 / len(words):.4f} of them are 1", min(fair, 1.0)),
+        Check(
+            of,
+            "no word twice",
+            f"{twice:,} of {len(words):,} words stand there twice",
+            float(poisson.sf(twice - 1, len(words) ** 2 / 2.0**65)) if twice else 1.0,
+        ),
+    ]

@@ -1,0 +1,96 @@
+"""What somebody handed to a door: taken where its meaning is plain, else refused at once.
+
+A message names what was given and what to write. Of arrays and objects it shows the kind only: they
+may hold private values.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any, TypeVar
+
+from tacit.errors import TacitError
+
+T = TypeVar("T")
+
+
+def shown(value: Any) -> str:
+    """What was given, for a message."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if value is None or isinstance(value, bool | int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return repr(value if len(value) <= 40 else value[:37] + "...")
+    if hasattr(value, "shape"):
+        return f"an array of shape {tuple(value.shape)}"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+def instance(name: str, value: Any, kind: type[T], remedy: str, error: type[TacitError]) -> T:
+    """The value, if it is an object of a kind.
+
+    Args:
+        name: of the argument.
+        value: that was given for it.
+        kind: that it must be of.
+        remedy: what to write instead.
+        error: to raise.
+
+    Raises:
+        error: the value is another thing, such as the class in the place of an object of it.
+    """
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, type) and issubclass(value, kind):
+        raise error(
+            f"{name} is the class {value.__name__} and not one of its objects; write "
+            f"{value.__name__}(...), with its arguments"
+        )
+    raise error(f"{name} is {shown(value)}; {remedy}")
+
+
+def whole(name: str, value: Any, least: int, error: type[TacitError]) -> int:
+    """A whole number; 5.0 is one.
+
+    Args:
+        name: of the argument.
+        value: that was given for it.
+        least: that it may be.
+        error: to raise.
+
+    Raises:
+        error: no number, a part of one, or one below `least`.
+    """
+    given = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
+    if (
+        isinstance(given, bool)
+        or not isinstance(given, int | float)
+        or not math.isfinite(given)
+        or given != int(given)
+    ):
+        raise error(f"{name}={shown(value)} must be a whole number, such as {max(least, 10)}")
+    if given < least:
+        raise error(f"{name}={shown(value)} must be at least {least}")
+    return int(given)
+
+
+def real(name: str, value: Any, error: type[TacitError]) -> None:
+    """Refuse what is no number, and no array or list of numbers.
+
+    Raises:
+        error: text, a truth value, nothing, or an object that holds no numbers.
+    """
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if kind is not None:
+        good = kind in "iuf" or kind == "V"  # a JAX type of few bits
+    elif isinstance(value, list | tuple):
+        good = bool(value)
+        for each in value:
+            real(name, each, error)
+    else:
+        good = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not good:
+        raise error(f"{name}={shown(value)} must be a number, such as {name}=1.0")

@@ -1,0 +1,147 @@
+"""The doors of Python: what `tacit.run`, `tacit.account` and `tacit.audit` are handed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit import checks, method, network
+from tacit.errors import ConfigError, NetworkError, ProblemError
+from tacit.method.phase import AbstractMethod
+from tacit.network.base import AbstractNetwork
+from tacit.network.graph import Graph
+from tacit.problem.problem import Problem
+
+_ORDER = "the order is problem, network, method"
+
+
+def admitted(
+    problem: Any, network: Any, method: Any
+) -> tuple[Problem, AbstractNetwork, AbstractMethod]:
+    """The three that every run needs; a NetworkX graph becomes a network.
+
+    Raises:
+        ProblemError, NetworkError, ConfigError: what is none of them, with what to write.
+    """
+    network = _taken_over(network)
+    kinds = {"problem": Problem, "network": AbstractNetwork, "method": AbstractMethod}
+    values = {"problem": problem, "network": _taken_over(network), "method": method}
+    for name, value in values.items():
+        value = _taken_over(value)
+        other = next((each for each, kind in kinds.items() if isinstance(value, kind)), name)
+        if other != name:
+            raise ConfigError(f"{name} is {checks.shown(value)}, which is a {other}: {_ORDER}")
+    checks.instance(
+        "problem",
+        problem,
+        Problem,
+        "make one with problem.empirical_risk(features, targets, loss), problem.costs(...) or "
+        "problem.black_box_problem(...)",
+        ProblemError,
+    )
+    checks.instance("network", network, AbstractNetwork, _a_network(network, problem), NetworkError)
+    checks.instance("method", method, AbstractMethod, _a_method(method), ConfigError)
+    return problem, network, method
+
+
+def seeded(seed: Any) -> int | None:
+    """A seed, or `None`.
+
+    Raises:
+        ConfigError: it is another thing.
+    """
+    return None if seed is None else checks.whole("seed", seed, 0, ConfigError)
+
+
+def measured_after(record: Any) -> int | Sequence[int] | None:
+    """When to measure: every so many rounds, after these, or `None`.
+
+    Raises:
+        ConfigError: it is another thing.
+    """
+    if isinstance(record, str) or not isinstance(record, Iterable):
+        return None if record is None else checks.whole("record", record, 1, ConfigError)
+    return [checks.whole("record", stop, 1, ConfigError) for stop in record]
+
+
+def shower(progress: Any) -> Any:
+    """What is called as rounds go by; `True` prints them to standard error.
+
+    Raises:
+        ConfigError: it cannot be called.
+    """
+    if progress is None or progress is False:
+        return None
+    if progress is True:
+        return _print
+    if not callable(progress) or isinstance(progress, type):
+        raise ConfigError(
+            f"progress is {checks.shown(progress)}; give True, or a function of (rounds done, "
+            "rounds)"
+        )
+    return progress
+
+
+def stored_at(checkpoint: Any) -> Path | None:
+    """The file of a checkpoint, or `None`.
+
+    Raises:
+        ConfigError: it is no path.
+    """
+    if checkpoint is None:
+        return None
+    if not isinstance(checkpoint, str | Path):
+        raise ConfigError(
+            f"checkpoint is {checks.shown(checkpoint)}; give a file name, such as 'run.npz'"
+        )
+    return Path(checkpoint)
+
+
+def one_of(name: str, value: Any, *choices: Any) -> None:
+    """Refuse what is none of some words.
+
+    Raises:
+        ConfigError: with the words.
+    """
+    if not any(
+        value is choice or (isinstance(value, str) and value == choice) for choice in choices
+    ):
+        raise ConfigError(f"{name}={checks.shown(value)} must be {' or '.join(map(repr, choices))}")
+
+
+def _print(done: int, total: int) -> None:
+    print(f"\r{done:,} of {total:,} rounds", end="\n" if done == total else "", file=sys.stderr)
+
+
+def _taken_over(value: Any) -> Any:
+    """A NetworkX graph as a network; anything else as it is."""
+    nx = sys.modules.get("networkx")  # who has such a graph has loaded it
+    return Graph.from_networkx(value) if nx and isinstance(value, nx.Graph) else value
+
+
+def _a_network(value: Any, problem: Problem) -> str:
+    agents = problem.agents if isinstance(problem, Problem) else 8
+    named = str(value).replace("-", "_").lower()
+    if isinstance(value, str) and named in network.__all__:
+        return f"write network.{named}({agents})"
+    if isinstance(value, list | tuple):
+        return f"write network.Graph.from_edges({agents}, edges)"
+    if np.ndim(value) == 2:
+        return "write network.Graph.from_networkx(networkx.from_numpy_array(matrix))"
+    return f"write network.ring({agents}), another graph, or network.Coordinator({agents})"
+
+
+def _a_method(value: Any) -> str:
+    kinds = [getattr(method, name) for name in method.__all__]
+    classes = [
+        kind for kind in kinds if isinstance(kind, type) and issubclass(kind, AbstractMethod)
+    ]
+    if isinstance(value, str):
+        for kind in classes:
+            if value.replace("_", "-").lower() in (kind.name, kind.__name__.lower()):
+                return f"write method.{kind.__name__}(...), with its arguments"
+    return "give an object such as tacit.DPSG(step=1.0, privacy=...); `tacit methods` lists them"

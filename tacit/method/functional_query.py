@@ -1,0 +1,74 @@
+"""What functional perturbation asks of a private cost: its coefficients, clipped unit by unit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from tacit.clipping import clipped
+from tacit.method.functional_basis import AbstractBasis
+from tacit.privacy.sensitivity import AbstractQuery, PerAgent, own, own_public
+from tacit.privacy.sensitivity import per_agent as one_or_each
+from tacit.types import AbstractObjective, Context, Oracle, PublicContext, Relation
+
+_ROOM = 1.0 + 1e-5
+"""For weights in float32."""
+
+
+class WeightedCoefficients(AbstractQuery):
+    """`sum_j (w a + clip(w c(loss_j) - w a)) / normaliser`: the coefficients of all records.
+
+    The coefficients of every record, without the constant's, are weighted by `w_k = k^p`, so that
+    equal noise on the answer is the noise of the paper, and clipped around the public centre `a` to
+    a distance of `clip` in the l1 norm. Proof: docs/proofs/functional.md.
+
+    Attributes:
+        basis: which also holds the public points where values are asked.
+        clip: largest l1 distance from the weighted centre; may differ per agent.
+        p: exponent of the weights; may differ per agent.
+        centre: `a`, shape `(m - 1,)`; 0 when `None`.
+    """
+
+    basis: AbstractBasis
+    clip: PerAgent = eqx.field(converter=one_or_each)
+    p: PerAgent = eqx.field(converter=one_or_each)
+    centre: Any = None
+    order: int = eqx.field(static=True, kw_only=True, default=1)
+    rate: float = eqx.field(static=True, kw_only=True, default=1.0)
+    oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.VALUE)
+
+    def __call__(
+        self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
+    ) -> Float[Array, " m"]:
+        values = jax.vmap(objective.losses)(jnp.asarray(self.basis.points))
+        weights = self.basis.weights(own(self.p, context.agent))[1:]
+        weighted = self.basis.project(values)[1:].T * weights
+        centre = 0.0 if self.centre is None else jnp.asarray(self.centre) * weights
+        inside = centre + clipped(weighted - centre, own(self.clip, context.agent), 1)
+        if self.centre is not None:  # else padding is 0 as it is
+            inside = jnp.where(objective.present[:, None], inside, 0.0)
+        return jnp.sum(inside, axis=0) / objective.normaliser
+
+    def sensitivity(self, public: PublicContext, relation: Relation) -> float:
+        if relation is Relation.METRIC:
+            return math.inf  # the distance is between gradients, and these are values
+        clip = own_public(self.clip, public.agent)
+        if relation is Relation.ADD_REMOVE:  # what comes or goes is as large as its distance from 0
+            return (clip + self._length(public.agent)) / public.normaliser
+        return 2.0 * clip / public.normaliser
+
+    def _length(self, agent: int) -> float:
+        """l1 norm of the weighted centre, rounded up."""
+        if self.centre is None:
+            return 0.0
+        weights = np.asarray(self.basis.weights(own_public(self.p, agent)))[1:]
+        return float(np.abs(np.asarray(self.centre) * weights).sum() * _ROOM)
+
+    def evaluations(self, dimension: int) -> int:
+        return np.shape(self.basis.points)[0]

@@ -1,0 +1,55 @@
+"""When a guarantee is hardly one: a delta at which records are given away, a huge epsilon."""
+
+from __future__ import annotations
+
+import math
+
+from tacit.errors import PrivacyError
+
+LARGE_EPSILON = 10.0
+"""From here on a guarantee is printed with a warning."""
+
+
+def check_delta(delta: float, units: int, kind: str, accepted: str) -> None:
+    """Refuse a delta at which units may be given away.
+
+    Whoever publishes one of `N` units at random, whole, has delta = 1/N at epsilon 0.
+
+    Args:
+        delta: of the whole run.
+        units: public number `N` of units that the guarantee is about; nothing is known of fewer
+            than 2.
+        kind: what they are, as in "records of clinic".
+        accepted: how to ask for it all the same.
+
+    Raises:
+        PrivacyError: a delta of one over their number, or more.
+
+    Example:
+        >>> check_delta(1e-6, 1000, "records", "")
+    """
+    if units >= 2 and delta * units >= 1.0:
+        raise PrivacyError(
+            f"delta={delta:g} is not below one over the {units:,} {kind}: publishing one of "
+            f"them whole, chosen at random, would satisfy it. Take a delta far below "
+            f"{1.0 / units:.2g}, such as {0.01 / units:.0e}; {accepted}"
+        )
+
+
+def warning(epsilon: float) -> str:
+    """What to say of a large epsilon, in plain words; nothing of a smaller one.
+
+    Example:
+        >>> warning(1.0)
+        ''
+        >>> warning(10.0)[:47]
+        'Warning: an epsilon of 10 or more promises next'
+    """
+    if not LARGE_EPSILON <= epsilon < math.inf:
+        return ""
+    power = epsilon / math.log(10.0)
+    factor = f"{math.exp(epsilon):,.0f}" if power < 9.0 else f"10^{math.ceil(power):,}"
+    return (
+        f"Warning: an epsilon of {LARGE_EPSILON:g} or more promises next to nothing. What is seen "
+        f"may be up to {factor} times as likely with the data in question as without them."
+    )

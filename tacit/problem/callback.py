@@ -1,0 +1,92 @@
+"""Calls from compiled code to plain Python; there is no other way to them in tacit.
+
+JAX calls back on any thread, and only the one that opened it knows of `jax.enable_x64`: elsewhere
+float64 numbers become float32, silently on their way in and with an error on their way out. So
+numbers travel as bytes, and the function is called within a 64-bit context of its own.
+
+An exception cannot cross compiled code in one piece: XLA passes on its text. `host_errors` raises
+the one that was meant.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, UInt8
+
+from tacit.errors import TacitError
+
+_DTYPES = {4: np.dtype(np.float32), 8: np.dtype(np.float64)}
+
+_RAISED: deque[TacitError] = deque(maxlen=16)
+"""What host functions raised of late, on any thread."""
+
+
+@contextmanager
+def host_errors() -> Iterator[None]:
+    """Raise what a host function raised in the place of the error that JAX makes of it."""
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as error:
+        for meant in list(_RAISED):
+            if str(meant) in str(error):
+                _RAISED.clear()
+                raise meant from None
+        raise
+
+
+def call_host(
+    function: Callable[..., Any],
+    shape: tuple[int, ...],
+    numbers: Any,
+    *integers: Any,
+    vmap_method: Literal["sequential", "expand_dims"] = "sequential",
+) -> Float[Array, "*shape"]:
+    """What `function` makes of `numbers`, in their precision. Traced.
+
+    Args:
+        function: `(numbers, *integers) -> numbers` in NumPy, deterministic: gets float64 and int32,
+            returns numbers of shape `shape`. Can be hashed; calls of equal ones compile once.
+        shape: of the result, without axes that `jax.vmap` adds.
+        numbers: floating-point, with at least one axis.
+        integers: small ones, which are the same in any precision.
+        vmap_method: "sequential" for one call after the other, "expand_dims" for one call with all
+            arguments, whose leading axes broadcast.
+    """
+    numbers = jnp.asarray(numbers)
+    result = jax.pure_callback(
+        _Bytes(function),
+        jax.ShapeDtypeStruct((*shape, numbers.dtype.itemsize), jnp.uint8),
+        jax.lax.bitcast_convert_type(numbers, jnp.uint8),
+        *(jnp.asarray(each, dtype=jnp.int32) for each in integers),
+        vmap_method=vmap_method,
+    )
+    return jax.lax.bitcast_convert_type(result, numbers.dtype)
+
+
+@dataclass(frozen=True)
+class _Bytes:
+    """The function, from bytes to bytes; as equal as the functions are."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, numbers: Any, *integers: Any) -> UInt8[np.ndarray, "*result size"]:
+        data = np.ascontiguousarray(numbers)
+        dtype = _DTYPES[data.shape[-1]]
+        given = data.view(dtype)[..., 0].astype(np.float64)
+        with jax.enable_x64(True):
+            try:
+                answer = np.asarray(self.function(given, *map(np.asarray, integers)))
+            except TacitError as error:
+                _RAISED.append(error)
+                raise
+        # too large for float32 is infinite there, and no news for the screen
+        with np.errstate(over="ignore"):
+            return answer.astype(dtype)[..., None].view(np.uint8)

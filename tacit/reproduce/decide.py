@@ -1,0 +1,61 @@
+"""Whether one method's errors are below another's, as far as the methods' own noise can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+CONFIDENCE = 0.995
+"""Of each comparison, one-sided: that of 2.6 standard errors over many trials."""
+
+
+def below(first: Sequence[float], second: Sequence[float]) -> bool | None:
+    """Whether the mean of `first` is below that of `second`; `None` where the spread cannot tell.
+
+    Welch's test at `CONFIDENCE`. What spreads is the methods' noise, over seeds on data that all
+    runs share; a single trial shows no spread, so it decides nothing. What is no number, as after a
+    divergence, counts as infinite.
+
+    Args:
+        first: one number a trial.
+        second: one number a trial.
+
+    Example:
+        >>> below([1.0, 1.2, 1.1], [2.0, 2.2, 2.1]), below([1.0, 2.0], [1.4, 2.4])
+        (True, None)
+        >>> below([1.0], [2.0]) is None
+        True
+    """
+    from scipy import stats
+
+    ours, theirs = (np.asarray(values, dtype=float) for values in (first, second))
+    diverged, behind = (not np.isfinite(values).all() for values in (ours, theirs))
+    if diverged or behind:
+        return None if diverged and behind else not diverged
+    if min(len(ours), len(theirs)) < 2:
+        return None
+    gap = float(theirs.mean() - ours.mean())
+    shares = [float(values.var(ddof=1)) / len(values) for values in (ours, theirs)]
+    error = float(np.sqrt(sum(shares)))
+    if error <= 1e-12 * abs(gap):
+        return gap > 0.0 if gap else None
+    freedom = sum(shares) ** 2 / sum(
+        share**2 / (len(values) - 1) for share, values in zip(shares, (ours, theirs), strict=True)
+    )
+    if abs(gap) <= float(stats.t.ppf(CONFIDENCE, freedom)) * error:
+        return None
+    return gap > 0.0
+
+
+def ratio_above(factor: float, first: Sequence[float], second: Sequence[float]) -> bool | None:
+    """Whether `first` is more than `factor` times `second`, trial by trial on a logarithmic scale.
+
+    Args:
+        factor: positive.
+        first: positive numbers, one a trial.
+        second: positive numbers, one a trial.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        small = np.log(np.asarray(second, dtype=float) * factor)
+        return below(small.tolist(), np.log(np.asarray(first, dtype=float)).tolist())

@@ -1,0 +1,82 @@
+"""Which combinations of parts a matrix of tests runs; cells are dataclasses, parts are fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+CellT = TypeVar("CellT", bound=Any)
+Values = Mapping[str, Sequence[str]]
+
+
+def choices(
+    base: CellT, values: Values, refusal: Callable[[CellT], str | None]
+) -> tuple[dict[str, list[str]], dict[tuple[str, str], str]]:
+    """What is accepted of each part beside plain ones, and why the others are refused.
+
+    Args:
+        base: a plain cell that is accepted.
+        values: of every part.
+        refusal: why a cell is refused; `None` where it is accepted.
+    """
+    accepted: dict[str, list[str]] = {part: [] for part in values}
+    refused: dict[tuple[str, str], str] = {}
+    for part, names in values.items():
+        for name in names:
+            why = refusal(replace(base, **{part: name}))
+            if why is None:
+                accepted[part].append(name)
+            else:
+                refused[part, name] = why
+    return accepted, refused
+
+
+def cells(
+    base: CellT, values: Values, refusal: Callable[[CellT], str | None], first: int = 0
+) -> Iterator[CellT]:
+    """Cells in which every value that is accepted occurs.
+
+    The parts turn at different speeds, so that their values meet in changing pairs.
+
+    Args:
+        base: a plain cell that is accepted.
+        values: of every part.
+        refusal: why a cell is refused; `None` where it is accepted.
+        first: where the rotation begins.
+    """
+    accepted, _ = choices(base, values, refusal)
+    covered: set[tuple[str, str]] = set()
+    for number in range(max(map(len, accepted.values()))):
+        turned = {
+            part: names[(first * place + number * (1 + place)) % len(names)]
+            for place, (part, names) in enumerate(accepted.items())
+        }
+        cell = replace(base, **turned)
+        if refusal(cell) is None:
+            covered |= set(turned.items())
+            yield cell
+    for part, names in accepted.items():
+        for name in names:
+            if (part, name) not in covered:
+                yield replace(base, **{part: name})
+
+
+def one(base: CellT, values: Values, refusal: Callable[[CellT], str | None], first: int) -> CellT:
+    """A cell in which each part is the first after `first` that is accepted with those before it.
+
+    Args:
+        base: a plain cell that is accepted.
+        values: of every part.
+        refusal: why a cell is refused; `None` where it is accepted.
+        first: where to begin; another for each method, so that all values occur.
+    """
+    cell = base
+    for place, (part, names) in enumerate(values.items()):
+        start = (first * (1 + place)) % len(names)
+        for name in (*names[start:], *names[:start]):
+            turned = replace(cell, **{part: name})
+            if refusal(turned) is None:
+                cell = turned
+                break
+    return cell

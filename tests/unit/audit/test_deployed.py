@@ -1,0 +1,77 @@
+"""What sites would draw is right, and mistakes in grid, stream and masks are found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit import DPSG, GradientDescent, Privacy, network, problem
+from tacit.audit.deployed import deployed_checks, mask_checks
+from tacit.errors import PrivacyError
+from tacit.privacy.masked import Masks
+from tests.statistical.planted import (
+    Plant,
+    constant_key,
+    grid_noise_halved,
+    one_mask_for_all_rounds,
+)
+
+AGENTS = 3
+
+
+def failed(noise: str = "gaussian") -> set[str]:
+    import jax
+
+    rows = np.random.default_rng(0).normal(size=(4, 2))
+    task = problem.empirical_risk([rows] * AGENTS, [np.ones(4)] * AGENTS, problem.Squared())
+    delta = 1e-6 if noise == "gaussian" else 0.0
+    method = DPSG(step=0.1, privacy=Privacy(clip=1.0, epsilon=1.0, delta=delta, noise=noise))
+    with jax.enable_x64(True):
+        found = deployed_checks(task, network.ring(AGENTS), method, 3, 0)
+    return {check.what for check in found if check.failed}
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_noise_between_sites_is_what_is_charged(noise: str) -> None:
+    assert failed(noise) == set()
+
+
+@pytest.mark.parametrize(
+    ("plant", "finds"),
+    [(grid_noise_halved, "size"), (constant_key, "draws are independent")],
+)
+def test_mistakes_between_sites_are_found(
+    plant: Plant, finds: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+    assert finds in failed()
+
+
+@pytest.mark.parametrize("agents", [2, 4])
+def test_masks_cancel_and_serve_once(agents: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not any(check.failed for check in mask_checks(agents))
+    one_mask_for_all_rounds(monkeypatch)
+    assert {check.what for check in mask_checks(agents) if check.failed} == {"no word twice"}
+
+
+def test_a_masked_sum_between_sites_has_the_noise_that_is_charged() -> None:
+    import jax
+
+    rows: Any = np.random.default_rng(0).normal(size=(4, 2))
+    task = problem.empirical_risk([rows] * AGENTS, [np.ones(4)] * AGENTS, problem.Squared())
+    privacy = Privacy(clip=1.0, epsilon=1.0, masks=Masks(coalition=1))
+    with jax.enable_x64(True):
+        hub = network.Coordinator(AGENTS)
+        found = deployed_checks(task, hub, GradientDescent(step=0.1, privacy=privacy), 3, 0)
+    assert len(found) == 8 and not any(check.failed for check in found)
+
+
+def test_what_stays_in_the_simulation_is_refused() -> None:
+    task = problem.empirical_risk(
+        [np.ones((4, 2))] * AGENTS, [np.ones(4)] * AGENTS, problem.Squared(), normaliser=4.0
+    )
+    privacy = Privacy(clip=1.0, epsilon=1.0, sampling=0.5, relation="add_remove")
+    with pytest.raises(PrivacyError, match="stay in the simulation"):
+        deployed_checks(task, network.ring(AGENTS), DPSG(step=0.1, privacy=privacy), 3, 0)

@@ -1,0 +1,104 @@
+"""What a guarantee takes for granted of code that is not tacit's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tacit
+from tacit import network, problem
+from tacit.errors import ProblemError
+from tacit.problem import costs
+from tacit.problem.regularisers import L2
+from tacit.runtime.foreign import assumptions
+from tests.conformance.table import ROWS, Row, task
+
+ROWS_OF = np.random.default_rng(0).normal(size=(3, 25, 2))
+ALL = ROWS_OF.reshape(-1, 2)
+RING = network.ring(3)
+METHOD = tacit.DPSG(step=0.1, privacy=tacit.Privacy(clip=1.0, epsilon=1.0))
+
+
+def one(x: Any, row: Any, target: Any) -> Any:
+    """A loss that keeps to its record."""
+    return (row @ x - target) ** 2
+
+
+def whole(x: Any, row: Any, target: Any) -> Any:
+    """One that looks at all records: clipping it bounds nothing."""
+    return jnp.sum(jnp.tanh(jnp.asarray(ALL) @ x)) + 0.0 * target
+
+
+@jax.jit
+def deep(x: Any, row: Any, target: Any) -> Any:
+    return jax.lax.cond(target > 0, lambda: jnp.mean(ALL @ x), lambda: row @ x)
+
+
+class OwnL2(L2):
+    pass
+
+
+class OwnDPSG(tacit.DPSG):
+    pass
+
+
+class OwnLoss(problem.Logistic):
+    """Linear, so that it is given the scores of all records at once."""
+
+    def value(self, scores: Any, targets: Any) -> Any:
+        return super().value(scores, targets) * jnp.asarray(ALL[:25, 0])
+
+
+def risk(loss: Any, **more: Any) -> problem.Problem:
+    return problem.empirical_risk(list(ROWS_OF), [np.ones(25)] * 3, loss, **more)
+
+
+def stated(task: problem.Problem, method: Any = METHOD) -> tuple[str, ...]:
+    return tacit.account(task, RING, method, rounds=2).guarantee[0].assumptions
+
+
+@pytest.mark.parametrize(
+    "loss", [problem.JaxLoss(whole), problem.JaxLoss(deep), OwnLoss()], ids=["whole", "deep", "own"]
+)
+def test_a_loss_that_holds_all_records_is_refused(loss: Any) -> None:
+    with pytest.raises(ProblemError, match="as long as the records"):
+        tacit.run(risk(loss), RING, METHOD, rounds=2, seed=0)
+    with pytest.raises(ProblemError, match="as long as the records"):
+        stated(risk(loss))
+    # without privacy there is nothing to break
+    tacit.run(risk(loss), RING, tacit.DGD(step=0.01), rounds=1, seed=0)
+
+
+def test_public_constants_of_a_loss_are_none_of_its_records() -> None:
+    weights, grid = jnp.asarray([2.0, 1.0]), jnp.linspace(0.0, 1.0, 11)
+
+    def smooth(x: Any, row: Any, target: Any) -> Any:
+        return jnp.sum(jnp.tanh(grid * (row @ (weights * x) - target)))
+
+    assert stated(risk(problem.JaxLoss(smooth)))
+
+
+def test_a_guarantee_names_what_it_takes_for_granted_of_foreign_code() -> None:
+    said = stated(risk(problem.JaxLoss(one)))
+    assert any("JaxLoss computes the loss of each record from that record" in s for s in said)
+    said = stated(risk(problem.Squared(), regulariser=OwnL2(0.1)))
+    assert any("regulariser OwnL2 computes with code that is not tacit's" in s for s in said)
+    said = stated(risk(problem.Squared()), OwnDPSG(step=0.1, privacy=METHOD.privacy))
+    assert any("method OwnDPSG computes with code that is not tacit's" in s for s in said)
+
+    def distance(x: Any, centre: Any) -> Any:
+        return jnp.sum((x - centre) ** 2)
+
+    said = stated(costs(distance, np.eye(3), np.zeros(3)))
+    assert any("each from the parameters of its own agent" in s for s in said)
+    box = problem.black_box(lambda x, agent: float(x @ x), 3)
+    assert any("data of its own agent only" in s for s in box.assumptions)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_of_tacits_own_parts_nothing_is_taken_for_granted(row: Row) -> None:
+    assert assumptions(task(0), row.network, row.method) == ()
