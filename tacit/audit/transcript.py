@@ -28,7 +28,7 @@ from tacit.method.worst_case import Neighbours
 from tacit.privacy.mechanism import AbstractMechanism, Gaussian, L2Laplace, Laplace
 from tacit.privacy.sensitivity import sample
 from tacit.runtime.plan import Plan, as_arrays
-from tacit.runtime.simulation import OBSERVED, ONCE, Observation, Simulator
+from tacit.runtime.simulation import OBSERVED, ONCE, Observation, Observer, Simulator
 from tacit.types import AbstractObjective
 
 _TRIED = 2**14
