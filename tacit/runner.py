@@ -30,7 +30,7 @@ from tacit.problem.problem import Problem, anonymous
 from tacit.result import Result
 from tacit.runtime import simulation
 from tacit.runtime.drive import Engine, Progress, drive
-from tacit.runtime.environment import environment
+from tacit.runtime.environment import edited, environment
 from tacit.runtime.exact import ExactEngine
 from tacit.runtime.identity import fingerprint, opaque
 from tacit.runtime.keys import rekeyed
@@ -175,8 +175,8 @@ def run(
             identity = fingerprint(plan, roots, runtime.exact, recorded)
         charge = None
         if ledger is not None:
-            # what a user wrote cannot be compared, so every start counts as a run of its own
-            start = secrets.token_hex(16) if opaque(plan) else ""
+            # what a user wrote, or edited, cannot be compared: every start is a run of its own
+            start = secrets.token_hex(16) if opaque(plan) or edited() else ""
             named = f"{identity} {start}"
             charge = _charge(ledger, dataset, owner, named, method, owners, stated, runtime.trials)
             roots = rekeyed(roots, ledger.noise_key(named))

@@ -60,10 +60,26 @@ def computing() -> set[Path]:
     return files | set(HOME.glob("*.py"))
 
 
-@functools.cache
 def source_digest() -> str:
     """A digest of them: one version number may stand for many states of a checkout."""
+    now = _digest()
+    return now if now == _LOADED else f"{_LOADED}, edited to {now}"
+
+
+def edited() -> bool:
+    """Whether they have changed since they were loaded.
+
+    What such a process computes with, nobody knows: each module was loaded anew, or was not.
+    """
+    return _digest() != _LOADED
+
+
+def _digest() -> str:
     digest = hashlib.sha256()
     for file in sorted(computing()):
-        digest.update(file.read_bytes())
+        digest.update(str(file.relative_to(HOME)).encode() + file.read_bytes())
     return digest.hexdigest()
+
+
+_LOADED: str = globals().get("_LOADED") or _digest()
+"""Of what the process began with, also after this module itself was loaded anew."""

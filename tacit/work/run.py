@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from tacit.errors import RuntimeFailure
+from tacit.runtime.environment import edited
 from tacit.work.cluster import Cluster, on_cluster
 from tacit.work.piece import Answer, Piece
 from tacit.work.processes import in_processes
@@ -15,7 +16,12 @@ Told = Callable[[float, float], None]
 
 
 def missing(pieces: Sequence[Piece], store: Store) -> list[Piece]:
-    """The pieces without a stored answer, each once, the longest first."""
+    """The pieces without a stored answer, each once, the longest first.
+
+    Raises:
+        RuntimeFailure: tacit's source was edited after it was loaded.
+    """
+    _check_source()
     found = {name_of(piece): piece for piece in pieces if store.get(piece) is None}
     return sorted(found.values(), key=lambda piece: -piece.seconds)
 
@@ -48,10 +54,11 @@ def run(
 
     Raises:
         ConfigError: a cluster that cannot be used.
-        RuntimeFailure: processes die again and again, the cluster is lost, or the store cannot be
-            written.
+        RuntimeFailure: processes die again and again, the cluster is lost, the store cannot be
+            written, or tacit's source was edited after it was loaded.
         KeyboardInterrupt: what had ended is stored.
     """
+    _check_source()
     total, done = sum(piece.seconds for piece in pieces), 0.0
     for piece, answer in _each(pieces, store, where, patience):
         store.put(piece, answer)
@@ -73,6 +80,15 @@ def answers(pieces: Sequence[Piece], store: Store) -> list[Answer]:
             f"answers vanished from {store.folder} while they were read; run the same command again"
         )
     return found
+
+
+def _check_source() -> None:
+    """Answers are stored under the code that computes them, so that has to be known."""
+    if edited():
+        raise RuntimeFailure(
+            "tacit's own source was edited after this process had loaded it, so answers would be "
+            "stored under code that did not compute them; start Python anew"
+        )
 
 
 def _each(

@@ -101,6 +101,19 @@ def test_what_cannot_be_compared_is_charged_at_every_start(ledger: Ledger) -> No
         data[0] += 5.0
 
 
+def test_a_tacit_that_was_edited_is_charged_at_every_start(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was loaded anew in a notebook, and what was not, cannot be told from the files."""
+    first = go(ledger)
+    monkeypatch.setattr("tacit.runtime.environment._LOADED", "what the process began with")
+    again, third = go(ledger), go(ledger)
+    assert not again.charge.repeated and not third.charge.repeated
+    assert ledger.balances()[0].runs == 3
+    assert not (again.solutions == first.solutions).all()
+    assert not (again.solutions == third.solutions).all()
+
+
 _LOSS = """
 from typing import ClassVar
 

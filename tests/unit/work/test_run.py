@@ -53,6 +53,18 @@ def test_a_piece_that_resumes_finds_what_it_had_kept(tmp_path: Path, cores: int)
     assert not list(store.folder.glob("*.part"))
 
 
+def test_nothing_is_stored_under_code_that_did_not_compute_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path)
+    monkeypatch.setattr("tacit.runtime.environment._LOADED", "what the process began with")
+    with pytest.raises(RuntimeFailure, match=r"edited after .* start Python anew"):
+        missing(squares(1), store)
+    with pytest.raises(RuntimeFailure, match=r"edited after .* start Python anew"):
+        next(run(squares(1), store, 1))
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_process_that_dies_again_and_again_is_reported_with_a_remedy(tmp_path: Path) -> None:
     store, pieces = Store(tmp_path), [*squares(3), Piece(die, {"number": 9.0}, 0.5)]
     with pytest.raises(RuntimeFailure, match=r"killed 3 times.*same command.*--cores"):
