@@ -56,9 +56,9 @@ class DPIADMMPrinted(AbstractMethod):
 
     `D_p` is the largest among the agent's own records where it asks: a local sensitivity. Remove
     that record, and the noise shrinks, which all can see (`dp_iadmm_bounds.noise_scale_delta`).
-    Besides, `epsilon` is of one iteration; the paper's remark 2 says that it holds for the entire
-    process. The status is `per_release`, with both facts and the total in the sentence. Private
-    runs: `DPIADMMProx`, `DPIADMMTrust`.
+    Besides, `epsilon` is of one iteration, as the paper's remark 2 says; it leaves the total of a
+    run to composition, and does not compute it. The status is `per_release`, with both facts and
+    the total in the sentence. Private runs: `DPIADMMProx`, `DPIADMMTrust`.
 
     Source: Ryu, Kim (2021), algorithm 1 and eq (20): gradients are taken at each client's own copy,
     without a clip, and the answer is `w` of the last round. `I` is the problem's normaliser

@@ -40,7 +40,7 @@ def slope(x: Fraction, target: Fraction, clip: Fraction | None) -> Fraction:
 
 
 def prox(t: int, w: Fraction, dual: Fraction, gradient: Fraction, z: Fraction) -> Fraction:
-    """Eq (6a) with `eta = 1 / sqrt t`."""
+    """Eq (5) with `eta = 1 / sqrt t`."""
     return (RHO * w + dual - gradient + z * ROOTS[t]) / (RHO + ROOTS[t])
 
 
@@ -50,7 +50,7 @@ def boxed_prox(t: int, w: Fraction, dual: Fraction, gradient: Fraction, z: Fract
 
 
 def trust(power: int) -> Local:
-    """Eq (6b) with `delta = 1 / (4 t^power)`."""
+    """Eq (6) with `delta = 1 / (4 t^power)`."""
 
     def local(t: int, w: Fraction, dual: Fraction, gradient: Fraction, z: Fraction) -> Fraction:
         radius = Fraction(1, 4 * (t + 1) ** power)
@@ -260,4 +260,6 @@ def test_the_copies_of_all_agents_are_further_apart_than_one_set_is_wide() -> No
         stacks.append(np.stack([method.solve(client, pull, context)[1] for client in heard]))
     distance = float(np.sum((stacks[0] - stacks[1]) ** 2))
     assert distance == pytest.approx(AGENTS * width**2)
+    # and `gamma U2`, of multipliers of length gamma along that difference, is `gamma sqrt(P) U2`
+    assert math.sqrt(distance) == pytest.approx(math.sqrt(AGENTS) * width)
     assert distance > width

@@ -80,7 +80,8 @@ def path(
     Returns:
         At every stop a list over trials: `error` in percent, of the answer as printed (`w`);
         `mean_error` of the mean of the copies; `violation`, the mean over agents of the l1 norm of
-        `w - z_p`; besides `reach`, the largest coordinate of a copy at the end.
+        `w - z_p`, as the authors' code has it (appendix A.10 prints the sum); besides `reach`, the
+        largest coordinate of a copy at the end.
     """
     read = images.read(Chosen(source, digest))
     read = read.first(records) if records else read

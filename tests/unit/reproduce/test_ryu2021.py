@@ -1,8 +1,10 @@
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -36,6 +38,7 @@ from tacit.reproduce.ryu2021.tuning import (
     fig6,
     fig6_runs,
 )
+from tacit.types import Role
 
 MNIST = Setting(Chosen("mnist", "0"), 0, 20_000, 10, True, "")
 DIGITS = Setting(Chosen("digits", "0"), 0, 4000, 3, False, "some of it")
@@ -236,6 +239,17 @@ def test_a_run_is_looked_at_where_it_was_asked() -> None:
     assert found["violation"][0][0] != found["violation"][0][1]
     again = trajectories.path(**small(stops=[1, 3]))
     assert again["violation"] == [found["violation"][0], found["violation"][2]]
+
+
+@pytest.mark.usefixtures("digits")
+def test_the_violation_is_the_mean_over_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    # appendix A.10 prints the sum over agents, the authors' code divides it by their number
+    monkeypatch.setattr(trajectories, "errors", lambda read, answers: [0.0])
+    clients = SimpleNamespace(w=jnp.zeros((1, 4, 3)), z=jnp.ones((1, 4, 3)))
+    states = {Role.CLIENT: clients, Role.SERVER: jnp.zeros((1, 3))}
+    method = SimpleNamespace(solution=lambda state: state)
+    found = trajectories.measured(images.read(images.chosen()), method, states)
+    assert found["violation"].tolist() == [3.0]
 
 
 @pytest.mark.usefixtures("digits")
