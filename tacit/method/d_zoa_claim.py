@@ -82,6 +82,9 @@ def inner_directions(
 ) -> Int[np.ndarray, " agents"]:
     """`J_k` of eq (22): so few directions that the claimed variance covers the sensitivity.
 
+    The solution of the equation is rounded to the nearest integer, as in section VI. Where that
+    is upwards, the claimed epsilon is a little more than `claim.epsilon`.
+
     Needs `||b*||`, which is private: the paper's recipe is circular, and using it leaks.
 
     Args:
@@ -97,7 +100,7 @@ def inner_directions(
         gradient_bound: `c1`, assumed, not enforced.
 
     Raises:
-        PrivacyError: eq (22) gives less than one direction, or `inner_steps` is too small.
+        PrivacyError: eq (22) gives less than half a direction, or `inner_steps` is too small.
     """
     needed = minimum_inner_steps(dimension, radius, optimum, initial_step)
     if inner_steps < needed:
@@ -110,13 +113,14 @@ def inner_directions(
     spread -= 4 * optimum**2 / inner_steps
     reach = claim.epsilon * penalty * np.asarray(degrees) * np.asarray(counts) / gradient_bound
     exact = reach**2 * spread / (2.1 * dimension * math.log(1.25 / claim.delta))
-    if np.min(exact) < 1:
+    directions = np.rint(exact).astype(int)
+    if np.min(directions) < 1:
         raise PrivacyError(
-            f"eq (22) of Gratton et al. (2021) allows J = {np.min(exact):.3g} directions at agent "
-            f"{int(np.argmin(exact))}, less than one; raise epsilon, penalty or the number of "
-            "records"
+            f"eq (22) of Gratton et al. (2021) gives J = {np.min(exact):.3g} directions at agent "
+            f"{int(np.argmin(exact))}, which rounds to none; raise epsilon, penalty or the number "
+            "of records"
         )
-    return np.floor(exact).astype(int)
+    return directions
 
 
 def initial_step(
@@ -132,10 +136,11 @@ def initial_step(
     directions: int,
     gradient_bound: float = 1.0,
 ) -> Float[np.ndarray, " agents"]:
-    """`alpha0_k` for which eq (22) allows exactly `directions`: the earlier paper's way round.
+    """`alpha0_k` that eq (27) of Gratton et al. (2020) gives for `directions`.
 
-    Gratton et al. (2020) fix `J` and let the step size carry the noise. It needs `||b*||` like
-    `inner_directions`, whose inverse in `initial_step` it is; arguments and leak are the same.
+    That is eq (22) of 2021 the other way round: `J` is fixed, and the step size carries the noise.
+    It needs `||b*||` like `inner_directions`, whose inverse in `initial_step` it is; arguments and
+    leak are the same.
 
     Args:
         claim: for one iteration.
@@ -153,7 +158,7 @@ def initial_step(
         >>> size = dict(penalty=4.0, dimension=10, inner_steps=100, radius=2.0, optimum=2.0)
         >>> size |= dict(degrees=np.array([2]), counts=np.array([20]))
         >>> [alpha0] = initial_step(PaperClaim(0.5, 1e-3), directions=30, **size)
-        >>> inner_directions(PaperClaim(0.5, 1e-3), initial_step=1.000001 * alpha0, **size)
+        >>> inner_directions(PaperClaim(0.5, 1e-3), initial_step=alpha0, **size)
         array([30])
     """
     positive("directions", directions)
@@ -192,5 +197,8 @@ def printed_step(
     lipschitz: float,
     initial_step: Float[ArrayLike, "*agents"] = 0.54,
 ) -> Any:
-    """Step size at t = 1 as printed: `alpha0 R / (L sqrt(P log 2P))`, one for each `alpha0`."""
+    """Step size at t = 1 as printed: `alpha0 R / (L sqrt(P log 2P))`, one for each `alpha0`.
+
+    Source: Gratton et al. (2021), section III-B, after eq (9).
+    """
     return initial_step * radius / (lipschitz * math.sqrt(dimension * math.log(2 * dimension)))

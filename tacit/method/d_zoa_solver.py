@@ -33,19 +33,20 @@ _FLOOR = float(np.sqrt(np.finfo(np.float64).eps))
 class DZOASolver(AbstractMethod):
     """Distributed zeroth-order ADMM: a solver, and the paper's privacy claim if one is attached.
 
-    Round m minimises `F_k` (see `consensus_admm`) by `T` steps `t = 1 .. T`:
+    Round m minimises `F_k` (see `consensus_admm`) by `T` steps `t = 1 .. T`, with `n1` and `n2`
+    drawn from `N(0, I_P)` for every one of `J` directions:
 
-        g <- (1/J) sum_j (1/u2_t) [F(b + u1_t n1 + u2_t n2) - F(b + u1_t n1)] n2,  n1, n2 ~ N(0,
-        I_P) b <- b - (step / sqrt(t)) g
+        g <- (1/J) sum_j (1/u2_t) [F(b + u1_t n1 + u2_t n2) - F(b + u1_t n1)] n2
+        b <- b - (step / sqrt(t)) g
 
-    with `u1_t = u1/t` and `u2_t = u1/(P t)^2`; then agents share `b_k` and update their duals.
+    Here `u1_t = u1/t` and `u2_t = u1/(P t)^2`. Then agents share `b_k` and update their duals.
 
     With `printed=False`, the default, only the private `f_k` is estimated, and around its running
     estimate `c`: `g = c + (1/J) sum_j (slope_j - c'n2) n2` has the same mean, and a variance that
     vanishes as `c` reaches the gradient. The public rest of `F_k` enters exactly, the regulariser
     by a proximal step.
 
-    Source: Gratton et al. (2021), algorithm 1, eqs (10)-(12); deviations: dual steps use the fresh
+    Source: Gratton et al. (2021), algorithm 1, eqs (7) to (9); deviations: dual steps use the fresh
     iterates, `u2_t` is at most `u1_t / 2` (the paper's own condition fails at P = 1, t = 1) and
     never below the square root of the machine precision.
 
@@ -242,7 +243,7 @@ def two_point_slopes(
 ) -> Float[Array, " J"]:
     """`[F(b + u1 n1 + u2 n2) - F(b + u1 n1)] / u2` for every pair of directions `(n1, n2)`.
 
-    Source: Gratton et al. (2021), eq (10), with the steps `u1`, `u2` of inner step `t = 1, 2, ...`.
+    Source: Gratton et al. (2021), eq (7), with the steps `u1`, `u2` of inner step `t = 1, 2, ...`.
 
     Args:
         function: `F`.

@@ -115,7 +115,7 @@ class Exact(AbstractQuery):
         return math.inf
 
     def evaluations(self, dimension: int) -> int:
-        return self.points * int(np.max(self.times))
+        return self.points * int(np.max(np.asarray(self.times)))
 
     def size(self, dimension: int) -> int:
         """Number of coordinates of the answer: by default one for each parameter."""

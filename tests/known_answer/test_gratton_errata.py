@@ -97,7 +97,7 @@ def test_the_second_step_is_never_longer_than_half_the_first() -> None:
     assert slope != pytest.approx(with_step(1.0))
 
 
-@pytest.mark.parametrize(("kind", "floor"), [("lasso", 3.4), ("ridge", 2.2)])
+@pytest.mark.parametrize(("kind", "floor"), [("lasso", 2.7), ("ridge", 2.1)])
 def test_mean_and_sum_of_losses_have_different_solutions(kind: Kind, floor: float) -> None:
     errors = []
     for seed in SEEDS:

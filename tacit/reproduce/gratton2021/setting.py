@@ -45,7 +45,10 @@ def paper_problem(
     dimension: int = DIMENSION,
     strength: float = 1.0,
 ) -> Problem:
-    """Gaussian features, columns then rows normalised; true weights N(0, I); noise variance 0.1.
+    """Gaussian features, normalised; true weights N(0, I); noise variance 0.1.
+
+    Every column is divided by its maximum, which is then 1, and every row that is longer than 1 by
+    its length, as section VI says.
 
     Args:
         kind: of regulariser.
@@ -57,8 +60,8 @@ def paper_problem(
     """
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(AGENTS * records, dimension))
-    features /= np.linalg.norm(features, axis=0)
-    features /= np.linalg.norm(features, axis=1, keepdims=True)
+    features /= np.max(features, axis=0)
+    features /= np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1.0)
     truth = rng.normal(size=dimension)
     targets = features @ truth + np.sqrt(NOISE_VARIANCE) * rng.normal(size=AGENTS * records)
     return empirical_risk(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -37,22 +39,33 @@ def test_directions_follow_the_square_of_the_degree() -> None:
     np.testing.assert_allclose(ratios, SETTING["degrees"] ** 2, rtol=0.1)
 
 
+def test_directions_are_rounded_to_the_nearest_integer() -> None:
+    # eq (22) of Gratton et al. (2021), solved for J: log(1.25 / delta) = 1 at delta = 1.25 / e
+    claim, own = PaperClaim(1.0, 1.25 / math.e), {"degrees": np.array([1]), "counts": np.array([5])}
+    setting = SETTING | own | {"dimension": 1, "inner_steps": 1, "penalty": 0.2}
+    # s1 = s2 = 1, and ||b*||^2 = 1 / log 2 leaves 4 (alpha0^2 - 1) / log 2 = 2.1 J
+    setting |= {"optimum": 1.0 / math.sqrt(math.log(2.0))}
+    for exact, rounded in ((30.4, 30), (30.6, 31), (0.6, 1)):
+        alpha0 = math.sqrt(1.0 + 2.1 * exact * math.log(2.0) / 4.0)
+        assert inner_directions(claim, initial_step=alpha0, **setting) == [rounded]
+    with pytest.raises(PrivacyError, match=r"J = 0\.4 directions .* rounds to none"):
+        inner_directions(claim, initial_step=math.sqrt(1 + 0.84 * math.log(2) / 4), **setting)
+
+
 @pytest.mark.parametrize("epsilon", [0.15, 0.95])
 def test_the_first_step_that_goes_with_a_number_of_directions(epsilon: float) -> None:
     claim, closed = PaperClaim(epsilon, 1e-3), SETTING["degrees"] + 1
     steps = initial_step(claim, directions=30, **(SETTING | {"degrees": closed}))
     for degree, step in zip(closed, steps, strict=True):
         own = SETTING | {"degrees": np.array([degree]), "counts": np.array([20])}
-        # rounding down is the only difference
-        assert inner_directions(claim, initial_step=step * (1 + 1e-9), **own) == [30]
-        assert inner_directions(claim, initial_step=step * (1 - 1e-9), **own) == [29]
+        assert inner_directions(claim, initial_step=step, **own) == [30]
     assert np.all(np.diff(steps[[4, 0, 3]]) < 0)  # more neighbours, less noise is needed
     with pytest.raises(ConfigError, match="directions=0"):
         initial_step(claim, directions=0, **SETTING)
 
 
 def test_a_claim_that_needs_less_than_one_direction() -> None:
-    with pytest.raises(PrivacyError, match="less than one"):
+    with pytest.raises(PrivacyError, match="rounds to none"):
         inner_directions(PaperClaim(0.15, 1e-3), **(SETTING | {"counts": np.ones(5, int)}))
 
 

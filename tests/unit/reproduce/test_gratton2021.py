@@ -73,7 +73,14 @@ def test_the_setting_is_that_of_the_paper() -> None:
     assert paper_network().degrees.tolist() == [2, 2, 2, 3, 1]
     task = paper_problem("ridge", 0)
     assert task.counts.tolist() == [20] * 5 and task.dimension == 10
-    np.testing.assert_allclose(np.linalg.norm(task.objectives.features, axis=-1), 1.0)
+    # section VI: columns to a maximum of 1, then rows to a norm of at most 1
+    raw = np.random.default_rng(0).normal(size=(100, 10))
+    raw /= raw.max(axis=0)
+    lengths = np.linalg.norm(raw, axis=1)
+    rows = np.asarray(task.objectives.features).reshape(100, 10)
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), np.minimum(lengths, 1.0))
+    np.testing.assert_allclose(rows[lengths < 1], raw[lengths < 1])
+    assert 5 < np.sum(lengths < 1) < 50
     full = {piece.work: 0 for piece in TARGETS["fig7"].pieces(Scale.FULL)}
     for piece in TARGETS["fig6"].pieces(Scale.FULL):
         full[piece.work] += int(piece.arguments["trials"])
@@ -212,7 +219,7 @@ def test_a_run_of_d_zoa_says_what_it_took() -> None:
     assert found["errors"][0] == [5.0, 5.0]
     assert found["evaluations"] == 2 * sum(found["directions"]) * 20 * 100 * 2
     # a data set whose solution is so short that eq (22) allows no direction at all
-    assert "less than one" in d_zoa("ridge", 0.05, 1e-6, 0, 0, 1, 2)["refused"]
+    assert "rounds to none" in d_zoa("ridge", 0.05, 1e-6, 0, 0, 1, 2)["refused"]
 
 
 @pytest.mark.slow
