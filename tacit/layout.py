@@ -13,6 +13,7 @@ from jaxtyping import Int
 
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError
 from tacit.method import claim
+from tacit.method.calibrate import calibrate
 from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod
 from tacit.metrics import DIVERGENCE
@@ -232,7 +233,7 @@ def lay_out(
     roots = jax.vmap(lambda trial: trial_key(seed, trial))(jnp.arange(trials))
     shared = public_key(seed)
     owners = owners_of(problem, network, method, rounds, shared, trials)
-    calibrated = claim.calibrate(method, owners, grid=grid)
+    calibrated = calibrate(method, owners, grid=grid)
     plan = Plan(
         objectives=as_arrays(problem.objectives),
         public=as_arrays(problem.public),

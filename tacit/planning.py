@@ -14,6 +14,7 @@ from tacit import checks, doors
 from tacit.errors import ConfigError, TacitError
 from tacit.layout import check_arguments, owners_of, release_table, stops, taken
 from tacit.method import claim, promise
+from tacit.method.calibrate import calibrate
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.event import Event
@@ -91,7 +92,7 @@ def account(
         shared = public_key(seed)
         method = method.on(network)
         owners = owners_of(problem, network, method, rounds, shared, trials)
-        method = claim.calibrate(method, owners)
+        method = calibrate(method, owners)
         at = np.array([0, *stops(rounds, record)])
         kinds, kind = owners.kinds(method)
         rows = [
@@ -208,13 +209,12 @@ def mean_noise(
         summed = owners_of(problem, network, masked, rounds, shared, 1)
         if privacy.epsilon is None:
             owners = alone if privacy.masks is None else summed
-            promised = promise.guarantees(claim.calibrate(method, owners), owners)
+            promised = promise.guarantees(calibrate(method, owners), owners)
             epsilon = np.array([each.epsilon for each in promised])
             method = _changed(method, epsilon=epsilon, noise_multiplier=None)
         plain = _changed(method, masks=None)
         own, needed = (
-            claim.scales(claim.calibrate(plain, owners), owners)[phase]
-            for owners in (alone, summed)
+            claim.scales(calibrate(plain, owners), owners)[phase] for owners in (alone, summed)
         )
     largest, agents, cohort = float(np.max(needed)), problem.agents, asked.cohort(problem.agents)
     if not largest > 0.0:

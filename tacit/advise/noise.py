@@ -10,7 +10,7 @@ from jaxtyping import Int
 
 from tacit.advise.setting import Setting, changed, unmasked
 from tacit.errors import PrivacyError
-from tacit.method import claim
+from tacit.method.calibrate import calibrate
 from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod
 from tacit.runtime.keys import public_key
@@ -34,7 +34,7 @@ def multiplier(setting: Setting, rounds: int, method: AbstractMethod) -> float:
     Raises:
         PrivacyError: a budget that no noise can meet.
     """
-    calibrated = claim.calibrate(method, owners(setting, rounds))
+    calibrated = calibrate(method, owners(setting, rounds))
     assert calibrated.privacy is not None
     z = calibrated.privacy.noise_multiplier
     masks = setting.budget.masks

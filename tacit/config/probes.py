@@ -16,7 +16,8 @@ import numpy as np
 
 from tacit.errors import NetworkError, PrivacyError, TacitError
 from tacit.layout import check_arguments
-from tacit.method import claim, promise
+from tacit.method import promise
+from tacit.method.calibrate import calibrate
 from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod
 from tacit.network import (
@@ -204,7 +205,7 @@ def promised(
             try:
                 with jax.enable_x64(True):
                     owners = _owners(probe, name, method.protects(probe.problem))
-                    calibrated = claim.calibrate(method.on(networks()[name]), owners)
+                    calibrated = calibrate(method.on(networks()[name]), owners)
                     return promise.guarantees(calibrated, owners).worst
             except PrivacyError:
                 return None  # it cannot protect this unit so: no other problem changes that

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from tacit.method.claim import Owners, Releases, units_of
+from tacit.method.claim import Owners, Releases, charges, units_of
 from tacit.method.phase import AbstractMethod
 from tacit.privacy import accounting, facts
 from tacit.privacy.event import (
@@ -60,18 +60,15 @@ def guarantees(method: AbstractMethod, owners: Owners, *, grid: bool = False) ->
 
     A person whose records stand at `m` sites is covered by composing the releases of `m` owners,
     each as active as the most active one.
+
+    Raises:
+        PrivacyError: such a person, and owners that do not release alike.
     """
     releases = Releases(method, grid=grid)
     kinds, kind = owners.kinds(method)
     made = [
-        _guarantee(
-            method,
-            releases,
-            tuple(releases.all(public)) * releases.sites,
-            public,
-            owners,
-        )
-        for public in kinds
+        _guarantee(method, releases, composed, public, owners)
+        for public, composed in zip(kinds, charges(releases, kinds), strict=True)
     ]
     return Guarantees(
         tuple(

@@ -14,6 +14,7 @@ import pytest
 import tacit
 from tacit.layout import lay_out
 from tacit.method import claim
+from tacit.method.calibrate import calibrate
 from tacit.method.claim import Owners
 from tacit.runner import Simulation
 from tacit.runtime import context_of
@@ -187,6 +188,6 @@ def test_a_query_is_the_only_thing_that_sees_the_objective(row: Row) -> None:
         assert (phase.query is None) == (phase.release is None)
     with jax.enable_x64(True):
         owners = Owners.of(task(0), row.network, 3, np.full(4, 3))
-        calibrated = claim.calibrate(row.method.on(row.network), owners)
+        calibrated = calibrate(row.method.on(row.network), owners)
         assert all(claim.Releases(calibrated).all(public) for public in owners.contexts)
         assert jnp.asarray(1.0).dtype == jnp.float64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -13,10 +14,13 @@ from tacit import DGD, DPSG, DZOASolver, Privacy, network, problem
 from tacit.errors import PrivacyError
 from tacit.layout import owners_of
 from tacit.method import PaperClaim
-from tacit.method.claim import Owners, Releases, calibrate, scales
+from tacit.method.calibrate import calibrate
+from tacit.method.claim import Owners, Releases, events, scales
+from tacit.method.phase import Phase
 from tacit.method.promise import guarantees, spent
 from tacit.privacy.event import GaussianRelease, LaplaceRelease, NonPrivate, Repeated
 from tacit.privacy.guarantee import Status
+from tacit.privacy.mechanism import Gaussian
 from tacit.types import PublicContext, Relation, Unit
 
 
@@ -110,6 +114,28 @@ def test_what_one_person_at_several_sites_cannot_be_promised() -> None:
     sampled = dpsg(records_per_person=2, sampling=0.5, relation="add_remove")
     with pytest.raises(PrivacyError, match="no rule for groups"):
         calibrate(sampled, owners())
+
+
+class UnequalNoise(DPSG):
+    """Noise of its own, of which the second owner has twice as much."""
+
+    def phases(self) -> tuple[Phase, ...]:
+        (phase,) = super().phases()
+        assert phase.release is not None
+        noise = Gaussian([1.0, 2.0, 1.0])
+        return (replace(phase, release=replace(phase.release, mechanism=noise)),)
+
+
+def test_one_person_at_sites_that_release_differently_is_refused() -> None:
+    """The quieter owner's guarantee would be what a louder site gives away."""
+    alone = UnequalNoise(step=0.1, privacy=Privacy(clip=1.0, noise_multiplier=1.0))
+    stated = guarantees(alone, owners())
+    assert stated[1].epsilon < stated[0].epsilon
+    budget = Privacy(clip=1.0, noise_multiplier=1.0, sites_per_person=2)
+    both = UnequalNoise(step=0.1, privacy=budget)
+    for ask in (guarantees, events):
+        with pytest.raises(PrivacyError, match=r"sites_per_person=2: .* they differ"):
+            ask(both, owners())
 
 
 def test_add_remove_needs_declared_numbers() -> None:
