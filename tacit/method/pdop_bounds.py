@@ -152,7 +152,7 @@ def printed_accuracy(
     curvature: float,
     dimension: int,
 ) -> float:
-    """The accuracy that theorem 10 of Huang, Mitra, Vaidya (2015) states. It is no bound.
+    """The accuracy that theorem 10 of Huang, Mitra, Vaidya (2015) states, eq (15). It is no bound.
 
         C1 exp(-C3 c / (1-q)) + C2^2 c^2 / (1-q^2) + 8 n C2^2 c^2 p^2 / (eps^2 (p-q)^2 (1-p^2))
 
@@ -220,12 +220,15 @@ def consensus_bound(
     radius: float,
     window: int = 1,
 ) -> Float[np.ndarray, " rounds"]:
-    """Lemmas 6 and 7 of the paper: a bound on `||x_i(t) - mean_j x_j(t)||` after every step.
+    """A bound on `||x_i(t) - mean_j x_j(t)||` after every step of `PDOP`: lemma 7, changed.
 
         M1 beta^t + M2 sum_{s <= t} beta^(t-s) gamma_s + M3 sum_{s <= t} beta^(t-s) ||w(s)||,
 
     `theta = beta^-2`, `beta = 1 - eta / (4 N^2)`, `M1 = 2 N theta sup ||x||`,
-    `M2 = 2 N C2 theta`, `M3 = 2 N theta`.
+    `M2 = 2 N C2 theta`, `M3 = 2 N theta`. The paper's eq (13) has `beta^(t-s+1)` in the last sum;
+    its proof takes a step from `z` for one of length `gamma C2` at most, which it is only where `z`
+    lies in the set. `PDOP` projects `z` before the step, and the projection moves the mixture by no
+    more than the mixed noise, after the mixing.
 
     Args:
         steps: `gamma_s`, `s = 1 ... T`.

@@ -65,7 +65,8 @@ class PDOPPrinted(AbstractMethod):
 
     Source: Huang, Mitra, Vaidya (2015), algorithm PDOP and eq (8). Counting from 0, round `t`
     here releases `y(t+2)`, and `y(1)` leaves before. Deviation: the answer is `P_X z_i`, made of
-    what was sent, where the paper publishes `x_i(T)`, which is no function of noised values.
+    what was sent. Algorithm 1 of the paper says "return R", which is a subroutine; if `x_i(T)` is
+    meant, that is no function of noised values.
 
     Args:
         step: `c`, positive.

@@ -104,10 +104,10 @@ def tune_pdop(
 ) -> Tuned:
     """Step, ratio and noise ratio with the smallest mean squared error.
 
-    Looks at declared constants only, so it costs no budget. "printed" is the heuristic of section
-    4.5 of the paper on its theorem 10, for reproduction: it finds a step so small that the
-    algorithm hardly leaves its start. "exact" is right without a constraint; where a box matters,
-    give a function that simulates.
+    Looks at declared constants only, so it costs no budget. "printed" minimises theorem 10 of the
+    paper, for reproduction: it finds a step so small that the algorithm hardly leaves its start.
+    (The paper's own heuristic, section 4.5, moves one parameter at a time to a local optimum.)
+    "exact" is right without a constraint; where a box matters, give a function that simulates.
 
     Args:
         constants: of the class of problems.

@@ -30,8 +30,9 @@ ROUNDING = 5e-4
 """They have three decimals."""
 
 FALLS = 0.5
-"""The figure shows an error that falls as epsilon grows: at the largest epsilon to less than this
-share of the error at the smallest, or the figure is not reproduced."""
+"""Section 4.4 says that the error is of the order of `1/epsilon^2`. It is said to fall where it is
+less than this share at the largest epsilon of what it was at the smallest; what the curve of the
+figure does is told by no text."""
 
 
 def printed_pieces(scale: Scale) -> list[Piece]:

@@ -122,12 +122,13 @@ def test_the_certified_runs_stay_within_their_budgets() -> None:
 
 @pytest.mark.slow
 def test_two_people_who_hardly_hear_each_other_drift_apart() -> None:
-    found = drifting(1e-8, 2e-3, 1.0 - 8e-4, 2000)
+    step, ratio = 6e-4, 1.0 - 2e-4
+    found = drifting(1e-8, step, ratio, 10_000)
     assert found["printed"] == pytest.approx(
         printed_accuracy(
-            2e-3,
-            1.0 - 8e-4,
-            (1.0 - 8e-4) ** (1 / 3),
+            step,
+            ratio,
+            ratio ** (1 / 3),
             epsilon=1e9,
             diameter=2.0,
             gradient_bound=18.0,
