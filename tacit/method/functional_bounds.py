@@ -5,8 +5,8 @@ noise and knows that what was added is a polynomial; the other is the modulus of
 corrected, and knows the distance of two functions in L2 only. Proofs:
 docs/proofs/functional_accuracy.md.
 
-Source: Nozari, Tallapragada, Cortes (2018), sections V and VI and the appendix. Printed forms are
-here where they are known in full (theorem V.2, remark VI.5).
+Source: Nozari, Tallapragada, Cortes (2018), sections V and VI and the appendix, whose own bounds on
+the accuracy are in `functional_argmin` and `functional_accuracy`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from tacit.errors import ConfigError
+from tacit.method.forms import Form, as_printed
 from tacit.method.functional_basis import LegendreBasis, box
 
 
@@ -253,7 +254,7 @@ def minimiser_distance(
     return float(missing.root)
 
 
-def agents_factor(agents: int, dimension: int, *, printed: bool = False) -> float:
+def agents_factor(agents: int, dimension: int, *, form: Form = "corrected") -> float:
     """How the modulus shrinks when one of `n` agents perturbs its cost: `n^(-2/(d+4))`.
 
     The noise of one agent moves the mean by a share `1/n` of its norm, and `minimiser_distance`
@@ -265,17 +266,17 @@ def agents_factor(agents: int, dimension: int, *, printed: bool = False) -> floa
     Args:
         agents: `n`, positive.
         dimension: `d`, positive.
-        printed: the printed power.
+        form: "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of its range.
 
     Example:
-        >>> [round(agents_factor(64, 2, printed=printed), 6) for printed in (False, True)]
-        [0.25, 0.000244]
+        >>> [round(agents_factor(64, 2, form=form), 6) for form in ("printed", "corrected")]
+        [0.000244, 0.25]
     """
     _positive(agents=agents, dimension=dimension)
-    return float(agents ** (-2.0 if printed else -2.0 / (dimension + 4.0)))
+    return float(agents ** (-2.0 if as_printed(form) else -2.0 / (dimension + 4.0)))
 
 
 def _slope(basis: LegendreBasis, scale: float, p: float, agents: int, left_out: float) -> float:

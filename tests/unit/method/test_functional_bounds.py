@@ -152,7 +152,7 @@ def test_the_modulus_has_the_root_that_was_missing() -> None:
     # the printed order is refuted: x'x/2 + x_1/n has its minimiser 1/n from the origin
     for agents in (8, 100):
         moved = 1.0 / agents
-        assert moved > agents_factor(agents, 2, printed=True)
+        assert moved > agents_factor(agents, 2, form="printed")
         slope = math.sqrt(1000.0 / 12.0 * 10.0) / agents  # x_1 / n in L2 of the square
         assert moved <= far(slope)
 
