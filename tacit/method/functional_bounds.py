@@ -190,8 +190,8 @@ def minimiser_distance(
     vanishing gradient; then `C` grows with `r^(d+4)`, and `r` with `distance^(2/(d+4))`. As `C` is
     convex, `minimiser_distance(sqrt(E distance^2))` bounds the expectation, too.
 
-    Source: in the place of lemma A.3 and corollary VI.4 of Nozari, Tallapragada, Cortes (2018),
-    which lack this root.
+    Source: in the place of corollaries A.3 and VI.4 of Nozari, Tallapragada, Cortes (2018). The
+    first lacks this root before the norm, the second takes the modulus of a norm that is squared.
 
     Args:
         distance: in L2 of the box, at least 0.
@@ -258,8 +258,9 @@ def agents_factor(agents: int, dimension: int, *, form: Form = "corrected") -> f
     """How the modulus shrinks when one of `n` agents perturbs its cost: `n^(-2/(d+4))`.
 
     The noise of one agent moves the mean by a share `1/n` of its norm, and `minimiser_distance`
-    is a power `2/(d+4)` of that. The printed `n^-2` comes from a lemma that lacks a root, and no
-    bound can be of that order: a linear term of size `1/n` moves a minimiser in proportion to it.
+    is a power `2/(d+4)` of that. The printed `n^-2`, for each agent's term of a sum over all, comes
+    from a corollary that lacks a root, and no bound can be of that order: a linear term of size
+    `1/n` moves a minimiser in proportion to it.
 
     Source: Nozari, Tallapragada, Cortes (2018), remark VI.5.
 

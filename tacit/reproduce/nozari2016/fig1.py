@@ -37,7 +37,8 @@ FLAT = 1.5
 """A curve over five decades of epsilon whose largest mean is below so many times its smallest."""
 
 PRINTED_BOUND = 3_115_020.0
-"""`u` of the paper's section VII, of a gradient; see docs/errata.md."""
+"""`u` of the paper's section VII, of a gradient. That the figure takes it for `C2` is our
+inference, which no text confirms. See docs/errata.md."""
 
 
 def _pieces(scale: Scale) -> list[Piece]:
@@ -147,7 +148,8 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
         ],
         parameters=_parameters(proved, scale),
         notes=[
-            "The paper draws a curve and prints no number.",
+            "The paper draws a curve and prints no number. It does not say which C2 it took: that "
+            "it was its own u is our inference.",
             "Epsilon protects a whole cost here, all records of an agent, and not one record.",
         ],
         shortened=""
@@ -177,8 +179,8 @@ def _parameters(proved: Any, scale: Scale) -> dict[str, str]:
         "rounds": f"{ROUNDS} (ours)",
         "network": "complete graph of 10 agents, weights 1/10 (ours)",
         "start": "0 (ours)",
-        "C2": f"{PRINTED_BOUND:g}, the printed u; {allowed().gradient_bound:.1f}, the longest "
-        "gradient on the domain (ours)",
+        "C2": f"{PRINTED_BOUND:g}, the printed u (ours); {allowed().gradient_bound:.1f}, the "
+        "longest gradient on the domain (ours)",
         "certified": f"clip {CLIP:g} in the l1 norm, p = (1 + q)/2, {CERTIFIED_ROUNDS} rounds",
         "certified, tried on other records": tried,
         "certified, chosen for each epsilon": chosen,

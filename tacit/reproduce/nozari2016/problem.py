@@ -73,7 +73,8 @@ def legendre(degree: int) -> LegendreBasis:
 def allowed() -> CurvatureBounds:
     """`alpha = N lambda`, `beta = N (lambda + 1/2)`, `u = sqrt(2) N (lambda r + sigma(2 r))`.
 
-    The paper prints `beta = 22734.6` and `u = 3.1e6`, which hold as well; see docs/errata.md.
+    The paper prints `beta = 22734.6` and `u = 3.1e6`, which hold and are larger than need be; see
+    docs/errata.md.
     """
     steepest = math.sqrt(2.0) * RECORDS * (HALF * STRENGTH + float(expit(2.0 * HALF)))
     return CurvatureBounds(RECORDS * STRENGTH, RECORDS * (STRENGTH + 0.5), steepest)
