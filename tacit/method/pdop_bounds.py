@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from tacit.errors import ConfigError, NetworkError
+from tacit.method.forms import Form, as_printed, not_negative
 from tacit.method.pdop import check_network
 from tacit.network.base import AbstractNetwork
 from tacit.network.spectrum import smallest_positive_weight
@@ -219,16 +220,19 @@ def consensus_bound(
     gradient_bound: float,
     radius: float,
     window: int = 1,
+    form: Form = "corrected",
 ) -> Float[np.ndarray, " rounds"]:
-    """A bound on `||x_i(t) - mean_j x_j(t)||` after every step of `PDOP`: lemma 7, changed.
+    """A bound on `||x_i(t) - x_j(t)||`, and on the distance from the mean, after every step.
 
         M1 beta^t + M2 sum_{s <= t} beta^(t-s) gamma_s + M3 sum_{s <= t} beta^(t-s) ||w(s)||,
 
     `theta = beta^-2`, `beta = 1 - eta / (4 N^2)`, `M1 = 2 N theta sup ||x||`,
-    `M2 = 2 N C2 theta`, `M3 = 2 N theta`. The paper's eq (13) has `beta^(t-s+1)` in the last sum;
-    its proof takes a step from `z` for one of length `gamma C2` at most, which it is only where `z`
-    lies in the set. `PDOP` projects `z` before the step, and the projection moves the mixture by no
-    more than the mixed noise, after the mixing.
+    `M2 = 2 N C2 theta`, `M3 = 2 N theta`. Printed, the last sum has `beta^(t-s+1)`; the proof takes
+    a step from `z` for one of length `gamma C2` at most, which it is only for `z` in the set.
+    `PDOP` projects `z` before the step, and the projection moves the mixture by no more than the
+    mixed noise, after the mixing.
+
+    Source: Huang, Mitra, Vaidya (2015), section 4.3, lemma 6 and lemma 7, eq (13).
 
     Args:
         steps: `gamma_s`, `s = 1 ... T`.
@@ -238,6 +242,10 @@ def consensus_bound(
         gradient_bound: `C2`, the l2 clip.
         radius: largest `||x||` on the set.
         window: see `mixing_rate`.
+        form: "printed" or "corrected".
+
+    Raises:
+        ConfigError: a number out of its range.
 
     Example:
         >>> bound = consensus_bound(
@@ -247,10 +255,11 @@ def consensus_bound(
         >>> bool(bound[0] > 4.0 and bound[-1] < 1e-5)
         True
     """
+    not_negative(steps=steps, noise=noise, gradient_bound=gradient_bound, radius=radius)
     beta = mixing_rate(agents, smallest_weight, window)
     theta = (1.0 - smallest_weight / (4.0 * agents**2)) ** -2.0
-    drive = 2.0 * agents * theta
-    drive = drive * (gradient_bound * np.asarray(steps, float) + np.asarray(noise, float))
+    mixed = np.asarray(noise, float) * (beta if as_printed(form) else 1.0)
+    drive = 2.0 * agents * theta * (gradient_bound * np.asarray(steps, float) + mixed)
     bounds: list[float] = []
     gathered, start = 0.0, 2.0 * agents * theta * radius
     for t, new in enumerate(drive, start=1):
