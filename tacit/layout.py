@@ -29,6 +29,15 @@ from tacit.runtime.keys import public_key, trial_key
 from tacit.runtime.plan import Plan, as_arrays
 from tacit.types import AbstractDifferentiable, Oracle, Relation, Role
 
+MOST_ROUNDS = 2**31 - 1
+"""Beyond 2^32 rounds the keys of the first ones, and so their noise, would come again."""
+
+_MOST_VARYING = 1_000_000
+"""Each round is an event of its own."""
+
+_MOST_STOPS = 1_000_000
+"""More measurements than memory is there for."""
+
 
 def check_arguments(
     problem: Problem,
@@ -46,8 +55,13 @@ def check_arguments(
         NetworkError: a network that does not fit the problem or the method.
         ProblemError: a problem that the method's assumptions exclude.
     """
-    if rounds < 1:
-        raise ConfigError(f"rounds={rounds!r} must be at least 1")
+    if not 1 <= rounds <= MOST_ROUNDS:
+        raise ConfigError(f"rounds={rounds!r} must be at least 1 and at most {MOST_ROUNDS:,}")
+    if rounds > _MOST_VARYING and claim.Releases(method).varies:
+        raise ConfigError(
+            f"rounds={rounds!r}: the noise of {type(method).__name__} changes from round to round "
+            f"and is accounted for round by round, which takes at most {_MOST_VARYING:,} of them"
+        )
     if trials < 1:
         raise ConfigError(f"trials={trials!r} must be at least 1")
     if seed is not None and not 0 <= seed < 2**63:
@@ -167,10 +181,16 @@ def stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:
     """The rounds to measure after: every so many, these, or about 50; the last one always.
 
     Raises:
-        ConfigError: an interval below 1, or a round that does not come.
+        ConfigError: an interval below 1, a round that does not come, or too many of them.
     """
     if record is None:
         record = max(1, rounds // 50)
+    often = rounds // max(record, 1) if isinstance(record, int) else len(record)
+    if often > _MOST_STOPS:
+        raise ConfigError(
+            f"record={record if isinstance(record, int) else often} measures {often:,} times in "
+            f"{rounds:,} rounds; measure at most {_MOST_STOPS:,} times"
+        )
     if isinstance(record, int):
         if record < 1:
             raise ConfigError(f"record={record!r} must be at least 1")

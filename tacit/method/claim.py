@@ -183,6 +183,20 @@ class Releases:
             ]
         return self.once(public) + rounds
 
+    def first(self, public: PublicContext, taken: int) -> list[Event]:
+        """What one owner and a person's other sites release in their first rounds.
+
+        Args:
+            public: of the owner, with the same noise in every round.
+            taken: how many rounds the owner took part in.
+        """
+        main = min(taken, public.rounds - self.closing)
+        rounds = [(event, main) for event in self.round(public)]
+        if taken > main:
+            rounds += [(event, taken - main) for event in self.round(public, main)]
+        each = self.once(public) + [Repeated(event, count) for event, count in rounds if count]
+        return each * self.sites
+
     def event(self, phase: Phase, public: PublicContext) -> Event:
         """What one step of a releasing phase costs: for a person, where one may have more records.
 

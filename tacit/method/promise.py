@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -105,18 +106,19 @@ def spent(
     kinds, kind = owners.kinds(method, taken)
     curves: list[Float[np.ndarray, " rows"]] = []
     for public in kinds:
-        so_far = taken[:, public.agent].tolist()
-        once = releases.once(public) * releases.sites
+        # before round 0 nothing has left
+        so_far = taken[1:, public.agent].tolist()
+        delta = method.delta(public.agent)
         if releases.varies:
-            rounds = [releases.round(public, t) * releases.sites for t in range(so_far[-1])]
+            once = releases.once(public) * releases.sites
+            last = int(taken[-1, public.agent])
+            rounds = [releases.round(public, t) * releases.sites for t in range(last)]
+            ends = np.cumsum([len(once), *map(len, rounds)])
+            steps = once + [event for events in rounds for event in events]
+            found = accounting.epsilon_curve(steps, [int(ends[n]) for n in so_far], delta)
         else:
-            main = min(so_far[-1], public.rounds - releases.closing)
-            rounds = [releases.round(public) * releases.sites] * main
-            rounds += [releases.round(public, main) * releases.sites] * (so_far[-1] - main)
-        ends = np.cumsum([0, *map(len, rounds)])
-        steps = once + [event for events in rounds for event in events]
-        at = [0 if row == 0 else len(once) + int(ends[n]) for row, n in enumerate(so_far)]
-        curves.append(accounting.epsilon_curve(steps, at, method.delta(public.agent)))
+            found = accounting.growing_epsilon([releases.first(public, n) for n in so_far], delta)
+        curves.append(np.concatenate([[0.0], found]))
     return np.stack(curves, axis=1)[:, kind]
 
 
@@ -156,7 +158,10 @@ def _guarantee(
             f"it is accepted that delta is not below one over the {units:,} {kind}, so that one of "
             "them may be given away whole"
         )
-    if any(isinstance(event, NonPrivate) for event in plain):
+    bare = any(isinstance(event, NonPrivate) for event in plain)
+    if bare or (
+        not claims and math.isinf(total)
+    ):  # or with noise that floats cannot tell from none
         status, theorem, noise = (
             Status.NONE,
             "none: private values leave as they are",

@@ -12,7 +12,7 @@ so a result that contains one rests on the claim's assumption.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -188,11 +188,35 @@ def epsilon_curve(
     if delta > 0.0 and len(squares) == len(tallies):
         spent = np.concatenate([[0.0], np.cumsum(squares)])
         return gaussian_dp.epsilon_from_mu(np.sqrt(spent[points]), delta)
-    chosen = np.unique(np.linspace(0, len(points) - 1, _CURVE_POINTS).round().astype(int))
-    exact = np.array([_epsilon(Tally.of(taken[:n]), delta) for n in points[chosen]])
-    upper = exact[np.searchsorted(chosen, np.arange(len(points)))]
     pure = np.concatenate([[0.0], np.cumsum([tally.pure for tally in tallies])])
-    return np.minimum(upper, pure[points])
+    return _between(lambda point: Tally.of(taken[: points[point]]), pure[points], delta)
+
+
+def growing_epsilon(spent: Sequence[Iterable[Event]], delta: float) -> Float[np.ndarray, " points"]:
+    """Epsilon of what has been released so far, at several times: each holds all of the one before.
+
+    Args:
+        spent: everything released until then, at each time.
+        delta: in [1e-12, 1), or 0 for a pure guarantee.
+
+    Raises:
+        PrivacyError: as for `epsilon`.
+        UnsupportedEvent: as for `epsilon`.
+
+    Example:
+        >>> from tacit.privacy.event import GaussianRelease, Repeated
+        >>> once = GaussianRelease(100.0)
+        >>> growing_epsilon([[Repeated(once, 10)], [Repeated(once, 1000)]], delta=1e-5).round(4)
+        array([0.097 , 1.1994])
+    """
+    check_delta(delta)
+    tallies = [Tally.of(events) for events in spent]
+    if not tallies:
+        return np.zeros(0)
+    mus = [tally.mu for tally in tallies if tally.mu is not None]
+    if delta > 0.0 and len(mus) == len(tallies):
+        return gaussian_dp.epsilon_from_mu(np.array(mus), delta)
+    return _between(lambda point: tallies[point], [tally.pure for tally in tallies], delta)
 
 
 def check_delta(delta: float) -> None:
@@ -206,6 +230,17 @@ def check_delta(delta: float) -> None:
             f"delta={delta!r} must be 0 or in [{SMALLEST_DELTA:g}, 1); a common choice is below "
             "one over the number of records"
         )
+
+
+def _between(
+    tally: Callable[[int], Tally],
+    pure: Sequence[float] | Float[np.ndarray, " points"],
+    delta: float,
+) -> Float[np.ndarray, " points"]:
+    """Composed at `_CURVE_POINTS` of the points; a point between takes the value of the next."""
+    chosen = np.unique(np.linspace(0, len(pure) - 1, _CURVE_POINTS).round().astype(int))
+    exact = np.array([_epsilon(tally(int(point)), delta) for point in chosen])
+    return np.minimum(exact[np.searchsorted(chosen, np.arange(len(pure)))], pure)
 
 
 @lru_cache(maxsize=4096)

@@ -210,8 +210,10 @@ class Sum:
         """First and last loss of the window, and how much mass the sum has above it, at most."""
         low = sum(count * law.first for law, count in self.parts)
         high = self._largest
-        if high - low < 64 or not tilt.deviation > 0.0:
+        if high - low < 64 or (not tilt.deviation > 0.0 and high - low < _LONGEST):
             return low, high, 0.0
+        if not tilt.deviation > 0.0:  # masses too small for a float, in a range too long to hold
+            return low, low + 64, 1.0
         above = below = tilt.mean
         orders = _ORDERS / tilt.deviation
         up = [self._log_moment(tilt.order + order) - tilt.log_weight for order in orders]
@@ -219,7 +221,7 @@ class Sum:
         above = float(np.min((np.array(up) + _OUTSIDE) / orders))
         below = float(np.max(-(np.array(down) + _OUTSIDE) / orders))
         bottom, top = max(low, math.floor(below / self.width)), math.ceil(above / self.width)
-        if top >= high:
+        if top >= high and high - bottom < _LONGEST:
             return bottom, high, 0.0
         top = min(top, bottom + _LONGEST - 1)
         place = top * self.width

@@ -30,8 +30,12 @@ Noise: TypeAlias = (
 )
 """One release with additive noise."""
 
-LEAST_NOISE = 1e-70
-"""Less noise than this, over the sensitivity, counts as none: powers of its inverse overflow."""
+LEAST_NOISE, MOST_NOISE = 1e-70, 1e70
+"""Less noise than this, over the sensitivity, counts as none, and more as so much: powers of it,
+or of its inverse, would overflow."""
+
+MOST_RELEASES = 2**48
+"""More of them than anybody makes."""
 
 NOISES = (GaussianRelease, LaplaceRelease, DiscreteGaussianRelease, DiscreteLaplaceRelease)
 
@@ -109,8 +113,8 @@ def split(event: Event) -> tuple[Noise, float]:
 def _count(events: Iterable[Event], times: int, counts: dict[Event, int]) -> None:
     for event in events:
         if isinstance(event, Repeated):
-            if event.count < 0:
-                raise PrivacyError(f"{event!r}: count must be at least 0")
+            if not event.count >= 0 or times * event.count > MOST_RELEASES:
+                raise PrivacyError(f"{event!r}: count must be from 0 to 2^48 releases in all")
             _count([event.event], times * event.count, counts)
             continue
         if isinstance(event, ModelClaim | Masked):  # what it amounts to under its assumption
@@ -133,7 +137,9 @@ def _simplified(event: Event) -> Event:
         ):
             if not z >= 0.0:
                 raise PrivacyError(f"{event!r}: noise_multiplier must be at least 0")
-            return NonPrivate() if z < LEAST_NOISE else NoRelease() if math.isinf(z) else event
+            if z < LEAST_NOISE or math.isinf(z):
+                return NonPrivate() if z < LEAST_NOISE else NoRelease()
+            return event if z <= MOST_NOISE else type(event)(MOST_NOISE)
         case PoissonSampled(rate=rate, event=inner):
             if not 0.0 <= rate <= 1.0:
                 raise PrivacyError(f"{event!r}: rate must be in [0, 1]")

@@ -59,7 +59,8 @@ def rounded_up(value: float, digits: int = 4) -> str:
     # repr is the shortest decimal that reads back as this number: 1e-6 is not rounded up for its
     # binary tail.
     up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(repr(float(value))))
-    return f"{float(up):.{digits}g}" if float(up) < 10**digits else f"{int(up):,}"
+    plain = 10**digits <= float(up) < 1e12
+    return f"{int(up):,}" if plain else f"{float(up):.{digits}g}"
 
 
 def rounded_down(value: float, digits: int = 3) -> str:

@@ -27,6 +27,8 @@ Y = [x @ [1.0, -1.0] > 0 for x in X]
 task = problem.empirical_risk(X, Y, problem.Logistic(), problem.L2(0.1))
 ring, dgd, private = network.ring(4), tacit.DGD(step=0.1), Privacy(clip=1.0, epsilon=1.0)
 dpsg = tacit.DPSG(step=0.1, privacy=private)
+pure = Privacy(clip=1.0, epsilon=1.0, delta=0.0, noise="laplace")
+pdop = method.PDOP(step=0.1, privacy=pure)
 
 def run(p=task, n=ring, m=dgd, **more):
     return tacit.run(p, n, m, **{"rounds": 2, "seed": 0, **more})
@@ -60,6 +62,7 @@ TAKEN = [
     "run(progress=False)",
     "run(record=2.0)",
     "run(record=np.array([1, 2]))",
+    "tacit.account(task, ring, dpsg, rounds=2**31 - 1)",
     "run(runtime=tacit.Simulation(trials=2.0))",
     "run(n=network.ring(4.0))",
     "run(n=network.grid(2, 2.0))",
@@ -128,6 +131,10 @@ REFUSED = {
     "tacit.Simulation(exact='yes')": "exact='yes' must be True or False",
     # tacit.account and tacit.audit
     "tacit.account(ring, task, dpsg, rounds=3)": "the order is problem, network, method",
+    "tacit.account(task, ring, dpsg, rounds=10**13)": "rounds=10000000000000 must be .* at most 2,",
+    "tacit.account(task, ring, dpsg, rounds=10**9, record=1)": "record=1 measures 1,000,000,000 ti",
+    "tacit.account(task, ring, pdop, rounds=10**7)": "changes from round to round .* 1,000,000",
+    "run(rounds=10**13)": "rounds=10000000000000 must be at least 1 and at most 2,147,483,647",
     "tacit.account(task, ring, dpsg, rounds='3')": "rounds='3' must be a whole number",
     "tacit.audit(task, ring, 'dpsg', rounds=3)": r"write method\.DPSG",
     "tacit.audit(task, ring, dpsg, rounds=3, trials='many')": "trials='many' must be",

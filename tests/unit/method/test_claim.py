@@ -78,6 +78,23 @@ def test_what_is_released_is_counted_once_a_round() -> None:
     assert Releases(DGD(step=0.1)).all(owners().contexts[0]) == [Repeated(NonPrivate(), 5)]
 
 
+def test_hardly_any_noise_is_none() -> None:
+    """Floats cannot tell them apart."""
+    faint = calibrate(dpsg(noise_multiplier=1e-80, epsilon=None), owners())
+    stated = guarantees(faint, owners()).worst
+    assert (stated.status, stated.epsilon) == (Status.NONE, np.inf)
+    assert "released without noise that would protect them" in stated.sentence()
+    little = calibrate(dpsg(noise_multiplier=1e-60, epsilon=None), owners())
+    assert "(2.501e+120, 1e-05)" in guarantees(little, owners()).worst.sentence()
+
+
+def test_a_run_of_any_length_is_accounted_for_at_once() -> None:
+    long = owners(rounds=2**31 - 1)
+    method = calibrate(dpsg(), long)
+    found = spent(method, long, [[0] * 3, [1000] * 3, [2**31 - 1] * 3])
+    assert 0.0 == found[0, 0] < found[1, 0] < found[2, 0] <= 1.0
+
+
 def test_an_owner_that_never_takes_part_releases_nothing() -> None:
     asleep = owners(rounds=0)
     stated = guarantees(calibrate(dpsg(), asleep), asleep)

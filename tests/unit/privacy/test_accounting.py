@@ -1,6 +1,7 @@
 """The accountant's interface: grouping, refusals, curves."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,6 +52,50 @@ def test_trivial_sampling_is_resolved() -> None:
 
 def test_a_gaussian_release_has_no_pure_epsilon() -> None:
     assert accounting.epsilon([GaussianRelease(100.0)], 0.0) == math.inf
+
+
+KINDS = [GaussianRelease, LaplaceRelease, DiscreteGaussianRelease, DiscreteLaplaceRelease]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("noise", [1e-300, 1e-80, 1e71, 1e160, 1e308])
+def test_noise_of_any_size_has_a_price(kind: Any, noise: float) -> None:
+    for event in (kind(noise), PoissonSampled(0.1, kind(noise))):
+        spent = accounting.epsilon([Repeated(event, 5)], 1e-6)
+        # more noise than counts costs what so much costs
+        assert spent == math.inf if noise < 1.0 else 0.0 <= spent < 0.02
+        assert accounting.delta([event], 1.0) == (1.0 if noise < 1.0 else 0.0)
+    pure = accounting.epsilon([LaplaceRelease(noise)], 0.0)
+    assert pure == math.inf if noise < 1.0 else 0.0 < pure <= 1e-70
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        LaplaceRelease(1e5),
+        pytest.param(PoissonSampled(1e-300, LaplaceRelease(1e-5)), marks=pytest.mark.slow),
+        pytest.param(PoissonSampled(0.5, GaussianRelease(1e5)), marks=pytest.mark.slow),
+    ],
+    ids=repr,
+)
+def test_no_number_of_releases_is_too_long_for_the_grid(event: Event) -> None:
+    spent = accounting.epsilon([Repeated(event, 2**40)], 1e-6)
+    assert spent <= min(accounting.quick_epsilon([Repeated(event, 2**40)], 1e-6), 1e7)
+
+
+def test_more_releases_than_anybody_makes_are_refused() -> None:
+    for count in (2**60, 10**400, -1):
+        with pytest.raises(PrivacyError, match="count must be from 0"):
+            accounting.epsilon([Repeated(GaussianRelease(1.0), count)], 1e-6)
+
+
+@pytest.mark.parametrize("event", [GaussianRelease(50.0), LaplaceRelease(300.0)], ids=repr)
+def test_what_grows_is_charged_as_its_events_one_by_one(event: Event) -> None:
+    at = [0, 3, 40, 100]
+    one_by_one = accounting.epsilon_curve([event] * 100, at, 1e-6)
+    together = accounting.growing_epsilon([[Repeated(event, n)] for n in at], 1e-6)
+    np.testing.assert_allclose(together, one_by_one, rtol=1e-12)
+    assert accounting.growing_epsilon([], 1e-6).shape == (0,)
 
 
 def test_sampling_amplifies_a_pure_epsilon() -> None:
