@@ -35,6 +35,8 @@ def inner_loop_bound(
 ) -> float:
     """A bound on `E[F(mean of the inner iterates) - F(b*)]` after `T` inner steps.
 
+    In the letters of the arguments it is:
+
         c R L sqrt(P) / sqrt(T) (max(alpha0, 1/alpha0) sqrt(log 2P) + u1 log(2T) / sqrt(T))
 
     It holds for a convex `F` that is Lipschitz wherever it is asked, and for the *average* of the

@@ -144,6 +144,8 @@ def step_inequality(
 ) -> tuple[float, float]:
     """Both sides of what one agent's step is good for; the left never exceeds the right.
 
+    For any point `x` of the set:
+
         f_p(z_t) - f_p(x) - <lam_(t+1), z_(t+1) - x>
             <= (eta/2) ||f_p'(z_t) + xi||^2 + (||x - z_t||^2 - ||x - z_(t+1)||^2) / (2 eta)
                + <xi, x - z_t>
@@ -189,7 +191,7 @@ def convergence_bound(
 ) -> float:
     """A bound on `E[F(z) - F(z*) + g ||A w - z||]` for the means `w` and `z` over `T` rounds.
 
-    `F` adds up the agents' costs, each at its own copy, and `A w` has `P` copies of `w`. Printed:
+    `F` adds up the agents' costs, each at its own copy; `A w` has `P` copies of `w`. As printed:
 
         (1/T) ((P U1^2 + 2 P n U3^2 / epsilon^2 + U2 / 2) sqrt T
                + g U2 + U2 rho_max / 2 + (g + ||lam_1||)^2 / (2 rho_1))

@@ -134,11 +134,12 @@ def modulus_accuracy(
 ) -> float:
     """A bound on `E |x~ - x*|` by the modulus of the appendix.
 
-        printed      sum_i kappa(gamma_i sqrt(zeta(2 p_i))) + kappa(e_i),        n alpha, n beta, u
-        corrected    sum_i kappa(2 gamma_i^2 zeta(2 p_i)) + kappa(e_i^2),      n alpha, n beta, n u
+    With `kappa`, the inverse of `argmin_modulus_inverse`, for the constants at the right:
 
-    with `kappa` of `argmin_modulus_inverse`, for the three constants at the right. The correction
-    stands on the same steps: a modulus of the square root is still concave.
+        printed      sum_i kappa(gamma_i sqrt(zeta(2 p_i))) + kappa(e_i)     n alpha, n beta, u
+        corrected    sum_i kappa(2 gamma_i^2 zeta(2 p_i)) + kappa(e_i^2)     n alpha, n beta, n u
+
+    The correction stands on the same steps, as `kappa` of a square is still concave.
 
     Source: Nozari, Tallapragada, Cortes (2018), section VI-B, theorem VI.3.
 
@@ -228,11 +229,13 @@ def interior_accuracy(
 ) -> float:
     """A bound on `E |x~ - x*|` where minimisers lie well inside the domain.
 
+    With the printed `L` of `hoelder_constant`:
+
         printed      (L / n^2) sum_i ((gamma_i sqrt(zeta(2 p_i)))^(2/(d+4)) + e_i^(2/(d+4)))
         corrected    (L / n^2)^(1/(d+4)) sum_i ((gamma_i sqrt(2 zeta(2 p_i)))^(2/(d+4)) + ...)
 
-    with the printed `L` of `hoelder_constant`. `x*` and `x~` must be within its `interior_radius`.
-    One agent's term shrinks as `n^(-2/(d+4))`, not as `n^-2`.
+    `x*` and `x~` must be within the `interior_radius`. One agent's term shrinks as `n^(-2/(d+4))`,
+    not as `n^-2`.
 
     Source: Nozari, Tallapragada, Cortes (2018), section VI-B, remark VI.5.
 

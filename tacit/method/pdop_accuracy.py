@@ -36,6 +36,8 @@ def accuracy_recursion(
 ) -> Float[np.ndarray, " rounds"]:
     """Bounds on `S(1)`, `S(2)`, ... from `S(0)`, one round after the other.
 
+    With the noise that is sent before a step taken first:
+
         printed      S <- (1 - C3 gamma_t) S + C2^2 gamma_t^2 + 2 (1 - C3 gamma_t) M_t^2
         corrected    S <- (1 - C3 gamma_t) (S + 2 n M_t^2) + C2^2 gamma_t^2 + 2 gamma_t C2 s_t
                      s_t = b (s_(t-1) + gamma_(t-1) C2 + sqrt(2 n) M_t)

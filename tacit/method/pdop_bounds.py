@@ -102,7 +102,7 @@ def corrected_accuracy(
     """A bound on `(1/N) sum_i E ||x_i - x*||^2` of the answers of `PDOP`, on any convex set.
 
     For costs with strong convexity `h` and gradients within `C2` on the set, and `h gamma_t <= 1`.
-    With `d` that mean and `s` the root mean square distance of the agents from their average,
+    With `d` that mean and `s` the root mean square distance of the agents from their average:
 
         d <- (1 - h gamma_t) d + gamma_t^2 C2^2 + 2 gamma_t C2 s + n v_t,
         s <- b (s + gamma_t C2 + sqrt(n v_t)),
@@ -154,6 +154,8 @@ def printed_accuracy(
     dimension: int,
 ) -> float:
     """The accuracy that theorem 10 of Huang, Mitra, Vaidya (2015) states, eq (15). It is no bound.
+
+    With the paper's letters:
 
         C1 exp(-C3 c / (1-q)) + C2^2 c^2 / (1-q^2) + 8 n C2^2 c^2 p^2 / (eps^2 (p-q)^2 (1-p^2))
 
@@ -224,7 +226,9 @@ def consensus_bound(
 ) -> Float[np.ndarray, " rounds"]:
     """A bound on `||x_i(t) - x_j(t)||`, and on the distance from the mean, after every step.
 
-        M1 beta^t + M2 sum_{s <= t} beta^(t-s) gamma_s + M3 sum_{s <= t} beta^(t-s) ||w(s)||,
+    With rounds counted from 1:
+
+        M1 beta^t + M2 sum_{s <= t} beta^(t-s) gamma_s + M3 sum_{s <= t} beta^(t-s) ||w(s)||
 
     `theta = beta^-2`, `beta = 1 - eta / (4 N^2)`, `M1 = 2 N theta sup ||x||`,
     `M2 = 2 N C2 theta`, `M3 = 2 N theta`. Printed, the last sum has `beta^(t-s+1)`; the proof takes

@@ -34,6 +34,8 @@ def step_condition(
 ) -> tuple[float, float]:
     """Both sides of condition (I), which are equal at the best `c` for given `q` and `p`.
 
+    As printed:
+
         C1 C3 exp(-C3 c / (1-q)) = 2 C2^2 c (1 / (1-q^2) + 8 n p^2 / (eps^2 (p-q)^2 (1-p^2)))
 
     Corrected, the left side is divided by `1 - q`.
@@ -66,6 +68,8 @@ def ratio_condition(
 ) -> tuple[float, float]:
     """Both sides of condition (II), which are equal at the best `q` for given `c` and `p`.
 
+    As printed:
+
         C1 C3 c / (1-q^2) exp(-C3 c / (1-q))
             = 2 q^2 C2^2 c^2 / (1-q^2)^2 + 16 C2^2 n c^2 p^2 / (eps^2 (p-q)^3 (1-p^2))
 
@@ -91,6 +95,8 @@ def ratio_condition(
 
 def noise_ratio_condition(ratio: float, noise_ratio: float) -> tuple[float, float]:
     """Both sides of condition (III), which are equal at the best `p`: that is `q^(1/3)`.
+
+    It holds as printed:
 
         q (1-p^2) = p^2 (p-q)
 
