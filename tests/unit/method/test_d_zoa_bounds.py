@@ -82,7 +82,8 @@ def test_the_smallest_nonzero_eigenvalue_bounds_nothing_for_copies_that_agree() 
     assert -smallest / 2.0 * x @ x == pytest.approx(-2.07, abs=0.01)
 
 
-def test_both_sides_differ_by_what_the_proof_drops() -> None:
+@pytest.mark.parametrize("closed", [False, True])
+def test_both_sides_differ_by_what_the_proof_drops(closed: bool) -> None:
     # scalar quadratics h_k (b - a_k)^2 / 2: every step of the proof is then known exactly
     rng = np.random.default_rng(0)
     trials, rounds, rho, agents = 20_000, 12, 0.7, 5
@@ -90,6 +91,8 @@ def test_both_sides_differ_by_what_the_proof_drops() -> None:
     adjacency[FIVE.links.receivers, FIVE.links.senders] = 1.0
     degrees = np.diag(FIVE.degrees.astype(float))
     plus, minus = degrees + adjacency, degrees - adjacency
+    if closed:  # rho ||b - b_k||^2 more: a link from every agent to itself
+        degrees, plus = degrees + np.eye(agents), plus + 2.0 * np.eye(agents)
     bend, centre = np.array([1.0, 3.0, 0.5, 2.0, 1.5]), np.array([2.0, -1.0, 3.0, 0.5, 1.0])
     optimum = float(bend @ centre / np.sum(bend))
     best = np.full(agents, optimum)
@@ -111,9 +114,8 @@ def test_both_sides_differ_by_what_the_proof_drops() -> None:
         w = v + spread * rng.normal(size=v.shape)
         dual, gathered, exact = dual + rho * w @ minus, gathered + w, exact + v / rounds
     dropped += rho / 2.0 * (norm(minus, gathered) + norm(plus, w - best))
-    # the same noise from a claim: s_k = multiplier c1 / (rho |V_k| N_k)
-    start = 2.0 * rho * 5 * optimum**2 / rounds
-    noise = rho * float(np.sum(FIVE.degrees * spread**2))
+    start = rho * float(np.trace(degrees)) * optimum**2 / rounds
+    noise = rho * float(np.sum(np.diag(degrees) * spread**2))
     assert np.mean(gaps) == pytest.approx(start + noise - dropped / rounds, abs=0.02)
     assert np.mean(cost(exact)) - cost(best) <= np.mean(gaps) < start + noise
 
