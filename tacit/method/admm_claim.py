@@ -1,4 +1,4 @@
-"""What papers claim for one noised iteration of ADMM, from a bound that nothing enforces."""
+"""What is claimed for one noised iteration of ADMM, from a bound that nothing enforces."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _REASON = "nothing enforces that bound, and the epsilon is counted for one itera
 class ClaimedGaussian(Gaussian):
     """Gaussian noise of `sqrt(2.1 log(1.25 / delta)) / epsilon` times an assumed sensitivity.
 
-    Source: Gratton et al. (2021), section VI, for its baselines; the constant stands for the usual
-    2 log(1.25 / delta). Status per_release.
+    By analogy with the noise that Gratton et al. (2021) count for their own method in theorem 1, eq
+    (20), whose 2.1 stands for the usual 2. They print no noise for the methods that they compare
+    with, so for those this one is ours. Status per_release.
 
     Attributes:
         epsilon: as claimed for one iteration, positive.
@@ -95,12 +96,12 @@ def check_claim(
 
     Raises:
         ConfigError: `gradient_bound` is not positive.
-        PrivacyError: `epsilon` or `delta` out of its range, or noise that no paper took.
+        PrivacyError: `epsilon` or `delta` out of its range, or noise of another kind.
     """
     if noise is NoiseKind.LAPLACE:
         raise PrivacyError(
-            "noise='laplace' is in neither paper: 'gaussian' is that of Gratton et al. (2021), "
-            "'l2_laplace' that of Zhang, Zhu (2017)"
+            "noise='laplace' belongs to neither form: 'gaussian' is ours, by analogy with eq (20) "
+            "of Gratton et al. (2021), 'l2_laplace' that of Zhang, Zhu (2017)"
         )
     positive("gradient_bound", gradient_bound)
     if isinstance(epsilon, int | float) and not 0.0 < epsilon < math.inf:

@@ -1,7 +1,8 @@
 """What the D-ZOA paper claims about privacy, as printed. Status: model, not proved.
 
 The paper (Gratton et al. 2021) treats the iterate that leaves an agent as a Gaussian vector whose
-variance is the *upper bound* of its eq (17). The bound is not the variance: see docs/errata.md.
+variance is that of independent inner steps, added up (lemma 1), and takes for it the *upper bound*
+of its eq (17). The steps depend on each other, and a bound is no variance: see docs/errata.md.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _ASSUMPTION = (
     "are those of eqs (22), (23) and the printed schedule"
 )
 _REASON = (
-    "an upper bound on the variance of the iterates is used as if it were the variance, which may "
-    "be far smaller"
+    "covariances of inner steps that depend on each other are added up, and what is meant as an "
+    "upper bound on the sum is used as the variance of the iterates, which is far smaller"
 )
 
 _MOST_STEPS = 1_000_000

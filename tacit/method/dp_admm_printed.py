@@ -1,4 +1,4 @@
-"""DP-ADMM as published: a bound on gradients is assumed, and each iteration is counted alone."""
+"""DP-ADMM without a clip: a bound on gradients is assumed, each iteration is counted alone."""
 
 from __future__ import annotations
 
@@ -32,20 +32,21 @@ from tacit.types import (
     Vector,
 )
 
-_SOURCE = "Huang, Hu, Guo, Chan-Tin, Gong (2020), as a baseline of Gratton et al. (2021)"
+_SOURCE = "our noise for the method of Huang et al. (2020), by eq (20) of Gratton et al. (2021)"
 _ASSUMPTION = "no record's gradient is longer than the bound, wherever it is asked"
 
 
 class DPADMMPrinted(AbstractMethod):
-    """DP-ADMM with the noise of the paper, for reproduction only.
+    """DP-ADMM with claimed noise, for reproduction only.
 
     The rounds are those of `DPADMM`, without a clip and with noise
     `N(0, (z 2 c1 / (N_k (rho + 1/eta)))^2 I)` for `z = sqrt(2.1 log(1.25 / delta)) / epsilon`. That
     no gradient is longer than `c1` is assumed, and `epsilon` is of one iteration: the status is
     `per_release`, with the total of the run in the sentence. Private runs: `DPADMM`.
 
-    Source: Huang, Hu, Guo, Chan-Tin, Gong (2020), algorithm 2, in the form and with the constant
-    that Gratton et al. (2021), section VI, compare with.
+    Source: Huang, Hu, Guo, Chan-Tin, Gong (2020), algorithm 2, for the rounds. The noise is ours,
+    by analogy with eq (20) of Gratton et al. (2021), who compare with the method and print no noise
+    for it.
 
     Args:
         epsilon: as claimed for one iteration, positive.

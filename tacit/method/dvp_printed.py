@@ -1,4 +1,4 @@
-"""DVP as published: noise in the dual variable of ADMM, and what it is said to protect."""
+"""DVP: noise in the dual variable of ADMM, and what it might be said to protect."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from tacit.types import (
     Vector,
 )
 
-_SOURCE = "Zhang, Zhu (2017), as a baseline of Gratton et al. (2021)"
+_SOURCE = "our Gaussian form of Zhang, Zhu (2017), by eq (20) of Gratton et al. (2021)"
 _ORIGINAL = "Zhang, Zhu (2017), algorithm 2, without its term for the Jacobian"
 _ASSUMPTION = (
     "no record's gradient is longer than the bound, local problems are solved exactly, and their "
@@ -58,7 +58,7 @@ _REASON = (
 
 
 class DVPPrinted(AbstractMethod):
-    """Dual variable perturbation with the noise of the papers, for reproduction only.
+    """Dual variable perturbation with claimed noise, for reproduction only.
 
         v_k     ~  N(0, (z 2 c1 / N_k)^2 I),   z = sqrt(2.1 log(1.25 / delta)) / epsilon
         b_k     <- argmin f_k(b) + (eta/K) R(b) + b'(gamma_k + v_k) + rho sum_l ||b - m_kl||^2
@@ -76,8 +76,9 @@ class DVPPrinted(AbstractMethod):
     Thakurta 2012, theorem 2). There is no certified mode: take `PVP`.
 
     Source: Zhang, Zhu (2017), Dynamic Differential Privacy for ADMM-Based Distributed
-    Classification Learning, algorithm 2, with the Gaussian noise of Gratton et al. (2021), section
-    VI.
+    Classification Learning, algorithm 2, for the rounds and the original density, without its term
+    for the Jacobian. The Gaussian noise is ours, by analogy with eq (20) of Gratton et al. (2021),
+    who compare with the method and print no noise for it.
 
     Args:
         epsilon: as claimed for one iteration, positive.
@@ -86,7 +87,7 @@ class DVPPrinted(AbstractMethod):
         penalty: `rho`, positive.
         tolerance: largest distance from the exact local solution, in units of the parameters, at
             least 1e-13; the claim does not count it.
-        noise: "gaussian" as compared, or "l2_laplace", the original density.
+        noise: "gaussian", ours, or "l2_laplace", the original density.
 
     Raises:
         ConfigError: a hyper-parameter out of its range.

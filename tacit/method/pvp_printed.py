@@ -1,4 +1,4 @@
-"""PVP as published: a bound on gradients is assumed, and each iteration is counted alone."""
+"""PVP without a clip: a bound on gradients is assumed, and each iteration is counted alone."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from tacit.types import (
     Vector,
 )
 
-_SOURCE = "Zhang, Zhu (2017), as a baseline of Gratton et al. (2021)"
+_SOURCE = "our Gaussian form of Zhang, Zhu (2017), by eq (20) of Gratton et al. (2021)"
 _ORIGINAL = "Zhang, Zhu (2017), algorithm 3"
 _ASSUMPTION = (
     "no record's gradient is longer than the bound, wherever it is asked, and local problems are "
@@ -53,7 +53,7 @@ _ASSUMPTION = (
 
 
 class PVPPrinted(AbstractMethod):
-    """Primal variable perturbation with the noise of the papers, for reproduction only.
+    """Primal variable perturbation with claimed noise, for reproduction only.
 
     The rounds are those of `PVP`, without a clip and with noise
     `N(0, (z c1 / (rho |V_k| N_k))^2 I)` for `z = sqrt(2.1 log(1.25 / delta)) / epsilon`. That no
@@ -63,9 +63,10 @@ class PVPPrinted(AbstractMethod):
     With `noise="l2_laplace"` the noise has the original density, proportional to
     `exp(-zeta ||v||)`, with `zeta = epsilon rho |V_k| N_k / c1`, and the claim is pure.
 
-    Source: Zhang, Zhu (2017), algorithm 3, with the Gaussian noise of Gratton et al. (2021),
-    section VI. Deviation: the noised iterate replaces the exact one in the agent's own next
-    problem, too.
+    Source: Zhang, Zhu (2017), algorithm 3, for the rounds and the original density. The Gaussian
+    noise is ours, by analogy with eq (20) of Gratton et al. (2021), who compare with the method and
+    print no noise for it. Deviation: the noised iterate replaces the exact one in the agent's own
+    next problem, too.
 
     Args:
         epsilon: as claimed for one iteration, positive.
@@ -74,7 +75,7 @@ class PVPPrinted(AbstractMethod):
         penalty: `rho`, positive.
         tolerance: largest distance from the exact local solution, in units of the parameters, at
             least 1e-13; the claim does not count it.
-        noise: "gaussian" as compared, or "l2_laplace", the original density.
+        noise: "gaussian", ours, or "l2_laplace", the original density.
 
     Raises:
         ConfigError: a hyper-parameter out of its range.

@@ -53,9 +53,10 @@ def network_of(name: str) -> AbstractNetwork:
 
 
 def printed(name: str, setting: Setting, epsilon: float, delta: float) -> Any:
-    """A baseline with the noise that its paper claims one iteration to be worth.
+    """A baseline with the noise that one iteration is claimed to need.
 
-    The loss is a sum, so a record with a gradient of at most `c1 = 1` moves a gradient by 2.
+    The paper prints none for its baselines: it is ours, by analogy with eq (20). The loss is a sum,
+    so a record with a gradient of at most `c1 = 1` moves a gradient by 2.
 
     Args:
         name: of the baseline.

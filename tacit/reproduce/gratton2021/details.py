@@ -93,7 +93,8 @@ def parameters(found: Answers, claims: Sequence[Claim]) -> dict[str, str]:
         "D-ZOA's runs at claims (delta)": ", ".join(f"{c}: {n}" for c, n in runs.items()),
         "left out: the baselines' tuning": f"{SETTINGS} settings each, chosen for every claim on "
         f"data sets {', '.join(map(str, validation(found.scale)))}, which are not reported on",
-        "baselines' noise": "scaled to c1 = 1 and a sum of losses: 2 c1 in a gradient",
+        "baselines' noise": "ours, by analogy with eq (20), as the paper prints none: scaled to "
+        "c1 = 1 and a sum of losses, 2 c1 in a gradient",
         "error": "sum_k ||b_k - b*||^2 / ||b*||^2, mean of the last 20 rounds (as published); mean "
         "loss with the weaker penalty eta / N_k, whose minimiser is that of the sum, answer after "
         f"{CERTIFIED_ROUNDS} rounds (proved)",

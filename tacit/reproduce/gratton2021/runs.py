@@ -72,7 +72,7 @@ def published(
     trials: int,
     rounds: int,
 ) -> dict[str, Any]:
-    """A baseline with its published noise, tuned for each claim by itself.
+    """A baseline with noise for what it claims, tuned for each claim by itself.
 
     Args:
         name: of the baseline.
