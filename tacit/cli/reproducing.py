@@ -122,6 +122,15 @@ def _run(chosen: Sequence[Target], folder: Path, scale: Scale, cores: int, *, js
                         "verdict": shown.verdict.value,
                         "shortened": shown.shortened,
                         "sentence": shown.sentence,
+                        "claims": [
+                            {
+                                "place": claim.place,
+                                "said": claim.said,
+                                "verdict": claim.verdict.value,
+                                "found": claim.found,
+                            }
+                            for claim in shown.claims
+                        ],
                         "comparison": [dict(row) for row in shown.comparison],
                     }
                     for target, shown in zip(chosen, found, strict=True)

@@ -35,6 +35,56 @@ class Verdict(StrEnum):
     NOT_RUN = "not run"
 
 
+_WORST_FIRST = (
+    Verdict.REFUTED,
+    Verdict.NOT_REPRODUCED,
+    Verdict.UNDECIDED,
+    Verdict.NOT_RUN,
+    Verdict.CONDITIONALLY,
+    Verdict.REPRODUCED,
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says of a figure, and what came of it.
+
+    Attributes:
+        place: section, equation or caption where the paper says it.
+        said: what it says, in our words.
+        verdict: in a word.
+        found: what we found, in a sentence with its numbers.
+    """
+
+    place: str
+    said: str
+    verdict: Verdict
+    found: str
+
+
+def concluded(claims: Sequence[Claim]) -> tuple[Verdict, str]:
+    """The least favourable verdict of some claims, and all of them in a few sentences.
+
+    Args:
+        claims: at least one.
+
+    Example:
+        >>> right = Claim("caption", "it falls", Verdict.REPRODUCED, "It falls to half.")
+        >>> wrong = Claim("section 4", "it ends at 0", Verdict.NOT_REPRODUCED, "It ends at .1.")
+        >>> verdict, said = concluded([right, wrong])
+        >>> verdict.value
+        'not reproduced'
+        >>> said.startswith("Caption, it falls: reproduced. It falls to half. Section 4, ")
+        True
+    """
+    verdict = min((claim.verdict for claim in claims), key=_WORST_FIRST.index)
+    return verdict, " ".join(
+        f"{claim.place[0].upper()}{claim.place[1:]}, {claim.said}: {claim.verdict.value}. "
+        f"{claim.found}"
+        for claim in claims
+    )
+
+
 @dataclass(frozen=True)
 class Curve:
     """A line, points or bars of a panel.
@@ -93,6 +143,8 @@ class Reproduction:
         parameters: name to value, those included that the paper leaves out.
         notes: what else a reader must know, in sentences.
         shortened: what was left out of a fast run; empty if nothing.
+        claims: what the paper says of the figure, each with its own verdict; `verdict` and
+            `sentence` are what `concluded` makes of them.
     """
 
     verdict: Verdict
@@ -103,6 +155,7 @@ class Reproduction:
     parameters: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     shortened: str = ""
+    claims: Sequence[Claim] = ()
 
     @property
     def stated(self) -> str:
