@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from tacit.method import PaperClaim
-from tacit.report.reproduction import Verdict, draw
+from tacit.report.reproduction import Claim, Verdict, draw
 from tacit.reproduce import Scale, Target
 from tacit.reproduce.gratton2021 import paper
 from tacit.reproduce.gratton2021.claims import ahead, faster
@@ -287,24 +287,31 @@ def test_figure_1_compares_after_as_many_rounds(central: float, verdict: Verdict
     assert values == {"D-ZOA": 200, "OR-ZO": 20_000, "ZOO-ADMM": 38_709}
 
 
-def learning(*rounds: int) -> dict[str, Any]:
-    """Runs that fall to 1e-3 after so many rounds."""
-    errors = [[1.0 if now < end else 1e-3 for end in rounds] for now in range(101)]
+def learning(*rounds: int, floor: float = 1e-3) -> dict[str, Any]:
+    """Runs that fall to a floor after so many rounds, and halfway there to 0.1."""
+    errors = [
+        [1.0 if now < end / 2 else 0.1 if now < end else floor for end in rounds]
+        for now in range(101)
+    ]
     return {"rounds": list(range(101)), "errors": errors, "final": errors[-1]}
 
 
 def test_who_converges_faster_is_judged_in_both_directions() -> None:
-    quick, slow = learning(5, 6, 7), learning(50, 52, 54)
-    told = faster("there", "OR-ZO", {"ridge": (quick, slow)}, "D-ZOA")
-    assert told.verdict is Verdict.REPRODUCED and "6 against 52" in told.found
-    told = faster("there", "OR-ZO", {"ridge": (slow, quick)}, "D-ZOA")
-    assert told.verdict is Verdict.NOT_REPRODUCED
-    one = faster("there", "OR-ZO", {"ridge": (learning(5), learning(50))}, "D-ZOA")
-    assert one.verdict is Verdict.UNDECIDED
+    def judged(quick: Any, slow: Any) -> Claim:
+        return faster("there", "OR-ZO", {"ridge": (quick, slow)}, "D-ZOA")
+
+    quick, slow = learning(10, 12, 14), learning(50, 52, 54)
+    assert judged(quick, slow).verdict is Verdict.REPRODUCED
+    assert "12 against 52" in judged(quick, slow).found
+    assert judged(slow, quick).verdict is Verdict.NOT_REPRODUCED
+    assert judged(learning(10), learning(50)).verdict is Verdict.UNDECIDED
+    # later at its own floor, which is lower, but sooner at the other one's
+    deep, shallow = learning(60, 62, 64), learning(50, 52, 54, floor=0.1)
+    shallow["errors"] = learning(90, 92, 94, floor=0.1)["errors"]
+    assert judged(deep, shallow).verdict is Verdict.CONDITIONALLY
     # what never comes there is not faster
-    never = learning(200, 200, 200) | {"final": [np.inf] * 3}
-    told = faster("there", "OR-ZO", {"ridge": (never, slow)}, "D-ZOA")
-    assert told.verdict is Verdict.NOT_REPRODUCED
+    never = learning(300, 300, 300) | {"final": [np.inf] * 3}
+    assert judged(never, slow).verdict is Verdict.NOT_REPRODUCED
 
 
 def test_a_method_is_ahead_only_where_it_is_in_every_case() -> None:
