@@ -24,7 +24,7 @@ test: $(VENV)/.dev ## Run the tests
 test-all: $(VENV)/.dev ## Run the tests, the slow ones too, with coverage (adds half to the time)
 	@$(PYTEST) --cov --cov-report=term --cov-fail-under=90
 
-check: $(VENV)/.dev ## Check format, lint, types, import rules and documentation
+check: $(VENV)/.dev ## Check format, lint, types, import rules, sources and documentation
 	@VENV="$(VENV)" scripts/check
 
 format: $(VENV)/.dev ## Rewrite the code in its one format

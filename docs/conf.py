@@ -2,10 +2,13 @@
 
 import importlib.metadata
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 from sphinx.util.docutils import SphinxDirective
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "tacit"
 author = "The tacit maintainers"
@@ -51,6 +54,23 @@ def _indented_is_literal(
             lines[here] += ":"
 
 
+def _sources_are_linked(
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Link every `Source:` of a docstring to the tables that are made of them."""
+    lines[:] = [re.sub(r"(?<!\w)Source: ", ":doc:`Source </sources>`: ", line) for line in lines]
+
+
+class TablesOfSources(SphinxDirective):
+    """The tables from equations to code, made of every `Source:` of the package."""
+
+    def run(self) -> list[Any]:
+        from citation_tables import tables
+
+        self.env.note_reread()
+        return self.parse_text_to_nodes(tables(), allow_section_headings=True)
+
+
 class ComparisonOfMethods(SphinxDirective):
     """The tables of all methods, made of what they answer when they are asked."""
 
@@ -81,5 +101,7 @@ def _linked(method: str) -> str:
 
 def setup(app: Any) -> None:
     app.add_directive("comparison-of-methods", ComparisonOfMethods)
+    app.add_directive("tables-of-sources", TablesOfSources)
     # before napoleon, which rewrites the sections
     app.connect("autodoc-process-docstring", _indented_is_literal, priority=400)
+    app.connect("autodoc-process-docstring", _sources_are_linked, priority=401)

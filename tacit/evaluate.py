@@ -203,7 +203,7 @@ def _scores(
 def auc(predicted: Float[np.ndarray, " n"], positive: Shaped[np.ndarray, " n"]) -> float:
     """Area under the ROC curve: the chance that a positive record scores above a negative one.
 
-    Source: Hanley, McNeil (1982), the Mann-Whitney statistic; ties count one half.
+    The Mann-Whitney statistic (Hanley, McNeil 1982); ties count one half.
 
     Args:
         predicted: scores, shape `(n,)`.

@@ -28,10 +28,10 @@ class ADMM(AbstractMethod):
         b_k     <- argmin f_k(b) + (eta/K) R(b) + b'gamma_k + rho sum_l ||b - (b_k + b_l)/2||^2
         gamma_k <- gamma_k + rho sum_l (b_k - b_l)
 
-    The sums are over the neighbours `l` of `k`. Source: Shi, Ling, Yuan, Wu, Yin (2014), On the
-    Linear Convergence of the ADMM in Decentralized Consensus Optimization, algorithm 1 with
-    `c = 2 rho`. Each message determines a gradient, so nothing is protected; private forms are
-    `PVP` and `DZOA`.
+    The sums are over the neighbours `l` of `k`. Each message determines a gradient, so nothing is
+    protected; private forms are `PVP` and `DZOA`. Source: Shi et al. (2014), On the Linear
+    Convergence of the ADMM in Decentralized Consensus Optimization, algorithm 1. Its `c` is twice
+    our `rho`.
 
     Needs smooth convex losses with a known bound on the second derivative, links that are
     undirected and the same in every round, and an exact proximal map of penalty and set. It

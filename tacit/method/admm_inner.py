@@ -7,8 +7,8 @@ within
 
     sqrt(2) (G / m) (1 - sqrt(m / (L + m)))^(t/2)
 
-of the minimiser. Source: Beck (2017), First-Order Methods in Optimization, theorem 10.42 (V-FISTA);
-how the distance follows: docs/proofs/pvp.md.
+of the minimiser. Source: Beck (2017), First-Order Methods in Optimization, theorem 10.42. How the
+distance follows: docs/proofs/pvp.md.
 """
 
 from __future__ import annotations

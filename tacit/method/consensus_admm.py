@@ -6,8 +6,8 @@ Agent `k` with neighbours `V_k` minimises, round by round,
 
 sends its new `b_k`, and then takes `gamma_k <- gamma_k + rho sum_l (b_k - b_l)`.
 
-Source: Gratton, Venkategowda, Arablouei, Werner (2021), algorithm 1 and eq (5); deviation: the dual
-step uses the fresh iterates (the printed box uses them before they exist).
+Source: Gratton et al. (2021), section III-B, eqs (4), (5), algorithm 1. Deviation: the dual step
+uses the fresh iterates (the printed box uses them before they exist).
 """
 
 from __future__ import annotations

@@ -31,10 +31,10 @@ class DZOA(AbstractMethod):
 
     then sends `b_k` and updates its dual.
 
-    Source: Gratton et al. (2021), algorithm 1, with the inner stochastic solver (whose claimed
-    privacy is a model, see `DZOASolver`) replaced by one private query a round; the scalar
-    estimator is DPZero's (Zhang et al. 2024, algorithm 2). Theorem: Gaussian mechanism (l2 clip)
-    with exact composition; status proved.
+    Source: Gratton et al. (2021), section III-B, algorithm 1; Zhang et al. (2024), algorithm 2. The
+    inner stochastic solver of the first (whose claimed privacy is a model, see `DZOASolver`) is
+    replaced by one private query a round; the scalar estimator is that of the second, DPZero.
+    Theorem: Gaussian mechanism (l2 clip) with exact composition; status proved.
 
     Args:
         privacy: budget, clip and relation.

@@ -43,9 +43,9 @@ def inner_loop_bound(
     iterates. Algorithm 1 returns the last iterate, and the `F_k` that it minimises contains a
     quadratic, so that no `L` serves all of R^P.
 
-    Source: Gratton et al. (2021), section V-A, eq (26), after Duchi et al. (2015), theorem 2. Eq
-    (30) of the version of 2020 is the same for all agents' copies stacked; it has `P` where their
-    dimension is `K P`.
+    Source: Gratton et al. (2021), section V-A, eq (26); Gratton et al. (2020), section V, eq (30);
+    Duchi et al. (2015), theorem 2. Eq (30) is the same for all agents' copies stacked; it has `P`
+    where their dimension is `K P`.
 
     Args:
         dimension: `P`.
@@ -130,7 +130,8 @@ def outer_loop_bound(
     Both are bounds from above. Copies need not agree, so `f(w)` may lie below `f(w*)`; and `w` is
     made of exact updates, which nobody sends. Proof: docs/proofs/d_zoa_outer_loop.md.
 
-    Source: Gratton et al. (2021), theorem 3, eq (29); of 2020, theorem 3, eq (32), with `closed`.
+    Source: Gratton et al. (2021), section V-B, theorem 3, eq (29); Gratton et al. (2020), section
+    V, theorem 3, eq (32). The second is for neighbourhoods with `closed`.
 
     Args:
         claim: for one iteration.

@@ -35,6 +35,9 @@ _MOST_STEPS = 1_000_000
 class PaperClaim:
     """One iteration claimed `(epsilon, delta)`-DP by Gratton et al. (2021), theorem 1.
 
+    Source: Gratton et al. (2021), section IV-E, theorem 1, eqs (20), (21); Gratton et al. (2020),
+    section IV-C, theorem 1, eqs (25), (26).
+
     Attributes:
         epsilon: claimed for one iteration, positive.
         delta: claimed for one iteration, in (0, 1).
@@ -59,6 +62,9 @@ class PaperClaim:
 
     def total(self, rounds: int) -> float:
         """Epsilon of the whole run as printed in eq (25); exact composition may exceed it.
+
+        Source: Gratton et al. (2021), section IV-F, theorem 2, eq (25); Gratton et al. (2020),
+        section IV-D, theorem 2, eq (29).
 
         Example:
             >>> round(PaperClaim(0.15, 1e-3).total(200), 2)
@@ -87,6 +93,9 @@ def inner_directions(
     is upwards, the claimed epsilon is a little more than `claim.epsilon`.
 
     Needs `||b*||`, which is private: the paper's recipe is circular, and using it leaks.
+
+    Source: Gratton et al. (2021), section IV-C, lemma 2, eq (17); section IV-E, corollary 1, eq
+    (22).
 
     Args:
         claim: for one iteration.
@@ -143,6 +152,8 @@ def initial_step(
     It needs `||b*||` like `inner_directions`, whose inverse in `initial_step` it is; arguments and
     leak are the same.
 
+    Source: Gratton et al. (2020), section IV-C, corollary 1, eq (27).
+
     Args:
         claim: for one iteration.
         penalty: `rho`.
@@ -179,7 +190,10 @@ def _spread(dimension: int, inner_steps: int, radius: float) -> float:
 def minimum_inner_steps(
     dimension: int, radius: float, optimum: float, initial_step: float = 0.54
 ) -> int:
-    """Smallest `T` for which the claimed variance of eq (22) is positive (eq (23))."""
+    """Smallest `T` for which the claimed variance of eq (22) is positive (eq (23)).
+
+    Source: Gratton et al. (2021), section IV-E, corollary 1, eq (23).
+    """
     t = np.arange(1, _MOST_STEPS + 1)
     scale = 0.5 * radius**2 * initial_step**2 / math.log(2 * dimension)
     spread = scale * (np.cumsum(1 / t) * (1 + math.log(dimension)) + np.cumsum(t**-1.5))
@@ -200,6 +214,7 @@ def printed_step(
 ) -> Any:
     """Step size at t = 1 as printed: `alpha0 R / (L sqrt(P log 2P))`, one for each `alpha0`.
 
-    Source: Gratton et al. (2021), section III-B, after eq (9).
+    Source: Gratton et al. (2021), section III-B, eq (9). The formula has no number, and stands
+    after that one.
     """
     return initial_step * radius / (lipschitz * math.sqrt(dimension * math.log(2 * dimension)))

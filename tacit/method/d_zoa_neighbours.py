@@ -15,7 +15,10 @@ from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import Squared
 
 GRADIENT_BOUND = 1.0
-"""`c1`: the longest gradient of a record that theorem 1 of Gratton et al. (2021) allows."""
+"""`c1`: the longest gradient of a record that theorem 1 of Gratton et al. (2021) allows.
+
+Source: Gratton et al. (2021), section IV-D, assumption 1.
+"""
 
 REACH = 10.0
 """Norm of the parameters up to which no gradient of these records exceeds `c1`."""

@@ -46,13 +46,14 @@ class DZOASolver(AbstractMethod):
     vanishes as `c` reaches the gradient. The public rest of `F_k` enters exactly, the regulariser
     by a proximal step.
 
-    Source: Gratton et al. (2021), algorithm 1, eqs (7) to (9); deviations: dual steps use the fresh
-    iterates, `u2_t` is at most `u1_t / 2` (the paper's own condition fails at P = 1, t = 1) and
-    never below the square root of the machine precision.
+    Source: Gratton et al. (2021), section III-B, algorithm 1, eqs (4), (5), (7) to (9); Gratton et
+    al. (2020), section III-C, algorithm 1, eqs (9), (12), (13); section IV, eq (20). Deviations:
+    dual steps use the fresh iterates, `u2_t` is at most `u1_t / 2` (the paper's own condition fails
+    at P = 1, t = 1) and never below the square root of the machine precision.
 
     What leaves: `b_k`. Without `claim` nothing is promised. With it the method carries the paper's
-    claim, whose status is `model`: it takes an upper bound on the variance of `b_k` for the
-    variance itself. For a proof use `DZOA`.
+    claim, whose status is `model`: it adds up covariances of steps that depend on each other, and
+    takes what is meant as a bound on their sum for the variance of `b_k`. For a proof use `DZOA`.
 
     Args:
         penalty: `rho`, positive.
@@ -243,7 +244,8 @@ def two_point_slopes(
 ) -> Float[Array, " J"]:
     """`[F(b + u1 n1 + u2 n2) - F(b + u1 n1)] / u2` for every pair of directions `(n1, n2)`.
 
-    Source: Gratton et al. (2021), eq (7), with the steps `u1`, `u2` of inner step `t = 1, 2, ...`.
+    Source: Gratton et al. (2021), section III-B, algorithm 1, eq (7). The steps `u1`, `u2` are
+    those of inner step `t = 1, 2, ...`.
 
     Args:
         function: `F`.

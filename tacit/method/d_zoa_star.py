@@ -36,9 +36,10 @@ class DZOAStar(AbstractMethod):
     This is D-ZOA's subproblem where all copies are one: duals and penalty cancel. On
     `network.ExactSum` peers take the server's step themselves.
 
-    Source: Gratton et al. (2021), algorithm 1, with one private query a round in the place of the
-    inner solver, as in `DZOA`. Theorem: Gaussian mechanism (l2 clip) with exact composition; status
-    proved. With `Privacy(masks=...)` nobody can read more than the sum of the differences.
+    Source: Gratton et al. (2021), section III-B, algorithm 1. One private query a round is in the
+    place of the inner solver, as in `DZOA`. Theorem: Gaussian mechanism (l2 clip) with exact
+    composition; status proved. With `Privacy(masks=...)` nobody can read more than the sum of the
+    differences.
 
     Args:
         privacy: budget, clip and relation.

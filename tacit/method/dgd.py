@@ -25,9 +25,9 @@ class Iterate(eqx.Module):
 class DGD(AbstractMethod):
     """Decentralised (sub)gradient descent. Not private: each message determines a gradient.
 
-    Source: Nedic, Ozdaglar (2009), Distributed Subgradient Methods for Multi-Agent Optimization,
-    eq (3); deviations: the public regulariser and constraint enter through a proximal step where
-    their proximal map is exact and through a projected subgradient step otherwise.
+    Source: Nedic, Ozdaglar (2009), Distributed Subgradient Methods for Multi-Agent Optimization, eq
+    (3). Deviations: the public regulariser and constraint enter through a proximal step where their
+    proximal map is exact and through a projected subgradient step otherwise.
 
     With a constant step on a strongly convex problem the agents settle at a distance from the
     optimum that is proportional to the step (Yuan, Ling, Yin 2016, theorem 4); with `decay` in

@@ -39,10 +39,10 @@ class DPADMM(AbstractMethod):
     One record moves the solution by what it moves the gradient, divided by `rho + 1/eta`: so the
     noise is `N(0, (z 2C / (N_k (rho + 1/eta)))^2 I)` under replace-one, made on the gradient.
 
-    Source: Huang, Hu, Guo, Chan-Tin, Gong (2020), DP-ADMM: ADMM-Based Distributed Learning With
-    Differential Privacy, algorithm 2. Deviations: gradients are clipped record by record (the paper
-    assumes a bound), and the noise is composed exactly over the whole run. As published:
-    `DPADMMPrinted`; with gradients at the common `w`: `OutP`.
+    Source: Huang et al. (2020), DP-ADMM: ADMM-Based Distributed Learning With Differential Privacy,
+    algorithm 2. Deviations: gradients are clipped record by record (the paper assumes a bound), and
+    the noise is composed exactly over the whole run. As published: `DPADMMPrinted`; with gradients
+    at the common `w`: `OutP`.
 
     What leaves: each client's `w~_k`, to a server which need not be trusted when `privacy` is given
     (Gaussian mechanism on l2-clipped records with exact composition, docs/proofs/gaussian.md;

@@ -44,9 +44,8 @@ class DPADMMPrinted(AbstractMethod):
     no gradient is longer than `c1` is assumed, and `epsilon` is of one iteration: the status is
     `per_release`, with the total of the run in the sentence. Private runs: `DPADMM`.
 
-    Source: Huang, Hu, Guo, Chan-Tin, Gong (2020), algorithm 2, for the rounds. The noise is ours,
-    by analogy with eq (20) of Gratton et al. (2021), who compare with the method and print no noise
-    for it.
+    Source: Huang et al. (2020), algorithm 2. The noise is ours, by analogy with eq (20) of Gratton
+    et al. (2021), who compare with the method and print no noise for it.
 
     Args:
         epsilon: as claimed for one iteration, positive.

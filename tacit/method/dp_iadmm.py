@@ -53,9 +53,6 @@ class AbstractIADMM(AbstractMethod):
     the minimiser is linear in `G_p` (the proximal variant without constraint), and the method on
     one mean cost elsewhere.
 
-    Source: Ryu, Kim (2021), Differentially Private Federated Learning via Inexact ADMM,
-    algorithm 1.
-
     Attributes:
         penalty: `rho`, a number or a `GrowingPenalty`.
         point: where gradients are taken, at the mean of the `z_p` or at one's own.

@@ -3,7 +3,7 @@
 For convex costs `f_p` on a compact convex set `W`, steps `eta_t = 1 / sqrt t`, penalties that never
 fall, and noise of mean 0 in every subproblem.
 
-Source: Ryu, Kim (2021), section 3.2 and appendix A.5 to A.7.
+After section 3.2 of Ryu, Kim (2021), and the proofs in its appendix.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ConvergenceConstants:
         length at most `sqrt J` times a residual of length at most `sqrt 2`;
         `U2 = 2 h sqrt(J K)`; `U3 <= 2 J / I`, or twice that where a record is replaced.
 
-        Source: Ryu, Kim (2021), appendix A.8, eq (37), for the model.
+        Source: Ryu, Kim (2021), appendix A.8, eq (37).
 
         Args:
             features: `J`.
@@ -201,8 +201,8 @@ def convergence_bound(
     `sqrt(P) U2` in `g U2`. The printed bound fails where copies start far apart. Of order
     `1 / (sqrt(T) epsilon^2)` either way.
 
-    Source: Ryu, Kim (2021), section 3.2, theorem 2, eq (19a); the slip is in appendix A.7, eqs
-    (33), (34a) and after (36).
+    Source: Ryu, Kim (2021), section 3.2, theorem 2, eq (19a); appendix A.7, eqs (33), (34a), (36).
+    The slip is in the appendix.
 
     Args:
         constants: `U1`, `U2` and `U3`.

@@ -60,9 +60,9 @@ class DPIADMMPrinted(AbstractMethod):
     run to composition, and does not compute it. The status is `per_release`, with both facts and
     the total in the sentence. Private runs: `DPIADMMProx`, `DPIADMMTrust`.
 
-    Source: Ryu, Kim (2021), algorithm 1 and eq (20): gradients are taken at each client's own copy,
-    without a clip, and the answer is `w` of the last round. `I` is the problem's normaliser
-    (`normaliser=I`, or `weighting="record"`).
+    Source: Ryu, Kim (2021), section 3, algorithms 1, 2, eqs (8), (9), (11); section 4, eq (20).
+    Gradients are taken at each client's own copy, without a clip, and the answer is `w` of the last
+    round. `I` is the problem's normaliser (`normaliser=I`, or `weighting="record"`).
 
     Args:
         method: the variant, with `point="own"` and no average whatever it says, and without a
@@ -191,7 +191,10 @@ class LocallyScaled(AbstractQuery):
 
 
 def local_sensitivity(objective: AbstractDifferentiable, x: Vector) -> Float[Array, ""]:
-    """`max_j ||grad_j(x)||_1 / normaliser` over the agent's own records: private, eq (20)."""
+    """`max_j ||grad_j(x)||_1 / normaliser` over the agent's own records: private, eq (20).
+
+    Source: Ryu, Kim (2021), section 3, eq (11b); section 4, eq (20).
+    """
     if isinstance(objective, EmpiricalRisk) and isinstance(objective.loss, AbstractLinearLoss):
         # a record's gradient is slope times row, and so is its norm
         features = jnp.asarray(objective.features)

@@ -28,11 +28,11 @@ class DPIADMMProx(AbstractIADMM):
     The answer is the mean of the `z_p`. Where there is no constraint, it follows
     `mean z <- mean z - mean G / (rho + 1/eta)` exactly: noised gradient descent.
 
-    Source: Ryu, Kim (2021), Differentially Private Federated Learning via Inexact ADMM, algorithm 1
-    with the proximal term. Deviations: gradients are clipped record by record and noised once for
-    the whole run's budget (the paper scales its noise to the agent's own records, see
-    `DPIADMMPrinted`); they are taken at the mean of the `z_p`, which all know; the answer is that
-    mean.
+    Source: Ryu, Kim (2021), Differentially Private Federated Learning via Inexact ADMM, section 2,
+    eqs (4), (5); section 3, algorithm 1, eqs (8), (10). Deviations: gradients are clipped record by
+    record and noised once for the whole run's budget (the paper scales its noise to the agent's own
+    records, see `DPIADMMPrinted`); they are taken at the mean of the `z_p`, which all know; the
+    answer is that mean.
 
     What leaves: each client's `z_p`, a function of its noised gradients, to a server which need not
     be trusted when `privacy` is given (Gaussian mechanism on l2-clipped records with exact

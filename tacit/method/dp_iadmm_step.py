@@ -23,8 +23,8 @@ _MOST = 3000.0
 class GrowingPenalty(eqx.Module):
     """The penalty as printed: `rho_t = min(1e9, c1 1.2^floor(t / Tc) + c2 / epsilon)`.
 
-    Source: Ryu, Kim (2021), experiments. The defaults are those for MNIST; for FEMNIST the paper
-    has `c1 = 0.005`, `c2 = 0.05`, `Tc = 2000`.
+    Source: Ryu, Kim (2021), section 4, eq (21). The defaults are those for MNIST; for FEMNIST the
+    paper has `c1 = 0.005`, `c2 = 0.05`, `Tc = 2000`.
 
     Args:
         epsilon: the paper's, of one iteration; positive, infinite without noise.
@@ -87,6 +87,8 @@ def proximal_point(
     """`argmin_u slope'u + (rho/2) ||w - u + dual/rho||^2 + ||u - z||^2 / (2 eta)`.
 
     On a convex set the minimiser is the projection of this point, for the quadratic is isotropic.
+
+    Source: Ryu, Kim (2021), section 2, eq (5); section 3, eq (8).
     """
     rho, weight = jnp.asarray(penalty), jnp.asarray(1.0 / eta)
     return (rho * w + dual - slope + weight * z) / (rho + weight)
@@ -98,7 +100,10 @@ def linearised_point(w: Vector, dual: Vector, slope: Vector, penalty: Scalar) ->
 
 
 def within_cube(point: Vector, z: Vector, radius: Scalar) -> Vector:
-    """The point of `||u - z||_inf <= radius` nearest to `point`, in each coordinate by itself."""
+    """The point of `||u - z||_inf <= radius` nearest to `point`, in each coordinate by itself.
+
+    Source: Ryu, Kim (2021), section 2, eq (6b).
+    """
     return jnp.clip(jnp.asarray(point), z - radius, z + radius)
 
 

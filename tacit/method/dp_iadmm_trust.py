@@ -31,10 +31,11 @@ class DPIADMMTrust(AbstractIADMM):
     `lam_p = G_p` and `mean z <- mean z - mean G / rho` exactly: noised gradient descent. `w` then
     is one step further with noise that has been used before, so it is no better answer.
 
-    Source: Ryu, Kim (2021), Differentially Private Federated Learning via Inexact ADMM, algorithm 1
-    with the trust region, eq (6b), for which the paper has no theorem of convergence. Deviations:
-    as in `DPIADMMProx`. The printed `delta = a / t^2` stops the method within a distance of
-    `1.65 a` from its start; the authors' code computes `a / t * t`, so that `delta = a`.
+    Source: Ryu, Kim (2021), Differentially Private Federated Learning via Inexact ADMM, section 2,
+    eqs (4), (6); section 3, algorithm 2, eqs (9), (10). The paper has no theorem of convergence for
+    it. Deviations: as in `DPIADMMProx`. The printed `delta = a / t^2` stops the method within a
+    distance of `1.65 a` from its start; the authors' code computes `a / t * t`, so that it
+    stays `a`.
 
     What leaves: each client's `z_p`, a function of its noised gradients, to a server which need not
     be trusted when `privacy` is given (Gaussian mechanism on l2-clipped records with exact

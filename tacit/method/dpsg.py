@@ -31,10 +31,10 @@ class DPSG(AbstractMethod):
     `b_k <- prox[ sum_l W_kl b_l - s_t (g_k + z_k) ]` with `g_k` the mean of per-record gradients
     clipped to norm `C` and `z_k ~ N(0, (z 2C/N_k)^2 I)` under replace-one.
 
-    Source: Nedic, Ozdaglar (2009), Distributed Subgradient Methods for Multi-Agent Optimization,
-    for the method, which Gratton et al. (2021), section VI, customise to be private; how they do
-    that is not printed, so clip and noise are ours: the gradient is clipped record by record, its
-    noise composed exactly over the whole run. Deviation: a proximal step where it is exact. With
+    Source: Nedic, Ozdaglar (2009), Distributed Subgradient Methods for Multi-Agent Optimization, eq
+    (3). Gratton et al. (2021), section VI, customise it to be private; how they do that is not
+    printed, so clip and noise are ours: the gradient is clipped record by record, its noise
+    composed exactly over the whole run. Deviation: a proximal step where it is exact. With
     `proximal=False` `g_k` includes a subgradient of the regulariser share at `b_k`, as published,
     and the step is projected.
 

@@ -76,9 +76,9 @@ class DVPPrinted(AbstractMethod):
     Thakurta 2012, theorem 2). There is no certified mode: take `PVP`.
 
     Source: Zhang, Zhu (2017), Dynamic Differential Privacy for ADMM-Based Distributed
-    Classification Learning, algorithm 2, for the rounds and the original density, without its term
-    for the Jacobian. The Gaussian noise is ours, by analogy with eq (20) of Gratton et al. (2021),
-    who compare with the method and print no noise for it.
+    Classification Learning, algorithm 2. From it are the rounds and the original density, without
+    its term for the Jacobian. The Gaussian noise is ours, by analogy with eq (20) of Gratton et al.
+    (2021), who compare with the method and print no noise for it.
 
     Args:
         epsilon: as claimed for one iteration, positive.

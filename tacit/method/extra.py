@@ -31,10 +31,10 @@ class EXTRA(AbstractMethod):
 
         x_i <- prox_{s R/K}[ sum_j W_ij x_j + c_i - s g_i ],   c_i <- c_i + (sum_j W_ij x_j - x_i)/2
 
-    Source: Shi, Ling, Wu, Yin (2015), EXTRA: An Exact First-Order Algorithm for Decentralized
-    Consensus Optimization, algorithm 1 with `W~ = (I + W)/2`, its two-step recursion summed up; the
-    proximal step is that of PG-EXTRA (the same authors, 2015, algorithm 1). Each message determines
-    a gradient, so nothing is protected.
+    Source: Shi et al. (2015), EXTRA: An Exact First-Order Algorithm for Decentralized Consensus
+    Optimization, algorithm 1; Shi et al. (2015b), algorithm 1. `W~` is `(I + W)/2`, and the
+    two-step recursion is summed up; the proximal step is that of the second paper's PG-EXTRA. Each
+    message determines a gradient, so nothing is protected.
 
     Needs smooth losses, and links that are undirected and the same in every round. It converges to
     the optimum for a step below `2 lambda_min(W~) / L`, with `L` the largest curvature of an

@@ -55,8 +55,9 @@ class FedAvg(AbstractMethod):
     and sends `x_k`; the server takes `w <- w + a (mean_k x_k - w)`.
 
     Source: McMahan et al. (2017), Communication-Efficient Learning of Deep Networks from
-    Decentralized Data, algorithm 1, with full local gradients and equal weights; `m > 0` is
-    FedProx, Li et al. (2020), algorithm 2, whose local problems are solved by these steps.
+    Decentralized Data, algorithm 1; Li et al. (2020), algorithm 2. Local gradients are of all
+    records, and weights equal; `m > 0` is FedProx, of the second paper, whose local problems are
+    solved by these steps.
 
     What leaves, with a budget, is one of two (Gaussian mechanism, l2 clip, exact composition;
     status proved):

@@ -60,10 +60,11 @@ class FunctionalPerturbation(AbstractMethod):
     of the cost: whatever it does, for however many rounds, is post-processing and costs nothing.
 
     Source: Nozari, Tallapragada, Cortes (2018), Differentially Private Distributed Convex
-    Optimization via Functional Perturbation, section V; deviations: each record's weighted
-    coefficients are clipped in the l1 norm, which bounds what one record can do in place of a
-    distance between costs; the constant is not released, as it moves no minimiser; the public
-    regulariser needs no noise and stays as it is.
+    Optimization via Functional Perturbation, section V-A, eqs (9), (10); section V-B, theorem V.2,
+    eq (14); section VI-B, eq (20). Deviations: each record's weighted coefficients are clipped in
+    the l1 norm, which bounds what one record can do in place of a distance between costs; the
+    constant is not released, as it moves no minimiser; the public regulariser needs no noise and
+    stays as it is.
 
     What leaves: one Laplace release (docs/proofs/functional.md; status proved), of one record or of
     a whole cost. Iterates stay in the box of the basis, to which the constraint is added.

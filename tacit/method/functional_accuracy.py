@@ -6,7 +6,7 @@ and not `s^2`, the modulus of the appendix is taken of a norm and not of its squ
 (`functional_argmin`), and gradients of a sum of `n` costs are bounded by `n u`.
 `functional_bounds` has sharper bounds of our own.
 
-Source: Nozari, Tallapragada, Cortes (2018), sections V and VI.
+All of it is in sections V and VI of Nozari, Tallapragada, Cortes (2018).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PerAgent: TypeAlias = float | Sequence[float] | Float[ArrayLike, " agents"]
 def noise_scale(epsilon: float, q: float, p: float | None = None) -> float:
     """`gamma` for an epsilon between costs at distance 1 in V_q: `sqrt(zeta(2(q-p))) / epsilon`.
 
-    Source: Nozari, Tallapragada, Cortes (2018), section V-B, theorem V.2, eq (15), solved.
+    Source: Nozari, Tallapragada, Cortes (2018), section V-B, theorem V.2, eq (15).
 
     Args:
         epsilon: positive.
@@ -90,8 +90,8 @@ def square_summable_from(
     Noise with `b_k <= 1 / (k^p log k^s)` for all `k >= K` lies in l2 with probability 1, for any
     `p > 1/2` and `s > 1`. Of finitely many scales only these can be looked at.
 
-    Source: Nozari, Tallapragada, Cortes (2018), section V-A, lemma V.1, eq (11). Scales
-    `gamma / k^p` keep to it for any `gamma` (eq (12)).
+    Source: Nozari, Tallapragada, Cortes (2018), section V-A, lemma V.1, eqs (11), (12). Scales
+    `gamma / k^p` keep to it for any `gamma`.
 
     Args:
         scales: `b_k`, `k = 1, 2, ...`, positive.
@@ -141,7 +141,7 @@ def modulus_accuracy(
 
     The correction stands on the same steps, as `kappa` of a square is still concave.
 
-    Source: Nozari, Tallapragada, Cortes (2018), section VI-B, theorem VI.3.
+    Source: Nozari, Tallapragada, Cortes (2018), section VI-B, theorem VI.3, eqs (21), (22).
 
     Args:
         scales: `gamma_i`, positive.
@@ -283,7 +283,8 @@ def interior_accuracy_at(
 ) -> float:
     """`interior_accuracy` at an epsilon, for `p = q / 2`.
 
-    Source: Nozari, Tallapragada, Cortes (2018), section VI-B, remark VI.5, second line.
+    Source: Nozari, Tallapragada, Cortes (2018), section VI-B, remark VI.5. It is the second line of
+    the remark.
 
     Args:
         epsilon: `epsilon_i`, between costs at distance 1 in V_q.

@@ -4,9 +4,9 @@ Functions `f` and `g` on a convex compact set `D`, minimised over a convex part 
 Hessians between `alpha` and `beta`. `functional_bounds.minimiser_distance` is a sharper bound of
 our own on boxes.
 
-Source: Nozari, Tallapragada, Cortes (2018), appendix A. Proposition A.2 proves a bound on the
-*square* of the L2 distance of `f` and `g`, and states it of the distance; corollary A.3 proves one
-on the power `d + 4` of the minimisers' distance, and states it without taking the root.
+In appendix A of Nozari, Tallapragada, Cortes (2018) proposition A.2 proves a bound on the *square*
+of the L2 distance of `f` and `g`, and states it of the distance; corollary A.3 proves one on the
+power `d + 4` of the minimisers' distance, and states it without taking the root.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def argmin_modulus_inverse(distance: float, bounds: CurvatureBounds, domain: Dom
 
     The square of their L2 distance is at least that, as the proof has it.
 
-    Source: Nozari, Tallapragada, Cortes (2018), appendix A, proposition A.2.
+    Source: Nozari, Tallapragada, Cortes (2018), appendix A, proposition A.2, eq (25).
 
     Args:
         distance: `r`, at least 0.

@@ -110,7 +110,8 @@ class LegendreBasis(AbstractBasis):
     Gram-Schmidt of the monomials in this order gives exactly these functions, to the sign.
     Coefficients are inner products in L2 of the box, by Gauss quadrature.
 
-    Source: Nozari, Tallapragada, Cortes (2018), section VI; coefficient `k` counts from 1.
+    Source: Nozari, Tallapragada, Cortes (2018), section II-B; section VII. Coefficient `k` counts
+    from 1.
 
     Args:
         lower: corner of the box, shape `(d,)`, d at most 3.

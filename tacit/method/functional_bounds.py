@@ -5,8 +5,8 @@ noise and knows that what was added is a polynomial; the other is the modulus of
 corrected, and knows the distance of two functions in L2 only. Proofs:
 docs/proofs/functional_accuracy.md.
 
-Source: Nozari, Tallapragada, Cortes (2018), sections V and VI and the appendix, whose own bounds on
-the accuracy are in `functional_argmin` and `functional_accuracy`.
+Those that Nozari, Tallapragada, Cortes (2018) print are in `functional_argmin` and
+`functional_accuracy`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def printed_metric_epsilon(scale: float, q: float, p: float) -> float:
     It holds, and is larger than `metric_epsilon`: it counts infinitely many coefficients, of which
     finitely many are released.
 
-    Source: Nozari, Tallapragada, Cortes (2018), theorem V.2.
+    Source: Nozari, Tallapragada, Cortes (2018), section V-B, theorem V.2, eq (15).
 
     Args:
         scale: `gamma`, positive.
@@ -190,8 +190,9 @@ def minimiser_distance(
     vanishing gradient; then `C` grows with `r^(d+4)`, and `r` with `distance^(2/(d+4))`. As `C` is
     convex, `minimiser_distance(sqrt(E distance^2))` bounds the expectation, too.
 
-    Source: in the place of corollaries A.3 and VI.4 of Nozari, Tallapragada, Cortes (2018). The
-    first lacks this root before the norm, the second takes the modulus of a norm that is squared.
+    Source: Nozari, Tallapragada, Cortes (2018), appendix A, corollary A.3, eq (28); section VI-B,
+    corollary VI.4, eq (23). This is in their place: the first lacks this root before the norm, the
+    second takes the modulus of a norm that is squared.
 
     Args:
         distance: in L2 of the box, at least 0.
@@ -262,7 +263,7 @@ def agents_factor(agents: int, dimension: int, *, form: Form = "corrected") -> f
     from a corollary that lacks a root, and no bound can be of that order: a linear term of size
     `1/n` moves a minimiser in proportion to it.
 
-    Source: Nozari, Tallapragada, Cortes (2018), remark VI.5.
+    Source: Nozari, Tallapragada, Cortes (2018), section VI-B, remark VI.5.
 
     Args:
         agents: `n`, positive.

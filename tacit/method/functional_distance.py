@@ -27,7 +27,7 @@ _ROOM = 1.0 + 1e-9
 def weighted_norm(coefficients: Any, q: float) -> float:
     """`sqrt(sum_k (k^q c_k)^2)`, the norm of the space V_q.
 
-    Source: Nozari, Tallapragada, Cortes (2018), eq (8).
+    Source: Nozari, Tallapragada, Cortes (2018), section V-B, eq (13).
 
     Args:
         coefficients: shape `(m,)`, in the frozen order.
@@ -49,7 +49,7 @@ def metric_epsilon(basis: LegendreBasis, scale: float, q: float, p: float) -> fl
     coefficients that are released: a part of the printed zeta(2(q-p)), which it approaches as the
     degree grows (proof: docs/proofs/functional.md). Costs at distance d take d times as much.
 
-    Source: Nozari, Tallapragada, Cortes (2018), theorem V.2.
+    Source: Nozari, Tallapragada, Cortes (2018), section V-B, theorem V.2, eqs (14), (15).
 
     Args:
         basis: what is released, its constant left out.

@@ -5,9 +5,10 @@ public numbers alone:
 
     S = {f : alpha I <= Hessian(x) <= beta I,  ||grad f(x)|| <= u  for all x in the box}
 
-Source: Nozari, Tallapragada, Cortes (2018), section V.A. On quadratics the eigenvalues are clipped.
-For Legendre bases up to degree 6 matrix sums of squares certify the bounds on the whole box
-(Scherer, Hol 2006); above, they are imposed on a grid and checked between its points.
+Source: Nozari, Tallapragada, Cortes (2018), section VI-A2, proposition VI.2. On quadratics the
+eigenvalues are clipped. For Legendre bases up to degree 6 matrix sums of squares certify the bounds
+on the whole box (Scherer, Hol 2006); above, they are imposed on a grid and checked between its
+points.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class CurvatureBounds(eqx.Module):
     """What every agent's private cost is publicly known to satisfy on the box.
 
     A wrong bound costs accuracy and no privacy: it is applied to what has been released.
+
+    Source: Nozari, Tallapragada, Cortes (2018), section VI-A2, proposition VI.2.
 
     Args:
         strong_convexity: `alpha`, at least 0, in units of cost over parameter squared.

@@ -28,8 +28,9 @@ class GradientDescent(AbstractMethod):
     Two phases a round: the server sends the public iterate; every client that takes part answers
     with its (clipped, noised) gradient there, and the server takes `x <- prox[x - s_t mean_k g_k]`.
 
-    Source: the classical method, e.g. Beck, Teboulle (2009), ISTA, eq (1.3); with privacy, noised
-    clipped gradients as in Bassily, Smith, Thakurta (2014), algorithm 1, one noise a client.
+    Source: Beck, Teboulle (2009), eq (1.3); Bassily, Smith, Thakurta (2014), algorithm 1. The first
+    is one place of many for a classical method; with privacy, gradients are clipped and noised as
+    in the second, one noise a client.
 
     What leaves: each client's gradient, to the server, which need not be trusted when `privacy` is
     given (Gaussian mechanism with exact composition; status proved). Without it, not private. With

@@ -32,10 +32,10 @@ class GradientTracking(AbstractMethod):
         x_i <- prox_{s R/K}[ sum_j W_ij x_j - s y_i ]
 
     Source: Nedic, Olshevsky, Shi (2017), Achieving Geometric Convergence for Distributed
-    Optimization over Time-Varying Graphs, algorithm 1 (DIGing); deviation: a proximal step for the
-    public part. Messages `(x_i, y_i)` determine the
-    gradients, so nothing is protected; the tracker carries differences of gradients from round to
-    round, so noise on single gradients would not protect a record either.
+    Optimization over Time-Varying Graphs, algorithm 1. It is called DIGing there. Deviation: a
+    proximal step for the public part. Messages `(x_i, y_i)` determine the gradients, so nothing is
+    protected; the tracker carries differences of gradients from round to round, so noise on single
+    gradients would not protect a record either.
 
     Needs smooth losses. With a constant small step on a strongly convex problem it converges to the
     optimum at a linear rate.

@@ -58,11 +58,11 @@ class MaskedGossip(AbstractMethod):
     drawn it: of `K` agents and a coalition of `c`, `(1 + excess) K / (K - c)` times its variance.
     A set or an l1 penalty bends masks before they cancel: privacy is as before, accuracy is less.
 
-    Source: Allouah, Koloskova, El Firdoussi, Jaggi, Guerraoui (2024), The Privacy Power of
-    Correlated Noise in Decentralized Learning (DECOR), with the masks of Sabater, Bellet, Ramon
-    (2022); the averaging: `network.relay.polynomial_sum`. Deviations: masks need not follow the
-    links; noise is accounted exactly, and made for the worst coalition; in the end the agents
-    average, by default the mean of the second half of their iterates.
+    Source: Allouah et al. (2024), The Privacy Power of Correlated Noise in Decentralized Learning,
+    algorithm 1; Sabater, Bellet, Ramon (2022), algorithm 1. The method is the first paper's DECOR,
+    masks are the second's; the averaging: `network.relay.polynomial_sum`. Deviations: masks need
+    not follow the links; noise is accounted exactly, and made for the worst coalition; in the end
+    the agents average, by default the mean of the second half of their iterates.
 
     What leaves: iterates that are functions of all `Y_i`. Theorem: docs/proofs/masks.md, if all
     agents follow the protocol, which nothing enforces; status model. In simulations only.

@@ -3,8 +3,8 @@
 A method that perturbs its messages settles where its noise vanishes. If it is stable, its messages
 settle at its own minimiser and at no other's, which tells the two apart for certain.
 
-Source: Nozari, Tallapragada, Cortes (2018), section IV-A. Methods whose steps vanish as well are
-outside of it; what they lose is in `stability`.
+Source: Nozari, Tallapragada, Cortes (2018), section IV-A, eq (8). Methods whose steps vanish as
+well are outside of it; what they lose is in `stability`.
 """
 
 from __future__ import annotations

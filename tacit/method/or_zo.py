@@ -41,12 +41,12 @@ class ORZO(AbstractMethod):
     knows. As the whole objective is differenced, the estimate's variance vanishes at a smooth
     optimum.
 
-    Source: Duchi, Jordan, Wainwright, Wibisono (2015), Optimal Rates for Zero-Order Convex
-    Optimization: the Power of Two Function Evaluations: the estimate for non-smooth functions, with
-    the mean over several pairs. Deviations: `u2` never falls below `1.5e-8`, where rounding would
-    take over; the answer averages the second half of the iterates only. With `proximal` the
-    regulariser enters through its proximal map instead of being differenced: the answer is sparse
-    where the penalty makes it so, but the variance of the estimate does not vanish.
+    Source: Duchi et al. (2015), Optimal Rates for Zero-Order Convex Optimization: The Power of Two
+    Function Evaluations, theorem 2. It is the estimate for non-smooth functions, with the mean over
+    several pairs. Deviations: `u2` never falls below `1.5e-8`, where rounding would take over; the
+    answer averages the second half of the iterates only. With `proximal` the regulariser enters
+    through its proximal map instead of being differenced: the answer is sparse where the penalty
+    makes it so, but the variance of the estimate does not vanish.
 
     What leaves: `J` difference quotients a client and round. With a budget every record's vector of
     them (scaled by `1 / sqrt J`, so that it is about as long as the record's gradient) is clipped

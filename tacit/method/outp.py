@@ -42,11 +42,11 @@ class OutP(AbstractMethod):
     too. So this is DP-IADMM-Prox in another order, and the path of `w` has the same law as that of
     `DPIADMMProx`: `w <- w - mean (g_p + xi_p) / d`.
 
-    Source: Huang, Hu, Guo, Chan-Tin, Gong (2020), DP-ADMM: ADMM-Based Distributed Learning With
-    Differential Privacy, in the form that Ryu, Kim (2021) compare with. Deviations: gradients are
-    clipped record by record and taken at `w`, the noise comes from the l2 bound that follows, for
-    the whole run's budget, and the step size is that of DP-IADMM-Prox. As the authors coded it:
-    `OutPAsCoded`.
+    Source: Huang et al. (2020), DP-ADMM: ADMM-Based Distributed Learning With Differential Privacy,
+    algorithm 2; Ryu, Kim (2021), section 4, figure 1. It is the first in the form that the second
+    compare with. Deviations: gradients are clipped record by record and taken at `w`, the noise
+    comes from the l2 bound that follows, for the whole run's budget, and the step size is that of
+    DP-IADMM-Prox. As the authors coded it: `OutPAsCoded`.
 
     What leaves: each client's noised `z_p`, to a server which need not be trusted when `privacy` is
     given (Gaussian mechanism on l2-clipped records with exact composition; status proved). Without

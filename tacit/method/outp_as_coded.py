@@ -60,9 +60,10 @@ class OutPAsCoded(AbstractMethod):
     that no gradient is longer than 1; as nothing enforces that, the status is `model`. Private
     runs: `OutP`.
 
-    Source: the code of Ryu, Kim (2021) at `COMMIT`, for the baseline OutP; the step size is that of
-    Huang, Hu, Guo, Chan-Tin, Gong (2020). Deviation: the regulariser is as everywhere (the code
-    counts the whole of it at every client, at `w`).
+    Source: Ryu, Kim (2021), section 4, figure 1; Huang et al. (2020), algorithm 2. It is the
+    baseline of the first, as in their code at `COMMIT`, and the step size is that of the second.
+    Deviation: the regulariser is as everywhere (the code counts the whole of it at every client, at
+    `w`).
 
     Args:
         epsilon: as claimed for one iteration, positive.

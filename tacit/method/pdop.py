@@ -50,7 +50,8 @@ class PDOP(AbstractMethod):
     `g_i` is the clipped gradient, `w` Laplace or Gaussian noise of scale `M_t`, and the answer is
     `P_X z_i`, never `x_i`. All begin at the public `x(0)`, which costs nothing.
 
-    Source: Huang, Mitra, Vaidya (2015), algorithm PDOP, with the correction of its eq (8): `y(t+1)`
+    Source: Huang, Mitra, Vaidya (2015), Differentially Private Distributed Optimization, section
+    3.2, algorithm 1; section 4.1, algorithms 2 to 4, eqs (5) to (8). Eq (8) is corrected: `y(t+1)`
     carries the step of round `t`, so `M_2` is made for the first step. Deviations: the bound on the
     gradient is enforced by a clip, `z` is projected before the gradient is taken, `w(1) = 0`. As
     printed: `PDOPPrinted`. Theorem: Laplace or Gaussian mechanism; status proved.

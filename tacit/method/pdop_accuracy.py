@@ -5,7 +5,7 @@ vector for that of one coordinate, and leaves out that `f_i(x*) - f_i(z_i)` may 
 agents disagree. Corrected, both are there, for gradients at `P_X z` in the place of `z`. All of it
 needs `c C3 <= 1`. `pdop_bounds` has the like for `PDOP`, whose public start carries no noise.
 
-Source: Huang, Mitra, Vaidya (2015), section 4.4 and the appendix, proof of theorem 10.
+Theorem 10 is in section 4.4 of Huang, Mitra, Vaidya (2015), its proof in the appendix.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def accuracy_recursion(
     `s_t` bounds the root mean square distance of the agents' `P_X z_i` from their mean, for a
     mixing that shrinks it by `b`.
 
-    Source: Huang, Mitra, Vaidya (2015), appendix, proof of theorem 10, eq (25), which (26) unrolls.
+    Source: Huang, Mitra, Vaidya (2015), appendix, eqs (25), (26).
 
     Args:
         steps: `gamma_t`, at most one over the curvature.

@@ -67,6 +67,9 @@ def exact_accuracy(
     On a complete graph with equal weights it is the accuracy of every agent. It is exact without
     a constraint only: on a box it may be off by orders of magnitude.
 
+    Source: Huang, Mitra, Vaidya (2015), section 3.3, definition 2. That is the quantity; the
+    formula is ours.
+
     Args:
         steps: `gamma_t`.
         variances: `v_t`, of the noise added after every step.
@@ -110,6 +113,9 @@ def corrected_accuracy(
     where `b` is by how much one round of mixing shrinks disagreement. The third term is what the
     paper's theorem 10 leaves out (`f_i(x*) - f_i(z_i)` may be positive). Derivation:
     docs/methods/pdop.md.
+
+    Source: Huang, Mitra, Vaidya (2015), section 4.4, theorem 10, eq (15); appendix, eqs (22) to
+    (27). This is in their place.
 
     Args:
         steps: `gamma_t`, at most one over `curvature`.
@@ -162,6 +168,8 @@ def printed_accuracy(
     It has `C1` for `C1^2` and `n` for `n^2`, holds for `c <= 1/C3` only, and leaves out
     `f_i(x*) - f_i(z_i)`; `corrected_accuracy` is a bound.
 
+    Source: Huang, Mitra, Vaidya (2015), section 4.4, theorem 10, eq (15).
+
     Args:
         step: `c`.
         ratio: `q`.
@@ -188,7 +196,8 @@ def mixing_rate(agents: int, smallest_weight: float, window: int = 1) -> float:
         window: rounds that are jointly strongly connected; 1 is the paper's assumption 2, more is
             an extension.
 
-    Source: Nedic, Olshevsky, Ozdaglar, Tsitsiklis (2009), lemma 9.
+    Source: Nedic et al. (2009), On Distributed Averaging Algorithms and Quantization Effects, lemma
+    9; Huang, Mitra, Vaidya (2015), section 4.3, lemma 6.
 
     Raises:
         ConfigError: a weight outside (0, 1] or fewer than one round.
@@ -236,7 +245,7 @@ def consensus_bound(
     `PDOP` projects `z` before the step, and the projection moves the mixture by no more than the
     mixed noise, after the mixing.
 
-    Source: Huang, Mitra, Vaidya (2015), section 4.3, lemma 6 and lemma 7, eq (13).
+    Source: Huang, Mitra, Vaidya (2015), section 4.3, lemmas 6, 7, eq (13).
 
     Args:
         steps: `gamma_s`, `s = 1 ... T`.

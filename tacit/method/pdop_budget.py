@@ -137,7 +137,7 @@ def optimised_split(
     Returns:
         `M_t / gamma_t`, the smallest of them 1.
 
-    Source: the method of Lagrange multipliers; docs/methods/pdop.md.
+    By Lagrange multipliers: docs/methods/pdop.md.
 
     Example:
         >>> [round(noise, 3) for noise in optimised_split(0.5, 0.0, 3)]

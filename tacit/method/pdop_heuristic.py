@@ -3,7 +3,7 @@
 At the minimum of eq (15) in one of `c`, `q` and `p`, with the other two fixed, its derivative
 vanishes. The paper prints three such conditions, two of them with slips.
 
-Source: Huang, Mitra, Vaidya (2015), section 4.5.
+They are conditions (I) to (III) in section 4.5 of Huang, Mitra, Vaidya (2015).
 """
 
 from __future__ import annotations
@@ -131,8 +131,9 @@ def coordinate_heuristic(
     below `p`, as is common at a small epsilon, `q` stays. The conditions are those of theorem 10,
     by which the step that is found hardly moves the agents.
 
-    Source: Huang, Mitra, Vaidya (2015), section 4.5, steps (i) to (iii) of the heuristic. How the
-    start is drawn, and how often a step is repeated, is not printed.
+    Source: Huang, Mitra, Vaidya (2015), section 4.5, conditions (I), (II), (III). Steps (i) to
+    (iii) of its heuristic: how the start is drawn, and how often a step is repeated, is not
+    printed.
 
     Args:
         constants: of the class of problems.

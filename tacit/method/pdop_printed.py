@@ -63,10 +63,10 @@ class PDOPPrinted(AbstractMethod):
     (both for ever; a finite run costs a little less). Nothing enforces `C2`, so the status is
     `model` either way. Private runs: `PDOP`.
 
-    Source: Huang, Mitra, Vaidya (2015), algorithm PDOP and eq (8). Counting from 0, round `t`
-    here releases `y(t+2)`, and `y(1)` leaves before. Deviation: the answer is `P_X z_i`, made of
-    what was sent. Algorithm 1 of the paper says "return R", which is a subroutine; if `x_i(T)` is
-    meant, that is no function of noised values.
+    Source: Huang, Mitra, Vaidya (2015), section 3.2, algorithm 1; section 4.1, algorithms 2 to 4,
+    eqs (5) to (8). Counting from 0, round `t` here releases `y(t+2)`, and `y(1)` leaves before.
+    Deviation: the answer is `P_X z_i`, made of what was sent. Algorithm 1 of the paper says "return
+    R", which is a subroutine; if `x_i(T)` is meant, that is no function of noised values.
 
     Args:
         step: `c`, positive.
@@ -174,6 +174,8 @@ class PrintedStep(AbstractQuery):
 
     Its sensitivity is what the paper assumes, not what anything enforces; a mechanism that uses it
     must say so in its event.
+
+    Source: Huang, Mitra, Vaidya (2015), section 4.1, algorithm 4, eq (7); section 4.2, lemma 4.
 
     Attributes:
         step: `c`.

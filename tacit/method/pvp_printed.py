@@ -63,10 +63,10 @@ class PVPPrinted(AbstractMethod):
     With `noise="l2_laplace"` the noise has the original density, proportional to
     `exp(-zeta ||v||)`, with `zeta = epsilon rho |V_k| N_k / c1`, and the claim is pure.
 
-    Source: Zhang, Zhu (2017), algorithm 3, for the rounds and the original density. The Gaussian
-    noise is ours, by analogy with eq (20) of Gratton et al. (2021), who compare with the method and
-    print no noise for it. Deviation: the noised iterate replaces the exact one in the agent's own
-    next problem, too.
+    Source: Zhang, Zhu (2017), algorithm 3. From it are the rounds and the original density. The
+    Gaussian noise is ours, by analogy with eq (20) of Gratton et al. (2021), who compare with the
+    method and print no noise for it. Deviation: the noised iterate replaces the exact one in the
+    agent's own next problem, too.
 
     Args:
         epsilon: as claimed for one iteration, positive.

@@ -68,8 +68,8 @@ def check_stability_privacy(
     A stable method settles only if `M_t` vanishes. With steps that stay, the sum then diverges:
     no such method is private. Divergence of a sum is judged from its last two dyadic blocks.
 
-    Source: our own, for schedules that may vanish. Proposition IV.2 of Nozari, Tallapragada, Cortes
-    (2018), section IV-A, is about systems that stay the same in every step:
+    Ours, for schedules that may vanish. Proposition IV.2 of Nozari, Tallapragada, Cortes (2018),
+    section IV-A, is about systems that stay the same in every step:
     `message_noise.check_impossibility`.
 
     Args:

@@ -46,11 +46,12 @@ class ZOOADMM(AbstractMethod):
     The answer is `y`, which is sparse where the penalty makes it so and never leaves the
     constraint.
 
-    Source: Liu, Chen, Chen, Hero (2018), Zeroth-Order Online Alternating Direction Method of
-    Multipliers, algorithm 1 with several directions a round, for `A = I`, `B = -I`; the step
-    `s = c / sqrt t` is the paper's with `eta_t = s / (1 - rho s)` and `G_t = I`. Deviations: one
-    cost that stays the same, split over clients; `b` never falls below `1.5e-8`; the constraint is
-    kept by `y`; the answer averages the second half of the iterates only.
+    Source: Liu et al. (2018), Zeroth-Order Online Alternating Direction Method of Multipliers:
+    Convergence Analysis and Applications, algorithm 1. There are several directions a round,
+    `A = I` and `B = -I`; the step `s = c / sqrt t` is the paper's with `eta_t = s / (1 - rho s)`
+    and `G_t = I`. Deviations: one cost that stays the same, split over clients; `b` never falls
+    below `1.5e-8`; the constraint is kept by `y`; the answer averages the second half of the
+    iterates only.
 
     What leaves: `J` difference quotients a client and round. With a budget every record's vector of
     them (scaled by `sqrt(P / J)`, so that it is about as long as the record's gradient) is clipped

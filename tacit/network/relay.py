@@ -184,9 +184,8 @@ def polynomial_sum(values: Shaped[np.ndarray, "agents ..."], graph: Graph) -> Re
     distances to 0 and to those before is largest: in rising order rounding grows without bound.
     Agents agree up to rounding only.
 
-    Source: T. Tran, A. Kibangou (2013), Consensus-based distributed estimation of Laplacian
-    eigenvalues of undirected graphs; for the order, L. Reichel (1990), Newton interpolation at Leja
-    points.
+    After Tran, Kibangou (2013), Consensus-based distributed estimation of Laplacian eigenvalues of
+    undirected graphs; the order after Reichel (1990), Newton interpolation at Leja points.
 
     Args:
         values: one an agent, real numbers; whole numbers are refused.

@@ -212,8 +212,7 @@ def small_world(
 ) -> Graph:
     """A ring with links to the nearest neighbours, some of them rewired at random.
 
-    Source: D. J. Watts, S. H. Strogatz, "Collective dynamics of 'small-world' networks", Nature 393
-    (1998).
+    Source: Watts, Strogatz (1998), Collective Dynamics of 'Small-World' Networks, figure 1.
 
     Args:
         agents: at least 3.

@@ -28,8 +28,8 @@ _SINKHORN_STEPS = 20_000
 def metropolis(links: Links) -> LinkWeights:
     """`w_ij = 1 / (1 + max(d_i, d_j))`: each end needs to know the other's degree only.
 
-    Source: L. Xiao, S. Boyd, S. Lall, "A scheme for robust distributed sensor fusion based on
-    average consensus" (2005), eq. (9).
+    Source: Xiao, Boyd, Lall (2005), A Scheme for Robust Distributed Sensor Fusion Based on Average
+    Consensus, eq (9).
     """
     degrees = links.degrees()
     largest = np.maximum(degrees[links.receivers], degrees[links.senders])
@@ -48,8 +48,8 @@ def balanced(links: Links) -> LinkWeights:
     With a positive diagonal that is possible if and only if every link lies on a cycle (then the
     pattern has total support), that is, if each component is strongly connected.
 
-    Source: R. Sinkhorn, P. Knopp, "Concerning nonnegative matrices and doubly stochastic matrices",
-    Pacific Journal of Mathematics 21 (1967), theorem of section 2.
+    Source: Sinkhorn, Knopp (1967), Concerning Nonnegative Matrices and Doubly Stochastic Matrices,
+    section 2.
 
     Raises:
         NetworkError: a link on no cycle, or sums that stay away from 1.

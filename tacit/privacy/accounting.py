@@ -140,7 +140,7 @@ def parallel_epsilon(owners: Iterable[Iterable[Event]], delta: float) -> float:
         PrivacyError: as for `epsilon`.
         UnsupportedEvent: as for `epsilon`.
 
-    Source: McSherry (2009), theorem 4; proof in docs/proofs/composition.md.
+    Source: McSherry (2009), theorem 4. Proof: docs/proofs/composition.md.
 
     Example:
         >>> from tacit.privacy.event import GaussianRelease

@@ -5,9 +5,8 @@ Agent `i` releases `Y_i = v_i + z_i + sum_j e_ij n_ij`, `e_ij = -e_ji` in `{-1, 
 no sum that is computed exactly, so agents may gossip with what they release. Nobody checks that an
 agent draws what it should, so what they promise is a model.
 
-Source: Sabater, Bellet, Ramon (2022), An accurate, scalable and verifiable protocol for federated
-differentially private averaging (GOPA); Allouah, Koloskova, El Firdoussi, Jaggi, Guerraoui (2024),
-The Privacy Power of Correlated Noise in Decentralized Learning (DECOR).
+Source: Sabater, Bellet, Ramon (2022), algorithm 1; Allouah et al. (2024), algorithm 1. They are
+known as GOPA and DECOR.
 """
 
 from __future__ import annotations

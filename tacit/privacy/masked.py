@@ -4,8 +4,8 @@ Masks that two agents each share, one adds and the other takes off, make a messa
 everybody else and cancel in the sum. What is left to whoever reads all messages and knows what `c`
 agents know is the sum over the others, with the noise of all of them.
 
-Source: Bonawitz et al. (2017), Practical Secure Aggregation, for the masks; Kairouz, Liu, Steinke
-(2021), The Distributed Discrete Gaussian Mechanism, for noise that is drawn by parts.
+Source: Bonawitz et al. (2017), figure 4; Kairouz, Liu, Steinke (2021), theorem 9. From the first
+are the masks, from the second the noise that is drawn by parts.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ whoever knows no `k_ij`, any messages without one member's are independent and u
 
 The difference of two values under one mask has no mask, so a label serves for one release only.
 
-Source: Bonawitz et al. (2017), Practical Secure Aggregation; RFC 7748, X25519; RFC 5869, HKDF.
+Source: Bonawitz et al. (2017), figure 4; RFC 7748 (2016), section 6.1; RFC 5869 (2010), section 2.
 """
 
 from __future__ import annotations

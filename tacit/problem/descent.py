@@ -70,9 +70,9 @@ def quasi_newton(whole: Composite, start: np.ndarray) -> np.ndarray:
 def proximal_gradient(whole: Composite, start: np.ndarray, rounds: int = 5000) -> np.ndarray:
     """Accelerated proximal gradients with backtracking and restarts, for any exact proximal map.
 
-    Source: Beck and Teboulle (2009), A fast iterative shrinkage-thresholding algorithm; restarts as
-    in O'Donoghue and Candes (2015), Adaptive restart for accelerated gradient schemes. It stops at
-    about six digits: Newton's method adds the others.
+    Source: Beck, Teboulle (2009), eqs (4.1), (4.2), (4.3); O'Donoghue, Candes (2015), section 3.2.
+    The restarts are those of the second. It stops at about six digits: Newton's method adds the
+    others.
     """
     x = ahead = np.asarray(prox(whole.rest, start, np.float64(0.0)))
     momentum, step = 1.0, 1.0

@@ -208,7 +208,7 @@ class Softmax(AbstractLinearLoss):
 class Huber(AbstractScalarLoss):
     """`r^2 / 2` for `|r| <= threshold`, linear beyond, with `r = s - y`.
 
-    Source: Huber (1964), Robust estimation of a location parameter.
+    After Huber (1964), Robust estimation of a location parameter.
 
     Args:
         threshold: where the linear part begins, positive, in units of the target.
@@ -272,7 +272,7 @@ class Hinge(AbstractScalarLoss):
 class Quantile(AbstractScalarLoss):
     """`level * max(r, 0) + (1 - level) * max(-r, 0)` with `r = y - s`: the conditional quantile.
 
-    Source: Koenker and Bassett (1978), Regression quantiles.
+    After Koenker, Bassett (1978), Regression quantiles.
 
     Args:
         level: which quantile, in (0, 1).

@@ -194,7 +194,7 @@ def dirichlet(
 ) -> Sites:
     """The records of each label dealt in proportions drawn from a Dirichlet distribution.
 
-    Source: Hsu, Qi, Brown (2019), section 3; here the proportions are drawn for each label over the
+    Source: Hsu, Qi, Brown (2019), section 3. Here the proportions are drawn for each label over the
     sites, and drawn again until every site has `minimum` records. Another label moves other
     records, too: a guarantee assumes that the division is public and depends on no record.
 

@@ -199,7 +199,7 @@ class L2(AbstractRegulariser):
 class ElasticNet(AbstractRegulariser):
     """`l1 * ||x||_1 + l2 * ||x||_2^2`.
 
-    Source: Zou and Hastie (2005), Regularization and variable selection via the elastic net.
+    Source: Zou, Hastie (2005), Regularization and Variable Selection via the Elastic Net, eq (3).
 
     Args:
         l1: strength of the first part, at least 0.
@@ -246,8 +246,8 @@ class ElasticNet(AbstractRegulariser):
 class GroupL1(AbstractRegulariser):
     """`strength * sum_g sqrt(n_g) ||x_g||_2`, `n_g` coordinates: whole groups become 0 together.
 
-    Source: Yuan and Lin (2006), Model selection and estimation in regression with grouped
-    variables.
+    Source: Yuan, Lin (2006), Model Selection and Estimation in Regression with Grouped Variables,
+    eq (2.1).
 
     Args:
         strength: at least 0.

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import citations
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
 SHOWN = "| where | printed | what holds | checked |"
@@ -19,6 +21,34 @@ def rows() -> list[list[str]]:
         inside = line.startswith("|") and (inside or line == SHOWN)
         if inside and line != SHOWN and not line.startswith("|---"):
             found.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+    return found
+
+
+NUMBERED = "theorem|lemma|proposition|corollary|remark|definition|assumption|algorithm|example"
+TOKEN = re.compile(
+    r"\b(?P<key>[A-Z]\d\d)\b"
+    r"|\b(?P<section>sections?|appendix) (?P<labels>[A-Z0-9][\w.-]*(?:, [A-Z][\w-]*)*)"
+    r"|\b(?P<appendix>A\.\d+)\b"
+    rf"|\b(?P<kind>{NUMBERED}) (?P<number>[A-Z0-9][\w.]*\b)"
+    r"|\((?P<equation>\d+)[a-z]?\)"
+)
+
+
+def places(where: str) -> list[tuple[str, str]]:
+    """The places that a row names, with the keys of their papers; what stands for a part of one."""
+    found: list[tuple[str, str]] = []
+    key = ""
+    for token in TOKEN.finditer(where):
+        key = token["key"] or key
+        if token["section"]:
+            kind = "appendix" if token["section"] == "appendix" else "section"
+            found += [(key, f"{kind} {label}") for label in token["labels"].split(", ")]
+        if token["appendix"]:
+            found.append((key, f"appendix {token['appendix']}"))
+        if token["kind"]:
+            found.append((key, f"{token['kind']} {token['number']}"))
+        if token["equation"]:
+            found.append((key, f"eq ({token['equation']})"))
     return found
 
 
@@ -44,3 +74,28 @@ def test_every_test_that_is_named_exists() -> None:
     assert named and sorted(named - known()) == []
     for path in re.findall(r"`((?:tests|benchmarks)/[\w/]+\.py)`", PAGE):
         assert (ROOT / path).exists(), path
+
+
+def test_every_place_of_a_row_is_in_its_paper() -> None:
+    papers = {paper.key: paper.contents for paper in citations.papers().values() if paper.key}
+    checked = 0
+    for cells in rows():
+        for key, place in places(cells[0]):
+            if key not in papers:
+                continue  # a paper whose text was not at hand, or the row before
+            contents = papers[key]
+            there = {listed for section in contents.values() for listed in section}
+            # section IV has IV-A in it, section 3 has 3.1
+            named = any(re.match(rf"{re.escape(place)}(?![\w])", section) for section in contents)
+            assert place in there or named, (cells[0], key, place)
+            checked += 1
+    assert checked > 120
+
+
+def test_places_of_a_row_are_read_by_paper() -> None:
+    where = "G21 section IV-B, lemma 1, eqs (16), (33a); G20 sections VI, VII; R21 A.7, eq (31)"
+    assert places(where) == [
+        *(("G21", "section IV-B"), ("G21", "lemma 1"), ("G21", "eq (16)"), ("G21", "eq (33)")),
+        *(("G20", "section VI"), ("G20", "section VII"), ("R21", "appendix A.7")),
+        ("R21", "eq (31)"),
+    ]

@@ -17,8 +17,9 @@ from tacit.layout import lay_out
 from tacit.method import PDOP, PDOPPrinted
 from tacit.method.pdop import Mixture
 from tacit.method.pdop_bounds import printed_accuracy
+from tacit.method.pdop_printed import PrintedStep
 from tacit.problem.public import Public
-from tacit.types import Context
+from tacit.types import Context, PublicContext, Relation, Unit
 
 SQUARE: dict[str, Any] = {
     "epsilon": 1.0,
@@ -66,6 +67,31 @@ def test_a_gradient_outside_the_set_moves_by_more_than_is_claimed(
     moved = float(jnp.sum(jnp.abs(answers[0] - answers[1])))
     # n = 1, so that the printed 2 C2 sqrt(n) gamma is also what two clips allow
     assert (moved <= 2.0 * bound * step) is within
+
+
+def test_opposite_gradients_along_the_diagonal_reach_the_sensitivity_of_lemma_4(
+    float64: None,
+) -> None:
+    step, ratio, bound, n, t = 0.3, 0.5, 2.0, 4, 3
+    query = PrintedStep(step, ratio, bound)
+    public = PublicContext(0, 2, t, 10, 1, 1.0, Unit.AGENT, 1, 10, dimension=n)
+    said = query.sensitivity(public, Relation.REPLACE_ONE)
+    assert said == pytest.approx(2 * bound * n**0.5 * step * ratio**t)
+    slopes = bound / n**0.5 * np.array([1.0, -1.0])
+    task = problem.costs(lambda x, slope: slope * jnp.sum(x), slopes, np.zeros(n))
+    zero = jnp.asarray(0)
+    nowhere = Public(problem.NoRegulariser(), task.constraint)
+    context = Context(jnp.asarray(t), zero, zero, zero, jax.random.key(0), nowhere, zero, agents=2)
+    one, other = (
+        query(
+            Mixture(jnp.zeros(n), jnp.ones(n)),
+            jax.tree.map(lambda leaf, i=agent: leaf[i], task.objectives),
+            context,
+            context.key,
+        )
+        for agent in (0, 1)
+    )
+    assert float(jnp.sum(jnp.abs(one - other))) == pytest.approx(said)
 
 
 def test_the_first_term_of_theorem_10_lacks_a_square() -> None:

@@ -25,6 +25,8 @@ def claimed_deviation(
 ) -> float:
     """Standard deviation of the iterate that theorem 1 takes for granted: `z c1 / (rho |V_k| N_k)`.
 
+    Source: Gratton et al. (2021), section IV-D, lemma 3, eq (19); section IV-E, theorem 1, eq (20).
+
     Example:
         >>> round(claimed_deviation(0.15, 1e-3, degree=2, count=20), 3)
         0.161

@@ -50,6 +50,9 @@ def paper_problem(
     Every column is divided by its maximum, which is then 1, and every row that is longer than 1 by
     its length, as section VI says.
 
+    Source: Gratton et al. (2021), section III-A, eq (2); section VI, eqs (30) to (32); Gratton et
+    al. (2020), section VI, eqs (33), (34).
+
     Args:
         kind: of regulariser.
         seed: of the data.

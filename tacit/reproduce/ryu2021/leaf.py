@@ -1,6 +1,6 @@
 """FEMNIST in the JSON that LEAF's preprocessing writes: characters by writer.
 
-Source: Caldas et al. (2018), LEAF: A Benchmark for Federated Settings. A file holds
+From LEAF: A Benchmark for Federated Settings (Caldas et al. 2018). A file holds
 
     {"users": [writer, ...], "num_samples": [n, ...],
      "user_data": {writer: {"x": [[784 numbers], ...], "y": [class, ...]}}}

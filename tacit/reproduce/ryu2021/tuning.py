@@ -28,7 +28,7 @@ PLUS = "0.01 hat"
 LOGGED = (12.09133, 18.07777, 18.10492)
 """Mean l1 norm of `w - z_p` after iterations 1 to 3 of ObjT on MNIST at epsilon .05.
 
-Source: `Outputs/Results_MNIST_Agent_10_ObjT_rho_dynamic_1_a_1.0_eps_0.05.txt` in the authors'
+From `Outputs/Results_MNIST_Agent_10_ObjT_rho_dynamic_1_a_1.0_eps_0.05.txt` in the authors'
 repository at commit d48f3866dda1bce3769c2f8b92f6f76329c8575a; no table of the paper has them.
 """
 

@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix
 from tacit.errors import NetworkError
 from tacit.network import Graph, complete, path, ring, star
 from tacit.network.links import links_from_networkx
-from tacit.network.weights import balanced
+from tacit.network.weights import balanced, metropolis
 
 
 def matrix_of(graph):
@@ -24,6 +24,16 @@ def doubly_stochastic(matrix):
 def test_metropolis_on_a_path():
     expected = [[2 / 3, 1 / 3, 0], [1 / 3, 1 / 3, 1 / 3], [0, 1 / 3, 2 / 3]]
     assert np.allclose(matrix_of(path(3)), expected)
+
+
+def test_metropolis_takes_the_larger_degree_of_a_link():
+    # degrees 3, 2, 2, 1
+    links = links_from_networkx(nx.Graph([(0, 1), (0, 2), (0, 3), (1, 2)]))
+    weight, own = metropolis(links)
+    expected = {(0, 1): 1 / 4, (0, 2): 1 / 4, (0, 3): 1 / 4, (1, 2): 1 / 3}
+    for receiver, sender, value in zip(links.receivers, links.senders, weight, strict=True):
+        assert value == pytest.approx(expected[min(receiver, sender), max(receiver, sender)])
+    assert own == pytest.approx([1 / 4, 5 / 12, 5 / 12, 3 / 4])
 
 
 def test_max_degree_on_a_star():

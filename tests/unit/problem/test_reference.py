@@ -34,6 +34,8 @@ from tacit.problem import (
     solve,
 )
 from tacit.problem.blackbox import black_box_problem
+from tacit.problem.composite import composite
+from tacit.problem.descent import proximal_gradient
 from tacit.problem.reference import GapKind
 
 RNG = np.random.default_rng(0)
@@ -146,6 +148,21 @@ def test_quantile_regression_agrees_with_a_linear_program():
     independent = QuantileRegressor(quantile=0.3, alpha=0.0, fit_intercept=False)
     independent.fit(np.concatenate(ROWS), np.concatenate(SCORES))
     np.testing.assert_allclose(problem.reference().solution, independent.coef_, atol=1e-7)
+
+
+def test_proximal_gradients_alone_find_the_lasso_of_an_identity():
+    # the minimum of ||x - y||^2 + 0.2 ||x||_1: every coordinate of y is shrunk by 0.1
+    rows, targets = np.eye(4), np.array([2.0, -0.3, 0.05, 1.0])
+    task = empirical_risk(
+        [rows[:2], rows[2:]],
+        [targets[:2], targets[2:]],
+        Squared(),
+        regulariser=L1(0.2),
+        weighting="sum",
+    )
+    with jax.enable_x64(True):
+        found = proximal_gradient(composite(task), np.zeros(4))
+    assert found == pytest.approx([1.9, -0.2, 0.0, 0.9], abs=1e-6)
 
 
 def test_scipy_is_enough_without_cvxpy(monkeypatch):
