@@ -150,8 +150,8 @@ class Slopes:
 
     @property
     def typical(self) -> float:
-        """Median norm of one record's gradient."""
-        return max(float(np.median(self.norms)), 1e-12)
+        """Root mean square of the norms: where few answers are yes, those few have most to say."""
+        return max(float(np.sqrt(np.mean(self.norms**2))), 1e-12)
 
     def clipped(self, clip: float) -> float:
         """Curvature that is left where gradients are clipped: their mean shortening times it."""

@@ -29,8 +29,8 @@ ROUNDS = (10, 30, 100, 300)
 PATHS = (3.0, 10.0, 30.0, 100.0, 300.0)
 """Rounds times step that are tried, over a full step along the largest curvature."""
 
-CLIPS = (1.0, 0.25, 0.5, 2.0, 4.0)
-"""Clips that are tried, over the median norm of one record's gradient; the first one first."""
+CLIPS = (1.0, 0.25, 0.5, 2.0, 4.0, 8.0)
+"""Clips that are tried, over the typical norm of one record's gradient; the first one first."""
 
 _LONGEST, _SHORTEST = 3.0, 1.0 / 30.0
 """Largest and smallest step that is tried, over a full step: clipped gradients are smaller."""
@@ -58,7 +58,7 @@ class Choice:
     Attributes:
         candidate: the method.
         clip: of one record's contribution.
-        factor: the clip over the median norm of one record's gradient.
+        factor: the clip over the typical norm of one record's gradient (root mean square).
         rounds: how many.
         path: rounds times step, over a full step along the largest curvature.
         arguments: of the method.
@@ -238,6 +238,8 @@ class Bench:
             run(choice)
         best = min(tried.values(), key=_first)[1]
         for factor in others:
+            if 0.5 * factor * self.slopes.typical >= self.slopes.norms.max():
+                continue  # half of it clips nothing either
             for other in near(self.choices(best.candidate, factor), best):
                 if other.rounds == best.rounds:
                     run(other)

@@ -10,6 +10,7 @@ from tacit import network
 from tacit.advise import Columns, Law, Setting
 from tacit.advise.columns import Table
 from tacit.advise.law import Slopes
+from tacit.advise.measure import CLIPS
 from tacit.advise.noise import epsilon_for, multiplier, with_epsilon
 from tacit.advise.setting import changed
 from tacit.advise.shrink import MOST_AGENTS, shape
@@ -80,6 +81,12 @@ def test_every_loss_has_records_and_slopes(loss: object) -> None:
     slopes = Slopes(asked)
     assert slopes.typical > 0
     assert 0 < slopes.clipped(0.1 * slopes.typical) < slopes.clipped(10.0 * slopes.typical)
+
+
+def test_clips_are_set_by_the_few_records_that_say_most() -> None:
+    slopes = Slopes(replace(FEW, loss=Logistic(), prevalence=0.02))
+    of_a_yes = np.quantile(slopes.norms, 0.99)
+    assert max(CLIPS) * slopes.typical > of_a_yes > max(CLIPS) * np.median(slopes.norms)
 
 
 def test_the_multiplier_spends_the_budget_exactly() -> None:
