@@ -349,7 +349,7 @@ def test_two_stories_of_one_sum_cannot_be_read(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A coordinator gives one agent another iterate: no mask cancels, whatever is added up."""
-    run = star(rounds=1)
+    run = star(rounds=1, patience=5.0)
     hear = MaskedParty._hear
 
     def deceived(self: MaskedParty, turn: Any, tally: Any) -> Any:
