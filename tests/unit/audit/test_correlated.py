@@ -95,6 +95,7 @@ class Broken(MaskedGossip):
         return dataclasses.replace(first, release=release), second
 
 
+@pytest.mark.slow
 def test_an_audit_says_what_it_weighs_and_finds_an_error() -> None:
     settings: Any = {"rounds": 5, "trials": 2000, "seed": 0}
     sound = tacit.audit(task(), RING, method(coalition=0), **settings)

@@ -52,6 +52,7 @@ def test_a_sampled_run_passes() -> None:
     assert failed() == set()
 
 
+@pytest.mark.slow
 def test_several_mistakes_at_once_are_told_apart() -> None:
     found = failed(one_noise_for_all_agents, one_sample_for_all_rounds, records_not_clipped)
     assert found == {

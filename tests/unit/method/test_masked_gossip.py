@@ -60,7 +60,7 @@ def run(chosen: Any = None, where: Any = RING, rounds: int = 30, **options: Any)
 # masks and noise
 
 
-@pytest.mark.parametrize("agents", [3, 10, 21])
+@pytest.mark.parametrize("agents", [3, 10, pytest.param(21, marks=pytest.mark.slow)])
 def test_masks_cancel_and_both_ends_draw_the_same(agents: int, float64: None) -> None:
     root, like = trial_key(3, 0), jnp.zeros((agents, SIZE))
     # 21 agents have more pairs than are drawn at once
@@ -119,7 +119,9 @@ def test_masks_differ_between_seeds_and_trials() -> None:
     assert abs(found[0] - run(seed=2).solutions[0]).min() > 0.0
 
 
-@pytest.mark.parametrize("options", [{}, {"masks": "neighbours", "average": False}])
+@pytest.mark.parametrize(
+    "options", [pytest.param({}, marks=pytest.mark.slow), {"masks": "neighbours", "average": False}]
+)
 def test_the_exact_runtime_agrees(options: dict[str, Any]) -> None:
     batched, exact = (
         run(method(**options), rounds=12, runtime=tacit.Simulation(exact=each)).solutions
