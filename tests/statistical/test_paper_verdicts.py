@@ -39,6 +39,7 @@ def test_the_printed_schedule_of_pdop_is_refuted() -> None:
     assert found.guarantee.status is Status.REFUTED
 
 
+@pytest.mark.slow
 def test_with_its_own_total_the_printed_schedule_stands() -> None:
     method = PDOPPrinted(step=0.1, ratio=0.1, noise_ratio=0.11, epsilon=1.0, gradient_bound=2.0)
     found = tacit.audit(task(0), RING, method, rounds=10, trials=2000, seed=0, stop=False)

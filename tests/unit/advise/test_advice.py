@@ -47,7 +47,7 @@ def quick() -> Iterator[None]:
     """Fewer methods and settings are tried, each as it would be."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(measure, "ROUNDS", (10, 30))
-        patch.setattr(measure, "CLIPS", (1.0, 2.0))
+        patch.setattr(measure, "CLIPS", (1.0, 0.25))
         patch.setattr(measure, "PATHS", (3.0, 10.0, 30.0))
         patch.setattr(measure, "_FINALISTS", 2)
         few = [DZOA, DPSG, GradientDescent]

@@ -58,7 +58,7 @@ def test_calls_are_those_that_the_history_counts(method: Any, star: bool, each: 
     assert done.history.evaluations[-1] == counted.sum()
 
 
-@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("exact", [False, pytest.param(True, marks=SLOW)])
 def test_who_sleeps_through_a_round_is_not_asked(exact: bool) -> None:
     net = network.Coordinator(AGENTS, probability=0.5)
     runtime = tacit.Simulation(exact=exact)

@@ -37,6 +37,7 @@ AGENTS, SIZE = 10, 4
 RING = network.ring(AGENTS)
 CLOSING = 5  # distinct nonzero eigenvalues of the ring
 BUDGET = Privacy(clip=1.0, epsilon=2.0)
+SLOW = pytest.mark.slow
 
 
 def method(privacy: Privacy = BUDGET, **options: Any) -> MaskedGossip:
@@ -60,7 +61,9 @@ def run(chosen: Any = None, where: Any = RING, rounds: int = 30, **options: Any)
 # masks and noise
 
 
-@pytest.mark.parametrize("agents", [3, 10, pytest.param(21, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "agents", [10, *(pytest.param(k, marks=pytest.mark.slow) for k in (3, 21))]
+)
 def test_masks_cancel_and_both_ends_draw_the_same(agents: int, float64: None) -> None:
     root, like = trial_key(3, 0), jnp.zeros((agents, SIZE))
     # 21 agents have more pairs than are drawn at once
@@ -120,7 +123,7 @@ def test_masks_differ_between_seeds_and_trials() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [pytest.param({}, marks=pytest.mark.slow), {"masks": "neighbours", "average": False}]
+    "options", [pytest.param({}, marks=SLOW), {"masks": "neighbours", "average": False}]
 )
 def test_the_exact_runtime_agrees(options: dict[str, Any]) -> None:
     batched, exact = (
@@ -133,7 +136,16 @@ def test_the_exact_runtime_agrees(options: dict[str, Any]) -> None:
 # the last rounds
 
 
-@pytest.mark.parametrize("where", [RING, network.path(7), network.grid(3, 4), network.complete(5)])
+@pytest.mark.parametrize(
+    "where",
+    [
+        network.grid(3, 4),
+        *(
+            pytest.param(g, marks=pytest.mark.slow)
+            for g in (RING, network.path(7), network.complete(5))
+        ),
+    ],
+)
 def test_all_agents_end_in_one_answer(where: network.Graph) -> None:
     rng = np.random.default_rng(0)
     rows = [rng.normal(size=(5, 2)) for _ in range(where.agents)]
