@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 
 from tacit.report.reproduction import Panel, Reproduction, Verdict, compared
 from tacit.reproduce.ryu2021 import images
 from tacit.reproduce.ryu2021.errors import BAND, ENDS
+from tacit.reproduce.ryu2021.images import Chosen
 from tacit.reproduce.ryu2021.setting import (
     CLOSE,
     PRINTED_FEMNIST,
@@ -93,11 +95,25 @@ def femnist(scale: Scale) -> Setting:
         ConfigError: it is not there.
     """
     chosen = images.chosen_femnist()
+    records, writers = _size(chosen)
+    exact = (records, writers) == SAMPLE
+    part = (
+        ""
+        if exact
+        else f"{records:,} of the sample's {SAMPLE[0]:,} records, {writers} of its {SAMPLE[1]} "
+        "writers"
+    )
     if scale is Scale.FULL:
-        read = images.read(chosen)
-        exact = (read.records, len(read.classes)) == SAMPLE
-        return Setting(chosen, 0, ROUNDS, 10, exact, "")
-    return Setting(chosen, 0, 40, 4, False, "40 of 20,000 iterations and 4 of 10 trials")
+        return Setting(chosen, 0, ROUNDS, 10, exact, part)
+    short = "40 of 20,000 iterations and 4 of 10 trials"
+    return Setting(chosen, 0, 40, 4, False, "; ".join(filter(None, (part, short))))
+
+
+@functools.cache
+def _size(chosen: Chosen) -> tuple[int, int]:
+    """Records for training, and writers."""
+    read = images.read(chosen)
+    return read.records, len(read.classes)
 
 
 def fig3_runs(at: Setting) -> Runs:
@@ -160,6 +176,6 @@ def fig3(found: Answers, at: Setting) -> Reproduction:
         parameters=replace(at, records=0).parameters(
             sample="the paper has 36,708 records of 195 writers, a 5 % sample of LEAF"
         ),
-        notes=["Read as: test error over iterations on FEMNIST. Pixels are as LEAF writes them."],
+        notes=["Read as: test error over iterations. Pixels are inverted, as the authors do."],
         shortened=at.shortened,
     )

@@ -33,6 +33,10 @@ _MNIST = tuple(
 _HELD_OUT = 297
 """Last of the 1,797 digits, kept for testing; 1,500 are left, which ten agents share evenly."""
 
+_PART = "femnist_small_partial.npz"
+"""A part of the authors' sample: arrays x_train, y_train, n_train and the same of test, writers one
+after the other; bytes, inverted already."""
+
 _MISSING = (
     "no images: set TACIT_DATA to a folder that holds mnist/ with "
     + ", ".join(_MNIST)
@@ -114,12 +118,14 @@ def chosen() -> Chosen:
 
 
 def chosen_femnist() -> Chosen:
-    """FEMNIST as LEAF writes it, in `femnist` of the user's folder.
+    """FEMNIST as LEAF writes it, in `femnist` of the user's folder, or a part of it in one file.
 
     Raises:
         ConfigError: it is not there.
     """
     home = folder()
+    if home is not None and not (home / "femnist").is_dir() and (home / _PART).is_file():
+        return Chosen("femnist", digest([home / _PART]))
     if home is None or not (home / "femnist").is_dir():
         raise ConfigError(
             "FEMNIST is not there: prepare it with LEAF (a 5 % sample, by writer) and put its "
@@ -150,13 +156,39 @@ def read(found: Chosen, agents: int = 10) -> Images:
     if found.source == "femnist":
         home = folder()
         assert home is not None
-        train, test = leaf.read(home / "femnist")
-        features, classes = zip(*train.values(), strict=True)
-        tests, answers = zip(*test.values(), strict=True)
-        return Images(features, classes, np.concatenate(tests), np.concatenate(answers), leaf.KINDS)
+        return _read_leaf(home) if (home / "femnist").is_dir() else _read_part(home / _PART)
     pixels, numbers, tests, answers = _read_mnist() if found.source == "mnist" else _read_digits()
     return Images(
         np.array_split(pixels, agents), np.array_split(numbers, agents), tests, answers, 10
+    )
+
+
+def _read_leaf(home: Path) -> Images:
+    """LEAF writes dark ink on white as small numbers on 1; the authors invert that."""
+    train, test = leaf.read(home / "femnist")
+    features, classes = zip(*train.values(), strict=True)
+    tests, answers = zip(*test.values(), strict=True)
+    return Images(
+        [1.0 - own for own in features],
+        classes,
+        1.0 - np.concatenate(tests),
+        np.concatenate(answers),
+        leaf.KINDS,
+    )
+
+
+def _read_part(path: Path) -> Images:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            x, y, counts = (file[f"{name}_train"] for name in "xyn")
+            tests, answers = file["x_test"] / 255.0, file["y_test"]
+    except (OSError, ValueError, KeyError) as error:
+        raise ProblemError(f"{path}: not the arrays of FEMNIST ({error})") from error
+    stops = np.cumsum(counts)
+    if len(x) != len(y) or not len(stops) or stops[-1] != len(y):
+        raise ProblemError(f"{path}: n_train adds up to {sum(counts)}, and there are {len(y)}")
+    return Images(
+        np.split(x / 255.0, stops[:-1]), np.split(y, stops[:-1]), tests, answers, leaf.KINDS
     )
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tacit.errors import ConfigError, ProblemError
-from tacit.reproduce.ryu2021 import images, leaf
+from tacit.reproduce import Scale
+from tacit.reproduce.ryu2021 import further, images, leaf
 
 
 def idx(array: np.ndarray) -> bytes:
@@ -81,7 +82,7 @@ def test_without_any_images_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
 
 def written(folder: Path, name: str, **writers: Any) -> Path:
     """A file as LEAF writes it, of writers with their classes."""
-    data = {who: {"x": [[0.5] * 784 for _ in y], "y": list(y)} for who, y in writers.items()}
+    data = {who: {"x": [[0.25] * 784 for _ in y], "y": list(y)} for who, y in writers.items()}
     document = {
         "users": list(data),
         "num_samples": [len(own["y"]) for own in data.values()],
@@ -103,6 +104,38 @@ def test_writers_are_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     read = images.read(images.chosen_femnist())
     assert [list(own) for own in read.classes] == [[1, 61], [7], [3, 4, 5]]
     assert list(read.test_classes) == [0, 2, 9] and read.kinds == 62
+    # the authors invert pixels
+    assert all(np.all(own == 0.75) for own in (*read.features, read.test_features))
+
+
+def test_a_part_of_the_sample_is_read_and_called_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TACIT_DATA", str(tmp_path))
+    arrays: dict[str, Any] = {
+        "x_train": np.full((3, 784), 51, np.uint8),
+        "y_train": np.array([1, 61, 7]),
+        "n_train": np.array([2, 1]),
+        "x_test": np.full((1, 784), 255, np.uint8),
+        "y_test": np.array([5]),
+    }
+    path = tmp_path / "femnist_small_partial.npz"
+    np.savez(path, **arrays)
+    read = images.read(images.chosen_femnist())
+    assert [list(own) for own in read.classes] == [[1, 61], [7]]
+    # bytes that are inverted already
+    assert np.all(read.features[0] == 0.2) and np.all(read.test_features == 1.0)
+    for scale in Scale:
+        at = further.femnist(scale)
+        assert "3 of the sample's 36,708 records, 2 of its 195 writers" in at.shortened
+        assert not at.exact
+    arrays["n_train"] = np.array([2, 2])
+    np.savez(path, **arrays)
+    with pytest.raises(ProblemError, match=r"n_train adds up to 4, and there are 3"):
+        images.read(images.chosen_femnist())
+    path.write_bytes(b"PK")
+    with pytest.raises(ProblemError, match=r"not the arrays of FEMNIST"):
+        images.read(images.chosen_femnist())
 
 
 def test_all_data_is_split_by_writer(tmp_path: Path) -> None:

@@ -30,7 +30,6 @@ from tacit.reproduce.ryu2021.setting import (
 )
 from tacit.reproduce.ryu2021.table import CERTIFIED, table, table_runs
 from tacit.reproduce.ryu2021.tuning import (
-    LOGGED,
     fig4,
     fig4_runs,
     fig5,
@@ -132,16 +131,9 @@ def test_the_baseline_may_win_once_it_is_tuned(figure: Any, runs: Any, best: Any
     told(found, Verdict.UNDECIDED, "from 3 trials")
 
 
-def test_violations_begin_as_the_authors_logged() -> None:
-    found = answers(fig5_runs(MNIST), {})
-    found["first"]["violation"] = [[value * 1.01] for value in LOGGED]
-    told(fig5(found, MNIST), Verdict.CONDITIONALLY, "within 1.0 %", "as coded")
-    rows = fig5(found, MNIST).comparison
-    assert [row["ratio"] for row in rows[:3]] == pytest.approx([1.01] * 3)
-    found["first"]["violation"] = [[value / 2.0] for value in LOGGED]
-    told(fig5(found, MNIST), Verdict.NOT_REPRODUCED, "within 50.0 %")
+def test_violations_that_stay_are_told_from_those_that_fall() -> None:
     found = answers(fig5_runs(DIGITS), {})
-    told(fig5(found, DIGITS), Verdict.CONDITIONALLY, "falls 23.0 to 23.0 times")
+    told(fig5(found, DIGITS), Verdict.CONDITIONALLY, "falls 23.0 to 23.0 times", "as coded")
     found[0.05, 10.0]["violation"][-1] = [5.0] * 3
     told(fig5(found, DIGITS), Verdict.NOT_REPRODUCED)
 
