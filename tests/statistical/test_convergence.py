@@ -120,6 +120,28 @@ def test_the_d_zoa_solver_on_the_five_agents_of_the_paper(kind: str) -> None:
     assert relative < 1e-3
 
 
+@pytest.mark.parametrize("penalty", only({"0.1"}, [0.1, 0.2, 0.4]))
+@pytest.mark.parametrize("seed", only({"0"}, range(3)))
+@pytest.mark.parametrize("kind", only({"lasso"}, ["ridge", "lasso"]))
+def test_around_its_estimate_the_solver_is_less_noisy_on_the_lasso_than_as_printed(
+    kind: Any, penalty: float, seed: int
+) -> None:
+    task = paper_problem(kind, seed, weighting="agent")
+    reached = {}
+    for printed in (False, True):
+        method = DZOASolver(penalty=penalty, directions=22, printed=printed)
+        result = tacit.run(
+            task, paper_network(), method, rounds=60, seed=seed, reference="solve", record=1
+        )
+        reached[printed] = result.history.measured["distance"][:, 0]
+    first = int(np.argmax(reached[False] < 1e-3))
+    if kind == "ridge":  # where the noise of either vanishes at the optimum
+        assert 10 < first < 25 and abs(first - int(np.argmax(reached[True] < 1e-3))) <= 1
+    else:
+        assert 10 < first < 55 and reached[True].min() > 1e-3
+        assert 0.002 < reached[True][-1] < 0.06
+
+
 CASES = {
     "logistic": (problem.Logistic(), True, 60),
     "svm": (problem.Hinge(), True, 60),
