@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 import tacit.method
@@ -56,8 +58,9 @@ def test_a_method_without_protection_takes_no_budget() -> None:
     from tacit.method import DGD
     from tacit.privacy import Privacy
 
+    options: Any = {"privacy": Privacy(clip=1.0, epsilon=1.0)}
     with pytest.raises(TypeError, match="privacy"):
-        DGD(step=0.1, privacy=Privacy(clip=1.0, epsilon=1.0))  # pyright: ignore[reportCallIssue] - what is refused
+        DGD(step=0.1, **options)
 
 
 def test_a_description_says_who_sends_what_to_whom() -> None:

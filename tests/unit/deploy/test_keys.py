@@ -32,7 +32,20 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", "a/b", "x" * 65, "ä" * 33, " a", "a ", "a*", "a\u0308", "a\n", 'a"b', "a\u202eb", "nоrth"],  # noqa: RUF001
+    [
+        "",
+        "a/b",
+        "x" * 65,
+        "ä" * 33,
+        " a",
+        "a ",
+        "a*",
+        "a\u0308",
+        "a\n",
+        'a"b',
+        "a\u202eb",
+        "n\u043erth",
+    ],
 )
 def test_names_that_could_be_mistaken_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match="name="):

@@ -26,9 +26,15 @@ def made(tmp_path: Path) -> list[keys.Keys]:
     return [keys.create(tmp_path / name, name, "localhost:1") for name in names]
 
 
+def offers_of(made: list[keys.Keys]) -> dict[int, bytes]:
+    """What each agent offers for the run, as all others read it."""
+    found = {i: offered(each.card, RUN, offer(each, RUN)) for i, each in enumerate(made)}
+    return {i: each for i, each in found.items() if each is not None}
+
+
 def test_both_ends_get_one_key_and_nobody_else_has_it(made: list[keys.Keys]) -> None:
-    offers = {i: offered(each.card, RUN, offer(each, RUN)) for i, each in enumerate(made)}
-    shared = [pair_keys(each, i, RUN, offers) for i, each in enumerate(made)]  # type: ignore[arg-type]
+    offers = offers_of(made)
+    shared = [pair_keys(each, i, RUN, offers) for i, each in enumerate(made)]
     assert all(shared[i][j] == shared[j][i] for i in range(4) for j in range(4) if i != j)
     assert len({shared[i][j] for i in range(4) for j in range(i)}) == 6
 
@@ -43,13 +49,13 @@ def test_an_offer_is_its_agents_and_its_runs(made: list[keys.Keys]) -> None:
 
 
 def test_a_key_that_is_gone_or_anothers_is_told(made: list[keys.Keys]) -> None:
-    offers = {i: offered(each.card, RUN, offer(each, RUN)) for i, each in enumerate(made)}
+    offers = offers_of(made)
     forget(made[0], RUN)
     with pytest.raises(ConfigError, match="signed elsewhere or again, or the run has ended"):
-        pair_keys(made[0], 0, RUN, offers)  # type: ignore[arg-type]
+        pair_keys(made[0], 0, RUN, offers)
     offer(made[0], RUN)  # signed again: another key
     with pytest.raises(ConfigError, match="let everybody take this copy"):
-        pair_keys(made[0], 0, RUN, offers)  # type: ignore[arg-type]
+        pair_keys(made[0], 0, RUN, offers)
     assert kept(made[0]) == [RUN]
     forget(made[0], RUN)
     assert kept(made[0]) == []

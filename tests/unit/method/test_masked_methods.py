@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -36,21 +37,16 @@ from tests.quick import only
 AGENTS, RECORDS, SIZE = 8, 60, 4
 
 
-def task(sizes: list[int] | None = None, **options: object) -> problem.Problem:
+def task(sizes: list[int] | None = None, **options: Any) -> problem.Problem:
     rng = np.random.default_rng(0)
     sizes = [RECORDS] * AGENTS if sizes is None else sizes
     rows = [rng.normal(size=(n, SIZE)) / 2.0 for n in sizes]
     aim = np.array([1.0, -1.0, 0.5, 0.0])
-    return problem.empirical_risk(
-        rows,
-        [x @ aim for x in rows],
-        problem.Squared(),
-        **options,  # type: ignore[arg-type]
-    )
+    return problem.empirical_risk(rows, [x @ aim for x in rows], problem.Squared(), **options)
 
 
-def budget(masks: Masks | None, **options: object) -> Privacy:
-    return Privacy(clip=1.0, epsilon=2.0, masks=masks, **options)  # type: ignore[arg-type]
+def budget(masks: Masks | None, **options: Any) -> Privacy:
+    return Privacy(clip=1.0, epsilon=2.0, masks=masks, **options)
 
 
 METHODS = {
@@ -145,7 +141,7 @@ def test_agents_of_any_size_add_noise_of_one_scale() -> None:
     assert epsilons[3] < epsilons[0] / 3
 
 
-def _laid_out(given: problem.Problem, hub: network.AbstractNetwork, privacy: Privacy):  # type: ignore[no-untyped-def]
+def _laid_out(given: problem.Problem, hub: network.AbstractNetwork, privacy: Privacy) -> Any:
     with jax.enable_x64(True):
         return lay_out(given, hub, GradientDescent(step=0.5, privacy=privacy), 5, 0)
 
@@ -159,15 +155,16 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("build", "star", "told"), REFUSED.values(), ids=REFUSED)
-def test_what_is_no_sum_at_a_public_iterate_is_refused(build, star: bool, told: str) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_no_sum_at_a_public_iterate_is_refused(build: Any, star: bool, told: str) -> None:
     graph = network.Coordinator(AGENTS) if star else network.ring(AGENTS)
     with pytest.raises(PrivacyError, match=told):
         tacit.run(task(), graph, build(budget(Masks())), rounds=2)
 
 
 def test_a_method_with_noise_of_its_own_takes_no_masks() -> None:
+    without_privacy: Any = ADMM
     with pytest.raises(TypeError):
-        ADMM(privacy=budget(Masks()))  # type: ignore[call-arg]
+        without_privacy(privacy=budget(Masks()))
 
 
 class Remembers(GradientDescent):
