@@ -169,11 +169,7 @@ def modulus_accuracy(
         n * bounds.smoothness,
         u if as_printed(form) else n * u,
     )
-    norms = [
-        noise_l2_norm(scale, exponent, form=form)
-        for scale, exponent in zip(_each("scales", scales, n), _each("p", p, n), strict=True)
-    ]
-    norms += _each("smoothing", smoothing, n)
+    norms = _norms(scales, p, smoothing, n, form)
     found = {norm: argmin_modulus(norm, summed, domain, form=form) for norm in set(norms)}
     return math.fsum(found[norm] for norm in norms)
 
@@ -262,11 +258,7 @@ def interior_accuracy(
     n = whole("agents", agents, 1, ConfigError)
     # of the sums of n costs: L / n^2
     constant = hoelder_constant(n * strong_convexity, n * smoothness, dimension, form=form)
-    norms = [
-        noise_l2_norm(scale, exponent, form=form)
-        for scale, exponent in zip(_each("scales", scales, n), _each("p", p, n), strict=True)
-    ]
-    norms += _each("smoothing", smoothing, n)
+    norms = _norms(scales, p, smoothing, n, form)
     return constant * math.fsum(norm ** (2.0 / (dimension + 4.0)) for norm in norms)
 
 
@@ -310,6 +302,15 @@ def interior_accuracy_at(
         smoothing=smoothing,
         form=form,
     )
+
+
+def _norms(
+    scales: PerAgent, p: PerAgent, smoothing: PerAgent, agents: int, form: Form
+) -> list[float]:
+    """How far noise, and then smoothing, moves each cost in L2."""
+    pairs = zip(_each("scales", scales, agents), _each("p", p, agents), strict=True)
+    noise = [noise_l2_norm(scale, exponent, form=form) for scale, exponent in pairs]
+    return noise + _each("smoothing", smoothing, agents)
 
 
 def _at_epsilon(epsilon: PerAgent, q: PerAgent, agents: int) -> tuple[list[float], list[float]]:
