@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tacit.report.reproduction import Verdict
+
 CONFIDENCE = 0.995
 """Of each comparison, one-sided: that of 2.6 standard errors over many trials."""
 
@@ -59,3 +61,10 @@ def ratio_above(factor: float, first: Sequence[float], second: Sequence[float]) 
     with np.errstate(divide="ignore", invalid="ignore"):
         small = np.log(np.asarray(second, dtype=float) * factor)
         return below(small.tolist(), np.log(np.asarray(first, dtype=float)).tolist())
+
+
+def every(told: Sequence[bool | None]) -> Verdict:
+    """Of a claim that has to hold in every case; `None` where the runs cannot tell."""
+    if False in told:
+        return Verdict.NOT_REPRODUCED
+    return Verdict.UNDECIDED if None in told else Verdict.REPRODUCED

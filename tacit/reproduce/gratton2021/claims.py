@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tacit.report.reproduction import Claim, Verdict
-from tacit.reproduce.decide import below, ratio_above
+from tacit.reproduce.decide import below, every, ratio_above
 from tacit.reproduce.gratton2021.curves import finals, mean
 
 COMPARABLE = 10.0
@@ -17,13 +17,6 @@ of several."""
 
 NEAR = 2.0
 """A method has converged when its error is at most so many times that in the end."""
-
-
-def every(told: Sequence[bool | None]) -> Verdict:
-    """Of a claim that has to hold in every case; `None` where the runs cannot tell."""
-    if False in told:
-        return Verdict.NOT_REPRODUCED
-    return Verdict.UNDECIDED if None in told else Verdict.REPRODUCED
 
 
 def comparable(place: str, pairs: Mapping[str, tuple[Any, Any, str]]) -> Claim:

@@ -21,6 +21,7 @@ from tacit.report.reproduction import (
     compared,
     concluded,
 )
+from tacit.reproduce.decide import below, every
 from tacit.reproduce.nozari2016.fits import bent
 from tacit.reproduce.nozari2016.plan import (
     DEGREES,
@@ -92,31 +93,30 @@ def claims(found: Sequence[Found]) -> list[Claim]:
 def _improves(found: Sequence[Found]) -> Claim:
     """Accuracy improves with epsilon until truncation dominates."""
     ends = {d: (of_degree(found, d)[0], of_degree(found, d)[-1]) for d in PAPER_DEGREES}
-    rest = [d for d, (first, last) in ends.items() if last.mean >= HALVES * first.mean]
+    halved = {
+        d: below([each / HALVES for each in last.distances], first.distances)
+        for d, (first, last) in ends.items()
+    }
+    rest = [d for d, falls in halved.items() if not falls]
     numbers = ", ".join(
         f"{first.mean:.2g} to {last.mean:.2g} with {d}" for d, (first, last) in ends.items()
     )
     return Claim(
         "section VII, last paragraph",
         "accuracy keeps improving as epsilon grows, until truncation dominates",
-        Verdict.NOT_REPRODUCED if rest else Verdict.REPRODUCED,
+        every(list(halved.values())),
         f"From the smallest epsilon to the largest the mean distance goes from {numbers} as total "
         "degree"
-        + (f"; it does not halve at {', '.join(map(str, rest))}." if rest else "; it falls."),
+        + (f"; that it halves does not show at {', '.join(map(str, rest))}." if rest else "."),
     )
 
 
 def _saturates(found: Sequence[Found]) -> Claim:
     """The saturation value decreases with the order."""
     floors = [of_degree(found, degree)[-1] for degree in PAPER_DEGREES]
-    below = [_below(lower, upper) for upper, lower in itertools.pairwise(floors)]
+    verdict = every([_below(lower, upper) for upper, lower in itertools.pairwise(floors)])
     two = of_degree(found, 2)[-1].mean
     numbers = ", ".join(f"{f.mean:.2g} at degree {f.degree}" for f in floors)
-    verdict = Verdict.REPRODUCED
-    if False in below:
-        verdict = Verdict.NOT_REPRODUCED
-    elif None in below:
-        verdict = Verdict.UNDECIDED
     return Claim(
         "section VII, last paragraph",
         "the value at which accuracy saturates can be decreased by a higher order",
@@ -140,13 +140,9 @@ def _ordered(found: Sequence[Found]) -> Claim:
                 if told is False:
                     worse.append(f"{high} than {low} at {lower.epsilon:g}")
     last = [of_degree(found, degree)[-1] for degree in PAPER_DEGREES]
-    ends = [_below(lower, upper) for upper, lower in itertools.pairwise(last)]
-    if False in ends:
-        verdict = Verdict.NOT_REPRODUCED
-    elif None in ends:
-        verdict = Verdict.UNDECIDED
-    else:
-        verdict = Verdict.CONDITIONALLY if worse else Verdict.REPRODUCED
+    verdict = every([_below(lower, upper) for upper, lower in itertools.pairwise(last)])
+    if verdict is Verdict.REPRODUCED and worse:
+        verdict = Verdict.CONDITIONALLY
     return Claim(
         "figure 2, caption",
         "accuracy improves with the truncation order",
@@ -188,10 +184,7 @@ def _known(found: Found) -> float:
 
 
 def _below(lower: Found, upper: Found) -> bool | None:
-    """Whether one floor is below another; `None` where their standard errors cannot tell."""
-    gap, error = upper.mean - lower.mean, 2.0 * (lower.deviation + upper.deviation)
-    # what is no number, the error of one run, is not smaller than anything
-    return gap > 0.0 if error < abs(gap) else None
+    return below(lower.distances, upper.distances)
 
 
 def _curves(found: Sequence[Found], scales: Mapping[int, float]) -> list[Curve]:
