@@ -37,6 +37,9 @@ def below(first: Sequence[float], second: Sequence[float]) -> bool | None:
         return None if diverged and behind else not diverged
     if min(len(ours), len(theirs)) < 2:
         return None
+    # the squares of what has diverged to 1e200 are no numbers
+    largest = max(float(np.abs(ours).max()), float(np.abs(theirs).max())) or 1.0
+    ours, theirs = ours / largest, theirs / largest
     gap = float(theirs.mean() - ours.mean())
     shares = [float(values.var(ddof=1)) / len(values) for values in (ours, theirs)]
     error = float(np.sqrt(sum(shares)))
@@ -51,16 +54,36 @@ def below(first: Sequence[float], second: Sequence[float]) -> bool | None:
 
 
 def ratio_above(factor: float, first: Sequence[float], second: Sequence[float]) -> bool | None:
-    """Whether `first` is more than `factor` times `second`, trial by trial on a logarithmic scale.
+    """Whether `first` is more than `factor` times `second`; `None` where the spread cannot tell.
+
+    Welch's test on a logarithmic scale, on which errors of iterations spread evenly. The means have
+    to say the same: where a few trials carry a mean, nothing is decided against it.
 
     Args:
         factor: positive.
         first: positive numbers, one a trial.
         second: positive numbers, one a trial.
+
+    Example:
+        >>> ratio_above(10.0, [1.0, 1.2, 1.1], [0.01, 0.02, 0.01])
+        True
+        >>> ratio_above(1.0, [1.0, 1.2, 1.1, 1.0], [0.01, 0.02, 0.01, 9.0]) is None
+        True
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         small = np.log(np.asarray(second, dtype=float) * factor)
-        return below(small.tolist(), np.log(np.asarray(first, dtype=float)).tolist())
+        told = below(small.tolist(), np.log(np.asarray(first, dtype=float)).tolist())
+    if told is None:
+        return None
+    large, other = (
+        np.nan_to_num(each, nan=np.inf, posinf=np.inf).mean() for each in (first, second)
+    )
+    return told if bool(large > factor * other) is told else None
+
+
+def smaller(first: Sequence[float], second: Sequence[float]) -> bool | None:
+    """Whether `first` is below `second` on a logarithmic scale: the reverse of `ratio_above`."""
+    return ratio_above(1.0, second, first)
 
 
 def every(told: Sequence[bool | None]) -> Verdict:

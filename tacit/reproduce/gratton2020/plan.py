@@ -1,7 +1,7 @@
-"""What the figures of Gratton et al. (2020) are made of: claims of privacy, pieces, answers.
+"""What the figures of Gratton et al. (2020) are made of: pieces and their answers.
 
-The baseline, the methods with a proof and their tuning are those of the journal's figures, so that
-answers are shared.
+Claims of privacy, the baseline, the methods with a proof and their tuning are those of the
+journal's figures, so that answers are shared.
 """
 
 from __future__ import annotations
@@ -11,64 +11,32 @@ from dataclasses import dataclass
 
 from tacit.reproduce.gratton2021.noise_runs import audited
 from tacit.reproduce.gratton2021.plan import (
-    LARGE,
     LITTLE_NOISE,
+    OURS,
     SMALL,
+    TYPICAL,
     Claim,
     all_claims,
+    d_zoa_rounds,
+    data_sets,
     proved_piece,
     published_piece,
     records,
     totals,
-    validation,
 )
-from tacit.reproduce.gratton2021.runs import d_zoa, published
-from tacit.reproduce.gratton2021.setting import ROUNDS, Kind
+from tacit.reproduce.gratton2021.runs import d_zoa
+from tacit.reproduce.gratton2021.setting import Kind
 from tacit.reproduce.target import Answer, Piece, Scale
 
 BASELINE = "DP-ADMM"
 
 KIND: Kind = "lasso"
 
-DRAWN = (SMALL[0], LARGE[0])
-"""Claimed epsilons over rounds, and over delta: printed for figure 3 (b), not for figure 2."""
-
-DELTAS = (1e-3, 1e-6)
-"""Of the panels of figure 2, and of the curves of figure 3 (a)."""
-
-RUNS = {Scale.FAST: (2, 2), Scale.FULL: (10, 10)}
-"""Data sets, and draws of the noise on each."""
+RUNS = {Scale.FAST: 6, Scale.FULL: 10}
+"""Draws of the noise on each data set."""
 
 AUDITS = {Scale.FAST: 300, Scale.FULL: 2000}
 """Runs of one iteration."""
-
-
-def claimed(scale: Scale) -> list[Claim]:
-    """Of one iteration: all that the figures need."""
-    if scale is Scale.FULL:
-        return all_claims(scale)
-    return [(epsilon, delta) for epsilon in DRAWN for delta in DELTAS]
-
-
-def curves_of(scale: Scale) -> dict[str, list[Claim]]:
-    """The claims of each curve of figure 3, by its name: two over epsilon, two over delta."""
-    claims = claimed(scale)
-    fixed_delta = {f"delta {d:g}": sorted(c for c in claims if c[1] == d) for d in DELTAS}
-    fixed = {
-        f"epsilon {e:g}": sorted((c for c in claims if c[0] == e), key=lambda c: c[1])
-        for e in DRAWN
-    }
-    return fixed_delta | fixed
-
-
-def _baseline_piece(scale: Scale) -> Piece:
-    """The baseline at all claims; in full that of the journal's figures has them all."""
-    shared = published_piece(BASELINE, KIND, scale)
-    if scale is Scale.FULL:
-        return shared
-    asked = [list(claim) for claim in (*claimed(scale), *LITTLE_NOISE)]
-    seconds = 8.0 + len(asked) * 0.1 * (12 * len(validation(scale)) + 2)
-    return Piece(published, {**shared.arguments, "claims": asked}, seconds)
 
 
 def certified_records(scale: Scale) -> int:
@@ -91,30 +59,30 @@ class Found:
     @staticmethod
     def pieces(scale: Scale) -> list[Piece]:
         """D-ZOA at every claim and data set, the baseline, both with a proof, and an audit."""
-        data, trials = RUNS[scale]
+        trials, rounds = RUNS[scale], d_zoa_rounds(scale)
         said = {"kind": KIND, "seed": 0, "version": "2020"}
-        each = {"trials": trials, "rounds": ROUNDS}
+        each = {"trials": trials, "rounds": rounds}
         return [
             *(
                 Piece(
                     d_zoa,
                     {"epsilon": epsilon, "delta": delta, "data": number, **said, **each},
-                    9.0 + 3.5 * trials,
+                    6.0 + 0.018 * rounds * trials,
                 )
-                for epsilon, delta in claimed(scale)
-                for number in range(data)
+                for epsilon, delta in all_claims(scale)
+                for number in data_sets(scale)
             ),
-            _baseline_piece(scale),
+            published_piece(BASELINE, KIND, scale),
             *(
                 proved_piece(name, KIND, certified_records(scale), scale)
-                for name in ("D-ZOA", BASELINE)
+                for name in (OURS, BASELINE)
             ),
             Piece(
                 audited,
                 {
                     "epsilon": SMALL[0],
                     "delta": SMALL[1],
-                    "data": 0,
+                    "data": TYPICAL,
                     "owner": 0,
                     "trials": AUDITS[scale],
                     **said,
@@ -123,16 +91,19 @@ class Found:
             ),
         ]
 
-    def of_d_zoa(self, claim: Claim) -> list[Answer]:
-        """Of all data sets."""
-        count = RUNS[self.scale][0]
-        first = count * claimed(self.scale).index(claim)
-        return list(self.answers[first : first + count])
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """D-ZOA and its baseline."""
+        return (OURS, BASELINE)
 
-    def of_baseline(self, claim: Claim) -> Answer:
-        """At the same claim."""
-        known = [*claimed(self.scale), *LITTLE_NOISE]
-        return self.answers[-4]["claims"][known.index(claim)]
+    def of(self, name: str, claim: Claim) -> list[Answer]:
+        """Of D-ZOA on all data sets; of the baseline its contest at the claim."""
+        if name == OURS:
+            count = len(data_sets(self.scale))
+            first = count * all_claims(self.scale).index(claim)
+            return list(self.answers[first : first + count])
+        known = [*all_claims(self.scale), *LITTLE_NOISE]
+        return [self.answers[-4]["claims"][known.index(claim)]]
 
     def proved(self, total: Claim) -> tuple[Answer, Answer]:
         """D-ZOA and the baseline at a true total."""

@@ -4,144 +4,145 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tacit.method import PaperClaim
-from tacit.report.reproduction import Reproduction, compared
+from tacit.report.reproduction import Claim as Said
+from tacit.report.reproduction import Reproduction, concluded
 from tacit.reproduce.gratton2021.curves import (
     by_noise,
     certified_panels,
     over_rounds,
-    trade_off,
+    trade_off_panels,
 )
-from tacit.reproduce.gratton2021.details import notes, parameters, rows, shortened
+from tacit.reproduce.gratton2021.details import axis_rows, notes, parameters, rows, shortened
 from tacit.reproduce.gratton2021.findings import (
     audited_bound,
     certified_sentence,
-    compared_with,
     equal_noise,
-    exact_total,
     explained,
-    factor,
-    lead,
-    runs_of,
-    verdict,
 )
-from tacit.reproduce.gratton2021.plan import (
-    LARGE,
-    SMALL,
-    Answers,
-    Claim,
-    all_claims,
-    trade_offs,
-)
-from tacit.reproduce.gratton2021.setting import ROUNDS, Kind
+from tacit.reproduce.gratton2021.leads import along, converge, gain, lead, same_privacy, two_orders
+from tacit.reproduce.gratton2021.plan import SMALL, Answers, Claim, all_claims, drawn_claims
+from tacit.reproduce.gratton2021.setting import Kind
 from tacit.reproduce.target import Answer, Piece, Scale, Target
 
+Judged = Callable[[Answers], list[Said]]
 
-def over_rounds_told(found: Answers, claims: Sequence[Claim]) -> Reproduction:
-    """Figures 4 and 6: error over rounds."""
-    leads = [lead(found, claim) for claim in (SMALL, LARGE)]
-    bound = audited_bound(found)
-    drawn = "; ".join(
-        f"{compared_with(each.ratio)} {each.best}'s at {claim[0]:g} ({each.ours:.2g} against "
-        f"{each.theirs:.2g})"
-        for claim, each in zip((SMALL, LARGE), leads, strict=True)
-    )
-    judged = verdict([runs_of(found, c) for c in (SMALL, LARGE)], bound, SMALL[0])
+
+def _on(figure: int) -> str:
+    return f"section VI, on figure {figure}"
+
+
+def claims_of_fig4(found: Answers) -> list[Said]:
+    """What section VI says of figure 4."""
+    drawn = drawn_claims(found.scale)
+    return [
+        converge(_on(4), "all algorithms converge", found, drawn, to_optimum=False),
+        gain(_on(4), "accuracy improves with epsilon", found, "delta"),
+        lead(_on(4), "D-ZOA has higher accuracy than DP-ADMM and DPSG", found, drawn),
+        *_of_all(found, drawn),
+    ]
+
+
+def claims_of_fig5(found: Answers) -> list[Said]:
+    """What section VI says of figure 5."""
+    return [
+        gain(_on(5), "all achieve higher accuracy with a larger epsilon", found, "delta"),
+        gain(_on(5), "all achieve higher accuracy with a larger delta", found, "epsilon"),
+        lead(
+            f"{_on(5)} (a)",
+            "D-ZOA outperforms both DP-ADMM and DPSG in accuracy",
+            found,
+            along(found, "delta"),
+        ),
+        lead(
+            f"{_on(5)} (b)",
+            "D-ZOA is superior to DP-ADMM and DPSG at epsilon 0.15 and 0.95",
+            found,
+            along(found, "epsilon"),
+        ),
+        *_of_all(found, all_claims(found.scale)),
+    ]
+
+
+def claims_of_fig6(found: Answers) -> list[Said]:
+    """What section VI says of figure 6."""
+    drawn = drawn_claims(found.scale)
+    said = "D-ZOA outperforms all other algorithms in accuracy for different values of epsilon"
+    return [lead(_on(6), said, found, drawn), *_of_all(found, drawn)]
+
+
+def claims_of_fig7(found: Answers) -> list[Said]:
+    """What section VI says of figure 7."""
+    every = all_claims(found.scale)
+    return [
+        gain(_on(7), "a smaller epsilon leads to lower accuracy", found, "delta"),
+        gain(_on(7), "a smaller delta leads to lower accuracy", found, "epsilon"),
+        lead(_on(7), "D-ZOA outperforms all the other approaches in accuracy", found, every),
+        *_of_all(found, every),
+    ]
+
+
+def _of_all(found: Answers, claims: Sequence[Claim]) -> list[Said]:
+    """What the paper says of figures 4 to 7 together."""
+    return [
+        two_orders("section VI, after figure 7", found, claims),
+        same_privacy(
+            "abstract and section I-A",
+            "D-ZOA is ahead at a similar privacy guarantee",
+            audited_bound(found),
+            SMALL[0],
+            explained(found),
+        ),
+    ]
+
+
+def _told(found: Answers, judged: Judged, figure: int, *, rounds: bool) -> Reproduction:
+    claims = judged(found)
+    verdict, sentence = concluded(claims)
+    name = f"Figure {figure}"
     return Reproduction(
-        judged,
-        f"At the claimed epsilon of one iteration D-ZOA's error is {drawn}. "
-        f"{explained(found, judged)} "
-        f"{certified_sentence(found)}",
-        published=[
-            over_rounds(found, SMALL),
-            over_rounds(found, LARGE),
-            by_noise(found, equal_noise(found)),
-        ],
-        certified=certified_panels(found, rounds=True),
-        comparison=rows(found),
-        parameters=parameters(found, claims),
-        notes=notes(found, claims),
-        shortened=shortened(found.scale, claims),
+        verdict,
+        f"{sentence} {certified_sentence(found)}",
+        claims=claims,
+        published=[*over_rounds(found, name), by_noise(found, equal_noise(found))]
+        if rounds
+        else trade_off_panels(found, name, "(25)"),
+        certified=certified_panels(found, rounds=rounds),
+        comparison=[*rows(found, found.claims), *([] if rounds else axis_rows())],
+        parameters=parameters(found),
+        notes=notes(found),
+        shortened=shortened(found.scale, found.claims),
     )
 
 
-def trade_offs_told(found: Answers, claims: Sequence[Claim]) -> Reproduction:
-    """Figures 5 and 7: error over total epsilon and over delta."""
-    allowed = [claim for claim in claims if found.of_d_zoa(claim)]
-    leads = {claim: lead(found, claim) for claim in allowed}
-    bound = audited_bound(found)
-    low, high = (f(leads, key=lambda c: leads[c].ratio) for f in (min, max))
-    exact = {claim: exact_total(claim) for claim in (SMALL, LARGE)}
-    totals = "; ".join(
-        f"{PaperClaim(*claim).total(ROUNDS):.2f} for {claim[0]:g}, where exact composition gives "
-        f"{value:.2f}"
-        for claim, value in exact.items()
-    )
-    least = min(min(answer["directions"]) for answer in found.of_d_zoa(low))
-    few = f" (eq (22) leaves {least} direction{'s' * (least > 1)} to the agent with fewest)"
-    where = [f"epsilon {claim[0]:g} and delta {claim[1]:g}" for claim in (low, high)]
-    drawn = (
-        f"At all {len(leads)} claims D-ZOA's error is below the best baseline's, "
-        f"{factor(leads[low].ratio)} times at {where[0]} to {factor(leads[high].ratio)} times at "
-        f"{where[1]}."
-        if leads[low].ratio > 1
-        else f"At {where[0]} D-ZOA's error is {leads[low].ours:.2g}, not below the best baseline's "
-        f"{leads[low].theirs:.2g}{few}."
-    )
-    judged = verdict([runs_of(found, claim) for claim in leads], bound, SMALL[0])
-    return Reproduction(
-        judged,
-        f"{drawn} {explained(found, judged)} The axis is off as well: eq (25) says {totals}. "
-        f"{certified_sentence(found)}",
-        published=[trade_off(found, name) for name in trade_offs(found.scale)],
-        certified=certified_panels(found, rounds=False),
-        comparison=[
-            compared(
-                f"total of {ROUNDS} rounds at {claim[0]:g}, exact, over eq (25)",
-                PaperClaim(*claim).total(ROUNDS),
-                value,
-            )
-            for claim, value in exact.items()
-        ],
-        parameters=parameters(found, claims),
-        notes=notes(found, claims),
-        shortened=shortened(found.scale, claims),
-    )
+def _target(figure: int, kind: Kind, title: str, judged: Judged, *, rounds: bool) -> Target:
+    asked = drawn_claims if rounds else all_claims
 
-
-def _target(
-    figure: int,
-    kind: Kind,
-    title: str,
-    claims: Callable[[Scale], list[Claim]],
-    told: Callable[[Answers, Sequence[Claim]], Reproduction],
-) -> Target:
     def pieces(scale: Scale) -> Sequence[Piece]:
-        return Answers.pieces(kind, scale, claims(scale))
+        return Answers.pieces(kind, scale, asked(scale))
 
     def read(answers: Sequence[Answer], scale: Scale) -> Reproduction:
-        return told(Answers(kind, scale, claims(scale), answers), claims(scale))
+        return _told(Answers(kind, scale, asked(scale), answers), judged, figure, rounds=rounds)
 
     return Target(f"gratton2021/fig{figure}", title, pieces, read)
 
 
-def _two(scale: Scale) -> list[Claim]:
-    return [SMALL, LARGE]
-
-
 FIG4 = _target(
-    4, "lasso", "lasso: error of D-ZOA, DP-ADMM and DPSG over rounds", _two, over_rounds_told
+    4,
+    "lasso",
+    "lasso: error of D-ZOA, DP-ADMM and DPSG over rounds",
+    claims_of_fig4,
+    rounds=True,
 )
 FIG5 = _target(
-    5, "lasso", "lasso: error over total epsilon and over delta", all_claims, trade_offs_told
+    5, "lasso", "lasso: error over total epsilon and over delta", claims_of_fig5, rounds=False
 )
 FIG6 = _target(
     6,
     "ridge",
     "ridge: error of D-ZOA, DP-ADMM, DPSG, PVP and DVP over rounds",
-    _two,
-    over_rounds_told,
+    claims_of_fig6,
+    rounds=True,
 )
 FIG7 = _target(
-    7, "ridge", "ridge: error over total epsilon and over delta", all_claims, trade_offs_told
+    7, "ridge", "ridge: error over total epsilon and over delta", claims_of_fig7, rounds=False
 )

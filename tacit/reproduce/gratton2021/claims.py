@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tacit.report.reproduction import Claim, Verdict
-from tacit.reproduce.decide import below, every, ratio_above
+from tacit.reproduce.decide import below, every, ratio_above, smaller
 from tacit.reproduce.gratton2021.curves import finals, mean
 
 COMPARABLE = 10.0
@@ -108,23 +108,22 @@ def ahead(
     Args:
         place: where the paper says it.
         said: what it says.
-        pairs: by a name of the case, errors of the method and of the other one.
+        pairs: by a name of the case, errors of the method and of the other one, one a run.
         names: of the method, and of the other one by the case.
     """
-    told = {case: below(*pair) for case, pair in pairs.items()}
-    lost = [case for case, is_ahead in told.items() if is_ahead is False]
+    told = {case: smaller(*pair) for case, pair in pairs.items()}
+    lost, unclear = ([case for case, each in told.items() if each is way] for way in (False, None))
     ours, other = names
     numbers = "; ".join(
-        f"{case}: {ours} {_mean(first):.2g}, {other(case)} {_mean(second):.2g}"
+        f"{case}: {ours} {mean([{'final': first}]):.2g}, {other(case)} "
+        f"{mean([{'final': second}]):.2g}"
         for case, (first, second) in pairs.items()
     )
     return Claim(
         place,
         said,
         every(list(told.values())),
-        f"{numbers}." + (f" Not so at {', '.join(lost)}." if lost else ""),
+        f"{numbers}."
+        + (f" Not so: {'; '.join(lost)}." if lost else "")
+        + (f" Cannot be told: {'; '.join(unclear)}." if unclear else ""),
     )
-
-
-def _mean(errors: Sequence[float]) -> float:
-    return float(np.mean(np.nan_to_num(errors, nan=np.inf, posinf=np.inf)))

@@ -101,8 +101,8 @@ def measure(
     trials: int,
     require: Literal["proved"] | None = None,
 ) -> Result:
-    """A run with its distance to the optimum: at first, now and then, and in the last rounds."""
-    every = max(10, rounds // 20)
+    """A run with its distance to the optimum: some 100 times, and in the first and last rounds."""
+    every = max(2, rounds // 100)
     first, last = range(1, min(10, rounds) + 1), range(max(1, rounds - LAST + 1), rounds + 1)
     shown = {*first, *range(every, rounds, every), *last}
     return tacit.run(

@@ -1,4 +1,4 @@
-"""Curves and panels of figures 4 to 7 of Gratton et al. (2021), from the answers."""
+"""Curves and panels of methods at claims of privacy (Gratton et al., 2020, 2021), from answers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from tacit.method import PaperClaim
 from tacit.report.reproduction import Curve, Panel
 from tacit.reproduce.gratton2021.plan import (
     CERTIFIED_ROUNDS,
+    DELTAS,
+    DRAWN,
     LARGE,
     LITTLE_NOISE,
+    OURS,
     PROVED,
     SMALL,
     TOTALS,
     Answers,
     Claim,
+    Compared,
     baselines,
     records,
     totals,
@@ -69,18 +73,25 @@ def _zero(x: Sequence[float]) -> Curve:
     return Curve(ZERO, [min(x), max(x)], [float(AGENTS)] * 2, reference=True)
 
 
-def over_rounds(found: Answers, claim: Claim) -> Panel:
-    """As the paper draws it, at the claimed epsilon of one iteration."""
-    curves = [rounds_curve("D-ZOA", found.of_d_zoa(claim))]
-    curves += [rounds_curve(n, [found.of_baseline(n, claim)]) for n in baselines(found.kind)]
-    return Panel(
-        f"Claimed epsilon {claim[0]:g} an iteration",
-        "round",
-        ERROR,
-        [*curves, _zero([1.0, float(ROUNDS)])],
-        f"Each claims (epsilon, delta) = ({claim[0]:g}, {claim[1]:g}) for one iteration. Bands: "
-        "10th to 90th percentile of the runs.",
-    )
+def over_rounds(found: Compared, figure: str) -> list[Panel]:
+    """Error over rounds at two claimed epsilons, a panel for each delta."""
+    return [
+        Panel(
+            f"{figure} ({part}): delta {delta:g}",
+            "round",
+            ERROR,
+            [
+                rounds_curve(f"{name}, epsilon {epsilon:g}", runs)
+                for epsilon in DRAWN
+                for name in found.methods
+                if (runs := found.of(name, (epsilon, delta)))
+            ]
+            + [_zero([1.0, float(ROUNDS)])],
+            "Epsilon and delta as claimed for an iteration. Bands: 10th to 90th percentile of the "
+            "runs.",
+        )
+        for part, delta in zip("ab", DELTAS, strict=True)
+    ]
 
 
 def by_noise(found: Answers, equal: float) -> Panel:
@@ -88,12 +99,11 @@ def by_noise(found: Answers, equal: float) -> Panel:
     claims = [SMALL, LARGE, *LITTLE_NOISE]
     x = [epsilon for epsilon, _ in claims]
     curves = [
-        band(n, x, [found.of_baseline(n, claim)["final"] for claim in claims])
-        for n in baselines(found.kind)
+        band(n, x, [finals(found.of(n, claim)) for claim in claims]) for n in baselines(found.kind)
     ]
-    error = mean(found.of_d_zoa(SMALL))
+    error = mean(found.of(OURS, SMALL))
     return Panel(
-        "The noise that is there",
+        "Ours: the noise that is there",
         "epsilon that the noise of one iteration is worth",
         ERROR,
         [*curves, Curve("D-ZOA: claim, and its own noise", [SMALL[0], equal], [error] * 2)],
@@ -103,29 +113,39 @@ def by_noise(found: Answers, equal: float) -> Panel:
     )
 
 
-def trade_off(found: Answers, name: str) -> Panel:
-    """Error over total epsilon at a delta, or over delta at an epsilon, as the paper draws it."""
-    claims = trade_offs(found.scale)[name]
-    what, value = name.split()
-    if what == "delta":
-        x = [PaperClaim(*claim).total(ROUNDS) for claim in claims]
-        axis, title = "total epsilon, eq (25)", f"Over epsilon, delta {float(value):g}"
-    else:
-        x, axis = [delta for _, delta in claims], "delta"
-        title = f"Over delta, claimed epsilon {value} an iteration"
-    curves = [band("D-ZOA", x, [finals(found.of_d_zoa(claim)) for claim in claims])]
-    curves += [
-        band(n, x, [found.of_baseline(n, claim)["final"] for claim in claims])
-        for n in baselines(found.kind)
+def trade_off_panels(found: Compared, figure: str, equation: str) -> list[Panel]:
+    """Error over the total epsilon at two deltas (a), and over delta at two epsilons (b).
+
+    Args:
+        found: the runs.
+        figure: its name.
+        equation: of the total, in the paper.
+    """
+    over: dict[str, list[Curve]] = {"delta": [], "epsilon": []}
+    ends: dict[str, list[float]] = {"delta": [], "epsilon": []}
+    for fixed, claims in trade_offs(found.scale).items():
+        what = fixed.split()[0]
+        x = [PaperClaim(*c).total(ROUNDS) if what == "delta" else c[1] for c in claims]
+        ends[what] += x
+        over[what] += [
+            band(f"{name}, {fixed}", x, [finals(found.of(name, c)) for c in claims])
+            for name in found.methods
+        ]
+    return [
+        Panel(
+            f"{figure} ({part}): over {against}",
+            axis,
+            ERROR,
+            [*over[what], _zero(ends[what])],
+            f"Bands: 10th to 90th percentile of the runs. Errors above {DIVERGED:g} are drawn "
+            "there.",
+            log="xy",
+        )
+        for part, what, against, axis in (
+            ("a", "delta", "epsilon", f"total epsilon as claimed, {equation}"),
+            ("b", "epsilon", "delta", "delta as claimed"),
+        )
     ]
-    return Panel(
-        title,
-        axis,
-        ERROR,
-        [*curves, _zero(x)],
-        f"Bands: 10th to 90th percentile of the runs. Errors above {DIVERGED:g} are drawn there.",
-        log="xy",
-    )
 
 
 def proved_over_rounds(found: Answers, count: int, total: Claim) -> Panel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -30,7 +31,7 @@ from tacit.types import Context
 BINS = np.linspace(-4.0, 4.0, 41)
 """Edges of the histogram, in standard deviations."""
 
-ITERATES = 20
+ITERATES = 100
 """Of so many draws of a gradient, one is followed by a whole new iterate."""
 
 
@@ -43,9 +44,10 @@ def gradient_entries(
     outer: int,
     inner: int,
     seed: int,
+    runs: int,
     draws: int,
 ) -> dict[str, Any]:
-    """Many estimates of one gradient, at the point that a run of D-ZOA reaches.
+    """Many estimates of one gradient, at the point that each of several runs of D-ZOA reaches.
 
     Args:
         kind: of regulariser.
@@ -56,13 +58,15 @@ def gradient_entries(
         outer: `m`, the round, from 1.
         inner: `t`, the inner step, from 1.
         seed: of the randomness.
-        draws: of the gradient; one new iterate for `ITERATES` of them.
+        runs: that reach the point, each by itself.
+        draws: of the gradient in each; one new iterate for `ITERATES` of them.
 
     Returns:
-        `density` of the entries, each standardised by itself, in `BINS`; `quantiles` at
-        `probabilities`; `skewness` and `kurtosis` (in excess of the normal law's), means over the
-        entries; `deviation` of an entry; `directions`; and for every agent the `variances` of an
-        entry of the iterate that it sends in round `outer`, beside the `claimed` ones.
+        `density` of the first entry, standardised in each run, in `BINS`, and its `quantiles` at
+        `probabilities`; of every run and entry the `correlations` of its QQ plot and its
+        `kurtosis` (in excess of the normal law's); `directions`; and for every agent the
+        `variances` of an entry of the iterate that it sends in round `outer`, beside the `claimed`
+        ones.
     """
     task, net = paper_problem(kind, data), paper_network()
     method = paper_method(task, net, kind, epsilon, delta)
@@ -71,24 +75,38 @@ def gradient_entries(
     everybody = np.arange(task.agents)
     with jax.enable_x64(True):
         agents = _Agents(task, net, method)
-        before, there, drawn = jax.random.split(jax.random.key(seed), 3)
-        states = agents.after(outer - 1, before)
-        state = jax.tree.map(lambda leaf: leaf[agent], states)
-        # where the inner descent stands before its step t
-        b = agents.minimised(short, state, agent, there)
-        keys = jax.random.split(drawn, draws)
-        estimate = jax.jit(lambda key: agents.gradient(state, agent, b, inner, count, key))
-        gradients = np.asarray(jax.lax.map(estimate, keys, batch_size=500))
-        again = jax.jit(lambda key: agents.round(states, everybody, key))
-        iterates = np.asarray(jax.lax.map(again, keys[: draws // ITERATES], batch_size=50))
+
+        @jax.jit
+        def one_run(key: Array) -> tuple[Array, Array]:
+            before, there, drawn = jax.random.split(key, 3)
+            states = agents.after(outer - 1, before)
+            state = jax.tree.map(lambda leaf: leaf[agent], states)
+            # where the inner descent stands before its step t
+            b = agents.minimised(short, state, agent, there)
+            keys = jax.random.split(drawn, draws)
+            return (
+                jax.lax.map(
+                    lambda own: agents.gradient(state, agent, b, inner, count, own),
+                    keys,
+                    batch_size=500,
+                ),
+                jax.lax.map(
+                    lambda own: agents.round(states, everybody, own),
+                    keys[: draws // ITERATES],
+                    batch_size=50,
+                ),
+            )
+
+        found = [one_run(key) for key in jax.random.split(jax.random.key(seed), runs)]
     claimed = [
         claimed_deviation(epsilon, delta, int(degree), int(records)) ** 2
         for degree, records in zip(net.degrees, task.counts, strict=True)
     ]
+    variances = [np.var(np.asarray(iterates), axis=0).mean(axis=1) for _, iterates in found]
     return {
-        **_law(gradients),
+        **_law([np.asarray(gradients) for gradients, _ in found]),
         "directions": count,
-        "variances": np.var(iterates, axis=0).mean(axis=1).tolist(),
+        "variances": np.mean(variances, axis=0).tolist(),
         "claimed": claimed,
     }
 
@@ -137,7 +155,7 @@ class _Agents:
             return jax.vmap(_dual_step)(states, x, self.adjacent @ x, self.degrees)
 
         started = jax.vmap(lambda degree: admm.start(self.x0, degree))(self.degrees * 1.0)
-        return jax.jit(lambda: jax.lax.fori_loop(0, rounds, round, started))()
+        return jax.lax.fori_loop(0, rounds, round, started)
 
     def gradient(
         self, state: Consensus, agent: int, b: Array, inner: int, count: int, key: Any
@@ -160,18 +178,27 @@ def _dual_step(state: Consensus, x: Array, neighbours: Array, degree: Array) -> 
     return Consensus(x, state.dual + PENALTY * (degree * x - neighbours), neighbours, x)
 
 
-def _law(gradients: Float[np.ndarray, "draws p"]) -> dict[str, Any]:
-    """The law of the entries, each standardised by itself."""
+PROBABILITIES = (np.arange(99) + 1) / 100
+
+
+def _law(gradients: Sequence[Float[np.ndarray, "draws p"]]) -> dict[str, Any]:
+    """The law of the entries in each run; that of the first one over all of them."""
     from scipy import stats
 
-    entries = (gradients - gradients.mean(axis=0)) / gradients.std(axis=0)
-    probabilities = (np.arange(99) + 1) / 100
-    density, _ = np.histogram(entries, BINS, density=True)
+    normal = stats.norm.ppf(PROBABILITIES)
+    standard = [(each - each.mean(axis=0)) / each.std(axis=0) for each in gradients]
+    first = np.concatenate([each[:, 0] for each in standard])
+    density, _ = np.histogram(first, BINS, density=True)
     return {
         "density": density.tolist(),
-        "probabilities": probabilities.tolist(),
-        "quantiles": np.quantile(entries, probabilities).tolist(),
-        "skewness": float(np.mean(stats.skew(gradients))),
-        "kurtosis": float(np.mean(stats.kurtosis(gradients))),
-        "deviation": float(np.sqrt(np.var(gradients, axis=0).mean())),
+        "probabilities": PROBABILITIES.tolist(),
+        "quantiles": np.quantile(first, PROBABILITIES).tolist(),
+        "correlations": [
+            [
+                float(np.corrcoef(normal, quantiles)[0, 1])
+                for quantiles in np.quantile(each, PROBABILITIES, axis=0).T
+            ]
+            for each in standard
+        ],
+        "kurtosis": [stats.kurtosis(each).tolist() for each in standard],
     }

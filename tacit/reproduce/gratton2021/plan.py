@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from tacit.reproduce.gratton2021.contenders import CERTIFIED
 from tacit.reproduce.gratton2021.noise_runs import audited, one_iteration
@@ -16,7 +17,15 @@ Claim = tuple[float, float]
 """Epsilon and delta."""
 
 SMALL, LARGE = (0.15, 1e-3), (0.95, 1e-3)
-"""The claims of one iteration whose error is drawn over rounds."""
+"""Claims of one iteration."""
+
+DRAWN = (SMALL[0], LARGE[0])
+"""Epsilons of one iteration, over rounds and of the curves over delta. Printed for the latter."""
+
+DELTAS = (1e-3, 1e-6)
+"""Of the panels over rounds, and of the curves over epsilon. Printed for the latter."""
+
+OURS = "D-ZOA"
 
 LITTLE_NOISE: Sequence[Claim] = ((3.0, 1e-3), (19.0, 1e-3), (60.0, 1e-3), (150.0, 1e-3))
 """Claims at which only the baselines are run, to see what they do with little noise. 3 and 19 are
@@ -35,36 +44,27 @@ def baselines(kind: Kind) -> tuple[str, ...]:
     return ("DP-ADMM", "DPSG", "PVP", "DVP") if kind == "ridge" else ("DP-ADMM", "DPSG")
 
 
-@dataclass(frozen=True)
-class Trials:
-    """How often something is run.
-
-    Attributes:
-        data: data sets.
-        noise: draws of the noise on each, in pieces of `batch`.
-        batch: as few as keep a piece short.
-    """
-
-    data: int
-    noise: int
-    batch: int
-
-    @property
-    def all(self) -> int:
-        """Runs."""
-        return self.data * self.noise
+TYPICAL = 5
+"""The data set whose `||b*||` is nearest to the median of the ten: J of eq (22) grows with its
+square, and so does the time that a run of D-ZOA takes."""
 
 
-def trials(claim: Claim, scale: Scale) -> Trials:
-    """100 of D-ZOA, or a few; those of a large epsilon take long."""
+def data_sets(scale: Scale) -> Sequence[int]:
+    """Seeds of the data sets reported on."""
+    return range(10) if scale is Scale.FULL else (TYPICAL,)
+
+
+def trials(claim: Claim, scale: Scale) -> tuple[int, int]:
+    """Of D-ZOA on each data set, and of a piece: those of a large epsilon take long."""
+    small = claim[0] < 0.3
     if scale is Scale.FULL:
-        return Trials(10, 10, 10 if claim[0] < 0.3 else 2)
-    return Trials(1, 4, 4) if claim[0] < 0.3 else Trials(1, 3, 3)
+        return 10, 10 if small else 2
+    return (10, 10) if small else (3, 3)
 
 
 def d_zoa_rounds(scale: Scale) -> int:
-    """Of D-ZOA as printed; after some 60 its errors fall no more."""
-    return ROUNDS if scale is Scale.FULL else ROUNDS // 2
+    """Of D-ZOA as printed; after some 50 its errors fall no more."""
+    return ROUNDS if scale is Scale.FULL else 70
 
 
 def validation(scale: Scale) -> Sequence[int]:
@@ -74,19 +74,14 @@ def validation(scale: Scale) -> Sequence[int]:
 
 def epsilons(scale: Scale) -> Sequence[float]:
     """Of one iteration, in the trade-offs."""
-    return (0.15, 0.25, 0.4, 0.6, 0.95) if scale is Scale.FULL else (0.15, 0.95)
+    return (0.15, 0.25, 0.4, 0.6, 0.95) if scale is Scale.FULL else DRAWN
 
 
 def trade_offs(scale: Scale) -> dict[str, list[Claim]]:
-    """The claims along each curve of figures 5 and 7, by a name."""
-    if scale is Scale.FULL:
-        over = {f"delta {d:g}": [(e, d) for e in epsilons(scale)] for d in (1e-3, 1e-6)}
-        deltas = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
-        return over | {f"epsilon {e:g}": [(e, d) for d in deltas] for e in (0.15, 0.95)}
-    return {
-        "delta 0.001": [(e, 1e-3) for e in epsilons(scale)],
-        "epsilon 0.15": [(0.15, d) for d in (1e-6, 1e-3)],
-    }
+    """The claims of each curve over epsilon or delta, ascending, by the name of what is fixed."""
+    deltas = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2) if scale is Scale.FULL else sorted(DELTAS)
+    over = {f"delta {d:g}": [(e, d) for e in epsilons(scale)] for d in DELTAS}
+    return over | {f"epsilon {e:g}": [(e, d) for d in deltas] for e in DRAWN}
 
 
 def all_claims(scale: Scale) -> list[Claim]:
@@ -94,10 +89,15 @@ def all_claims(scale: Scale) -> list[Claim]:
     return list(dict.fromkeys(claim for curve in trade_offs(scale).values() for claim in curve))
 
 
+def drawn_claims(scale: Scale) -> list[Claim]:
+    """Those whose error is drawn over rounds, at either scale."""
+    return [(epsilon, delta) for delta in DELTAS for epsilon in DRAWN]
+
+
 def d_zoa_pieces(kind: Kind, claim: Claim, scale: Scale) -> list[Piece]:
     """All runs of D-ZOA at a claim."""
     epsilon, delta = claim
-    asked = trials(claim, scale)
+    asked, batch = trials(claim, scale)
     # directions grow with epsilon^2 / log(1.25 / delta); 9 s are compiling
     share = (epsilon / 0.95) ** 2 * math.log(1250.0) / math.log(1.25 / delta)
     return [
@@ -109,34 +109,33 @@ def d_zoa_pieces(kind: Kind, claim: Claim, scale: Scale) -> list[Piece]:
                 "delta": delta,
                 "data": data,
                 "seed": first,
-                "trials": asked.batch,
+                "trials": batch,
                 "rounds": d_zoa_rounds(scale),
             },
-            9.0 + asked.batch * (0.4 + 58.0 * share) * d_zoa_rounds(scale) / ROUNDS,
+            6.0 + batch * (0.4 + 115.0 * share) * d_zoa_rounds(scale) / ROUNDS,
         )
-        for data in range(asked.data)
-        for first in range(0, asked.noise, asked.batch)
+        for data in data_sets(scale)
+        for first in range(0, asked, batch)
     ]
 
 
 def published_piece(name: str, kind: Kind, scale: Scale) -> Piece:
     """A baseline at all claims."""
     claims = [*all_claims(scale), *LITTLE_NOISE]
-    data, noise = (10, 10) if scale is Scale.FULL else (2, 2)
+    data = list(data_sets(scale))
     each = 0.7 if name in ("PVP", "DVP") else 0.2
     arguments = {
         "name": name,
         "kind": kind,
         "claims": [list(claim) for claim in claims],
         "validation": list(validation(scale)),
-        "data": list(range(data)),
+        "data": data,
         "seed": 0,
-        "trials": noise,
+        "trials": 10,
         "rounds": ROUNDS,
     }
-    return Piece(
-        published, arguments, 8.0 + len(claims) * each * (12 * len(validation(scale)) + data) / 2
-    )
+    runs = 12 * len(validation(scale)) + len(data)
+    return Piece(published, arguments, 8.0 + len(claims) * each * runs / 2)
 
 
 def records(scale: Scale) -> Sequence[int]:
@@ -173,13 +172,32 @@ def noise_pieces(kind: Kind, scale: Scale) -> list[Piece]:
     """How much noise D-ZOA has, and an audit of its claim: of agent 1, or of three agents."""
     few = scale is Scale.FAST
     owners = (0,) if few else (0, 3, 4)
-    said = {"kind": kind, "epsilon": SMALL[0], "delta": SMALL[1], "data": 0, "seed": 0}
+    said = {"kind": kind, "epsilon": SMALL[0], "delta": SMALL[1], "data": TYPICAL, "seed": 0}
     model, audit = (100, 200) if few else (2000, 2000)
     return [
         Piece(work, {**said, "owner": owner, "trials": count}, 18.0 + 0.006 * count)
         for owner in owners
         for work, count in ((one_iteration, model), (audited, audit))
     ]
+
+
+@runtime_checkable
+class Compared(Protocol):
+    """The runs of D-ZOA and of what it is compared with, at claims of privacy."""
+
+    @property
+    def scale(self) -> Scale:
+        """Of the runs."""
+        ...
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names, `OURS` first."""
+        ...
+
+    def of(self, name: str, claim: Claim) -> list[Answer]:
+        """The runs of a method at a claim; none where it cannot be run."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -205,32 +223,35 @@ class Answers:
             *noise_pieces(kind, scale),
         ]
 
-    def of_d_zoa(self, claim: Claim) -> list[Answer]:
-        """Of the data sets and trials that eq (22) allows."""
-        return [answer for answer in self._all_of_d_zoa(claim) if "refused" not in answer]
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """D-ZOA and its baselines."""
+        return (OURS, *baselines(self.kind))
+
+    def of(self, name: str, claim: Claim) -> list[Answer]:
+        """Of D-ZOA on the data sets that eq (22) allows; of a baseline its contest at the claim."""
+        if name == OURS:
+            return [answer for answer in self._all_of_d_zoa(claim) if "refused" not in answer]
+        known = [*all_claims(self.scale), *LITTLE_NOISE]
+        answer = self.answers[self._d_zoa + baselines(self.kind).index(name)]
+        return [answer["claims"][known.index(claim)]]
 
     def refused(self, claim: Claim) -> int:
         """How many pieces of D-ZOA eq (22) leaves without a direction."""
-        return len(self._all_of_d_zoa(claim)) - len(self.of_d_zoa(claim))
+        return len(self._all_of_d_zoa(claim)) - len(self.of(OURS, claim))
 
     def _all_of_d_zoa(self, claim: Claim) -> Sequence[Answer]:
-        at = 0
-        for each in self.claims:
-            count = len(d_zoa_pieces(self.kind, each, self.scale))
-            if each == claim:
-                return self.answers[at : at + count]
-            at += count
-        raise KeyError(claim)
+        before = self.claims[: list(self.claims).index(claim)]
+        first = sum(map(self._pieces_of_d_zoa, before))
+        return self.answers[first : first + self._pieces_of_d_zoa(claim)]
+
+    def _pieces_of_d_zoa(self, claim: Claim) -> int:
+        asked, batch = trials(claim, self.scale)
+        return len(data_sets(self.scale)) * math.ceil(asked / batch)
 
     @property
     def _d_zoa(self) -> int:
-        return sum(len(d_zoa_pieces(self.kind, each, self.scale)) for each in self.claims)
-
-    def of_baseline(self, name: str, claim: Claim) -> Answer:
-        """A baseline's contest at a claim."""
-        known = [*all_claims(self.scale), *LITTLE_NOISE]
-        answer = self.answers[self._d_zoa + baselines(self.kind).index(name)]
-        return answer["claims"][known.index(claim)]
+        return sum(map(self._pieces_of_d_zoa, self.claims))
 
     def of_proved(self, name: str, count: int, total: Claim) -> Answer:
         """A certified method's contest at a total."""

@@ -25,14 +25,12 @@ DIRECTIONS = 30
 
 INNER_STEPS = 100
 
-_STEPS = (0.03, 0.06, 0.12, 0.25)
-
 SETTINGS: Mapping[str, Sequence[Setting]] = {
     name: [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     for name, axes in {
-        "D-ZOA": {"step": _STEPS, "penalty": (2.0, 4.0, 8.0)},
-        "OR-ZO": {"step": _STEPS, "smoothing": (0.01, 0.1, 1.0)},
-        "ZOO-ADMM": {"step": _STEPS, "penalty": (0.3, 1.0, 3.0)},
+        "D-ZOA": {"step": (0.015, 0.03, 0.06, 0.12), "penalty": (1.0, 2.0, 4.0)},
+        "OR-ZO": {"step": (0.06, 0.12, 0.25, 0.5), "smoothing": (0.01, 0.1, 1.0)},
+        "ZOO-ADMM": {"step": (0.03, 0.06, 0.12, 0.25), "penalty": (0.1, 0.3, 1.0)},
     }.items()
 }
 """Twelve of each method. The steps of D-ZOA are those of its inner descent."""

@@ -21,7 +21,7 @@ from tacit.report.reproduction import (
     compared,
     concluded,
 )
-from tacit.reproduce.decide import below, every
+from tacit.reproduce.decide import every, ratio_above, smaller
 from tacit.reproduce.nozari2016.fits import bent
 from tacit.reproduce.nozari2016.plan import (
     DEGREES,
@@ -94,7 +94,7 @@ def _improves(found: Sequence[Found]) -> Claim:
     """Accuracy improves with epsilon until truncation dominates."""
     ends = {d: (of_degree(found, d)[0], of_degree(found, d)[-1]) for d in PAPER_DEGREES}
     halved = {
-        d: below([each / HALVES for each in last.distances], first.distances)
+        d: ratio_above(1.0 / HALVES, first.distances, last.distances)
         for d, (first, last) in ends.items()
     }
     rest = [d for d, falls in halved.items() if not falls]
@@ -184,7 +184,7 @@ def _known(found: Found) -> float:
 
 
 def _below(lower: Found, upper: Found) -> bool | None:
-    return below(lower.distances, upper.distances)
+    return smaller(lower.distances, upper.distances)
 
 
 def _curves(found: Sequence[Found], scales: Mapping[int, float]) -> list[Curve]:
