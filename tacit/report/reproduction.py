@@ -62,11 +62,17 @@ class Claim:
     found: str
 
 
-def concluded(claims: Sequence[Claim]) -> tuple[Verdict, str]:
+def stated(verdict: Verdict, *, shortened: bool) -> str:
+    """A verdict as it has to be shown anywhere: one of a shortened run says so."""
+    return f"{verdict.value} (shortened)" if shortened else verdict.value
+
+
+def concluded(claims: Sequence[Claim], *, shortened: bool = False) -> tuple[Verdict, str]:
     """The least favourable verdict of some claims, and all of them in a few sentences.
 
     Args:
         claims: at least one.
+        shortened: whether something was left out of the run.
 
     Example:
         >>> right = Claim("caption", "it falls", Verdict.REPRODUCED, "It falls to half.")
@@ -79,8 +85,8 @@ def concluded(claims: Sequence[Claim]) -> tuple[Verdict, str]:
     """
     verdict = min((claim.verdict for claim in claims), key=_WORST_FIRST.index)
     return verdict, " ".join(
-        f"{claim.place[0].upper()}{claim.place[1:]}, {claim.said}: {claim.verdict.value}. "
-        f"{claim.found}"
+        f"{claim.place[0].upper()}{claim.place[1:]}, {claim.said}: "
+        f"{stated(claim.verdict, shortened=shortened)}. {claim.found}"
         for claim in claims
     )
 
@@ -159,8 +165,8 @@ class Reproduction:
 
     @property
     def stated(self) -> str:
-        """The verdict as it has to be shown anywhere: one of a shortened run says so."""
-        return f"{self.verdict.value} (shortened)" if self.shortened else self.verdict.value
+        """The verdict as it has to be shown anywhere."""
+        return stated(self.verdict, shortened=bool(self.shortened))
 
 
 @dataclass(frozen=True)

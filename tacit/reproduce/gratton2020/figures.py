@@ -109,7 +109,7 @@ def _parameters(found: Found) -> dict[str, str]:
 def _told(answers: Sequence[Answer], scale: Scale, *, rounds: bool) -> Reproduction:
     found = Found(scale, answers)
     claims = claims_of_fig2(found) if rounds else claims_of_fig3(found)
-    judged, sentence = concluded(claims)
+    judged, sentence = concluded(claims, shortened=scale is not Scale.FULL)
     proved = _proved_note(found)
     return Reproduction(
         judged,

@@ -97,7 +97,7 @@ def _of_all(found: Answers, claims: Sequence[Claim]) -> list[Said]:
 
 def _told(found: Answers, judged: Judged, figure: int, *, rounds: bool) -> Reproduction:
     claims = judged(found)
-    verdict, sentence = concluded(claims)
+    verdict, sentence = concluded(claims, shortened=found.scale is not Scale.FULL)
     name = f"Figure {figure}"
     return Reproduction(
         verdict,

@@ -149,7 +149,7 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
                 f"{key} {value:g}" for key, value in answer["chosen"].items()
             )
     judged = claims(same)
-    verdict, sentence = concluded(judged)
+    verdict, sentence = concluded(judged, shortened=scale is not Scale.FULL)
     return Reproduction(
         verdict,
         sentence,

@@ -119,7 +119,7 @@ def _told(answers: Sequence[Answer], scale: Scale, figure: int) -> Reproduction:
     by_kind = dict(zip(KINDS, own, strict=True))
     outer, inner = POINTS[figure]
     said = claims(figure, own, other)
-    verdict, sentence = concluded(said)
+    verdict, sentence = concluded(said, shortened=scale is not Scale.FULL)
     ratios = [ratio for answer in own for ratio in shortfall(answer)]
     variance = (
         "A law that looks normal is no guarantee: the claim needs a variance, too, and what "

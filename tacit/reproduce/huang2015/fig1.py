@@ -99,7 +99,7 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
     drifts = dict(zip(WEIGHTS, answers[last:], strict=True))
     claimed = {n: printed[n]["claimed"] for n in PEOPLE}
     claims = claimed_by_the_paper(claimed, same, drifts)
-    verdict, sentence = concluded(claims)
+    verdict, sentence = concluded(claims, shortened=scale is not Scale.FULL)
     return Reproduction(
         verdict,
         f"{sentence} {drawn_as(claimed)}",

@@ -152,7 +152,7 @@ SAID = "section VII, last paragraph"
 def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
     loud, right, proved = answers
     said = claims(loud, right)
-    verdict, sentence = concluded(said)
+    verdict, sentence = concluded(said, shortened=scale is not Scale.FULL)
     losses = right["loss"][:-1]
     share = losses[0] / EPSILONS[0]
     best = dict(zip(PROVED[scale], np.mean(proved["distance"], axis=1), strict=True))

@@ -58,7 +58,7 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
     costs = {degree: each["upper"] / noise_scale(1.0) for degree, each in distances.items()}
     least = min(each["lower"] / noise_scale(1.0) for each in distances.values())
     said = claims(found)
-    verdict, sentence = concluded(said)
+    verdict, sentence = concluded(said, shortened=scale is not Scale.FULL)
     record = (
         f"Epsilon is per unit of distance between whole costs here: replacing one record costs "
         f"between {least:.0f} and {max(costs.values()):.0f} times as much, over all degrees."

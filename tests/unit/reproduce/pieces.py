@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tacit.report.reproduction import Curve, Panel, Reproduction, Verdict, compared
+from tacit.report.reproduction import Claim, Curve, Panel, Reproduction, Verdict, compared
 from tacit.reproduce import Scale, Target
 from tacit.work import Piece
 from tests.unit.work.pieces import squares
@@ -48,6 +48,7 @@ def target(name: str = "someone1999/fig1", count: int = 3) -> Target:
             published=[Panel("Squares", "number", "its square", [curve], log="")],
             comparison=[compared("last", 4.0, values[-1])],
             parameters={"numbers": f"{len(values)}"},
+            claims=[Claim("caption", "squares grow", Verdict.REPRODUCED, "They do.")],
             shortened="two numbers" if scale is Scale.FAST else "",
         )
 

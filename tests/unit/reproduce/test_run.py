@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from tacit.errors import ConfigError
+from tacit.report.reproduction import Claim, Verdict, concluded
 from tacit.reproduce import Paper, Scale, find, reproduce, run, seconds_left, targets
 from tacit.reproduce.papers import PAPERS, paper_of
 from tests.unit.reproduce.pieces import target
@@ -45,9 +46,18 @@ def test_a_fast_run_says_so_everywhere(tmp_path: Path, paper: Paper) -> None:
     for name in ("index.html", "someone1999.html"):
         assert "A fast run" in (tmp_path / name).read_text(encoding="utf-8")
     assert "Shortened: two numbers" in (tmp_path / "someone1999.html").read_text(encoding="utf-8")
-    # wherever the verdict stands, and not on the page only
-    index = (tmp_path / "index.html").read_text(encoding="utf-8")
-    assert "<strong>reproduced (shortened)</strong>" in index
+    # wherever a verdict stands: the index, and each claim
+    for name in ("index.html", "someone1999.html"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert "<strong>reproduced (shortened)</strong>" in text
+        assert "<strong>reproduced</strong>" not in text
+
+
+def test_the_sentence_of_a_shortened_run_says_so_at_each_claim() -> None:
+    held = Claim("caption", "it falls", Verdict.REPRODUCED, "It falls.")
+    verdict, said = concluded([held, held], shortened=True)
+    assert verdict is Verdict.REPRODUCED and said.count("it falls: reproduced (shortened).") == 2
+    assert "shortened" not in concluded([held], shortened=False)[1]
 
 
 def test_what_is_stored_takes_no_time(tmp_path: Path, paper: Paper) -> None:
