@@ -38,7 +38,7 @@ from tacit.method import DPSG, GradientDescent
 from tacit.study import assemble, execute
 from tacit.study.execute import targets
 
-SPLITS, TRIALS = (1,), 16
+SPLITS, TRIALS = (1, 2, 3, 4), 8
 
 
 @dataclass(frozen=True)
@@ -251,15 +251,14 @@ def main(*arguments: str) -> int:
             kept = float(np.nanmedian(came(advised(document, advice["toml"]))))
             init = float(np.nanmedian(came(document)))
             line = (
-                f"{case.name:25s}  {advice['verdict']:9s}  {best['kept']:5.2f} "
-                f"({best['lowest']:5.2f} to {best['highest']:5.2f})  {kept:5.2f}  {init:6.2f}"
+                f"{case.name:25s}  {advice['verdict']:9s}  {_range(best)}  {kept:5.2f}  {init:6.2f}"
             )
             held = [within(best["kept"], kept)]
             if advice["changes"]:
                 change = advice["changes"][0]
                 other = float(np.nanmedian(came(advised(document, change["toml"]))))
                 held.append(within(change["kept"], other))
-                line += f"             {change['kept']:5.2f}   {other:5.2f}"
+                line += f"             {_range(change)}   {other:5.2f}"
             else:
                 line += "                 -       -"
             marks = "".join("+" if each else "-" for each in held)
@@ -267,6 +266,11 @@ def main(*arguments: str) -> int:
             good, total = good + held[0], total + 1
     print(f"promises within a factor of two: {good} of {total}")
     return 0 if 10 * good >= 9 * total else 1
+
+
+def _range(measured: Mapping[str, Any]) -> str:
+    low, high = (float("nan") if each is None else each for each in measured["middle"])
+    return f"{measured['kept']:5.2f} ({low:5.2f} to {high:5.2f})"
 
 
 def _written(document: Mapping[str, Any]) -> str:

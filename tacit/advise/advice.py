@@ -32,6 +32,8 @@ class Verdict(StrEnum):
     """Whether a study is worth running."""
 
     HOPELESS = "hopeless"
+    OPEN = "open"
+    """The trials are too far apart for a promise."""
     WEAK = "weak"
     HOPEFUL = "hopeful"
 
@@ -100,8 +102,8 @@ class Advice:
 
     @property
     def verdict(self) -> Verdict:
-        """From the median share that the best method keeps, of the study as it stands."""
-        return verdict(self.best.kept)
+        """From the shares that the best method keeps, of the study as it stands."""
+        return verdict(self.best)
 
     @property
     def sentence(self) -> str:
@@ -115,8 +117,13 @@ class Advice:
                 f"Hopeless: {given} even a fit without privacy is no better than the base rate; "
                 "there are too few records for so many parameters."
             )
-        low, high = best.spread
+        (low, high), (lower, upper) = best.spread, best.middle
         share = f"median; {percent(low)} to {percent(high)} over the trials"
+        if self.verdict is Verdict.OPEN:
+            share = (
+                f"median; half of the trials lie between {percent(lower)} and {percent(upper)}, "
+                "too far apart for a promise"
+            )
         of = "of what a fit without privacy gains over the base rate"
         if best.kept < 0.0:
             said = f"the best method, {best.method}, is worse than the base rate"
@@ -136,11 +143,13 @@ class Advice:
         return _toml(self.setting, self.best)
 
 
-def verdict(kept: float) -> Verdict:
-    """From the share of the pooled fit's gain that is kept."""
-    if kept >= HOPEFUL:
-        return Verdict.HOPEFUL
-    return Verdict.WEAK if kept >= HOPELESS else Verdict.HOPELESS
+def verdict(measured: Measured) -> Verdict:
+    """From the shares of the pooled fit's gain that are kept."""
+    if not measured.kept >= HOPELESS:
+        return Verdict.HOPELESS
+    if not measured.agreed:
+        return Verdict.OPEN
+    return Verdict.HOPEFUL if measured.kept >= HOPEFUL else Verdict.WEAK
 
 
 def percent(share: float) -> str:
@@ -198,7 +207,7 @@ def advise(setting: Setting, *, progress: Told | None = None) -> Advice:
         )
     measured.sort(key=lambda pair: math.inf if math.isnan(pair[0].kept) else -pair[0].kept)
     best, choice = measured[0]
-    enough = best.kept >= HOPEFUL or math.isnan(best.kept)
+    enough = verdict(best) is Verdict.HOPEFUL or math.isnan(best.kept)
     return Advice(
         setting=setting,
         measured=tuple(each for each, _ in measured),

@@ -45,9 +45,23 @@ class Measured:
     @property
     def spread(self) -> tuple[float, float]:
         """The lowest and the highest share of all trials."""
+        return self._between(0.0, 1.0)
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """Shares between which the middle half of the trials lies."""
+        return self._between(0.25, 0.75)
+
+    @property
+    def agreed(self) -> bool:
+        """Whether the middle half of the trials is within a factor of two of the median."""
+        low, high = self.middle
+        return self.kept / 2.0 <= low and high <= 2.0 * self.kept
+
+    def _between(self, *levels: float) -> tuple[float, float]:
         known = self.shares[~np.isnan(self.shares)]
-        return (
-            (float(np.min(known)), float(np.max(known)))
-            if len(known)
-            else (float("nan"), float("nan"))
-        )
+        if not len(known):
+            return float("nan"), float("nan")
+        # of the trials themselves: between minus infinity and a number there is nothing
+        low, high = np.quantile(known, levels, method="nearest")
+        return float(low), float(high)

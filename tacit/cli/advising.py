@@ -43,7 +43,7 @@ def document(advice: Advice) -> dict[str, Any]:
     """Everything in an advice, as JSON holds it."""
     setting = advice.setting
     return {
-        "format": "tacit-advise-2",
+        "format": "tacit-advise-3",
         "basis": MADE_UP,
         "setting": {
             "records": setting.counts.tolist(),
@@ -92,13 +92,14 @@ def assumed(setting: Setting) -> list[str]:
 
 
 def _measured(each: Measured) -> dict[str, Any]:
-    low, high = each.spread
+    (low, high), (lower, upper) = each.spread, each.middle
     return {
         "method": each.method,
         "rounds": each.rounds,
         "clip": each.clip,
         "arguments": each.arguments,
         "kept": _finite(each.kept),
+        "middle": [_finite(lower), _finite(upper)],
         "lowest": _finite(low),
         "highest": _finite(high),
         "trials": len(each.shares),
@@ -121,7 +122,7 @@ def _tell(advice: Advice) -> None:
         say(f"Simulated smaller: {note}.")
     say()
     table(
-        ["Method", "Rounds", "Clip", "Set", "Kept", "Lowest to highest"],
+        ["Method", "Rounds", "Clip", "Set", "Kept", "Middle half", "All trials"],
         [_row(each) for each in advice.measured],
     )
     say(
@@ -161,7 +162,7 @@ def _other(change: Change) -> None:
     say()
     say(
         f"With {change.plan.words}, {change.measured.method} keeps {percent(change.measured.kept)} "
-        f"({percent(low)} to {percent(high)}): {verdict(change.measured.kept).value}. If the "
+        f"({percent(low)} to {percent(high)}): {verdict(change.measured).value}. If the "
         "owners agree to that:"
     )
     say()
@@ -202,7 +203,6 @@ def _hidden(setting: Setting) -> str:
 
 
 def _row(each: Measured) -> list[str]:
-    low, high = each.spread
     settings = ", ".join(f"{name} {value:g}" for name, value in each.arguments.items())
     return [
         each.method,
@@ -210,7 +210,7 @@ def _row(each: Measured) -> list[str]:
         f"{each.clip:g}",
         settings,
         _kept(each.kept),
-        f"{_kept(low)} to {_kept(high)}",
+        *(f"{_kept(low)} to {_kept(high)}" for low, high in (each.middle, each.spread)),
     ]
 
 

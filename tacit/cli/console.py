@@ -13,9 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tacit.errors import ConfigError, OracleError, RuntimeFailure, TacitError
+from tacit.escape import visible
 
 FAILED, WRONG, DIVERGED, REFUTED, INTERRUPTED = 1, 2, 3, 4, 130
 _WIDTH = 96
+_LINES = "\n"
+"""Errors of our own and JSON have several lines."""
 
 
 def guarded(command: Callable[[], int], *, as_json: bool) -> int:
@@ -43,7 +46,7 @@ def guarded(command: Callable[[], int], *, as_json: bool) -> int:
 def _failed(message: str, code: int, *, as_json: bool) -> int:
     if as_json:
         emit({"format": "tacit-error-1", "error": message, "exit_code": code})
-    print(f"error: {message}", file=sys.stderr)
+    print(f"error: {visible(message, kept=_LINES)}", file=sys.stderr)
     return code
 
 
@@ -98,12 +101,26 @@ def said_cores(count: int) -> str:
 
 def emit(document: Any) -> None:
     """One JSON document on standard output."""
+    print(dumped(document, indent=2, allow_nan=False))
+
+
+def dumped(document: Any, **options: Any) -> str:
+    """As JSON in the letters that standard output has; what cannot be seen is escaped."""
     plain = not (sys.stdout.encoding or "").lower().startswith("utf")
-    print(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=plain))
+    text = json.dumps(document, ensure_ascii=plain, **options)
+    if text.isascii():
+        return text
+    return "".join(
+        each if each in _LINES or visible(each) == each else json.dumps(each)[1:-1] for each in text
+    )
 
 
 def say(text: str = "", indent: str = "") -> None:
-    """A paragraph; wrapped where somebody reads it, one line where a program does."""
+    """A paragraph; wrapped where somebody reads it, one line where a program does.
+
+    What steers a terminal is spelt out: names and titles may come from others.
+    """
+    text = visible(text)
     if sys.stdout.isatty() and text:
         text = textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
     else:
@@ -117,9 +134,9 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    drawn = Table(*headings, box=SIMPLE, header_style="bold", pad_edge=False)
+    drawn = Table(*map(visible, headings), box=SIMPLE, header_style="bold", pad_edge=False)
     for row in rows:
-        drawn.add_row(*(str(cell) for cell in row))
+        drawn.add_row(*(visible(str(cell)) for cell in row))
     width = None if sys.stdout.isatty() else 110
     Console(file=sys.stdout, width=width, markup=False, highlight=False).print(drawn)
 

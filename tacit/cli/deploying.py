@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as formats
 import logging
 import signal
 import sys
@@ -11,10 +10,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tacit.cli.console import FAILED, INTERRUPTED, emit, guarded, say
+from tacit.cli.console import FAILED, INTERRUPTED, dumped, emit, guarded, say
 from tacit.deploy.agent import Options, run
 from tacit.deploy.doctor import Finding, examine
 from tacit.deploy.results import Outcome
+from tacit.escape import visible
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,20 @@ class Logs:
     def begin(self) -> None:
         """Log to standard error from now on."""
         handler = logging.StreamHandler(sys.stderr)
-        plain = logging.Formatter("%(asctime)s %(levelname)s %(message)s")
-        handler.setFormatter(JsonLines() if self.as_json else plain)
+        handler.setFormatter(JsonLines() if self.as_json else PlainLines())
         logging.basicConfig(level=logging.WARNING, handlers=[handler])
         logging.getLogger("tacit.site").setLevel(logging.DEBUG if self.verbose else logging.INFO)
+
+
+class PlainLines(logging.Formatter):
+    """Time, level and message in a line of a terminal."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(message)s")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        """A record as a line; what steers a terminal is spelt out."""
+        return visible(super().formatMessage(record))
 
 
 class JsonLines(logging.Formatter):
@@ -46,7 +56,7 @@ class JsonLines(logging.Formatter):
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         fields = record.args if isinstance(record.args, dict) else {}
         line = {"time": time, "level": record.levelname, "message": record.getMessage(), **fields}
-        return formats.dumps(line, ensure_ascii=False, default=str)
+        return dumped(line, default=str)
 
 
 def take_part(options: Options, logs: Logs, *, dry_run: bool, json: bool) -> int:

@@ -71,7 +71,7 @@ def authority(
 ) -> None:
     """Make a consortium's authority in a new folder: whoever has it says who is who."""
     from tacit.cli.console import guarded, say
-    from tacit.deploy.keys import create_authority
+    from tacit.deploy.certificates import create_authority
 
     def command() -> int:
         create_authority(folder, name)

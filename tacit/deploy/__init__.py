@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tacit.deploy.agent import Options, run
-    from tacit.deploy.keys import Card, Keys, create, create_authority, load, renew
+    from tacit.deploy.certificates import create_authority
+    from tacit.deploy.keys import Card, Keys, create, load, renew
     from tacit.deploy.manifest import Manifest, Member, agreed, read_manifest
     from tacit.deploy.rehearse import Rehearsal, perform, prepare
     from tacit.deploy.results import Outcome
@@ -25,7 +26,7 @@ _MODULE = {
     "Card": "keys",
     "Keys": "keys",
     "create": "keys",
-    "create_authority": "keys",
+    "create_authority": "certificates",
     "load": "keys",
     "renew": "keys",
     "Manifest": "manifest",

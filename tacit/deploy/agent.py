@@ -16,8 +16,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from tacit.deploy.address import host_and_port
 from tacit.deploy.files import write_json
-from tacit.deploy.keys import WARN_DAYS, Keys, host_of, load
+from tacit.deploy.keys import WARN_DAYS, Keys, load
 from tacit.deploy.manifest import Manifest, read_manifest
 from tacit.deploy.masked_party import MaskedParty
 from tacit.deploy.outgoing import Account, Outgoing, check_state
@@ -291,7 +292,7 @@ def _take_part(
 
 def _check_rehearsal(manifest: Manifest) -> None:
     """Refuse a seed wherever values may leave this machine."""
-    hosts = {host_of(member.address) for member in manifest.members if member.address}
+    hosts = {host_and_port(member.address)[0] for member in manifest.members if member.address}
     if hosts - {"127.0.0.1", "::1", "localhost"}:
         raise ConfigError(
             "noise from a seed can be drawn again and taken off, so it protects nobody: "

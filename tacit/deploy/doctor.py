@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
+from tacit.deploy.address import host_and_port
 from tacit.deploy.agent import Options, check, neighbours
 from tacit.deploy.hello import HELLO, read_hello
 from tacit.deploy.keys import WARN_DAYS, Card, Keys, load
@@ -140,7 +141,7 @@ def _own_certificate(keys: Keys) -> Finding:
 
 def _own_address(card: Card) -> Finding:
     what = "own address"
-    host, port = _parts(card)
+    host, port = host_and_port(card.address)
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except socket.gaierror as error:
@@ -171,7 +172,7 @@ def _own_address(card: Card) -> Finding:
 
 def _reached(card: Card, keys: Keys) -> Finding:
     """Whether a neighbour's address leads to it, by a handshake."""
-    host, port = _parts(card)
+    host, port = host_and_port(card.address)
     try:
         socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except socket.gaierror as error:
@@ -316,8 +317,3 @@ def _greeting(manifest: Manifest, other: int, data: bytes | None) -> Finding:
 def _common_name(certificate: x509.Certificate) -> str:
     found = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     return str(found[0].value) if found else ""
-
-
-def _parts(card: Card) -> tuple[str, int]:
-    host, _, port = card.address.rpartition(":")
-    return host.removeprefix("[").removesuffix("]"), int(port)

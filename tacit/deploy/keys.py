@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
-import ipaddress
 import os
 import tomllib
 import unicodedata
@@ -26,21 +25,15 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from tacit.deploy.files import why, write_secret, write_text
+from tacit.deploy.address import host_and_port
+from tacit.deploy.certificates import DAYS, LONGEST, certify, check_authority, secret
+from tacit.deploy.files import why, write_text
 from tacit.errors import ConfigError
-
-_LONGEST = 64
-"""Bytes of a name in a certificate, at most."""
 
 _ALPHABETS = {"LATIN", "GREEK", "CYRILLIC"}
 """Alphabets with letters that look the same; a name keeps to one of them."""
-
-DAYS = 365
-"""How long a certificate is good for."""
 
 WARN_DAYS = 30
 """From how many days before its end on a certificate is warned of."""
@@ -81,9 +74,11 @@ class Card:
             ) from error
 
     def fingerprint(self) -> str:
-        """A digest of both keys, for comparing over another channel, in groups of four."""
+        """A digest of the whole card, for comparing over another channel, in groups of four."""
         digest = hashes.Hash(hashes.SHA256())
-        digest.update(f"{self.name}\n{self.signing_key}\n{self.authority}".encode())
+        digest.update(
+            "\n".join((self.name, self.address, self.signing_key, self.authority)).encode()
+        )
         text = base64.b32encode(digest.finalize()).decode()[:32]
         return " ".join(text[i : i + 4] for i in range(0, 32, 4))
 
@@ -141,8 +136,8 @@ def check_name(name: str, where: str = "") -> None:
     plain = [unicodedata.category(letter)[0] in "LMN" for letter in name]
     alphabets = {unicodedata.name(letter, "").split(" ")[0] for letter in name} & _ALPHABETS
     reason = None
-    if not name or len(name.encode(errors="replace")) > _LONGEST:
-        reason = f"it must have 1 to {_LONGEST} bytes of UTF-8"
+    if not name or len(name.encode(errors="replace")) > LONGEST:
+        reason = f"it must have 1 to {LONGEST} bytes of UTF-8"
     elif not all(good or letter in " .-_'(),&+" for good, letter in zip(plain, name, strict=True)):
         reason = "use letters, digits, spaces and . - _ ' ( ) , & + only"
     elif not plain[0] or not (plain[-1] or name[-1] in ".)"):
@@ -153,10 +148,6 @@ def check_name(name: str, where: str = "") -> None:
         reason = f"its letters are {' and '.join(sorted(alphabets))}, some of which look alike"
     if reason is not None:
         raise ConfigError(f"{where}name={name!r} cannot be an agent's name: {reason}")
-
-
-_EARLIER = dt.timedelta(days=1)
-"""Certificates are good from then on, so that they are at a neighbour whose clock is slow."""
 
 
 def create(
@@ -181,7 +172,7 @@ def create(
     check_name(name)
     if days < 1:
         raise ConfigError(f"days={days} must be at least 1")
-    host = host_of(address) if address else ""
+    host = host_and_port(address)[0] if address else ""
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(
             f"{folder} is not empty; keys are never overwritten. Give a new folder, or `tacit keys "
@@ -189,8 +180,8 @@ def create(
         )
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     identity = Ed25519PrivateKey.generate()
-    _secret(folder / "identity.pem", identity)
-    _certify(folder, name, host, authority, days)
+    secret(folder / "identity.pem", identity)
+    certify(folder, name, host, authority, days)
     public = identity.public_key().public_bytes_raw()
     card = Card(
         name=name,
@@ -200,20 +191,6 @@ def create(
     )
     write_text(folder / "card.toml", card.toml())
     return load(folder)
-
-
-def create_authority(folder: Path, name: str, days: int = 10 * DAYS) -> None:
-    """Make a consortium's authority in a new folder: `authority.pem` and `authority.crt`.
-
-    Raises:
-        ConfigError: as `create`.
-    """
-    if folder.exists() and any(folder.iterdir()):
-        raise ConfigError(f"{folder} is not empty; keys are never overwritten. Give a new folder")
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    key, certificate = _authority(name, days)
-    _secret(folder / "authority.pem", key)
-    (folder / "authority.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
 
 def renew(
@@ -234,9 +211,9 @@ def renew(
     # the card may be of the keys before, if this was killed: it is written last
     before = read_card(folder / "card.toml")
     if identity:
-        _secret(folder / "identity.pem", Ed25519PrivateKey.generate())
-    host = host_of(before.address) if before.address else ""
-    _certify(folder, before.name, host, authority, days)
+        secret(folder / "identity.pem", Ed25519PrivateKey.generate())
+    host = host_and_port(before.address)[0] if before.address else ""
+    certify(folder, before.name, host, authority, days)
     own = _identity(folder)
     public = base64.b64encode(own.public_key().public_bytes_raw()).decode()
     card = Card(before.name, before.address, public, (folder / "authority.crt").read_text())
@@ -304,6 +281,9 @@ def read_card(path: Path) -> Card:
         raise ConfigError(f"{path} is no card of an agent; `tacit keys new` writes them")
     card = Card(**{key: str(value) for key, value in found.items()})
     check_name(card.name, f"{path}: ")
+    if card.address:
+        host_and_port(card.address, f"{path}: ")
+    check_authority(card.authority, f"{path}: ")
     card.public_key()
     return card
 
@@ -320,102 +300,3 @@ def verify(card: Card, text: bytes, signature: str) -> bool:
     except (InvalidSignature, ValueError):
         return False
     return True
-
-
-def host_of(address: str) -> str:
-    """The host of `host:port`.
-
-    Raises:
-        ConfigError: it is none.
-    """
-    host, _, port = address.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise ConfigError(f"address={address!r} must be host:port, such as clinic.example:7447")
-    return host
-
-
-def _certify(folder: Path, name: str, host: str, authority: Path | None, days: int) -> None:
-    if authority is None:
-        signer, above = _authority(f"{name}, own authority", days)
-    else:
-        signer, above = _read_authority(authority)
-    key = ec.generate_private_key(ec.SECP256R1())
-    names: list[x509.GeneralName] = [x509.DNSName("localhost")]
-    if host:
-        names = [_general(host)]
-    now = dt.datetime.now(dt.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(_named(name))
-        .issuer_name(above.subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _EARLIER)
-        .not_valid_after(now + dt.timedelta(days=days))
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .add_extension(
-            x509.ExtendedKeyUsage(
-                [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
-            ),
-            critical=False,
-        )
-        .sign(signer, hashes.SHA256())
-    )
-    _secret(folder / "tls.pem", key)
-    encoding = serialization.Encoding.PEM
-    (folder / "tls.crt").write_bytes(certificate.public_bytes(encoding))
-    (folder / "authority.crt").write_bytes(above.public_bytes(encoding))
-
-
-def _authority(name: str, days: int) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
-    key, now = ec.generate_private_key(ec.SECP256R1()), dt.datetime.now(dt.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(_named(name))
-        .issuer_name(_named(name))
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _EARLIER)
-        .not_valid_after(now + dt.timedelta(days=days))
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    return key, certificate
-
-
-def _read_authority(folder: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
-    try:
-        key = serialization.load_pem_private_key((folder / "authority.pem").read_bytes(), None)
-        certificate = x509.load_pem_x509_certificate((folder / "authority.crt").read_bytes())
-    except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"the authority in {folder} cannot be read ({why(error)}); make one with `tacit keys "
-            "authority`"
-        ) from error
-    if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ConfigError(f"{folder / 'authority.pem'} is no elliptic curve key; make a new one")
-    return key, certificate
-
-
-def _named(name: str) -> x509.Name:
-    fits = name.encode()[:_LONGEST].decode(errors="ignore")
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, fits)])
-
-
-def _general(host: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ipaddress.ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)
-
-
-def _secret(path: Path, key: Ed25519PrivateKey | ec.EllipticCurvePrivateKey) -> None:
-    """Write a private key that only its owner may read, from the first byte on."""
-    data = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    write_secret(path, data)

@@ -21,7 +21,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tacit.config.data import BooleanFeature, CategoricalFeature, NumericTargetSection
 from tacit.config.network import CoordinatorSection
 from tacit.config.read import Source, parse_study
-from tacit.deploy.keys import Card, Keys, host_of, sign, verify
+from tacit.deploy.address import host_and_port
+from tacit.deploy.certificates import check_authority
+from tacit.deploy.keys import Card, Keys, sign, verify
 from tacit.deploy.pairs import offer, offered
 from tacit.errors import ConfigError
 from tacit.study.build import check_privacy
@@ -287,8 +289,9 @@ def _checked(document: dict[str, Any], name: str) -> Manifest:
         raise ConfigError(f"{name}: " + "; ".join(told)) from error
     for member in manifest.members:
         member.card.public_key()
+        check_authority(member.authority, f"{name}: {member.name!r}: ")
         if member.address:
-            host_of(member.address)
+            host_and_port(member.address, f"{name}: {member.name!r}: ")
     for what in ("name", "signing_key"):
         value, times = Counter(getattr(m, what) for m in manifest.members).most_common(1)[0]
         if times > 1:

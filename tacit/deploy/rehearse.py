@@ -27,8 +27,9 @@ from tacit.config.data import ByColumn
 from tacit.config.locate import lines
 from tacit.config.network import CoordinatorSection
 from tacit.config.read import Source, parse_study
+from tacit.deploy.certificates import create_authority
 from tacit.deploy.files import write_text
-from tacit.deploy.keys import Card, Keys, check_name, create, create_authority
+from tacit.deploy.keys import Card, Keys, check_name, create
 from tacit.deploy.manifest import Manifest, Member, agreed
 from tacit.deploy.site import check_secure, counts_are_public, declared, own_records
 from tacit.deploy.trust import trust

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tacit.deploy.files import write_json, write_text
+from tacit.escape import cell
 from tacit.privacy.guarantee import Guarantee
 
 
@@ -83,7 +84,7 @@ def write(folder: Path, outcome: Outcome, guarantee: Guarantee | None) -> None:
         writer = csv.writer(text)
         writer.writerow(["parameter", "value"])
         values = map(repr, outcome.solution.tolist())
-        writer.writerows(zip(outcome.names, values, strict=True))
+        writer.writerows(zip(map(cell, outcome.names), values, strict=True))
         write_text(folder / "coefficients.csv", text.getvalue())
     if guarantee is not None:
         document: dict[str, Any] = {"format": "tacit-site-guarantee-1", "run": outcome.run}

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tacit.errors import RuntimeFailure
+from tacit.escape import cell
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.output.directory import RESULT_FORMAT, Destination
@@ -227,6 +228,7 @@ def _coefficients(stage: Path, outcome: Outcome) -> None:
     import pandas as pd
 
     frame = pd.DataFrame(coefficients(outcome))
+    frame["feature"] = frame["feature"].map(cell)
     frame[["feature", "agreed"]].to_csv(stage / "coefficients.csv", index=False)
     if "pooled" in frame:
         frame.to_csv(stage / SIMULATION_ONLY / "coefficients.csv", index=False)

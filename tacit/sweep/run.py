@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.config.read import Source
 from tacit.errors import ConfigError
+from tacit.escape import cell
 from tacit.output.files import jsonable
 from tacit.report.sweep import write_sweep
 from tacit.runtime.environment import environment
@@ -152,8 +154,9 @@ def _write(ended: Sweep) -> None:
     table = pa.Table.from_pandas(runs, preserve_index=False)
     table = table.replace_schema_metadata({"format": directory.FORMAT})
     directory.whole(folder / "results.parquet", lambda draft: pq.write_table(table, draft))
-    directory.whole(folder / "results.csv", lambda draft: runs.to_csv(draft, index=False))
-    directory.whole(folder / "cells.csv", lambda draft: cells.to_csv(draft, index=False))
+    for name, rows in (("results.csv", runs), ("cells.csv", cells)):
+        safe = rows.map(cell).rename(columns=cell)
+        directory.whole(folder / name, functools.partial(safe.to_csv, index=False))
     source = ended.plan.source
     directory.whole(
         folder / "study.toml", lambda draft: draft.write_text(source.text, encoding="utf-8")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tacit.escape import cell
 from tacit.privacy.ledger import store
 from tacit.privacy.ledger.book import Balance, Book
 from tacit.privacy.ledger.chain import Entry, Mark
@@ -112,7 +113,7 @@ def export_csv(path: str | Path) -> str:
         }
         for line in _lines(entry):
             cells = {**common, **line}
-            table.writerow([cells.get(column, "") for column in _COLUMNS])
+            table.writerow([cell(cells.get(column, "")) for column in _COLUMNS])
     return text.getvalue()
 
 

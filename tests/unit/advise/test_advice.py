@@ -200,10 +200,10 @@ def advice(measured: Measured, *needs: Need) -> Advice:
 
 
 def test_the_verdict_follows_from_the_median_share() -> None:
-    assert verdict(0.8) is Verdict.HOPEFUL
-    assert verdict(0.3) is Verdict.WEAK
-    assert verdict(0.1) is Verdict.HOPELESS
-    assert verdict(float("nan")) is Verdict.HOPELESS
+    assert verdict(made(0.8)) is Verdict.HOPEFUL
+    assert verdict(made(0.3)) is Verdict.WEAK
+    assert verdict(made(0.1)) is Verdict.HOPELESS
+    assert verdict(made(float("nan"))) is Verdict.HOPELESS
     assert advice(made(0.7, 0.8, 0.9)).sentence == (
         "Hopeful: with 20 records a site and epsilon 1.7 the best method, dpsg, keeps 80% of what "
         "a fit without privacy gains over the base rate (median; 70% to 90% over the trials)."
@@ -217,6 +217,21 @@ def test_the_verdict_follows_from_the_median_share() -> None:
     assert nothing.verdict is Verdict.HOPELESS
     assert "even a fit without privacy is no better than the base rate" in nothing.sentence
     assert made(np.nan).spread[0] != made(np.nan).spread[0]
+
+
+def test_nothing_is_promised_where_the_trials_are_far_apart() -> None:
+    apart = made(-0.4, 0.1, 0.1, 0.4, 0.5, 0.5, 0.9)
+    assert (apart.kept, apart.middle, apart.agreed) == (0.4, (0.1, 0.5), False)
+    assert verdict(apart) is Verdict.OPEN
+    assert "40%" in advice(apart).sentence
+    assert "half of the trials lie between 10% and 50%" in advice(apart).sentence
+    assert advice(apart).sentence.startswith("Open: ")
+    # on the other side as well: more may come than was promised
+    assert verdict(made(0.3, 0.3, 0.3, 0.7, 0.9)) is Verdict.OPEN
+    # single trials far off say nothing against the rest
+    assert verdict(made(-9.0, 0.7, 0.8, 0.9, 5.0)) is Verdict.HOPEFUL
+    # and what is hopeless in the median stays so
+    assert verdict(made(-5.0, 0.0, 0.1, 0.2, 0.9)) is Verdict.HOPELESS
 
 
 def test_a_trial_that_diverged_keeps_less_than_nothing() -> None:

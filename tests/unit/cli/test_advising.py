@@ -94,7 +94,7 @@ def test_the_same_as_json() -> None:
     options = ("--records", "20,20,20,20,90", "--loss", "logistic", "--prevalence", "0.1")
     done = RUN.invoke(app, ["advise", *DIMENSIONS, *options, "--json"])
     document = json.loads(done.stdout)
-    assert document["format"] == "tacit-advise-2"
+    assert document["format"] == "tacit-advise-3"
     assert document["verdict"] == "hopeless"
     assert document["setting"]["records"] == [20, 20, 20, 20, 90]
     assert document["setting"]["prevalence"] == 0.1

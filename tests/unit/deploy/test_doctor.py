@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tacit.config.read import parse_study
-from tacit.deploy import keys
+from tacit.deploy import certificates, keys
 from tacit.deploy.agent import Options
 from tacit.deploy.doctor import Finding, examine
 from tacit.deploy.hello import HELLO, read_hello, write_hello
@@ -65,7 +65,7 @@ class Ward:
 
 @pytest.fixture
 def ward(tmp_path: Path) -> Iterator[Ward]:
-    keys.create_authority(tmp_path / "authority", "all")
+    certificates.create_authority(tmp_path / "authority", "all")
     made = [
         keys.create(tmp_path / name, name, f"127.0.0.1:{free_port()}", tmp_path / "authority")
         for name in ("north", "south", "west")
@@ -163,7 +163,7 @@ def opened(ward: Ward) -> Path:
 
 
 def ended(ward: Ward) -> Path:
-    keys._certify(ward.keys[0].folder, "north", "127.0.0.1", ward.folder / "authority", 0)
+    certificates.certify(ward.keys[0].folder, "north", "127.0.0.1", ward.folder / "authority", 0)
     time.sleep(1.1)
     return ward.keys[0].folder
 

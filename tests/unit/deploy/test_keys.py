@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cryptography import x509
 
-from tacit.deploy import keys
+from tacit.deploy import certificates, keys
 from tacit.errors import ConfigError
 
 
@@ -27,7 +28,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="never overwritten"):
         keys.create(tmp_path / "keys", "north")
     with pytest.raises(ConfigError, match="never overwritten"):
-        keys.create_authority(tmp_path / "keys", "all")
+        certificates.create_authority(tmp_path / "keys", "all")
 
 
 @pytest.mark.parametrize(
@@ -66,8 +67,55 @@ def test_addresses_need_host_and_port(tmp_path: Path, address: str) -> None:
         keys.create(tmp_path / "keys", "north", address)
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "h:1#root_ca_certificate_base64=AAAA:7447",
+        "north.example#verify_name_on_connect=false:7447",
+        "north.example?rel=0:7447",
+        "[fe80::1%#enable_mtls=false]:7447",
+        "[::1:7447",
+        "north example:7447",
+        "north.example:07447",
+        "north.example:\u0667\u0664\u0664\u0667",
+        "n\u00f6rth.example:7447",
+        "-north:7447",
+        "north..example:7447",
+        "north\x1b[2K:7447",
+    ],
+)
+def test_nothing_but_host_and_port_stands_in_an_address(tmp_path: Path, address: str) -> None:
+    with pytest.raises(ConfigError, match="host:port"):
+        keys.create(tmp_path / "keys", "north", address)
+    # nor in the card of another
+    made = keys.create(tmp_path / "other", "other", "other.example:7447")
+    hostile = replace(made.card, address=address)
+    (tmp_path / "card.toml").write_text(hostile.toml(), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"host:port|card\.toml"):
+        keys.read_card(tmp_path / "card.toml")
+
+
+@pytest.mark.parametrize("address", ["10.0.0.7:1", "[2001:db8::7]:65535", "site_a:7447", "A.b-c:9"])
+def test_addresses_of_all_kinds(tmp_path: Path, address: str) -> None:
+    assert keys.create(tmp_path / "keys", "north", address).card.address == address
+
+
+def test_the_fingerprint_is_of_the_address_as_well(tmp_path: Path) -> None:
+    card = keys.create(tmp_path / "keys", "north", "north.example:7447").card
+    assert replace(card, address="elsewhere.example:7447").fingerprint() != card.fingerprint()
+
+
+def test_the_authority_of_a_card_is_one_certificate(tmp_path: Path) -> None:
+    north, south = (keys.create(tmp_path / name, name).card for name in ("north", "south"))
+    leaf = (tmp_path / "north" / "tls.crt").read_text()
+    for authority in (north.authority + south.authority, leaf, "", f"note\n{north.authority}"):
+        (tmp_path / "card.toml").write_text(replace(north, authority=authority).toml())
+        with pytest.raises(ConfigError, match="not one certificate of an authority"):
+            keys.read_card(tmp_path / "card.toml")
+
+
 def test_a_certificate_bears_name_and_host_and_its_authoritys_signature(tmp_path: Path) -> None:
-    keys.create_authority(tmp_path / "all", "Three clinics")
+    certificates.create_authority(tmp_path / "all", "Three clinics")
     made = keys.create(tmp_path / "keys", "north", "127.0.0.1:7447", tmp_path / "all", days=10)
     certificate = x509.load_pem_x509_certificate(made.certificate.read_bytes())
     authority = x509.load_pem_x509_certificate(made.card.authority.encode())

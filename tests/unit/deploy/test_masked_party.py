@@ -17,7 +17,7 @@ import pytest
 
 import tacit
 from tacit import Privacy, network, problem
-from tacit.deploy import keys
+from tacit.deploy import certificates, keys
 from tacit.deploy.masked_party import MaskedParty, Sums
 from tacit.deploy.outgoing import Outgoing
 from tacit.deploy.schedule import Schedule, forms
@@ -162,7 +162,7 @@ class Star:
 
 @pytest.fixture
 def star(tmp_path: Path) -> Callable[..., Star]:
-    keys.create_authority(tmp_path / "authority", "test")
+    certificates.create_authority(tmp_path / "authority", "test")
     made = [
         keys.create(
             tmp_path / str(i), f"member-{i}", f"127.0.0.1:{free_port()}", tmp_path / "authority"

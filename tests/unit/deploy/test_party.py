@@ -19,7 +19,7 @@ import pytest
 
 import tacit
 from tacit import DPSG, Privacy, network, problem
-from tacit.deploy import keys
+from tacit.deploy import certificates, keys
 from tacit.deploy.outgoing import Absence, Outgoing
 from tacit.deploy.party import Party, check_diverged
 from tacit.deploy.schedule import Schedule, forms
@@ -139,7 +139,7 @@ class Ring:
 
 @pytest.fixture
 def ring(tmp_path: Path) -> Callable[..., Ring]:
-    keys.create_authority(tmp_path / "authority", "test")
+    certificates.create_authority(tmp_path / "authority", "test")
     made = [
         keys.create(
             tmp_path / str(i), f"member-{i}", f"127.0.0.1:{free_port()}", tmp_path / "authority"

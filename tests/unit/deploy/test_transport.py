@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -13,7 +15,8 @@ from typing import Any
 import pytest
 import zenoh
 
-from tacit.deploy import keys
+from tacit.deploy import certificates, keys
+from tacit.deploy.address import host_and_port
 from tacit.deploy.transport import Transport, settings
 from tests.sites import free_port
 
@@ -25,7 +28,7 @@ class Listening:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        keys.create_authority(folder / "authority", "all")
+        certificates.create_authority(folder / "authority", "all")
         self.keys = [
             keys.create(
                 folder / str(i), f"site {i}", f"127.0.0.1:{free_port()}", folder / "authority"
@@ -101,7 +104,7 @@ def test_a_neighbour_is_heard_and_answered(site: Listening) -> None:
 
 
 def test_who_only_dials_finds_a_coordinator_that_starts_later_or_again(tmp_path: Path) -> None:
-    keys.create_authority(tmp_path / "authority", "all")
+    certificates.create_authority(tmp_path / "authority", "all")
     client, coordinator = [
         keys.create(tmp_path / str(i), f"site {i}", address, tmp_path / "authority")
         for i, address in enumerate(["", f"127.0.0.1:{free_port()}"])
@@ -146,11 +149,11 @@ def test_a_member_who_is_no_neighbour_reads_and_says_nothing(site: Listening) ->
 
 
 def test_strangers_do_not_get_in(site: Listening, tmp_path: Path) -> None:
-    keys.create_authority(tmp_path / "authority", "all")
+    certificates.create_authority(tmp_path / "authority", "all")
     foreign = keys.create(tmp_path / "foreign", "site 1", "", tmp_path / "authority")
     alone = keys.create(tmp_path / "alone", "site 1")
     ended = keys.create(tmp_path / "ended", "site 1", "", site.folder / "authority")
-    keys._certify(ended.folder, "site 1", "", site.folder / "authority", 0)
+    certificates.certify(ended.folder, "site 1", "", site.folder / "authority", 0)
     time.sleep(1.1)
     nothing = {"connect_private_key": None, "connect_certificate": None, "enable_mtls": False}
     with ExitStack() as stack:
@@ -164,3 +167,24 @@ def test_strangers_do_not_get_in(site: Listening, tmp_path: Path) -> None:
         for session in sessions:
             answers = attempt(site, session, 1, 1.5)
             assert not site.heard and not answers and not site.asked
+
+
+@pytest.mark.parametrize(
+    ("version", "passes"), [(ssl.TLSVersion.TLSv1_2, False), (ssl.TLSVersion.TLSv1_3, True)]
+)
+def test_nothing_older_than_tls_1_3_is_spoken(
+    site: Listening, version: ssl.TLSVersion, passes: bool
+) -> None:
+    own = site.keys[1]
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = context.maximum_version = version
+    context.load_cert_chain(own.certificate, own.private)
+    context.load_verify_locations(cadata=site.keys[0].card.authority)
+    host, port = host_and_port(site.keys[0].card.address)
+    with socket.create_connection((host, port), timeout=10.0) as raw:
+        if not passes:
+            with pytest.raises(ssl.SSLError, match="VERSION"):
+                context.wrap_socket(raw, server_hostname=host)
+            return
+        with context.wrap_socket(raw, server_hostname=host) as spoken:
+            assert spoken.version() == "TLSv1.3"

@@ -1,0 +1,162 @@
+"""Certificates of connections, and a consortium's authority that signs them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import ipaddress
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from tacit.deploy.files import why, write_secret
+from tacit.errors import ConfigError
+
+DAYS = 365
+"""How long a certificate is good for."""
+
+_EARLIER = dt.timedelta(days=1)
+"""Certificates are good from then on, so that they are at a neighbour whose clock is slow."""
+
+LONGEST = 64
+"""Bytes of a name in a certificate, at most."""
+
+
+def create_authority(folder: Path, name: str, days: int = 10 * DAYS) -> None:
+    """Make a consortium's authority in a new folder: `authority.pem` and `authority.crt`.
+
+    Raises:
+        ConfigError: a folder with something in it.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigError(f"{folder} is not empty; keys are never overwritten. Give a new folder")
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    key, certificate = _authority(name, days)
+    secret(folder / "authority.pem", key)
+    (folder / "authority.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+
+
+def check_authority(text: str, where: str = "") -> None:
+    """Refuse what is not exactly one certificate of an authority.
+
+    Whatever stands in a card is trusted for connections, so nothing may be hidden behind it.
+
+    Args:
+        text: of a card, PEM.
+        where: it stands, for the message.
+
+    Raises:
+        ConfigError: none, several, or one that may sign no others.
+    """
+    try:
+        (found,) = x509.load_pem_x509_certificates(text.encode())
+        plain = found.public_bytes(serialization.Encoding.PEM).decode() == text
+        signs = found.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except (ValueError, x509.ExtensionNotFound):
+        plain = signs = False
+    if not (plain and signs):
+        raise ConfigError(
+            f"{where}authority is not one certificate of an authority in PEM, and nothing else; "
+            "take the card that `tacit keys new` wrote"
+        )
+
+
+def certify(folder: Path, name: str, host: str, authority: Path | None, days: int) -> None:
+    """Write a new certificate and its key: `tls.crt`, `tls.pem` and `authority.crt`.
+
+    Args:
+        folder: of the keys.
+        name: that the certificate bears.
+        host: that it is good for; `localhost` for a member that only dials out.
+        authority: folder of a consortium's authority; one of the member's own when `None`.
+        days: how long it is good for.
+
+    Raises:
+        ConfigError: the authority cannot be read.
+    """
+    if authority is None:
+        signer, above = _authority(f"{name}, own authority", days)
+    else:
+        signer, above = _read_authority(authority)
+    key = ec.generate_private_key(ec.SECP256R1())
+    names: list[x509.GeneralName] = [x509.DNSName("localhost")]
+    if host:
+        names = [_general(host)]
+    now = dt.datetime.now(dt.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(_named(name))
+        .issuer_name(above.subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _EARLIER)
+        .not_valid_after(now + dt.timedelta(days=days))
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(
+            x509.ExtendedKeyUsage(
+                [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+            ),
+            critical=False,
+        )
+        .sign(signer, hashes.SHA256())
+    )
+    secret(folder / "tls.pem", key)
+    encoding = serialization.Encoding.PEM
+    (folder / "tls.crt").write_bytes(certificate.public_bytes(encoding))
+    (folder / "authority.crt").write_bytes(above.public_bytes(encoding))
+
+
+def _authority(name: str, days: int) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
+    key, now = ec.generate_private_key(ec.SECP256R1()), dt.datetime.now(dt.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(_named(name))
+        .issuer_name(_named(name))
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _EARLIER)
+        .not_valid_after(now + dt.timedelta(days=days))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    return key, certificate
+
+
+def _read_authority(folder: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
+    try:
+        key = serialization.load_pem_private_key((folder / "authority.pem").read_bytes(), None)
+        certificate = x509.load_pem_x509_certificate((folder / "authority.crt").read_bytes())
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"the authority in {folder} cannot be read ({why(error)}); make one with `tacit keys "
+            "authority`"
+        ) from error
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise ConfigError(f"{folder / 'authority.pem'} is no elliptic curve key; make a new one")
+    return key, certificate
+
+
+def _named(name: str) -> x509.Name:
+    fits = name.encode()[:LONGEST].decode(errors="ignore")
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, fits)])
+
+
+def _general(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def secret(path: Path, key: Ed25519PrivateKey | ec.EllipticCurvePrivateKey) -> None:
+    """Write a private key that only its owner may read, from the first byte on."""
+    data = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    write_secret(path, data)
