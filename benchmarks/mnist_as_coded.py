@@ -19,13 +19,14 @@ from __future__ import annotations
 import argparse
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from tacit.reproduce.ryu2021.images import chosen
-from tacit.reproduce.ryu2021.runs import path
-from tacit.reproduce.ryu2021.setting import PRINTED, looks
+from tacit.reproduce import Scale
+from tacit.reproduce.ryu2021.setting import mnist, run
+from tacit.reproduce.ryu2021.trade_off import PRINTED
 
 WITHIN = 0.4
 """Points of test error by which a run may differ from the paper's mean of ten."""
@@ -33,22 +34,11 @@ WITHIN = 0.4
 
 def fitted(epsilon: float, rounds: int, keep: str) -> dict[str, Any]:
     """A run, with the processor time of this process."""
-    found, began = chosen(), time.process_time()
-    answer = path(
-        source=found.source,
-        digest=found.digest,
-        records=0,
-        method="ObjT",
-        epsilon=epsilon,
-        rho="1 hat",
-        proximity=1.0,
-        rounds=rounds,
-        stops=looks(rounds),
-        trials=1,
-        seed=0,
-        checkpoint=str(Path(keep) / f"objt-{epsilon:g}-{rounds}.part"),
-    )
-    return answer | {"source": found.source, "seconds": time.process_time() - began}
+    at, began = replace(mnist(Scale.FULL), rounds=rounds, trials=1), time.process_time()
+    piece = run(at, "ObjT", epsilon)
+    kept = Path(keep) / f"objt-{epsilon:g}-{rounds}.part"
+    answer = piece.work(**piece.arguments, checkpoint=str(kept))
+    return {**answer, "source": at.chosen.source, "seconds": time.process_time() - began}
 
 
 def main() -> None:
@@ -59,7 +49,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, required=True, metavar="DIR")
     options = parser.parse_args()
     options.keep.mkdir(parents=True, exist_ok=True)
-    print("epsilon  iterations  error  mean of copies  paper  apart  CPU seconds")
+    print("epsilon  iterations  error  paper  apart  CPU seconds")
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         running = {
             pool.submit(fitted, epsilon, options.rounds, str(options.keep)): epsilon
@@ -67,13 +57,13 @@ def main() -> None:
         }
         for future in as_completed(running):
             epsilon, found = running[future], future.result()
-            error, mean = found["error"][-1][0], found["mean_error"][-1][0]
-            paper = PRINTED.get(("ObjT", epsilon))
+            error = found["error"][-1][0]
+            paper = PRINTED["MNIST"].get(("ObjT", epsilon))
             apart = "" if paper is None else f"{error - paper:+.2f}"
             if paper is not None and found["source"] == "mnist":
                 apart += "" if abs(error - paper) <= WITHIN else f" (more than {WITHIN:g})"
             print(
-                f"{epsilon:<7g}  {options.rounds:<10}  {error:5.2f}  {mean:14.2f}  "
+                f"{epsilon:<7g}  {options.rounds:<10}  {error:5.2f}  "
                 f"{'' if paper is None else f'{paper:.2f}':>5}  {apart:>5}  {found['seconds']:.0f}",
                 flush=True,
             )

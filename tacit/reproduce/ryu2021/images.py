@@ -12,7 +12,7 @@ import gzip
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -88,12 +88,24 @@ class Images:
     def first(self, records: int) -> Images:
         """The first of every agent's records, so that there are about so many; the tests stay."""
         each = max(1, records // len(self.classes))
-        return Images(
-            [own[:each] for own in self.features],
-            [own[:each] for own in self.classes],
-            self.test_features,
-            self.test_classes,
-            self.kinds,
+        return replace(
+            self,
+            features=[own[:each] for own in self.features],
+            classes=[own[:each] for own in self.classes],
+        )
+
+    def coarse(self, block: int) -> Images:
+        """Means over squares of `block` times `block` pixels; `block` divides the side."""
+        few = self.side // block
+
+        def means(pixels: Float[np.ndarray, "_ d"]) -> Float[np.ndarray, "_ c"]:
+            squares = pixels.reshape(len(pixels), few, block, few, block)
+            return squares.mean(axis=(2, 4)).reshape(len(pixels), few * few)
+
+        return replace(
+            self,
+            features=[means(own) for own in self.features],
+            test_features=means(self.test_features),
         )
 
 
@@ -156,7 +168,11 @@ def read(found: Chosen, agents: int = 10) -> Images:
     if found.source == "femnist":
         home = folder()
         assert home is not None
-        return _read_leaf(home) if (home / "femnist").is_dir() else _read_part(home / _PART)
+        return (
+            _read_leaf(home)
+            if (home / "femnist").is_dir()
+            else _read_part(home / _PART, found.digest)
+        )
     pixels, numbers, tests, answers = _read_mnist() if found.source == "mnist" else _read_digits()
     return Images(
         np.array_split(pixels, agents), np.array_split(numbers, agents), tests, answers, 10
@@ -177,7 +193,8 @@ def _read_leaf(home: Path) -> Images:
     )
 
 
-def _read_part(path: Path) -> Images:
+@functools.lru_cache(maxsize=1)
+def _read_part(path: Path, digest: str) -> Images:
     try:
         with np.load(path, allow_pickle=False) as file:
             x, y, counts = (file[f"{name}_train"] for name in "xyn")

@@ -1,16 +1,19 @@
-"""The runs of Ryu, Kim (2021): test error and consensus violation along a run of many rounds."""
+"""The runs of Ryu, Kim (2021): test error, noise and consensus violation along many rounds."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from tacit import network, problem
 from tacit.errors import ConfigError
@@ -27,7 +30,10 @@ from tacit.problem.problem import Problem
 from tacit.reproduce.ryu2021 import images
 from tacit.reproduce.ryu2021.images import Chosen, Images, Source
 from tacit.runtime import simulation
+from tacit.runtime.agent import ask
 from tacit.runtime.checkpoint import load, save
+from tacit.runtime.plan import Plan
+from tacit.runtime.simulation import OBSERVED, Observation, Simulator
 from tacit.types import Role
 
 BETA = 1e-6
@@ -36,7 +42,7 @@ BETA = 1e-6
 STEP_DELTA = 1e-6
 """Of the baseline's claim for one iteration."""
 
-MEASURED = ("error", "mean_error", "violation")
+MEASURED = ("error", "violation", "noise")
 
 _CALL = 250
 """Rounds of one call, after which a run can be saved."""
@@ -51,8 +57,9 @@ def path(
     source: Source,
     digest: str,
     records: int,
+    block: int,
     method: str,
-    epsilon: float,
+    epsilon: float | None,
     rho: float | str,
     proximity: float,
     rounds: int,
@@ -67,8 +74,9 @@ def path(
         source: of the images.
         digest: of their files.
         records: of them for training; 0 for all.
+        block: pixels along the edge of the squares that images are averaged over; 1 for none.
         method: "ObjT", "ObjT printed", "ObjP", "OutP" or "OutP noiseless".
-        epsilon: as claimed for one iteration.
+        epsilon: as claimed for one iteration; `None` for a run without privacy.
         rho: the penalty, a number or a multiple of the growing one: "1 hat", "0.01 hat".
         proximity: `a`.
         rounds: how many.
@@ -79,23 +87,29 @@ def path(
 
     Returns:
         At every stop a list over trials: `error` in percent, of the answer as printed (`w`);
-        `mean_error` of the mean of the copies; `violation`, the mean over agents of the l1 norm of
-        `w - z_p`, as the authors' code has it (appendix A.10 prints the sum); besides `reach`, the
-        largest coordinate of a copy at the end.
+        `violation`, the sum over agents of the l1 norms of
+        `w - z_p`; `noise`, the mean magnitude of a coordinate of what was drawn in that iteration.
+        Besides `reach`, the largest coordinate of a copy at the end.
     """
     read = images.read(Chosen(source, digest))
-    read = read.first(records) if records else read
-    built = build(method, epsilon, penalty(rho, epsilon, source), proximity)
+    read = (read.first(records) if records else read).coarse(block)
+    # without privacy the penalty has no c2/epsilon, and the noise is taken out below
+    built = build(method, epsilon or 1.0, penalty(rho, epsilon or math.inf, source), proximity)
     found = {name: np.zeros((len(stops), trials)) for name in MEASURED}
     # float32: the error is counted over test records, of which rounding decides none or one
     with jax.enable_x64(False):
         plan, roots, _ = lay_out(
-            task(read), network.Coordinator(len(read.classes)), built, rounds, seed, trials
+            task(read, own=isinstance(built, OutPAsCoded)),
+            network.Coordinator(len(read.classes)),
+            built,
+            rounds,
+            seed,
+            trials,
         )
         # the objective's value is not shown, and costs as much as a round
         plan = replace(plan, watch=False)
-        if method == "OutP noiseless":
-            # its steps depend on epsilon, so they can be had without its noise only like this
+        if epsilon is None or method == "OutP noiseless":
+            # the steps of OutP depend on epsilon: without its noise they can be had only like this
             plan = replace(plan, scales=tuple(jnp.zeros_like(scale) for scale in plan.scales))
         states, done = simulation.start(plan, roots), 0
         kept = None if checkpoint is None else Path(checkpoint)
@@ -103,9 +117,12 @@ def path(
             done, (states, found) = before
         saved = time.monotonic()
         # the same bits however the rounds are cut
-        for ahead in sorted({*range(_CALL, rounds, _CALL), *stops}):
+        for ahead in sorted({*range(_CALL, rounds, _CALL), *stops, *(stop - 1 for stop in stops)}):
             if ahead <= done:
                 continue
+            if ahead in stops:
+                drawn = drawn_noise(plan, roots, states, jnp.asarray(done))
+                found["noise"][list(stops).index(ahead)] = drawn
             states, _ = simulation.advance(plan, roots, states, jnp.asarray([[done, ahead]]))
             done = ahead
             if done in stops:
@@ -124,9 +141,36 @@ def measured(read: Images, method: Any, states: Any) -> dict[str, Any]:
     clients = states[Role.CLIENT]
     return {
         "error": errors(read, np.asarray(jax.vmap(method.solution)(states[Role.SERVER]))),
-        "mean_error": errors(read, np.asarray(clients.z.mean(axis=1))),
-        "violation": np.asarray(jnp.abs(clients.w - clients.z).sum(axis=-1).mean(axis=-1)),
+        "violation": np.asarray(jnp.abs(clients.w - clients.z).sum(axis=(-2, -1))),
     }
+
+
+@eqx.filter_jit
+def drawn_noise(
+    plan: Plan, roots: Key[Array, " trials"], states: Any, round: Any
+) -> Float[Array, " trials"]:
+    """Mean over agents and coordinates of the magnitude of the noise that a round draws."""
+
+    def gathered(before: Any, seen: Observation) -> Any:
+        phase = seen.phase
+        assert phase.release is not None
+        mechanism = phase.release.mechanism
+
+        def of_agent(agent: Any, state: Any, objective: Any, scale: Any, released: Any) -> Any:
+            context, keys = seen.known(agent)
+            answer = ask(phase, state, objective, context, keys, scale)
+            return jnp.abs(released - mechanism.added(answer, scale)[0]).mean()
+
+        agents = jnp.arange(plan.agents)
+        each = jax.vmap(of_agent)(agents, seen.states, plan.objectives, seen.scale, seen.released)
+        return before + each.mean()
+
+    def one(root: PRNGKeyArray, states: Any) -> Any:
+        observed = {**states, OBSERVED: jnp.zeros(())}
+        simulator = Simulator(plan, root, observe=gathered)
+        return simulator.round(observed, round, once=False)[OBSERVED]
+
+    return jax.vmap(one)(roots, states)
 
 
 def build(method: str, epsilon: float, rho: Any, proximity: float) -> Any:
@@ -136,9 +180,11 @@ def build(method: str, epsilon: float, rho: Any, proximity: float) -> Any:
         ConfigError: there is none of that name.
     """
     if method == "ObjT":
-        return DPIADMMPrinted(DPIADMMTrust(penalty=rho, trust_region="as_coded"), epsilon)
+        coded = DPIADMMTrust(penalty=rho, radius=proximity, trust_region="as_coded")
+        return DPIADMMPrinted(coded, epsilon)
     if method == "ObjT printed":
-        return DPIADMMPrinted(DPIADMMTrust(penalty=rho, trust_region="printed"), epsilon)
+        printed = DPIADMMTrust(penalty=rho, radius=proximity, trust_region="printed")
+        return DPIADMMPrinted(printed, epsilon)
     if method == "ObjP":
         return DPIADMMPrinted(DPIADMMProx(penalty=rho, proximity=proximity), epsilon)
     if method in ("OutP", "OutP noiseless"):
@@ -162,14 +208,20 @@ def penalty(rho: float | str, epsilon: float, source: str) -> Any:
     return GrowingPenalty(epsilon, share * base, share * inverse, every)
 
 
-def task(read: Images) -> Problem:
-    """Softmax regression on the mean loss of all records."""
+def task(read: Images, *, own: bool = False) -> Problem:
+    """Softmax regression on the mean loss of all records.
+
+    Args:
+        read: the images.
+        own: every agent divides by the number of its own records instead, as the authors' code of
+            OutP does.
+    """
     return problem.empirical_risk(
         list(read.features),
         list(read.classes),
         problem.Softmax(read.kinds),
         regulariser=problem.L2(BETA),
-        normaliser=float(read.records),
+        normaliser=None if own else float(read.records),
     )
 
 

@@ -1,51 +1,37 @@
-"""What Ryu, Kim (2021) print, and at which size it is run here."""
+"""The records of Ryu, Kim (2021), how much is run on them, and the runs as pieces of work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from tacit.errors import ConfigError, ProblemError
-from tacit.report.reproduction import Curve, Reproduction, Verdict
-from tacit.reproduce.decide import below
 from tacit.reproduce.ryu2021 import images
 from tacit.reproduce.ryu2021.images import Chosen
 from tacit.reproduce.ryu2021.runs import BETA, SCHEDULES, STEP_DELTA, path
-from tacit.reproduce.target import Answer, Piece, Scale, Target
+from tacit.reproduce.target import Piece, Scale
+
+Data = Literal["MNIST", "FEMNIST"]
 
 EPSILONS = (0.05, 0.1, 1.0, 3.0, 5.0)
+DRAWN = (0.05, 0.1, 1.0)
+"""Those of all figures but the second."""
+
 METHODS = ("OutP", "ObjP", "ObjT")
-PENALTIES: tuple[float | str, ...] = (0.1, 1.0, 10.0, "1 hat", "0.01 hat")
-PROXIMITIES = (1.0, 100.0, 1000.0)
-ROUNDS = 20_000
+ROUNDS, TRIALS = 20_000, 10
 
-PRINTED = {("ObjT", 0.05): 12.80, ("ObjT", 5.0): 7.84, ("OutP", 0.05): 21.79}
-"""Test errors on MNIST, %, after 20,000 iterations, from the paper."""
-
-PRINTED_FEMNIST = {("ObjT", 0.05): 72.40, ("OutP", 0.05): 91.05, ("ObjT", 5.0): 36.29}
-"""Test errors on FEMNIST, %, from the paper."""
-
-PRINTED_LONG = {"ObjT": 15.64, "OutP": 37.98}
-"""Test errors on MNIST, %, after a million iterations at epsilon .01, from remark 3."""
-
-PROTOTYPE = {
-    ("ObjT", 0.05): 12.94,
-    ("ObjT", 0.1): 11.36,
-    ("ObjT", 1.0): 8.33,
-    ("ObjT", 3.0): 8.22,
-    ("ObjT", 5.0): 7.86,
-    ("OutP", 0.05): 23.3,
+TABLE1: Mapping[Data, tuple[float, ...]] = {
+    "MNIST": (60_000.0, 784.0, 10.0, 10.0, 6000.0, 0.0),
+    "FEMNIST": (36_708.0, 784.0, 62.0, 195.0, 188.25, 87.99),
 }
-"""Test errors on MNIST, %, of a prototype; after 15,000 iterations at epsilon 1, 10,000 at 3."""
+"""I, J, K, P, mean and standard deviation of an agent's records, from the paper."""
 
-CLOSE = 0.4
-"""Points that a test error may be off: one standard error of 10,000 test records is 0.33."""
-
-_LOOKS = 24
-"""Times at which a run is looked at, evenly in the logarithm."""
+_SIZES = {"mnist": (60_000, 784, 10, 10), "digits": (1500, 64, 10, 10)}
+"""The same, of what is dealt evenly."""
 
 
 @dataclass(frozen=True)
@@ -54,72 +40,133 @@ class Setting:
 
     Attributes:
         chosen: the images.
+        size: I, J, K, P of what is there.
         records: of them for training, 0 for all.
+        block: pixels along the edge of the squares that are averaged over.
         rounds: in place of the paper's 20,000.
         trials: in place of the paper's 10.
-        exact: whether all this is the paper's.
-        shortened: what was left out, in a sentence.
+        stops: how often a run is looked at, evenly in the logarithm.
+        data: the records in words.
+        instead: what they are in place of the paper's, in words; empty if they are the paper's.
+        shortened: what a fast run leaves out, in words.
     """
 
     chosen: Chosen
+    size: tuple[int, int, int, int]
     records: int
+    block: int
     rounds: int
     trials: int
-    exact: bool
+    stops: int
+    data: str
+    instead: str
     shortened: str
 
     @property
-    def data(self) -> str:
-        """The records in words."""
-        if self.chosen.source == "digits":
-            return "scikit-learn's digits (1,500 records with 64 features) in place of MNIST"
-        if self.chosen.source == "femnist":
-            return "FEMNIST, every writer an agent"
-        part = f"{self.records:,} of its 60,000 records" if self.records else "all 60,000 records"
-        return f"MNIST, {part}"
+    def exact(self) -> bool:
+        """Whether all this is the paper's, so that its numbers can be compared."""
+        return not self.instead and not self.shortened
 
     def parameters(self, **further: str) -> dict[str, str]:
         """What every figure of the paper shares."""
-        c1, c2, every = SCHEDULES.get(self.chosen.source, SCHEDULES["mnist"])
-        agents = "one a writer" if self.chosen.source == "femnist" else "10, in the file's order"
+        c1, c2, every = schedule(self.chosen)
+        femnist = self.chosen.source == "femnist"
         return {
             "data": self.data,
-            "agents": agents,
-            "rounds": f"{self.rounds:,}",
+            "agents": "one a writer" if femnist else "10, in the file's order",
+            "iterations": f"{self.rounds:,}",
             "trials": f"{self.trials}; only the noise differs (seed 0)",
             "penalty": f"min(1e9, {c1:g} 1.2^floor(t/{every}) + {c2:g}/epsilon), called hat rho",
             "regulariser": f"{BETA:g} times the squared norm, a share at each agent",
             "start": "all copies and multipliers 0 (not in the paper)",
-            "OutP": f"as coded, delta {STEP_DELTA:g} of an iteration",
-            "answer": "w of the last round, as printed",
+            "ObjT": "trust region in the infinity norm, delta = a as coded",
+            "OutP": f"as coded, gradients divided by an agent's own records, delta {STEP_DELTA:g} "
+            "of an iteration",
+            "answer": "w of the last iteration, as coded",
             "precision": "float32",
         } | further
 
 
-def setting(scale: Scale) -> Setting:
-    """The size of a run with the images at hand.
+def schedule(chosen: Chosen) -> tuple[float, float, int]:
+    """c1, c2 and Tc of the penalty; the digits are too few for one of their own."""
+    return SCHEDULES.get(chosen.source, SCHEDULES["mnist"])
+
+
+def mnist(scale: Scale) -> Setting:
+    """MNIST, or scikit-learn's digits where it is not there.
 
     Raises:
-        ConfigError: there are none.
+        ConfigError: there are no images.
+        ProblemError: a file that cannot be read.
     """
     chosen = images.chosen()
-    mnist = chosen.source == "mnist"
+    size = _SIZES[chosen.source]
+    if chosen.source == "digits":
+        data = "scikit-learn's digits (1,500 records with 64 features) in place of MNIST"
+        instead = "on digits in place of MNIST"
+        if scale is Scale.FULL:
+            return Setting(chosen, size, 0, 1, ROUNDS, TRIALS, 24, data, instead, "")
+        short = "1,000 of 20,000 iterations and 3 of 10 trials"
+        return Setting(chosen, size, 0, 1, 1000, 3, 10, data, instead, short)
     if scale is Scale.FULL:
-        return Setting(chosen, 0, ROUNDS, 10, mnist, "")
-    if mnist:
-        short = (
-            "6,000 of 60,000 records (so that the noise is ten times as large), 200 of 20,000 "
-            "iterations and 4 of 10 trials"
+        return Setting(chosen, size, 0, 1, ROUNDS, TRIALS, 24, "MNIST", "", "")
+    short = (
+        "12,000 of 60,000 records, means of 2 x 2 pixels (196 of 784 features), 300 of 20,000 "
+        "iterations and 3 of 10 trials"
+    )
+    return Setting(chosen, size, 12_000, 2, 300, 3, 10, "MNIST", "", short)
+
+
+def femnist(scale: Scale) -> Setting:
+    """FEMNIST, or what there is of the authors' sample.
+
+    Raises:
+        ConfigError: it is not there.
+        ProblemError: a file that cannot be read.
+    """
+    chosen = images.chosen_femnist()
+    size = table_of(chosen)[:4]
+    records, writers = TABLE1["FEMNIST"][0], TABLE1["FEMNIST"][3]
+    data, part = "FEMNIST, the paper's sample", ""
+    if (size[0], size[3]) != (records, writers):
+        data = (
+            f"FEMNIST, a part of the paper's sample: {size[3]} of {writers:g} writers with "
+            f"{size[0]:,} of {records:,.0f} records"
         )
-        return Setting(chosen, 6000, 200, 4, False, short)
-    short = "1,500 of 20,000 iterations and 4 of 10 trials"
-    return Setting(chosen, 0, 1500, 4, False, short)
+        part = f"on {size[0] / records:.0%} of the sample"
+    if scale is Scale.FULL:
+        return Setting(chosen, size, 0, 1, ROUNDS, TRIALS, 24, data, part, "")
+    short = "means of 4 x 4 pixels (49 of 784 features), 40 of 20,000 iterations and 3 of 10 trials"
+    return Setting(chosen, size, 0, 4, 40, 3, 12, data, part, short)
+
+
+@functools.cache
+def table_of(chosen: Chosen) -> tuple[Any, ...]:
+    """The row of table 1 for these images."""
+    read = images.read(chosen)
+    counts = [len(own) for own in read.classes]
+    return (
+        read.records,
+        read.side**2,
+        read.kinds,
+        len(counts),
+        float(np.mean(counts)),
+        float(np.std(counts)),
+    )
+
+
+def found(data: Data, scale: Scale) -> Setting | str:
+    """The setting of a data set, or why there is none."""
+    try:
+        return mnist(scale) if data == "MNIST" else femnist(scale)
+    except (ConfigError, ProblemError) as error:
+        return f"{str(error)[0].upper()}{str(error)[1:]}."
 
 
 def run(
     at: Setting,
     method: str,
-    epsilon: float,
+    epsilon: float | None,
     rho: float | str = "1 hat",
     proximity: float = 1.0,
     **changed: Any,
@@ -129,115 +176,38 @@ def run(
     Args:
         at: the records, and how much.
         method: as in `runs.path`.
-        epsilon: of one iteration.
+        epsilon: of one iteration; `None` without privacy.
         rho: the penalty.
         proximity: `a`.
         changed: arguments of `path` in place of those of the setting.
     """
-    rounds = changed.get("rounds", at.rounds)
     arguments: dict[str, Any] = {
         "source": at.chosen.source,
         "digest": at.chosen.digest,
         "records": at.records,
+        "block": at.block,
         "method": method,
         "epsilon": epsilon,
         "rho": rho,
         "proximity": proximity,
-        "rounds": rounds,
-        "stops": looks(rounds),
+        "rounds": at.rounds,
+        "stops": looks(at),
         "trials": at.trials,
         "seed": 0,
     } | changed
-    return Piece(path, arguments, seconds(arguments), resumes=True)
+    return Piece(path, arguments, seconds(at, arguments["trials"]), resumes=True)
 
 
-def looks(rounds: int) -> list[int]:
-    """When a run is looked at.
-
-    Example:
-        >>> looks(4)
-        [1, 2, 3, 4]
-    """
-    found = np.geomspace(1, rounds, _LOOKS).round().astype(int)
-    return [int(stop) for stop in np.unique(found)]
+def looks(at: Setting) -> list[int]:
+    """When a run is looked at."""
+    times = np.geomspace(1, at.rounds, at.stops).round().astype(int)
+    return [int(stop) for stop in np.unique(times)]
 
 
-_SIZES = {"mnist": (60_000, 7840, 10), "femnist": (36_708, 48_608, 195), "digits": (1500, 640, 10)}
-"""Records, parameters and agents."""
-
-
-def seconds(arguments: Mapping[str, Any]) -> float:
+def seconds(at: Setting, trials: int) -> float:
     """Processor seconds of a run: of multiplying records by parameters, and of drawing noise."""
-    records, parameters, agents = _SIZES[arguments["source"]]
-    records = arguments["records"] or records
-    trials = arguments["trials"]
+    records, features, kinds, agents = at.size
+    records, parameters = at.records or records, features * kinds / at.block**2
     multiplying = 2.2e-10 * records * parameters * (1.0 + 0.25 * (trials - 1))
     drawing = 4e-8 * agents * parameters * trials
-    return round(5.0 + arguments["rounds"] * (multiplying + drawing), 1)
-
-
-ELSEWHERE = (
-    "There is no certified half here: certified methods at equal total epsilon stand in the target "
-    "`table`."
-)
-
-Runs = Mapping[Any, Piece]
-Answers = Mapping[Any, Answer]
-
-
-def figure(
-    name: str,
-    title: str,
-    runs: Callable[[Setting], Runs],
-    shown: Callable[[Answers, Setting], Reproduction],
-    size: Callable[[Scale], Setting] = setting,
-) -> Target:
-    """A target whose runs have names; without images it is not run, and says what is missing."""
-
-    def pieces(scale: Scale) -> list[Piece]:
-        try:
-            return list(runs(size(scale)).values())
-        except (ConfigError, ProblemError):
-            return []
-
-    def told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
-        try:
-            at = size(scale)
-        except (ConfigError, ProblemError) as error:
-            return Reproduction(Verdict.NOT_RUN, f"{error}.")
-        found = shown(dict(zip(runs(at), answers, strict=True)), at)
-        return found if found.certified else replace(found, notes=[*found.notes, ELSEWHERE])
-
-    return Target(f"ryu2021/{name}", title, pieces, told)
-
-
-def along(name: str, answer: Answer, stops: Sequence[int], what: str = "error") -> Curve:
-    """Mean over trials with the paper's band, the 20th to 80th percentile."""
-    values = np.asarray(answer[what], dtype=float)
-    low, high = np.percentile(values, [20, 80], axis=1)
-    band = values.shape[1] > 1
-    return Curve(
-        name,
-        list(stops),
-        [float(v) for v in values.mean(axis=1)],
-        [float(v) for v in low] if band else None,
-        [float(v) for v in high] if band else None,
-    )
-
-
-def last(answer: Answer, what: str = "error") -> float:
-    """Mean over trials at the end of a run."""
-    return float(np.mean(answer[what][-1]))
-
-
-def lower(first: Answer, second: Answer) -> bool | None:
-    """Whether the first run ends with the lower error; `None` where their noise cannot tell."""
-    return below(first["error"][-1], second["error"][-1])
-
-
-def named(rho: float | str) -> str:
-    """A penalty in the legend."""
-    if not isinstance(rho, str):
-        return f"rho {rho:g}"
-    share = float(rho.removesuffix(" hat"))
-    return "hat rho" if share == 1.0 else f"hat rho times {share:g}"
+    return round(2.0 + at.rounds * (multiplying + drawing), 1)

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.errors import ConfigError, ProblemError
 from tacit.reproduce import Scale
-from tacit.reproduce.ryu2021 import further, images, leaf
+from tacit.reproduce.ryu2021 import images, leaf, setting
 
 
 def idx(array: np.ndarray) -> bytes:
@@ -126,8 +126,9 @@ def test_a_part_of_the_sample_is_read_and_called_one(
     # bytes that are inverted already
     assert np.all(read.features[0] == 0.2) and np.all(read.test_features == 1.0)
     for scale in Scale:
-        at = further.femnist(scale)
-        assert "3 of the sample's 36,708 records, 2 of its 195 writers" in at.shortened
+        at = setting.femnist(scale)
+        assert "2 of 195 writers with 3 of 36,708 records" in at.data
+        assert at.instead == "on 0% of the sample"
         assert not at.exact
     arrays["n_train"] = np.array([2, 2])
     np.savez(path, **arrays)
