@@ -29,17 +29,17 @@ from tacit.reproduce.gratton2021.curves import (
 from tacit.reproduce.gratton2021.details import rows
 from tacit.reproduce.gratton2021.leads import case_of
 from tacit.reproduce.gratton2021.plan import (
+    BASELINE_RUNS,
     CERTIFIED_ROUNDS,
     DRAWN,
     OURS,
     TOTALS,
     Claim,
     all_claims,
-    d_zoa_rounds,
     data_sets,
     totals,
 )
-from tacit.reproduce.gratton2021.setting import EARLIER_DIRECTIONS, ROUNDS
+from tacit.reproduce.gratton2021.setting import EARLIER_DIRECTIONS
 from tacit.reproduce.target import Answer, Scale, Target
 
 
@@ -131,9 +131,9 @@ def _told(answers: Sequence[Answer], scale: Scale, *, rounds: bool) -> Reproduct
         ],
         shortened=""
         if scale is Scale.FULL
-        else f"{RUNS[scale]} runs of {d_zoa_rounds(scale)} rounds instead of 100 of "
-        f"{ROUNDS}, 10 of the baseline, all on one data set instead of 10, and 8 of the certified "
-        f"methods; {len(all_claims(scale))} claims instead of {len(all_claims(Scale.FULL))}; "
+        else f"{RUNS[scale]} runs instead of 100, {BASELINE_RUNS[scale]} of the baseline, all on "
+        "one data set instead of 10, and 8 of the certified methods; "
+        f"{len(all_claims(scale))} claims instead of {len(all_claims(Scale.FULL))}; "
         f"certified N_k = {certified_records(scale)} instead of {certified_records(Scale.FULL)} "
         f"and {len(totals(scale))} totals instead of {len(totals(Scale.FULL))}; 1 validation data "
         f"set instead of 2; an audit of {AUDITS[scale]} runs instead of {AUDITS[Scale.FULL]:,}",

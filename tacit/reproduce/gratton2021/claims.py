@@ -35,7 +35,8 @@ def comparable(place: str, pairs: Mapping[str, tuple[Any, Any, str]]) -> Claim:
         place,
         "the steady-state error of D-ZOA is comparable to those of the central methods",
         every([None if each is None else not each for each in behind]),
-        f"Error in the last rounds: {said}. Comparable is taken as at most {COMPARABLE:g} times.",
+        f"Error in the last rounds, beside the best central method: {said}. Comparable is taken "
+        f"as at most {COMPARABLE:g} times.",
     )
 
 
@@ -123,7 +124,7 @@ def ahead(
         place,
         said,
         every(list(told.values())),
-        f"{numbers}."
+        f"Errors in the last rounds: {numbers}."
         + (f" Not so: {'; '.join(lost)}." if lost else "")
         + (f" Cannot be told: {'; '.join(unclear)}." if unclear else ""),
     )

@@ -11,8 +11,6 @@ from tacit.method import PaperClaim
 from tacit.report.reproduction import Curve, Panel
 from tacit.reproduce.gratton2021.plan import (
     CERTIFIED_ROUNDS,
-    DELTAS,
-    DRAWN,
     LARGE,
     LITTLE_NOISE,
     OURS,
@@ -23,6 +21,7 @@ from tacit.reproduce.gratton2021.plan import (
     Claim,
     Compared,
     baselines,
+    drawn_claims,
     records,
     totals,
     trade_offs,
@@ -74,23 +73,24 @@ def _zero(x: Sequence[float]) -> Curve:
 
 
 def over_rounds(found: Compared, figure: str) -> list[Panel]:
-    """Error over rounds at two claimed epsilons, a panel for each delta."""
+    """Error over rounds at each claim that is drawn; the paper has both epsilons in a panel."""
     return [
         Panel(
-            f"{figure} ({part}): delta {delta:g}",
+            f"{figure}: epsilon {epsilon:g}, delta {delta:g}",
             "round",
             ERROR,
             [
-                rounds_curve(f"{name}, epsilon {epsilon:g}", runs)
-                for epsilon in DRAWN
-                for name in found.methods
-                if (runs := found.of(name, (epsilon, delta)))
-            ]
-            + [_zero([1.0, float(ROUNDS)])],
+                *(
+                    rounds_curve(name, runs)
+                    for name in found.methods
+                    if (runs := found.of(name, (epsilon, delta)))
+                ),
+                _zero([1.0, float(ROUNDS)]),
+            ],
             "Epsilon and delta as claimed for an iteration. Bands: 10th to 90th percentile of the "
             "runs.",
         )
-        for part, delta in zip("ab", DELTAS, strict=True)
+        for epsilon, delta in drawn_claims(found.scale)
     ]
 
 
@@ -114,38 +114,35 @@ def by_noise(found: Answers, equal: float) -> Panel:
 
 
 def trade_off_panels(found: Compared, figure: str, equation: str) -> list[Panel]:
-    """Error over the total epsilon at two deltas (a), and over delta at two epsilons (b).
+    """Error over the total epsilon (a) and over delta (b), a panel for each curve of a method.
 
     Args:
         found: the runs.
         figure: its name.
         equation: of the total, in the paper.
     """
-    over: dict[str, list[Curve]] = {"delta": [], "epsilon": []}
-    ends: dict[str, list[float]] = {"delta": [], "epsilon": []}
+    panels: list[Panel] = []
     for fixed, claims in trade_offs(found.scale).items():
-        what = fixed.split()[0]
-        x = [PaperClaim(*c).total(ROUNDS) if what == "delta" else c[1] for c in claims]
-        ends[what] += x
-        over[what] += [
-            band(f"{name}, {fixed}", x, [finals(found.of(name, c)) for c in claims])
-            for name in found.methods
-        ]
-    return [
-        Panel(
-            f"{figure} ({part}): over {against}",
-            axis,
-            ERROR,
-            [*over[what], _zero(ends[what])],
-            f"Bands: 10th to 90th percentile of the runs. Errors above {DIVERGED:g} are drawn "
-            "there.",
-            log="xy",
+        over_epsilon = fixed.startswith("delta")
+        x = [PaperClaim(*c).total(ROUNDS) if over_epsilon else c[1] for c in claims]
+        panels.append(
+            Panel(
+                f"{figure} ({'a' if over_epsilon else 'b'}): {fixed}",
+                f"total epsilon as claimed, {equation}" if over_epsilon else "delta as claimed",
+                ERROR,
+                [
+                    *(
+                        band(name, x, [finals(found.of(name, c)) for c in claims])
+                        for name in found.methods
+                    ),
+                    _zero(x),
+                ],
+                f"Bands: 10th to 90th percentile of the runs. Errors above {DIVERGED:g} are drawn "
+                "there.",
+                log="xy",
+            )
         )
-        for part, what, against, axis in (
-            ("a", "delta", "epsilon", f"total epsilon as claimed, {equation}"),
-            ("b", "epsilon", "delta", "delta as claimed"),
-        )
-    ]
+    return panels
 
 
 def proved_over_rounds(found: Answers, count: int, total: Claim) -> Panel:

@@ -12,6 +12,7 @@ from tacit.reproduce.gratton2021.curves import finals, mean
 from tacit.reproduce.gratton2021.findings import best_baseline, exact_total
 from tacit.reproduce.gratton2021.leads import case_of
 from tacit.reproduce.gratton2021.plan import (
+    BASELINE_RUNS,
     CERTIFIED_ROUNDS,
     DELTAS,
     DRAWN,
@@ -149,10 +150,10 @@ def shortened(scale: Scale, claims: Sequence[Claim]) -> str:
     runs = " and ".join(str(trials((e, DELTAS[0]), scale)[0]) for e in DRAWN)
     return (
         f"D-ZOA has {runs} runs of {d_zoa_rounds(scale)} rounds at epsilon {DRAWN[0]:g} and "
-        f"{DRAWN[1]:g} instead of 100 of {ROUNDS}, the baselines 10, all on one data set instead "
-        "of 10; the certified methods have 8; tuning has 1 validation data set instead of 2, the "
-        f"trade-offs {len(claims)} points at the ends of the curves, the certified comparison N_k "
-        f"= {records(scale)[0]} only and {len(totals(scale))} totals instead of "
-        f"{len(totals(Scale.FULL))}, the audit 200 runs of one agent instead of 2,000 of three, "
-        "and the Gaussian fit 100 runs instead of 2,000"
+        f"{DRAWN[1]:g} instead of 100 of {ROUNDS}, the baselines {BASELINE_RUNS[scale]}, all on "
+        "one data set instead of 10; the certified methods have 8; tuning has 1 validation data "
+        f"set instead of 2, the trade-offs {len(claims)} points at the ends of the curves, the "
+        f"certified comparison N_k = {records(scale)[0]} only and {len(totals(scale))} totals "
+        f"instead of {len(totals(Scale.FULL))}, the audit 200 runs of one agent instead of 2,000 "
+        "of three, and the Gaussian fit 100 runs instead of 2,000"
     )

@@ -55,11 +55,11 @@ def _pieces(scale: Scale) -> list[Piece]:
                 "validation": list(validation(scale)),
                 "data": list(data_sets(scale)),
                 "seed": 0,
-                "trials": 10 if full else 6,
+                "trials": 10,
                 "rounds": rounds,
             },
             9.0
-            + (0.02 * rounds if name == "D-ZOA" else 0.1 + 0.0003 * rounds) * (120 if full else 16),
+            + (0.02 * rounds if name == "D-ZOA" else 0.1 + 0.0003 * rounds) * (120 if full else 20),
         )
         for kind in _kinds(scale)
         for name, rounds in _runs(scale)
@@ -173,8 +173,8 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
         ],
         shortened=""
         if scale is Scale.FULL
-        else f"ridge only, {asked} rounds instead of {ROUNDS}, 6 runs on one data set instead of "
-        "10 on each of 10, 1 validation data set instead of 2, and a tenth of the central methods' "
+        else f"ridge only, {asked} rounds instead of {ROUNDS}, runs on one data set instead of "
+        "10, 1 validation data set instead of 2, and a tenth of the central methods' "
         "rounds for as many values",
     )
 

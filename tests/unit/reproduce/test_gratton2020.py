@@ -92,8 +92,8 @@ def test_every_claim_on_figure_3_has_a_verdict_in_both_directions() -> None:
 @pytest.mark.parametrize("target", [FIG2, FIG3])
 def test_figures_have_the_panels_of_the_paper(target: Any, scale: Scale) -> None:
     found = told(target, scale=scale)
-    assert len(found.published) == 2
-    assert all(len(panel.curves) == 5 for panel in found.published)
+    assert len(found.published) == 4
+    assert all(len(panel.curves) == 3 for panel in found.published)
     assert bool(found.shortened) is (scale is Scale.FAST)
     assert found.parameters["first step, over agents"].count("0.1 to 0.2") == len(all_claims(scale))
     for panel in (*found.published, *found.certified):
