@@ -59,20 +59,20 @@ def _pieces(scale: Scale) -> list[Piece]:
                 as_printed,
                 {"agents": n, "squared": SQUARED[n], "graph": "complete", "rounds": ROUNDS}
                 | common,
-                16.0 + 0.03 * n * more,
+                7.0 + 0.1 * n * more,
             )
             for n in PEOPLE
         ),
-        Piece(as_printed, {**ring, **common}, 16.0 + 0.3 * more),
+        Piece(as_printed, {**ring, **common}, 8.0 + 0.3 * more),
         *(
             Piece(
                 certified,
                 {"agents": n, "squared": SQUARED[n], "rounds": ROUNDS, **common},
-                25.0 + 0.03 * n * more,
+                11.0 + 0.1 * n * more,
             )
             for n in PROVED_PEOPLE[scale]
         ),
-        Piece(simulated, {**ten, **common}, 20.0 + 0.2 * more),
+        Piece(simulated, {**ten, **common}, 8.0 + 0.2 * more),
         Piece(
             fixed,
             {
@@ -82,10 +82,10 @@ def _pieces(scale: Scale) -> list[Piece]:
                 "rounds": ROUNDS,
                 "trials": trials,
             },
-            8.0 + 0.2 * more,
+            4.0 + 0.2 * more,
         ),
         *(
-            Piece(drifting, {"weight": w, "step": STEP, "ratio": RATIO, "rounds": LONG}, 30.0)
+            Piece(drifting, {"weight": w, "step": STEP, "ratio": RATIO, "rounds": LONG}, 9.0)
             for w in WEIGHTS
         ),
     ]

@@ -59,11 +59,11 @@ def _pieces(scale: Scale) -> list[Piece]:
     asked = {"epsilons": [*EPSILONS, SILENT], **runs}
     bounds = (PRINTED_BOUND, allowed().gradient_bound)
     return [
-        *(Piece(printed, {"bound": b, **asked}, 12.0 + 0.7 * DRAWS[scale]) for b in bounds),
+        *(Piece(printed, {"bound": b, **asked}, 6.0 + 0.4 * DRAWS[scale]) for b in bounds),
         Piece(
             certified,
             {"epsilons": PROVED[scale], **runs},
-            len(PROVED[scale]) * (9.0 + 0.4 * DRAWS[scale]),
+            len(PROVED[scale]) * (4.5 + 0.2 * DRAWS[scale]),
         ),
     ]
 

@@ -27,10 +27,10 @@ BLOCK = {2: 4, 4: 4, 6: 4, 14: 1}
 """Runs a piece."""
 
 SECONDS = {
-    2: (0.5, 0.4, 0.3, 0.3, 0.3, 0.3),
-    4: (2.5, 1.8, 1.0, 1.0, 1.0, 1.0),
-    6: (9.0, 5.0, 2.8, 2.5, 2.4, 2.3),
-    14: (110.0, 70.0, 25.0, 13.0, 7.0, 6.0),
+    2: (0.3, 0.2, 0.2, 0.2, 0.2, 0.2),
+    4: (1.3, 0.9, 0.5, 0.5, 0.5, 0.5),
+    6: (4.5, 2.5, 1.4, 1.3, 1.2, 1.2),
+    14: (55.0, 35.0, 13.0, 6.5, 3.5, 3.0),
 }
 """Of a run, over `EPSILONS`."""
 
@@ -92,10 +92,10 @@ def pieces(scale: Scale) -> list[Piece]:
             for degree, epsilon, first in planned(scale)
         ),
         *(
-            Piece(replaced, {"degree": degree, "tolerance": 0.05}, 2.0 + 0.2 * degree)
+            Piece(replaced, {"degree": degree, "tolerance": 0.05}, 1.0 + 0.1 * degree)
             for degree in DEGREES
         ),
-        Piece(quadratic, {"epsilons": CERTIFIED, "runs": draws, "trials": 5}, 15.0 + 1.0 * draws),
+        Piece(quadratic, {"epsilons": CERTIFIED, "runs": draws, "trials": 5}, 8.0 + 0.5 * draws),
     ]
 
 

@@ -304,7 +304,9 @@ def entries(law: Any, kurtosis: float = 0.0, *, others: Any = None) -> dict[str,
         "density": [0.1] * (len(BINS) - 1),
         "probabilities": probabilities.tolist(),
         "quantiles": law.ppf(probabilities).tolist(),
-        "correlations": [[each + shift for each in line] for shift in apart],
+        "correlations": [
+            [1.0 - (1.0 + 1000 * shift) * (1.0001 - each) for each in line] for shift in apart
+        ],
         "kurtosis": [[kurtosis + 100 * shift] * 10 for shift in apart],
         "directions": 14,
         "variances": [1e-3] * 5,
