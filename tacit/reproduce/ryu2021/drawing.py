@@ -61,7 +61,7 @@ def row(
 ) -> Row:
     """A test error at the end; a ratio to the paper's only where the run is the paper's."""
     name = f"{of}, {what}, test error %"
-    if at.exact:
+    if at.exact or paper is None:
         return compared(name, paper, last(answer))
     return compared(name, None, last(answer), **{"paper, in full": paper})
 

@@ -121,19 +121,21 @@ def shown(
     claims = [
         stated.claim(part.data, answers, at) for part, answers, at in made for stated in part.claims
     ]
-    verdict, sentence = concluded(claims)
     present = [(part, answers, at) for part, answers, at in made if not isinstance(at, str)]
+    shortened = "; ".join(f"{part.data}: {at.shortened}" for part, _, at in present if at.shortened)
+    verdict, sentence = concluded(claims, shortened=bool(shortened))
     parameters = {
         (name if len(present) == 1 else f"{part.data}: {name}"): value
         for part, _, at in present
         for name, value in at.parameters().items()
     }
+    published = [panel for part, answers, at in present for panel in part.panels(answers, at)]
     certified = [panel for part, answers, at in present for panel in part.certified(answers, at)]
     return Reproduction(
         verdict,
         sentence,
         claims=claims,
-        published=[panel for part, answers, at in present for panel in part.panels(answers, at)],
+        published=published,
         certified=certified,
         comparison=[row for part, answers, at in present for row in part.rows(answers, at)],
         parameters=parameters,
@@ -141,9 +143,7 @@ def shown(
             *notes,
             *(note for part, answers, at in present for note in part.notes(answers, at)),
             *(at for _, _, at in made if isinstance(at, str)),
-            *([] if certified or not present else [ELSEWHERE]),
+            *([ELSEWHERE] if published and not certified else []),
         ],
-        shortened="; ".join(
-            f"{part.data}: {at.shortened}" for part, _, at in present if at.shortened
-        ),
+        shortened=shortened,
     )

@@ -137,7 +137,7 @@ def rows(data: Data, *, noise: bool) -> Callable[[Answers, Setting], list[Row]]:
     return made
 
 
-_ON1, _ON3 = "section 4, on figure 1", "section 4, on figure 3"
+_ON1, _ON3 = "section 4, figure 1", "section 4, figure 3"
 
 FIG1 = figure(
     "fig1",
@@ -162,7 +162,7 @@ FIG1 = figure(
                 lambda found, at: lower(beside(found, OURS, ["OutP"])),
             ),
             Stated(
-                f"{_ON1}, and abstract",
+                f"{_ON1}; abstract",
                 "ObjP and ObjT converge faster than OutP",
                 lambda found, at: faster(beside(found, OURS, ["OutP"]), at),
             ),
@@ -199,7 +199,7 @@ FIG3 = figure(
                 "the baseline",
             ),
             Stated(
-                f"{_ON3} and figure 2 (b)",
+                f"{_ON3}; figure 2 (b)",
                 "epsilon has no significant effect on the test error of ObjP",
                 flat,
             ),

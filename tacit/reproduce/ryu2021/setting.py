@@ -107,14 +107,14 @@ def mnist(scale: Scale) -> Setting:
         if scale is Scale.FULL:
             return Setting(chosen, size, 0, 1, ROUNDS, TRIALS, 24, data, instead, "")
         short = "1,000 of 20,000 iterations and 3 of 10 trials"
-        return Setting(chosen, size, 0, 1, 1000, 3, 10, data, instead, short)
+        return Setting(chosen, size, 0, 1, 1000, 3, 8, data, instead, short)
     if scale is Scale.FULL:
         return Setting(chosen, size, 0, 1, ROUNDS, TRIALS, 24, "MNIST", "", "")
     short = (
-        "12,000 of 60,000 records, means of 2 x 2 pixels (196 of 784 features), 300 of 20,000 "
+        "12,000 of 60,000 records, means of 2 x 2 pixels (196 of 784 features), 200 of 20,000 "
         "iterations and 3 of 10 trials"
     )
-    return Setting(chosen, size, 12_000, 2, 300, 3, 10, "MNIST", "", short)
+    return Setting(chosen, size, 12_000, 2, 200, 3, 8, "MNIST", "", short)
 
 
 def femnist(scale: Scale) -> Setting:
@@ -136,8 +136,8 @@ def femnist(scale: Scale) -> Setting:
         part = f"on {size[0] / records:.0%} of the sample"
     if scale is Scale.FULL:
         return Setting(chosen, size, 0, 1, ROUNDS, TRIALS, 24, data, part, "")
-    short = "means of 4 x 4 pixels (49 of 784 features), 40 of 20,000 iterations and 3 of 10 trials"
-    return Setting(chosen, size, 0, 4, 40, 3, 12, data, part, short)
+    short = "means of 4 x 4 pixels (49 of 784 features), 20 of 20,000 iterations and 3 of 10 trials"
+    return Setting(chosen, size, 0, 4, 20, 3, 7, data, part, short)
 
 
 @functools.cache

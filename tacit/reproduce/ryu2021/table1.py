@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tacit.report.data import Row
@@ -33,7 +34,7 @@ def _part(data: Data) -> Part:
 
     def same(found: Answers, at: Setting) -> Told:
         ours = found[data]["row"]
-        said = ", ".join(f"{name} {value:.10g}" for name, value in zip(COLUMNS, ours, strict=True))
+        said = ", ".join(f"{name} {value:.6g}" for name, value in zip(COLUMNS, ours, strict=True))
         if at.instead:
             return Verdict.NOT_RUN, f"{at.data[0].upper()}{at.data[1:]}: {said}."
         equal = all(abs(a - b) <= 0.005 for a, b in zip(ours, PRINTED[data], strict=True))
@@ -53,7 +54,14 @@ def _part(data: Data) -> Part:
     said = (
         f"I, J, K, P are {numbers}; an agent has {mean:g} records with a deviation of {deviation:g}"
     )
-    return Part(data, runs, (Stated("table 1", said, same, ""),), lambda found, at: (), rows)
+    return Part(
+        data,
+        runs,
+        (Stated("table 1", said, same, ""),),
+        lambda found, at: (),
+        rows,
+        sized=lambda at: replace(at, shortened=""),  # all records are counted at any scale
+    )
 
 
 TABLE1 = figure("table1", "the sizes of MNIST and FEMNIST", _part("MNIST"), _part("FEMNIST"))

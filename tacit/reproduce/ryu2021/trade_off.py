@@ -47,7 +47,7 @@ def words(method: str, epsilon: float | None) -> str:
 
 def stated(data: Data) -> list[Stated]:
     """What section 4 says of a half of the figure."""
-    place = f"section 4, on figure 2 ({'a' if data == 'MNIST' else 'b'})"
+    place = f"section 4, figure 2 ({'a' if data == 'MNIST' else 'b'})"
     paper = PRINTED[data]
 
     def of(method: str, epsilon: float, coded: str) -> Stated:

@@ -137,7 +137,7 @@ def _penalties(data: Data, place: str) -> Part:
         ]
 
     said = "the performance of OutP is not greatly affected by rho, but by epsilon"
-    stated = Stated(f"appendix A.9, on figure 4 ({place})", said, little_by_penalty, "the baseline")
+    stated = Stated(f"A.9, figure 4 ({place})", said, little_by_penalty, "the baseline")
     return Part(data, penalty_runs, (stated,), panels, rows)
 
 
@@ -159,7 +159,7 @@ def _proximity_rows(found: Answers, at: Setting) -> list[Row]:
     ]
 
 
-_ON6 = "appendix A.11, on figure 6"
+_ON6 = "A.11, figure 6"
 
 FIG4 = figure(
     "fig4",
@@ -189,7 +189,7 @@ FIG6 = figure(
                 _ON6, "in some cases ObjP is ahead of ObjT", sometimes_ahead, "the trust region"
             ),
             Stated(
-                f"{_ON6}, and section 4, on figure 3",
+                f"{_ON6}; section 4",
                 "a moves the test error of ObjT less than that of ObjP, which needs tuning",
                 less_tuning,
                 "the trust region",
