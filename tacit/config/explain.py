@@ -34,12 +34,20 @@ _TYPES = {
 }
 
 
+_MOST = 50
+"""Keys whose mistakes are told at once."""
+
+
 def explain(
     error: ValidationError, document: Mapping[str, Any], model: type[BaseModel]
 ) -> list[tuple[Path, str]]:
     """Every mistake as the path of a key and a sentence, in the order of the sections."""
     found: dict[Path, list[str]] = {}
-    for one in error.errors(include_url=False):
+    mistakes = error.errors(include_url=False)
+    for number, one in enumerate(mistakes):
+        if len(found) == _MOST:
+            found[()] = [f"{len(mistakes) - number} more mistakes; correct these first"]
+            break
         path = _path(one["loc"], document, missing=one["type"] == "missing")
         if one["type"] == "union_tag_invalid":
             path = _chooser(path, str(one.get("ctx", {})["discriminator"]).strip("'"), document)

@@ -6,6 +6,7 @@ arrays just far enough to say where each key begins; it is run on texts that `to
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -43,6 +44,7 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self.text, self.at, self.found = text, 0, {}
         self.arrays: dict[Path, int] = {}
+        self.ends = [match.start() for match in re.finditer("\n", text)]
 
     def document(self) -> dict[Path, int]:
         table: Path = ()
@@ -133,7 +135,7 @@ class _Scanner:
             self.at += 1
 
     def _line(self) -> int:
-        return self.text.count("\n", 0, self.at) + 1
+        return bisect.bisect_left(self.ends, self.at) + 1
 
     def _note(self, path: Path, line: int) -> None:
         self.found.setdefault(path, line)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tacit.config import locate
+from tacit.config import locate, toml
 from tacit.config.explain import explain
 from tacit.config.study import Study
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError, TacitError
@@ -97,7 +96,7 @@ def read_study(path: str | Path) -> Source:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = toml.read_bytes(path).decode()
     except FileNotFoundError as error:
         raise ConfigError(
             f"{path}: no such study file; check the path, or write one with `tacit init your.csv`"
@@ -119,14 +118,7 @@ def parse_study(text: str, name: str = "study.toml", folder: str | Path = ".") -
     Raises:
         ConfigError: as `read_study`.
     """
-    try:
-        document: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        where = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        line = f":{where[1]}" if where else ""
-        reason = str(error).split(" (at ")[0]
-        raise ConfigError(f"{name}{line}: not valid TOML: {reason}; correct this line") from error
-    return check_document(document, name, folder, text)
+    return check_document(toml.parse(text, name), name, folder, text)
 
 
 def check_document(

@@ -17,7 +17,6 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import os
-import tomllib
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from tacit.config import toml
 from tacit.deploy.address import host_and_port
 from tacit.deploy.certificates import DAYS, LONGEST, certify, check_authority, secret
 from tacit.deploy.files import why, write_text
@@ -39,6 +39,9 @@ WARN_DAYS = 30
 """From how many days before its end on a certificate is warned of."""
 
 _CARD = "tacit-card-1"
+
+_LARGEST = 64 << 10
+"""Bytes of a card, at most: one certificate, one key and a name."""
 
 
 @dataclass(frozen=True)
@@ -272,11 +275,12 @@ def read_card(path: Path) -> Card:
         ConfigError: it is none.
     """
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        data = toml.read_bytes(path, _LARGEST)
+    except OSError as error:
         raise ConfigError(
             f"{path} cannot be read ({why(error)}); it should be a card.toml"
         ) from error
+    found = toml.parse(data, str(path))
     if found.pop("format", None) != _CARD or set(found) != set(Card.__dataclass_fields__):
         raise ConfigError(f"{path} is no card of an agent; `tacit keys new` writes them")
     card = Card(**{key: str(value) for key, value in found.items()})

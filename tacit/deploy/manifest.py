@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from tacit.config import toml
 from tacit.config.data import BooleanFeature, CategoricalFeature, NumericTargetSection
 from tacit.config.network import CoordinatorSection
 from tacit.config.read import Source, parse_study
@@ -30,7 +30,6 @@ from tacit.study.build import check_privacy
 
 FORMAT = "tacit-manifest-1"
 _CONTEXT = b"tacit manifest 1\n"
-_LARGEST = 8 << 20
 
 
 class _Strict(BaseModel):
@@ -255,7 +254,7 @@ def read_manifest(path: Path) -> Manifest:
         ConfigError: it cannot be read, or says something that cannot be run.
     """
     try:
-        data = path.read_bytes()
+        data = toml.read_bytes(path)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read ({error.strerror}); check the path") from error
     return parse_manifest(data, path.name)
@@ -267,13 +266,7 @@ def parse_manifest(data: bytes, name: str = "the manifest") -> Manifest:
     Raises:
         ConfigError: as `read_manifest`.
     """
-    if len(data) > _LARGEST:
-        raise ConfigError(f"{name} has {len(data)} bytes, and at most {_LARGEST} are read")
-    try:
-        document = tomllib.loads(data.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{name} is not valid TOML: {error}") from error
-    return _checked(document, name)
+    return _checked(toml.parse(data, name), name)
 
 
 def _checked(document: dict[str, Any], name: str) -> Manifest:

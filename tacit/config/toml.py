@@ -1,0 +1,80 @@
+"""TOML that others may have written: read within bounds of size and time."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from tacit.errors import ConfigError
+
+LARGEST = 2 << 20
+"""Bytes of a file, at most: a study of 20,000 columns, or a manifest of 1,000 members."""
+
+_DEEPEST = 32
+"""Parts of a dotted key, at most; reading takes the square of their number."""
+
+_PART = r"""[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
+_LONG_KEY = re.compile(rf"(?:^|[\[{{,]){_PART}(?:\.{_PART}){{{_DEEPEST}}}", re.MULTILINE)
+
+
+def read_bytes(path: Path, largest: int = LARGEST) -> bytes:
+    """The bytes of a file that is not larger than such files are.
+
+    Args:
+        path: of a file, or of what can be read like one.
+        largest: bytes that it may have.
+
+    Raises:
+        OSError: it cannot be read.
+        ConfigError: it is larger.
+    """
+    with path.open("rb") as file:
+        data = file.read(largest + 1)
+    _check_size(len(data), str(path), largest)
+    return data
+
+
+def parse(data: bytes | str, name: str, largest: int = LARGEST) -> dict[str, Any]:
+    """The document that a text holds.
+
+    Args:
+        data: the text, or its bytes in UTF-8.
+        name: how messages call it.
+        largest: bytes that it may have.
+
+    Raises:
+        ConfigError: too large or too deep, not UTF-8, or not TOML; with the line.
+    """
+    _check_size(len(data), name, largest)
+    try:
+        text = data.decode() if isinstance(data, bytes) else data
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{name}: cannot be read (it is not UTF-8 text); check the file") from (
+            error
+        )
+    if deep := _LONG_KEY.search(text):
+        line = text.count("\n", 0, deep.start()) + 1
+        raise ConfigError(
+            f"{name}:{line}: a key of more than {_DEEPEST} parts; put keys that hold dots in quotes"
+        )
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise ConfigError(
+            f"{name}: brackets inside each other are too deep for a study or card; correct the file"
+        ) from error
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+        line = f":{where[1]}" if where else ""
+        reason = str(error).split(" (at ")[0]
+        raise ConfigError(f"{name}{line}: not valid TOML: {reason}; correct this line") from error
+
+
+def _check_size(size: int, name: str, largest: int) -> None:
+    if size > largest:
+        raise ConfigError(
+            f"{name}: larger than {largest:,} bytes, which is more than such files have; check "
+            "that it is the right one"
+        )
