@@ -75,7 +75,7 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
         shortened=""
         if scale is Scale.FULL
         else f"instead of {RUNS} runs at {len(EPSILONS)} epsilons each: "
-        + ", ".join(f"degree {d} {FAST_RUNS[d]} from {FAST_FROM[d]:g} on" for d in DEGREES)
+        + ", ".join(f"{FAST_RUNS[d]} of degree {d} from {FAST_FROM[d]:g} on" for d in DEGREES)
         + f"; the certified quadratics have {FAST_DRAWS} draws of the records instead of {RUNS}.",
     )
 
