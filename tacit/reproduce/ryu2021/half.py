@@ -37,6 +37,8 @@ class Stated:
     def claim(self, data: Data, answers: Answers, at: Setting | str) -> Claim:
         """The verdict on a data set; what holds with a change only is called so.
 
+        What does not hold on other records than the paper's is undecided.
+
         Args:
             data: which.
             answers: by the name of the run.
@@ -50,6 +52,9 @@ class Stated:
         change = ", ".join(filter(None, (coded, at.instead)))
         if verdict is Verdict.REPRODUCED and change:
             verdict = Verdict.CONDITIONALLY
+        if verdict is Verdict.NOT_REPRODUCED and at.instead:
+            verdict = Verdict.UNDECIDED
+            sentence = f"{sentence} It does not hold here, on other records than the paper's."
         if change:
             sentence = f"{sentence} {change[0].upper()}{change[1:]}."
         return Claim(self.place, said, verdict, sentence)

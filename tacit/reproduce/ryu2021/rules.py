@@ -34,6 +34,9 @@ _NAMED = 4
 WAY = 0.9
 """Of the way from its first error to its last, after which a run has converged."""
 
+FALLS = 5.0
+"""Points by which an error has to fall, or the run has not converged at all."""
+
 
 def ordered(cases: Sequence[tuple[str, Named, Named]], unit: str = " %") -> Told:
     """Whether the first is below the second in every case.
@@ -99,15 +102,16 @@ def faster(cases: Sequence[Case], at: Setting) -> Told:
     verdicts = every(list(own.values())), every(list(common.values()))
     return either(*verdicts), (
         f"Iterations, median, until {WAY:.0%} of the way to its own last error, and until as low "
-        f"as the worse of both ends: {'; '.join(said)}. By the first: {verdicts[0].value}; by the "
+        f"as the worse of both ends: {'; '.join(said)}. A run that falls by less than {FALLS:g} "
+        f"points never converges. By the first: {verdicts[0].value}; by the "
         f"second: {verdicts[1].value}."
     )
 
 
 def _settled(run: Answer) -> float:
-    """An error that the run passes when it has made most of its way; none if it does not fall."""
+    """An error that the run passes when it has made most of its way; none if it hardly falls."""
     first, end = float(np.mean(run["error"][0])), last(run)
-    return end + (1.0 - WAY) * (first - end) if end < first else -np.inf
+    return end + (1.0 - WAY) * (first - end) if first - end >= FALLS else -np.inf
 
 
 def _when(iterations: Sequence[float]) -> str:

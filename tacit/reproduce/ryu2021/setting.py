@@ -210,4 +210,4 @@ def seconds(at: Setting, trials: int) -> float:
     records, parameters = at.records or records, features * kinds / at.block**2
     multiplying = 2.2e-10 * records * parameters * (1.0 + 0.25 * (trials - 1))
     drawing = 4e-8 * agents * parameters * trials
-    return round(2.0 + at.rounds * (multiplying + drawing), 1)
+    return round(3.0 + at.rounds * (multiplying + drawing), 1)

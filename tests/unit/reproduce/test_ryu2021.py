@@ -205,6 +205,10 @@ def test_a_shortened_run_cannot_tell_a_number(sizes: dict[Data, Setting | str]) 
     assert "this run is shortened, and cannot tell" in found.claims[0].found
     assert "this run has other records, and cannot tell" in found.claims[7].found
     assert "On a part of the sample." in found.claims[8].found
+    # what does not hold on other records refutes nothing
+    rising = told("fig2", lambda run: 10.0 + (run["epsilon"] or 9.0))
+    assert verdicts(rising)[3] is NOT and verdicts(rising)[10] is OPEN
+    assert "It does not hold here, on other records" in rising.claims[10].found
     assert found.stated == "undecided (shortened)"
     # no ratio to what is printed for another run
     assert all(row["paper"] is None and row["ratio"] is None for row in found.comparison)
@@ -243,6 +247,13 @@ def test_every_claim_on_figure_3_has_a_verdict_in_both_directions() -> None:
     assert verdicts(told("fig3", behind, early=late))[:3] == [NOT] * 3
     moved = told("fig3", lambda run: 50.0 + (run["method"] == "ObjP") / run["epsilon"])
     assert verdicts(moved)[3] is NOT
+
+
+@pytest.mark.usefixtures("sizes")
+def test_a_run_that_hardly_falls_does_not_converge_first() -> None:
+    still = by_method(OutP=88.0, ObjP=10.0, ObjT=10.0)
+    found = told("fig1", still, early=by_method(OutP=88.0, ObjP=10.0, ObjT=10.0))
+    assert "against never" in found.claims[3].found and verdicts(found)[3] is WITH
 
 
 @pytest.mark.usefixtures("sizes")
