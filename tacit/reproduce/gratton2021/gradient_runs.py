@@ -102,7 +102,7 @@ def gradient_entries(
         claimed_deviation(epsilon, delta, int(degree), int(records)) ** 2
         for degree, records in zip(net.degrees, task.counts, strict=True)
     ]
-    variances = [np.var(np.asarray(iterates), axis=0).mean(axis=1) for _, iterates in found]
+    variances = [np.var(np.asarray(iterates), axis=0, ddof=1).mean(axis=1) for _, iterates in found]
     return {
         **_law([np.asarray(gradients) for gradients, _ in found]),
         "directions": count,
