@@ -96,7 +96,7 @@ def faster(cases: Sequence[Case], at: Setting) -> Told:
         as_far = [arrived(run, worse, at) for _, run in pair]
         own[case], common[case] = below(*settled), below(*as_far)
         said.append(
-            f"{case} {_when(settled[0])} against {_when(settled[1])}, and {_when(as_far[0])} "
+            f"{case}: {_when(settled[0])} against {_when(settled[1])}, and {_when(as_far[0])} "
             f"against {_when(as_far[1])}"
         )
     verdicts = every(list(own.values())), every(list(common.values()))
