@@ -6,19 +6,25 @@ may hold private values.
 
 from __future__ import annotations
 
-import math
 import numbers
 from typing import Any, TypeVar
+
+import numpy as np
 
 from tacit.errors import TacitError
 
 T = TypeVar("T")
+
+_LONG = 10**300
+"""Larger whole numbers may be too large for a float."""
 
 
 def shown(value: Any) -> str:
     """What was given, for a message."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
+    if isinstance(value, int) and abs(value) >= _LONG:
+        return "a number of more than 300 digits"
     if value is None or isinstance(value, bool | int | float):
         return repr(value)
     if isinstance(value, str):
@@ -68,7 +74,7 @@ def whole(name: str, value: Any, least: int, error: type[TacitError]) -> int:
     if (
         isinstance(given, bool)
         or not isinstance(given, int | float)
-        or not math.isfinite(given)
+        or not abs(given) < _LONG  # nan and infinity, too
         or given != int(given)
     ):
         raise error(f"{name}={shown(value)} must be a whole number, such as {max(least, 10)}")
@@ -83,14 +89,21 @@ def real(name: str, value: Any, error: type[TacitError]) -> None:
     Raises:
         error: text, a truth value, nothing, or an object that holds no numbers.
     """
-    kind = getattr(getattr(value, "dtype", None), "kind", None)
-    if kind is not None:
-        good = kind in "iuf" or kind == "V"  # a JAX type of few bits
-    elif isinstance(value, list | tuple):
-        good = bool(value)
+    if isinstance(value, list | tuple) and value:
         for each in value:
             real(name, each, error)
-    else:
-        good = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not good:
+    elif not numeric(value):
         raise error(f"{name}={shown(value)} must be a number, such as {name}=1.0")
+
+
+def numeric(value: Any) -> bool:
+    """Whether a value is a number, or an array or list of numbers; nan is one, a truth is none."""
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if kind is not None:
+        return kind in "iuf" or kind == "V"  # a JAX type of few bits
+    if isinstance(value, list | tuple):
+        shapes = {np.shape(each) if numeric(each) else None for each in value}
+        return len(shapes) == 1 and None not in shapes
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) < _LONG
+    return isinstance(value, numbers.Real)

@@ -63,7 +63,7 @@ def measured_after(record: Any) -> int | Sequence[int] | None:
     Raises:
         ConfigError: it is another thing.
     """
-    if isinstance(record, str) or not isinstance(record, Iterable):
+    if isinstance(record, str | bytes) or not isinstance(record, Iterable):
         return None if record is None else checks.whole("record", record, 1, ConfigError)
     return [checks.whole("record", stop, 1, ConfigError) for stop in record]
 

@@ -7,12 +7,14 @@ have. A model is worth what it gains over that.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import numpy as np
 from jaxtyping import Float, Shaped
 
+from tacit.arguments import checked
+from tacit.errors import ConfigError
 from tacit.problem.losses import (
     AbstractLinearLoss,
     Hinge,
@@ -22,13 +24,15 @@ from tacit.problem.losses import (
     Softmax,
     Squared,
 )
+from tacit.ranges import Range, Real
 
 
+@checked(ConfigError)
 def scores(
     loss: AbstractLinearLoss,
     features: Float[np.ndarray, "n d"],
     targets: Shaped[np.ndarray, " n"],
-    solution: Any,
+    solution: Annotated[Any, Range(infinite=True, unset=True)],
 ) -> dict[str, float]:
     """What a solution is worth on records that it was not fitted to.
 
@@ -51,12 +55,20 @@ def scores(
         >>> scores(Logistic(), x, np.array([0.0, 1.0, 0.0, 1.0]), np.array([1.0]))["auc"]
         0.75
     """
+    if len(features) != len(targets):
+        raise ConfigError(
+            f"features has {len(features)} rows and targets {len(targets)}; give one for each "
+            "record"
+        )
+    if np.shape(solution) != (size := loss.dimension(features.shape[1]),):
+        raise ConfigError(f"solution has shape {np.shape(solution)}; it must be ({size},)")
     # parameters of a run that diverged give infinite scores, which are right
     with jax.enable_x64(True), np.errstate(over="ignore", invalid="ignore"):
         weights = loss.weights(np.asarray(solution, dtype=np.float64), features.shape[1])
         return _scores(loss, np.asarray(features @ np.asarray(weights)), targets)
 
 
+@checked(ConfigError)
 def base_rate(
     loss: AbstractLinearLoss, learned_on: Shaped[np.ndarray, " m"]
 ) -> Float[np.ndarray, "*scores"]:
@@ -98,6 +110,7 @@ def base_rate(
     return _located(loss, targets)
 
 
+@checked(ConfigError)
 def base_scores(
     loss: AbstractLinearLoss,
     learned_on: Shaped[np.ndarray, " m"],
@@ -115,7 +128,8 @@ def base_scores(
         return _scores(loss, np.broadcast_to(constant, (len(targets), *constant.shape)), targets)
 
 
-def share_kept(agreed: float, pooled: float, base: float, *, higher: bool) -> float | None:
+@checked(ConfigError)
+def share_kept(agreed: Real, pooled: Real, base: Real, *, higher: bool) -> float | None:
     """How much of what the pooled fit gains over the base rate the agreed model keeps.
 
     Args:
@@ -138,7 +152,8 @@ def share_kept(agreed: float, pooled: float, base: float, *, higher: bool) -> fl
     return (agreed - base if higher else base - agreed) / gain
 
 
-def kept_in_words(share: float | None) -> str:
+@checked(ConfigError)
+def kept_in_words(share: Real | None) -> str:
     """The share that is kept, in a sentence without its full stop.
 
     Example:
@@ -200,6 +215,7 @@ def _scores(
     return found
 
 
+@checked(ConfigError)
 def auc(predicted: Float[np.ndarray, " n"], positive: Shaped[np.ndarray, " n"]) -> float:
     """Area under the ROC curve: the chance that a positive record scores above a negative one.
 
@@ -214,6 +230,11 @@ def auc(predicted: Float[np.ndarray, " n"], positive: Shaped[np.ndarray, " n"]) 
     """
     from scipy.stats import rankdata
 
+    if len(predicted) != len(positive):
+        raise ConfigError(
+            f"predicted has {len(predicted)} entries and positive {len(positive)}; give one for "
+            "each record"
+        )
     yes = int(np.sum(positive))
     no = len(positive) - yes
     if yes == 0 or no == 0:

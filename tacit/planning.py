@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from tacit import checks, doors
+from tacit.arguments import checked
 from tacit.errors import ConfigError, TacitError
 from tacit.layout import check_arguments, owners_of, release_table, stops, taken
 from tacit.method import claim, promise
@@ -46,6 +47,7 @@ class Account:
     epsilon: Float[np.ndarray, "points agents"]
 
 
+@checked(ConfigError, own="problem network method rounds seed trials record")
 def account(
     problem: Problem,
     network: AbstractNetwork,
@@ -151,6 +153,7 @@ class MeanNoise:
         return self.gain(coalition) > 1.0 + 1e-9
 
 
+@checked(ConfigError, own="problem network method rounds seed")
 def mean_noise(
     problem: Problem,
     network: AbstractNetwork,

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from tacit import checks, doors
+from tacit.arguments import checked
 from tacit.errors import ConfigError, PrivacyError
 from tacit.layout import check_arguments, lay_out, release_table, stops, taken
 from tacit.method import claim, promise
@@ -69,6 +70,11 @@ class Simulation:
         positive("divergence", self.divergence)
 
 
+@checked(
+    ConfigError,
+    own="problem network method rounds seed runtime record reference require "
+    "checkpoint ledger progress",
+)
 def run(
     problem: Problem,
     network: AbstractNetwork | networkx.Graph[Any],
@@ -299,15 +305,16 @@ def _reference(problem: Problem, reference: Any) -> Any:
         return None
     if isinstance(reference, str) and reference == "solve":
         return jnp.asarray(problem.reference().solution)
-    if not isinstance(reference, str | type):
-        checks.real("reference", reference, ConfigError)
-    elif isinstance(reference, str):
-        raise ConfigError(f"reference={reference!r} must be 'solve', or a point")
+    if isinstance(reference, str):
+        raise ConfigError(f"reference={checks.shown(reference)} must be 'solve', or a point")
+    checks.real("reference", reference, ConfigError)
     point = np.asarray(reference, dtype=float)
     if point.shape != (problem.dimension,):
         raise ConfigError(
             f"reference has shape {point.shape}; the problem has {problem.dimension} parameters"
         )
+    if not np.isfinite(point).all():
+        raise ConfigError("reference holds a number that is not finite")
     return jnp.asarray(point)
 
 

@@ -14,6 +14,7 @@ from tacit.advise.measured import Measured
 from tacit.advise.noise import epsilon_for, two_up
 from tacit.advise.plans import Plan, changes
 from tacit.advise.setting import GAIN, Setting
+from tacit.arguments import checked
 from tacit.errors import ConfigError, NetworkError, ProblemError
 
 HOPELESS, HOPEFUL = 0.25, 0.75
@@ -162,6 +163,7 @@ def percent(share: float) -> str:
     return f"{share:.0%}" if share >= -9.0 else "less than -900%"
 
 
+@checked(ConfigError)
 def advise(setting: Setting, *, progress: Told | None = None) -> Advice:
     """Rehearse a study on made-up records of its shape, and say how to set it.
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Float
+
+from tacit.arguments import checked
+from tacit.errors import ConfigError
+from tacit.ranges import Count, Range, Whole
 
 Kind = Literal["numeric", "standard", "boolean", "rare", "levels"]
 
@@ -27,6 +31,7 @@ _RATES = {"boolean": (0.03, 0.5), "rare": (0.02, 0.1)}
 """Between what a share of yes is drawn: of a boolean, and of an indicator of missing values."""
 
 
+@checked(ConfigError)
 @dataclass(frozen=True)
 class Columns:
     """Columns that are declared alike.
@@ -41,10 +46,10 @@ class Columns:
     """
 
     kind: Kind
-    count: int = 1
-    low: float = -1.0
-    high: float = 1.0
-    levels: int = 0
+    count: Count = 1
+    low: Annotated[float, Range()] = -1.0
+    high: Annotated[float, Range()] = 1.0
+    levels: Whole = 0
 
 
 class Table:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from tacit.advise.columns import Columns
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
@@ -18,6 +19,7 @@ from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.losses import AbstractLinearLoss, Hinge, Logistic, Softmax, Squared
 from tacit.problem.records import Weighting
 from tacit.problem.regularisers import L2, AbstractRegulariser
+from tacit.ranges import Range
 from tacit.types import Oracle, Relation
 
 PREVALENCE, GAIN = 0.3, 0.2
@@ -25,6 +27,7 @@ PREVALENCE, GAIN = 0.3, 0.2
 are not said: assumptions, which are named wherever something rests on them."""
 
 
+@checked(ConfigError)
 @dataclass(frozen=True, eq=False)
 class Setting:
     """What is known before any record is read.
@@ -65,7 +68,7 @@ class Setting:
     intercept: bool = True
     row_norm: float | None = None
     weighting: Weighting = Weighting.AGENT
-    normaliser: float | Sequence[float] | None = None
+    normaliser: Annotated[float | Sequence[float], Range(above=0.0)] | None = None
     oracle: Oracle = Oracle.GRADIENT
     target: tuple[float, float] = (-1.0, 1.0)
     prevalence: float | None = None

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from tacit.arguments import checked
 from tacit.audit.curve import claimed_pair, claimed_trade_off, is_gaussian, trade_off
 from tacit.audit.estimators import lower_bounds, trials_to_reject
 from tacit.audit.family import scaled
@@ -34,6 +35,7 @@ _TRIED = 2
 """Runs on which a vectorised callable is compared with the same callable as it is."""
 
 
+@checked(ConfigError)
 def audit_callable(
     mechanism: Mechanism,
     data: Any,

@@ -9,7 +9,9 @@ says more than one pair of epsilon and delta, the reading that uses it gets most
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
 
+from tacit.arguments import checked
 from tacit.audit.readings import (
     AbstractReading,
     Bound,
@@ -20,6 +22,8 @@ from tacit.audit.readings import (
     TradeOffCurve,
     without_last_digits,
 )
+from tacit.errors import ConfigError
+from tacit.ranges import Range
 
 FOR_GAUSSIAN = 0.94
 """Part of the error that the Gaussian reading of a Gaussian claim gets."""
@@ -33,12 +37,13 @@ Curve = Callable[[float, float], float]
 """From a total variation distance and a delta to the epsilon of releases that reach it."""
 
 
+@checked(ConfigError)
 def lower_bounds(
     scores: Scores,
     others: Scores,
     *,
-    delta: float,
-    confidence: float = 0.95,
+    delta: Annotated[float, Range(least=0.0, below=1.0)],
+    confidence: Annotated[float, Range(above=0.0, below=1.0)] = 0.95,
     gaussian: bool = False,
     curve: Curve | None = None,
 ) -> tuple[Bound, ...]:
@@ -69,13 +74,14 @@ def lower_bounds(
     )
 
 
+@checked(ConfigError)
 def trials_to_reject(
     scores: Scores,
     others: Scores,
-    claim: float,
+    claim: Annotated[float, Range(least=0.0, infinite=True)],
     *,
-    delta: float,
-    confidence: float = 0.95,
+    delta: Annotated[float, Range(least=0.0, below=1.0)],
+    confidence: Annotated[float, Range(above=0.0, below=1.0)] = 0.95,
     gaussian: bool = False,
     curve: Curve | None = None,
 ) -> int | None:

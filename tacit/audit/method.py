@@ -12,6 +12,7 @@ import numpy as np
 
 from tacit import checks as arguments
 from tacit import doors
+from tacit.arguments import checked
 from tacit.audit.checks import Check
 from tacit.audit.curve import claimed_trade_off, is_gaussian, trade_off
 from tacit.audit.deployed import deployed_checks
@@ -36,6 +37,7 @@ from tacit.runtime.plan import as_arrays
 from tacit.types import Unit
 
 
+@checked(ConfigError, own="problem network method rounds trials seed progress")
 def audit_method(
     problem: Problem,
     network: AbstractNetwork,
@@ -84,9 +86,9 @@ def audit_method(
         PrivacyError: a budget that cannot be met, or a method without worst-case neighbours.
     """
     problem, network, method = doors.admitted(problem, network, method)
+    shower = doors.shower(progress)
     trials = arguments.whole("trials", trials, FEWEST, ConfigError)
     rounds, seed = arguments.whole("rounds", rounds, 1, ConfigError), doors.seeded(seed)
-    arguments.real("confidence", confidence, ConfigError)
     if not 0.5 < confidence < 1.0:
         raise ConfigError(f"confidence={confidence!r} must be in (0.5, 1), such as 0.95")
     check_owner(problem, owner)
@@ -136,7 +138,7 @@ def audit_method(
         batch=runs.batch(trials, LOOKS[0][0]),
         confidence=confidence,
         settings=settings,
-        progress=doors.shower(progress),
+        progress=shower,
     )
     needed = trials_to_reject(
         seen.scores, seen.others, claim.epsilon / 2.0, confidence=confidence, **settings

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax
 import numpy as np
 
-from tacit.errors import ProblemError
+from tacit.arguments import checked
+from tacit.errors import ConfigError, ProblemError
 from tacit.method.worst_case import Neighbours
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.problem import Problem
+from tacit.ranges import Finite, Range
 from tacit.types import AbstractObjective
 
 _HOW = "{} of {} replaced as given"
 
 
+@checked(ConfigError)
 def replace_record(
-    problem: Problem, owner: int, record: int, *, features: Any = None, target: float | None = None
+    problem: Problem,
+    owner: int,
+    record: int,
+    *,
+    features: Finite | None = None,
+    target: Annotated[float, Range()] | None = None,
 ) -> Problem:
     """The problem with one record of one owner replaced: a neighbour of it.
 
@@ -52,6 +60,10 @@ def replace_record(
         )
     rows, targets = np.array(objectives.features), np.array(objectives.targets)
     if features is not None:
+        if np.shape(features) != rows.shape[2:]:
+            raise ProblemError(
+                f"features has shape {np.shape(features)}; a record has {rows.shape[2]} features"
+            )
         rows[owner, record] = np.asarray(features, dtype=np.float64)
     if target is not None:
         targets[owner, record] = target

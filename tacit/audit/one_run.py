@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool, Float
 
+from tacit.arguments import checked
 from tacit.audit.binomial import tail
 from tacit.audit.game import largest_refuted
 from tacit.audit.readings import Bound
@@ -13,6 +14,7 @@ from tacit.errors import ConfigError
 _LARGEST_EPSILON = 60.0
 
 
+@checked(ConfigError)
 def one_run_bound(
     scores: Float[np.ndarray, " canaries"],
     included: Bool[np.ndarray, " _canaries"],

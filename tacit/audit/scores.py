@@ -8,11 +8,18 @@ are equal on both sides cancel before anything is squared or divided.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from tacit.arguments import checked
 from tacit.audit.game import play
+from tacit.errors import ConfigError
+from tacit.ranges import Range, Values
+
+Scale = Annotated[Any, Range(above=0.0, axes=8)]
+"""Positive numbers in an array of any shape."""
 
 _MOST_QUADRATIC = 300
 """Features above which curvature is not learned: their products are too many."""
@@ -20,8 +27,9 @@ _MOST_QUADRATIC = 300
 _LEARNING = 0.75
 
 
+@checked(ConfigError)
 def gaussian_log_ratio(
-    outputs: Float[np.ndarray, "runs ..."], mean: ArrayLike, other: ArrayLike, scale: ArrayLike
+    outputs: Float[np.ndarray, "runs ..."], mean: Values, other: Values, scale: Scale
 ) -> Float[np.ndarray, " runs"]:
     """Exact log-likelihood ratio of outputs with Gaussian noise around one mean or another.
 
@@ -37,17 +45,19 @@ def gaussian_log_ratio(
         >>> gaussian_log_ratio(np.array([[1.0], [0.5]]), mean=1.0, other=0.0, scale=0.5)
         array([2., 0.])
     """
+    _fitting(outputs, mean=mean, other=other, scale=scale)
     mean, other = np.asarray(mean, dtype=float), np.asarray(other, dtype=float)
     terms = (mean - other) * (2.0 * outputs - mean - other) / (2.0 * np.square(scale))
     return _summed(terms)
 
 
+@checked(ConfigError)
 def laplace_log_ratio(
     outputs: Float[np.ndarray, "runs ..."],
-    mean: ArrayLike,
-    other: ArrayLike,
-    scale: ArrayLike,
-    other_scale: ArrayLike | None = None,
+    mean: Values,
+    other: Values,
+    scale: Scale,
+    other_scale: Scale | None = None,
 ) -> Float[np.ndarray, " runs"]:
     """Exact log-likelihood ratio of outputs with Laplace noise, `sum (|y - m'| - |y - m|) / b`.
 
@@ -62,6 +72,7 @@ def laplace_log_ratio(
         >>> laplace_log_ratio(np.array([[3.0], [0.5]]), mean=1.0, other=0.0, scale=2.0)
         array([0.5, 0. ])
     """
+    _fitting(outputs, mean=mean, other=other, scale=scale, other_scale=other_scale)
     mean, other = np.asarray(mean, dtype=float), np.asarray(other, dtype=float)
     if other_scale is None:
         # the difference of distances, written so that outputs beyond both means score the same to
@@ -74,10 +85,11 @@ def laplace_log_ratio(
     return _summed(np.broadcast_to(terms, outputs.shape))
 
 
+@checked(ConfigError)
 def sampled_gaussian_log_ratio(
     outputs: Float[np.ndarray, "runs rounds ..."],
-    base: ArrayLike,
-    shift: ArrayLike,
+    base: Values,
+    shift: Values,
     rate: float,
     scale: float,
 ) -> Float[np.ndarray, " runs"]:
@@ -104,8 +116,9 @@ def sampled_gaussian_log_ratio(
     return _summed(np.logaddexp(np.log1p(-rate), np.log(rate) + drawn))
 
 
+@checked(ConfigError)
 def exposure(
-    outputs: Float[np.ndarray, "runs rounds ..."], mean: ArrayLike, other: ArrayLike
+    outputs: Float[np.ndarray, "runs rounds ..."], mean: Values, other: Values
 ) -> Float[np.ndarray, " runs"]:
     """How nearly some round gives its exact answer away: for noise that is sometimes left out.
 
@@ -121,6 +134,7 @@ def exposure(
         >>> float(exposure(np.array([[3.0, 1.0]]), mean=1.0, other=0.0)[0]) > 100
         True
     """
+    _fitting(outputs, mean=mean, other=other)
 
     def least(answer: ArrayLike) -> Float[np.ndarray, " runs"]:
         apart = np.square(outputs - np.asarray(answer))
@@ -229,3 +243,18 @@ def _shrunk(covariance: Float[np.ndarray, "f f"], runs: int) -> Float[np.ndarray
 
 def _summed(terms: Float[np.ndarray, "runs ..."]) -> Float[np.ndarray, " runs"]:
     return np.asarray(terms.reshape(len(terms), -1).sum(axis=1))
+
+
+def _fitting(outputs: np.ndarray, **others: Any) -> None:
+    """Refuse what does not broadcast against one run."""
+    for name, each in others.items():
+        shape = np.shape(0.0 if each is None else each)
+        try:
+            fits = np.broadcast_shapes(shape, outputs.shape[1:]) == outputs.shape[1:]
+        except ValueError:
+            fits = False
+        if not fits:
+            raise ConfigError(
+                f"{name} has shape {shape}, which does not fit the outputs of one run, shape "
+                f"{outputs.shape[1:]}"
+            )

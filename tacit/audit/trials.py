@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tacit.arguments import checked
 from tacit.audit.binomial import tail
 from tacit.audit.estimators import FOR_COUNTS, FOR_GAUSSIAN, least
 from tacit.audit.game import gaussian_tail, revealed_tail
@@ -15,6 +16,7 @@ from tacit.errors import ConfigError
 from tacit.privacy.gaussian_dp import mu_from_epsilon
 
 
+@checked(ConfigError)
 def trials_for_power(
     claim: float,
     delta: float,

@@ -15,10 +15,10 @@ from tacit.method.admm_inner import (
 )
 from tacit.method.consensus_admm import Consensus
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import positive
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import NoNoise, Release
 from tacit.privacy.sensitivity import Exact
+from tacit.ranges import Positive
 from tacit.types import AbstractDifferentiable, Context, Inbox, Oracle, Role, Vector
 
 
@@ -57,12 +57,11 @@ class ADMM(AbstractMethod):
         "computation is cheap"
     )
     oracle: ClassVar[Oracle] = Oracle.PROX
-    penalty: Any = 0.2
-    tolerance: Any = 1e-12
+    penalty: Positive = 0.2
+    tolerance: Positive = 1e-12
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
     def __check_init__(self) -> None:
-        positive("penalty", self.penalty)
         check_tolerance(self.tolerance)
 
     def init(self, role: Role, x0: Vector, degree: Any) -> Consensus:

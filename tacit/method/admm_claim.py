@@ -107,7 +107,7 @@ def check_claim(
     if isinstance(epsilon, int | float) and not 0.0 < epsilon < math.inf:
         raise PrivacyError(f"epsilon={epsilon!r} must be positive and finite")
     if isinstance(delta, int | float) and not 0.0 < delta < 1.0:
-        raise PrivacyError(f"delta={delta!r} must be in (0, 1)")
+        raise PrivacyError(f"claimed_delta={delta!r} must be in (0, 1)")
 
 
 def opposite_gradients(bound: Any, problem: Any, owner: int) -> Neighbours:

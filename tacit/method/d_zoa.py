@@ -13,10 +13,10 @@ from tacit.method import consensus_admm as admm
 from tacit.method.consensus_admm import Consensus
 from tacit.method.oracle import iterate
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import positive
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import ClippedDifferences
+from tacit.ranges import Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
@@ -59,15 +59,11 @@ class DZOA(AbstractMethod):
     )
     oracle: ClassVar[Oracle] = Oracle.VALUE
     privacy: Privacy = eqx.field(kw_only=True)
-    penalty: Any = 0.2
-    proximity: Any = 1.0
+    penalty: Positive = 0.2
+    proximity: Positive = 1.0
     estimator: Literal["vector", "scalar"] = eqx.field(static=True, default="vector")
-    smoothing: Any = 1e-6
+    smoothing: Positive = 1e-6
     average: bool = eqx.field(static=True, default=True)
-
-    def __check_init__(self) -> None:
-        for name in ("penalty", "proximity", "smoothing"):
-            positive(name, getattr(self, name))
 
     def init(self, role: Role, x0: Vector, degree: Any) -> Consensus:
         return admm.start(x0, degree)

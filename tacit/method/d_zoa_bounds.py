@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import ArrayLike, Int
 
+from tacit.arguments import checked
 from tacit.checks import whole
 from tacit.errors import ConfigError, NetworkError
 from tacit.method.consensus_admm import check_network
@@ -23,6 +24,7 @@ from tacit.network.base import AbstractNetwork
 from tacit.network.spectrum import laplacian_extremes
 
 
+@checked(ConfigError)
 def inner_loop_bound(
     *,
     dimension: int,
@@ -99,6 +101,7 @@ class OuterLoopBound:
         return self.descent + self.noise
 
 
+@checked(ConfigError)
 def outer_loop_bound(
     claim: PaperClaim,
     network: AbstractNetwork,

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import ArrayLike, Float, Int
 
-from tacit.errors import PrivacyError
+from tacit.arguments import checked
+from tacit.errors import ConfigError, PrivacyError
 from tacit.method.schedule import positive
 from tacit.privacy.event import GaussianRelease, ModelClaim
 
@@ -31,6 +32,7 @@ _REASON = (
 _MOST_STEPS = 1_000_000
 
 
+@checked(ConfigError)
 @dataclass(frozen=True)
 class PaperClaim:
     """One iteration claimed `(epsilon, delta)`-DP by Gratton et al. (2021), theorem 1.
@@ -74,6 +76,7 @@ class PaperClaim:
         return self.epsilon * math.sqrt(ratio)
 
 
+@checked(ConfigError)
 def inner_directions(
     claim: PaperClaim,
     *,
@@ -133,6 +136,7 @@ def inner_directions(
     return directions
 
 
+@checked(ConfigError)
 def initial_step(
     claim: PaperClaim,
     *,
@@ -187,6 +191,7 @@ def _spread(dimension: int, inner_steps: int, radius: float) -> float:
     return 0.5 * radius**2 / math.log(2 * dimension) * sums
 
 
+@checked(ConfigError)
 def minimum_inner_steps(
     dimension: int, radius: float, optimum: float, initial_step: float = 0.54
 ) -> int:
@@ -206,6 +211,7 @@ def minimum_inner_steps(
     return int(t[enough[0]])
 
 
+@checked(ConfigError)
 def printed_step(
     dimension: int,
     radius: float,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -19,11 +19,11 @@ from tacit.method.d_zoa_claim import PaperClaim
 from tacit.method.d_zoa_neighbours import bounded_neighbours
 from tacit.method.directions import normal_directions
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import positive
 from tacit.method.worst_case import Neighbours
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Intrinsic, NoNoise, Release
 from tacit.privacy.sensitivity import Exact, own
+from tacit.ranges import Count, Positive, Range
 from tacit.types import AbstractObjective, Context, Inbox, Oracle, Role, Vector
 
 _FLOOR = float(np.sqrt(np.finfo(np.float64).eps))
@@ -98,23 +98,16 @@ class DZOASolver(AbstractMethod):
 
     def __init__(
         self,
-        step: Any = None,
-        penalty: Any = 0.2,
-        inner_steps: int = 100,
-        directions: Any = 30,
-        smoothing: Any = 0.01,
+        step: Positive | None = None,
+        penalty: Positive = 0.2,
+        inner_steps: Count = 100,
+        directions: Annotated[Any, Range(least=1.0, whole=True)] = 30,
+        smoothing: Positive = 0.01,
         printed: bool = False,
         warm_start: bool = True,
         claim: PaperClaim | None = None,
         closed: bool = False,
     ) -> None:
-        positive("penalty", penalty)
-        positive("smoothing", smoothing)
-        positive("inner_steps", inner_steps)
-        for value in () if step is None else np.atleast_1d(step):
-            positive("step", float(value))
-        for value in np.atleast_1d(directions):
-            positive("directions", int(value))
         self.step, self.penalty, self.smoothing = step, penalty, smoothing
         self.inner_steps, self.warm_start, self.claim = inner_steps, warm_start, claim
         if claim is not None and not (printed and step is not None):

@@ -11,10 +11,11 @@ from jaxtyping import Array, Float
 from tacit.method.consensus_admm import check_prox
 from tacit.method.oracle import combined, iterate, send_released
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import positive, tail_average
+from tacit.method.schedule import tail_average
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import ClippedDifferences
+from tacit.ranges import Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
@@ -67,13 +68,9 @@ class DZOAStar(AbstractMethod):
     oracle: ClassVar[Oracle] = Oracle.VALUE
     absences: ClassVar[bool] = True
     privacy: Privacy = eqx.field(kw_only=True)
-    proximity: Any = 0.5
-    smoothing: Any = 1e-6
+    proximity: Positive = 0.5
+    smoothing: Positive = 1e-6
     average: bool = eqx.field(static=True, default=True)
-
-    def __check_init__(self) -> None:
-        positive("proximity", self.proximity)
-        positive("smoothing", self.smoothing)
 
     def init(self, role: Role, x0: Vector, degree: Any) -> Common:
         return Common(x0, x0)

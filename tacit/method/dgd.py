@@ -10,8 +10,9 @@ import equinox as eqx
 
 from tacit.method.oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed, positive
+from tacit.method.schedule import decayed
 from tacit.privacy.budget import Privacy
+from tacit.ranges import NotNegative, Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
@@ -50,12 +51,9 @@ class DGD(AbstractMethod):
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     absences: ClassVar[bool] = True
-    step: Any
-    decay: Any = 0.0
+    step: Positive
+    decay: NotNegative = 0.0
     privacy: Privacy | None = eqx.field(init=False, default=None)
-
-    def __check_init__(self) -> None:
-        positive("step", self.step)
 
     def init(self, role: Role, x0: Vector, degree: Any) -> Iterate:
         return Iterate(x0)

@@ -13,8 +13,9 @@ from tacit.method.dp_iadmm_step import proximal_point
 from tacit.method.oracle import gradient_query
 from tacit.method.outp import PublicMean, check_outputs, collect, send_mean
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed, positive
+from tacit.method.schedule import decayed
 from tacit.privacy.budget import Privacy
+from tacit.ranges import Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
@@ -71,14 +72,10 @@ class DPADMM(AbstractMethod):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"penalty": 2.0})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
-    penalty: Any = 1.0
-    step: Any = 1.0
+    penalty: Positive = 1.0
+    step: Positive = 1.0
     average: bool = eqx.field(static=True, kw_only=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
-
-    def __check_init__(self) -> None:
-        positive("penalty", self.penalty)
-        positive("step", self.step)
 
     def init(self, role: Role, x0: Vector, degree: Any) -> PublicMean | NoisedCopy:
         if role is Role.SERVER:

@@ -20,6 +20,7 @@ from tacit.method.worst_case import Neighbours
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
+from tacit.ranges import Number, Positive
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -66,11 +67,11 @@ class DPADMMPrinted(AbstractMethod):
 
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"epsilon": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
-    epsilon: Any
-    claimed_delta: Any = 1e-3
-    gradient_bound: Any = 1.0
-    penalty: Any = 1.0
-    step: Any = 1.0
+    epsilon: Number
+    claimed_delta: Number = 1e-3
+    gradient_bound: Number = 1.0
+    penalty: Positive = 1.0
+    step: Positive = 1.0
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
     def __check_init__(self) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError
+from tacit.ranges import Count, Range
 from tacit.types import Relation
 
 
+@checked(ConfigError)
 def global_l1_sensitivity(features: int, total: float, relation: Relation | str) -> float:
     """Largest l1 movement of a softmax gradient between neighbours, for features in [0, 1].
 
@@ -28,12 +32,16 @@ def global_l1_sensitivity(features: int, total: float, relation: Relation | str)
     """
     if features < 1 or not 0.0 < total < math.inf:
         raise ConfigError(f"features={features!r} must be at least 1 and total={total!r} positive")
+    if relation not in tuple(Relation):
+        words = ", ".join(map(repr, map(str, Relation)))
+        raise ConfigError(f"relation={relation!r} must be one of {words}")
     relation = Relation(relation)
     if relation is Relation.METRIC:
         raise ConfigError("relation='metric' compares whole costs; a record is added or replaced")
     return (4.0 if relation is Relation.REPLACE_ONE else 2.0) * features / total
 
 
+@checked(ConfigError)
 def noise_scale_delta(epsilon: float, dimension: int, ratio: float) -> float:
     """How far one iteration of the printed DP-IADMM is from `epsilon`-DP, by its noise scale alone.
 
@@ -71,7 +79,12 @@ def noise_scale_delta(epsilon: float, dimension: int, ratio: float) -> float:
     return max(0.0, float(there - math.exp(epsilon) * absent))
 
 
-def noise_scale_event(epsilon: float, dimension: int, ratio: float) -> float:
+@checked(ConfigError)
+def noise_scale_event(
+    epsilon: Annotated[float, Range(above=0.0)],
+    dimension: Count,
+    ratio: Annotated[float, Range(above=0.0, below=1.0)],
+) -> float:
     """The threshold `c` of `noise_scale_delta`: where the two laws of the noise differ by epsilon.
 
     Args:

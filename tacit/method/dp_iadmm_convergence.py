@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from tacit.arguments import checked
 from tacit.checks import whole
 from tacit.errors import ConfigError
 from tacit.method.dp_iadmm_bounds import global_l1_sensitivity
@@ -22,6 +23,7 @@ from tacit.method.schedule import positive
 from tacit.types import Relation
 
 
+@checked(ConfigError)
 @dataclass(frozen=True)
 class ConvergenceConstants:
     """What the theorem takes of costs and set: three maxima, or bounds on them.
@@ -101,6 +103,7 @@ class ConvergenceConstants:
         )
 
 
+@checked(ConfigError)
 def server_condition(
     w: Float[ArrayLike, " n"],
     copies: Float[ArrayLike, "agents n"],
@@ -130,6 +133,7 @@ def server_condition(
     return np.sum(np.asarray(duals) + penalty * moved, axis=0)
 
 
+@checked(ConfigError)
 def step_inequality(
     *,
     before: float,
@@ -176,6 +180,7 @@ def step_inequality(
     return left, right
 
 
+@checked(ConfigError)
 def convergence_bound(
     constants: ConvergenceConstants,
     *,

@@ -26,6 +26,7 @@ from tacit.privacy.mechanism import AbstractMechanism, Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss
+from tacit.ranges import Number
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -84,10 +85,10 @@ class DPIADMMPrinted(AbstractMethod):
     )
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     method: DPIADMMProx | DPIADMMTrust
-    epsilon: Any
+    epsilon: Number
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
-    def __init__(self, method: DPIADMMProx | DPIADMMTrust, epsilon: Any) -> None:
+    def __init__(self, method: DPIADMMProx | DPIADMMTrust, epsilon: Number) -> None:
         check_no_budget("DPIADMMPrinted", method.privacy)
         if isinstance(epsilon, int | float) and not 0.0 < epsilon < math.inf:
             raise PrivacyError(f"epsilon={epsilon!r} must be positive and finite")

@@ -8,9 +8,11 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.method.schedule import positive
 from tacit.privacy.sensitivity import own_public
+from tacit.ranges import NotNegative, Number, Positive
 from tacit.types import Scalar, Vector
 
 _LARGEST = 1e9
@@ -20,6 +22,7 @@ _MOST = 3000.0
 """Power at which any schedule has reached that, while 1.2 to it is still a number."""
 
 
+@checked(ConfigError)
 class GrowingPenalty(eqx.Module):
     """The penalty as printed: `rho_t = min(1e9, c1 1.2^floor(t / Tc) + c2 / epsilon)`.
 
@@ -41,18 +44,14 @@ class GrowingPenalty(eqx.Module):
         (102.0, 102.4)
     """
 
-    epsilon: Any
-    base: Any = 2.0
-    inverse: Any = 5.0
-    every: Any = 10_000
+    epsilon: Number
+    base: Positive = 2.0
+    inverse: NotNegative = 5.0
+    every: Positive = 10_000
 
     def __check_init__(self) -> None:
-        positive("base", self.base)
-        positive("every", self.every)
         if isinstance(self.epsilon, int | float) and not self.epsilon > 0:
             raise ConfigError(f"epsilon={self.epsilon!r} must be positive (infinite for no noise)")
-        if isinstance(self.inverse, int | float) and not 0 <= self.inverse < math.inf:
-            raise ConfigError(f"inverse={self.inverse!r} must be at least 0 and finite")
 
     def __call__(self, round: Any) -> Any:
         """The penalty of a round; the first is round 0, which the paper calls t = 1."""

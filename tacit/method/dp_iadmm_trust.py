@@ -14,6 +14,7 @@ from tacit.method.dp_iadmm_step import linearised_point, within_ball, within_cub
 from tacit.method.schedule import decayed
 from tacit.privacy.budget import Privacy
 from tacit.problem.constraint import Box, Free
+from tacit.ranges import Positive
 from tacit.types import Context, Scalar, Vector
 
 
@@ -68,7 +69,7 @@ class DPIADMMTrust(AbstractIADMM):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"penalty": 4.0})
     penalty: Any = 1.0
-    radius: Any = 1.0
+    radius: Positive = 1.0
     trust_region: Literal["as_coded", "printed"] = eqx.field(static=True, default="as_coded")
     norm: Literal["infinity", "euclidean"] = eqx.field(static=True, default="infinity")
     point: Literal["mean", "own"] = eqx.field(static=True, default="mean")

@@ -11,8 +11,9 @@ import jax.numpy as jnp
 
 from tacit.method.oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed, positive
+from tacit.method.schedule import decayed
 from tacit.privacy.budget import Privacy
+from tacit.ranges import NotNegative, Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
@@ -63,14 +64,11 @@ class DPSG(AbstractMethod):
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     absences: ClassVar[bool] = True
-    step: Any
+    step: Positive
     privacy: Privacy = eqx.field(kw_only=True)
-    decay: Any = 0.0
+    decay: NotNegative = 0.0
     average: bool = eqx.field(static=True, default=True)
     proximal: bool = eqx.field(static=True, default=True)
-
-    def __check_init__(self) -> None:
-        positive("step", self.step)
 
     def init(self, role: Role, x0: Vector, degree: Any) -> NoisyIterate:
         return NoisyIterate(x0, x0, jnp.zeros((), int))

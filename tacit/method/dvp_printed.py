@@ -24,13 +24,13 @@ from tacit.method.admm_inner import (
 )
 from tacit.method.consensus_admm import Consensus
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import positive
 from tacit.method.worst_case import Neighbours
-from tacit.privacy.budget import NoiseKind, Privacy
+from tacit.privacy.budget import NoiseKind, Privacy, noise_kind
 from tacit.privacy.event import Event, GaussianRelease, LaplaceRelease, ModelClaim
 from tacit.privacy.mechanism import AbstractMechanism, Release, l2_laplace
 from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.problem.losses import Logistic, Softmax, Squared
+from tacit.ranges import Number, Positive
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -101,17 +101,16 @@ class DVPPrinted(AbstractMethod):
 
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"epsilon": 0.5})
     oracle: ClassVar[Oracle] = Oracle.PROX
-    epsilon: Any
-    claimed_delta: Any = 1e-3
-    gradient_bound: Any = 1.0
-    penalty: Any = 0.2
-    tolerance: Any = 1e-12
-    noise: NoiseKind = eqx.field(static=True, default=NoiseKind.GAUSSIAN, converter=NoiseKind)
+    epsilon: Number
+    claimed_delta: Number = 1e-3
+    gradient_bound: Number = 1.0
+    penalty: Positive = 0.2
+    tolerance: Positive = 1e-12
+    noise: NoiseKind = eqx.field(static=True, default=NoiseKind.GAUSSIAN, converter=noise_kind)
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
     def __check_init__(self) -> None:
         check_claim(self.epsilon, self.claimed_delta, self.gradient_bound, self.noise)
-        positive("penalty", self.penalty)
         check_tolerance(self.tolerance)
 
     def init(self, role: Role, x0: Vector, degree: Any) -> Consensus:

@@ -13,8 +13,8 @@ from tacit.method.assumptions import check_smooth
 from tacit.method.consensus_admm import check_prox
 from tacit.method.oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import positive
 from tacit.privacy.budget import Privacy
+from tacit.ranges import Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
@@ -56,11 +56,8 @@ class EXTRA(AbstractMethod):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
-    step: Any
+    step: Positive
     privacy: Privacy | None = eqx.field(init=False, default=None)
-
-    def __check_init__(self) -> None:
-        positive("step", self.step)
 
     def init(self, role: Role, x0: Vector, degree: Any) -> Corrected:
         return Corrected(x0, 0.0 * x0)

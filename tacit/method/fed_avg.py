@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from tacit.errors import ConfigError, PrivacyError, ProblemError
+from tacit.errors import PrivacyError, ProblemError
 from tacit.method.oracle import combined, gradient_query, send_released
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed, positive
+from tacit.method.schedule import decayed
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import NoNoise, Release
 from tacit.privacy.sensitivity import AbstractQuery, ClippedUpdate, Exact
+from tacit.ranges import Count, NotNegative, Positive
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -30,12 +31,6 @@ from tacit.types import (
 
 Released = Literal["gradients", "update"]
 """What is clipped and noised: every gradient, or what a round changes."""
-
-
-def _released(name: Any) -> Any:
-    if name in get_args(Released):
-        return name
-    raise ConfigError(f"release={name!r} must be 'gradients' or 'update'")
 
 
 class Local(eqx.Module):
@@ -102,21 +97,16 @@ class FedAvg(AbstractMethod):
     )
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     absences: ClassVar[bool] = True
-    step: Any
-    local_steps: int = eqx.field(static=True, default=5)
-    proximal: Any = 0.0
-    server_step: Any = 1.0
-    decay: Any = 0.0
-    release: Released = eqx.field(static=True, default="gradients", converter=_released)
+    step: Positive
+    local_steps: Count = eqx.field(static=True, default=5)
+    proximal: NotNegative = 0.0
+    server_step: Positive = 1.0
+    decay: NotNegative = 0.0
+    release: Released = eqx.field(static=True, default="gradients")
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __check_init__(self) -> None:
         self.check_budget()
-        positive("step", self.step)
-        positive("local_steps", self.local_steps)
-        positive("server_step", self.server_step)
-        if isinstance(self.proximal, int | float) and not 0 <= self.proximal < float("inf"):
-            raise ConfigError(f"proximal={self.proximal!r} must be at least 0 and finite")
         if self.release == "update" and self.privacy is not None and self.privacy.sampling < 1.0:
             raise PrivacyError(
                 f"sampling={self.privacy.sampling!r} draws records, and release='update' clips "

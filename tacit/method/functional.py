@@ -23,10 +23,11 @@ from tacit.method.functional_query import WeightedCoefficients
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import NoiseKind, Privacy
 from tacit.privacy.mechanism import Release
-from tacit.privacy.sensitivity import PerAgent, own
+from tacit.privacy.sensitivity import own
 from tacit.privacy.sensitivity import per_agent as one_or_each
 from tacit.problem.constraint import Box, Free
 from tacit.problem.public import Public
+from tacit.ranges import Finite, NotNegative
 from tacit.types import (
     Context,
     Inbox,
@@ -104,8 +105,8 @@ class FunctionalPerturbation(AbstractMethod):
     inner: AbstractMethod
     basis: AbstractBasis
     bounds: CurvatureBounds | None = None
-    p: PerAgent = eqx.field(default=0.55, converter=one_or_each)
-    centre: Any = eqx.field(default=None, converter=_numbers)
+    p: NotNegative = eqx.field(default=0.55, converter=one_or_each)
+    centre: Finite | None = eqx.field(default=None, converter=_numbers)
     privacy: Privacy | None = eqx.field(kw_only=True)
 
     def __check_init__(self) -> None:

@@ -18,6 +18,7 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from tacit.arguments import checked
 from tacit.checks import whole
 from tacit.errors import ConfigError
 from tacit.method.forms import Form, as_printed, not_negative
@@ -29,6 +30,7 @@ PerAgent: TypeAlias = float | Sequence[float] | Float[ArrayLike, " agents"]
 """One number an agent, or one for all."""
 
 
+@checked(ConfigError)
 def noise_scale(epsilon: float, q: float, p: float | None = None) -> float:
     """`gamma` for an epsilon between costs at distance 1 in V_q: `sqrt(zeta(2(q-p))) / epsilon`.
 
@@ -52,6 +54,7 @@ def noise_scale(epsilon: float, q: float, p: float | None = None) -> float:
     return printed_metric_epsilon(epsilon, q, q / 2.0 if p is None else p)
 
 
+@checked(ConfigError)
 def noise_l2_norm(scale: float, p: float, *, form: Form = "corrected") -> float:
     """`sqrt(E ||eta||^2)` of the noise `eta_k ~ Lap(gamma / k^p)`, `k = 1, 2, ...`.
 
@@ -82,6 +85,7 @@ def noise_l2_norm(scale: float, p: float, *, form: Form = "corrected") -> float:
     return scale * math.sqrt((1.0 if as_printed(form) else 2.0) * float(zeta(2.0 * p)))
 
 
+@checked(ConfigError)
 def square_summable_from(
     scales: Sequence[float] | Float[ArrayLike, " k"], p: float, s: float
 ) -> int | None:
@@ -122,6 +126,7 @@ def square_summable_from(
     return first if first <= found.size else None
 
 
+@checked(ConfigError)
 def modulus_accuracy(
     scales: PerAgent,
     p: PerAgent,
@@ -174,6 +179,7 @@ def modulus_accuracy(
     return math.fsum(found[norm] for norm in norms)
 
 
+@checked(ConfigError)
 def modulus_accuracy_at(
     epsilon: PerAgent,
     q: PerAgent,
@@ -212,6 +218,7 @@ def modulus_accuracy_at(
     )
 
 
+@checked(ConfigError)
 def interior_accuracy(
     scales: PerAgent,
     p: PerAgent,
@@ -262,6 +269,7 @@ def interior_accuracy(
     return constant * math.fsum(norm ** (2.0 / (dimension + 4.0)) for norm in norms)
 
 
+@checked(ConfigError)
 def interior_accuracy_at(
     epsilon: PerAgent,
     q: PerAgent,

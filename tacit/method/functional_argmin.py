@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from tacit.arguments import checked
 from tacit.checks import whole
 from tacit.errors import ConfigError
 from tacit.method.forms import Form, as_printed, not_negative
@@ -26,6 +27,7 @@ from tacit.method.functional_projection import CurvatureBounds
 from tacit.method.schedule import positive
 
 
+@checked(ConfigError)
 @dataclass(frozen=True)
 class Domain:
     """What the bounds take of a convex compact set with an interior.
@@ -79,6 +81,7 @@ class Domain:
         return cls(len(low), float(np.min(high - low)) / 2.0, across / 2.0, across)
 
 
+@checked(ConfigError)
 def contained_share(domain: Domain) -> float:
     """`lambda_D`: what share of a small ball around any point of `D` lies in `D`, at the least.
 
@@ -105,6 +108,7 @@ def contained_share(domain: Domain) -> float:
     return 0.5 * float(betainc((domain.dimension - 1) / 2.0, 0.5, square))
 
 
+@checked(ConfigError)
 def argmin_modulus_inverse(distance: float, bounds: CurvatureBounds, domain: Domain) -> float:
     """`kappa^-1(r)`: what two functions whose minimisers are `r` apart differ by, at the least.
 
@@ -129,6 +133,7 @@ def argmin_modulus_inverse(distance: float, bounds: CurvatureBounds, domain: Dom
     return math.exp(_log_inverse(distance, bounds, domain)) if distance > 0.0 else 0.0
 
 
+@checked(ConfigError)
 def argmin_modulus(
     norm: float, bounds: CurvatureBounds, domain: Domain, *, form: Form = "corrected"
 ) -> float:
@@ -188,6 +193,7 @@ def _log_inverse(distance: float, bounds: CurvatureBounds, domain: Domain) -> fl
     return logs + 4.0 * math.log(distance) + d * mu
 
 
+@checked(ConfigError)
 def interior_radius(strong_convexity: float, smoothness: float, inradius: float) -> float:
     """How far from the centre of the inball minimisers may lie for `argmin_hoelder`.
 
@@ -215,6 +221,7 @@ def interior_radius(strong_convexity: float, smoothness: float, inradius: float)
     return (smoothness - strong_convexity) / root**2 * inradius
 
 
+@checked(ConfigError)
 def hoelder_constant(
     strong_convexity: float, smoothness: float, dimension: int, *, form: Form = "corrected"
 ) -> float:
@@ -253,6 +260,7 @@ def hoelder_constant(
     return math.exp(logs if as_printed(form) else logs / (d + 4.0))
 
 
+@checked(ConfigError)
 def argmin_hoelder(
     norm: float,
     strong_convexity: float,

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.method.functional_basis import AbstractBasis
 from tacit.method.functional_distance import PossibleRecords
@@ -39,6 +40,7 @@ class RecordBall:
     radius: float
 
 
+@checked(ConfigError)
 def record_ball(
     basis: AbstractBasis,
     loss: AbstractScalarLoss,

@@ -15,7 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError
+from tacit.ranges import Number
 from tacit.types import Params, Vector
 
 
@@ -59,6 +61,7 @@ def box(lower: Any, upper: Any) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
+@checked(ConfigError)
 class AbstractBasis(eqx.Module):
     """Finitely many functions on a box, the first of them a constant.
 
@@ -138,7 +141,7 @@ class LegendreBasis(AbstractBasis):
     degree: int = eqx.field(static=True)
 
     def __init__(
-        self, lower: Any, upper: Any, degree: int, points_per_axis: int | None = None
+        self, lower: Number, upper: Number, degree: int, points_per_axis: int | None = None
     ) -> None:
         low, high = box(lower, upper)
         # static, as a projection on the host has to know them while a run is compiled
@@ -241,7 +244,7 @@ class QuadraticBasis(AbstractBasis):
     degree: ClassVar[int] = 2
 
     def __init__(
-        self, lower: Any, upper: Any, reach: float = 0.2, weight_of_products: float = 1.0
+        self, lower: Number, upper: Number, reach: float = 0.2, weight_of_products: float = 1.0
     ) -> None:
         self.lower, self.upper = box(lower, upper)
         if not 0.0 < reach <= 1.0:

@@ -17,11 +17,13 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.method.forms import Form, as_printed
 from tacit.method.functional_basis import LegendreBasis, box
 
 
+@checked(ConfigError)
 def printed_metric_epsilon(scale: float, q: float, p: float) -> float:
     """Epsilon between costs at distance 1 in V_q by the printed `sqrt(zeta(2(q-p))) / gamma`.
 
@@ -50,6 +52,7 @@ def printed_metric_epsilon(scale: float, q: float, p: float) -> float:
     return float(math.sqrt(zeta(2.0 * (q - p))) / scale)
 
 
+@checked(ConfigError)
 def noise_norm(basis: LegendreBasis, scale: float, p: float, agents: int = 1) -> float:
     """Root mean square L2 norm of the noise in the mean of `agents` released costs.
 
@@ -80,6 +83,7 @@ def noise_norm(basis: LegendreBasis, scale: float, p: float, agents: int = 1) ->
     return float(scale * math.sqrt(2.0 * np.sum(places ** (-2.0 * p)) / agents))
 
 
+@checked(ConfigError)
 def slope_gain(basis: LegendreBasis) -> float:
     """The longest gradient on the box of a polynomial of the basis with L2 norm 1.
 
@@ -102,6 +106,7 @@ def slope_gain(basis: LegendreBasis) -> float:
     return float(np.linalg.norm(corner, ord=2))
 
 
+@checked(ConfigError)
 def expected_distance(
     basis: LegendreBasis,
     scale: float,
@@ -138,6 +143,7 @@ def expected_distance(
     return _slope(basis, scale, p, agents, left_out) / strong_convexity
 
 
+@checked(ConfigError)
 def expected_excess(
     basis: LegendreBasis,
     scale: float,
@@ -169,6 +175,7 @@ def expected_excess(
     return _slope(basis, scale, p, agents, left_out) ** 2 / (2.0 * strong_convexity)
 
 
+@checked(ConfigError)
 def minimiser_distance(
     distance: float,
     lower: Sequence[float] | Float[ArrayLike, " d"],
@@ -255,6 +262,7 @@ def minimiser_distance(
     return float(missing.root)
 
 
+@checked(ConfigError)
 def agents_factor(agents: int, dimension: int, *, form: Form = "corrected") -> float:
     """How the modulus shrinks when one of `n` agents perturbs its cost: `n^(-2/(d+4))`.
 

@@ -16,6 +16,7 @@ import jax
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.method.functional_basis import AbstractBasis, LegendreBasis
 from tacit.problem.losses import AbstractScalarLoss
@@ -42,6 +43,7 @@ def weighted_norm(coefficients: Any, q: float) -> float:
     return float(math.sqrt(np.sum((places**q * values) ** 2)))
 
 
+@checked(ConfigError)
 def metric_epsilon(basis: LegendreBasis, scale: float, q: float, p: float) -> float:
     """Epsilon between two costs at distance 1 in V_q, when coefficient k gets `Lap(scale / k^p)`.
 
@@ -111,6 +113,7 @@ class RecordDistance:
         return self.upper / (_positive("epsilon", epsilon) * _positive("normaliser", normaliser))
 
 
+@checked(ConfigError)
 def record_distance(
     basis: AbstractBasis,
     loss: AbstractScalarLoss,

@@ -24,17 +24,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError, ProblemError
 from tacit.method.functional_basis import AbstractBasis, LegendreBasis, QuadraticBasis, graded
 from tacit.method.functional_curvature import Extremes, derivatives
 from tacit.method.functional_grid import TOLERANCE, nearest_on_grid
 from tacit.problem.callback import call_host
 from tacit.problem.projection import clarabel, cvxpy
+from tacit.ranges import One
 
 CERTIFIED_DEGREE = 6
 """Largest degree that sums of squares are used for: their matrices grow with its powers."""
 
 
+@checked(ConfigError)
 class CurvatureBounds(eqx.Module):
     """What every agent's private cost is publicly known to satisfy on the box.
 
@@ -54,9 +57,9 @@ class CurvatureBounds(eqx.Module):
         ConfigError: a number out of its range.
     """
 
-    strong_convexity: float = eqx.field(static=True, converter=float)
-    smoothness: float = eqx.field(static=True, converter=float)
-    gradient_bound: float = eqx.field(static=True, default=math.inf, converter=float)
+    strong_convexity: One = eqx.field(static=True, converter=float)
+    smoothness: One = eqx.field(static=True, converter=float)
+    gradient_bound: One = eqx.field(static=True, default=math.inf, converter=float)
     tolerance: float | None = eqx.field(static=True, default=None)
 
     def __check_init__(self) -> None:

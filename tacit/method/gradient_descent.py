@@ -10,8 +10,9 @@ import equinox as eqx
 
 from tacit.method.oracle import combined, gradient_query, send_released
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed, positive, tail_average
+from tacit.method.schedule import decayed, tail_average
 from tacit.privacy.budget import Privacy
+from tacit.ranges import NotNegative, Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
@@ -56,13 +57,10 @@ class GradientDescent(AbstractMethod):
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     absences: ClassVar[bool] = True
-    step: Any
-    decay: Any = 0.0
+    step: Positive
+    decay: NotNegative = 0.0
     average: bool = eqx.field(static=True, kw_only=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
-
-    def __check_init__(self) -> None:
-        positive("step", self.step)
 
     def init(self, role: Role, x0: Vector, degree: Any) -> PublicIterate:
         return PublicIterate(x0, x0)

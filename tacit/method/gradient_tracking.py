@@ -12,8 +12,8 @@ from tacit.method.assumptions import check_smooth
 from tacit.method.consensus_admm import check_prox
 from tacit.method.oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import positive
 from tacit.privacy.budget import Privacy
+from tacit.ranges import Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
@@ -53,11 +53,8 @@ class GradientTracking(AbstractMethod):
     when: ClassVar[str] = "as for extra, over links that are directed or change from round to round"
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.1})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
-    step: Any
+    step: Positive
     privacy: Privacy | None = eqx.field(init=False, default=None)
-
-    def __check_init__(self) -> None:
-        positive("step", self.step)
 
     def init(self, role: Role, x0: Vector, degree: Any) -> Tracked:
         return Tracked(x0, 0.0 * x0, 0.0 * x0)

@@ -11,15 +11,17 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from tacit.errors import NetworkError, PrivacyError
+from tacit import checks
+from tacit.errors import ConfigError, NetworkError, PrivacyError
 from tacit.method.oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase, Span
-from tacit.method.schedule import decayed, positive, tail_average
+from tacit.method.schedule import decayed, tail_average
 from tacit.network.graph import Graph
 from tacit.network.relay import averaging_eigenvalues
 from tacit.privacy.budget import NoiseKind, Privacy
 from tacit.privacy.correlated import CorrelatedGaussian, PairMasks, Pairs
 from tacit.privacy.mechanism import Gaussian, Release
+from tacit.ranges import NotNegative, Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
@@ -32,11 +34,20 @@ class Gossiped(eqx.Module):
 
 def _shared(by: Any) -> Any:
     """As a word or as pairs of numbers, each once."""
-    if isinstance(by, str):
+    if isinstance(by, str) and by in ("all", "neighbours"):
         return by
+    given = checks.shown(by)
     if isinstance(by, Graph):
         by = zip(np.asarray(by.senders).tolist(), np.asarray(by.receivers).tolist(), strict=True)
-    return tuple(sorted({(min(i, j), max(i, j)) for i, j in by}))
+    try:
+        pairs = {(min(i, j), max(i, j)) for i, j in by}
+    except (TypeError, ValueError):
+        pairs = {("", "")}
+    if not all(isinstance(number, int) for pair in pairs for number in pair) or by == b"":
+        raise ConfigError(
+            f"masks={given} must be 'all', 'neighbours', a graph, or pairs of agents' numbers"
+        )
+    return tuple(sorted(pairs))
 
 
 class MaskedGossip(AbstractMethod):
@@ -98,9 +109,9 @@ class MaskedGossip(AbstractMethod):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
-    step: Any
+    step: Positive
     privacy: Privacy = eqx.field(kw_only=True)
-    decay: Any = 0.0
+    decay: NotNegative = 0.0
     coalition: int = eqx.field(static=True, default=1)
     excess: float = eqx.field(static=True, default=0.1)
     ratio: float | None = eqx.field(static=True, default=None)
@@ -112,7 +123,6 @@ class MaskedGossip(AbstractMethod):
 
     def __check_init__(self) -> None:
         self.check_budget()
-        positive("step", self.step)
         if self.privacy.noise is not NoiseKind.GAUSSIAN:
             raise PrivacyError(
                 f"noise={self.privacy.noise.value!r} does not go with Gaussian masks: there is no "

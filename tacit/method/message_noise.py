@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.method.forms import not_negative
 from tacit.method.schedule import positive
@@ -33,6 +34,7 @@ _TERMS = 100_000
 """Factors of the product that are multiplied; a bound stands for the rest."""
 
 
+@checked(ConfigError)
 def bounded_noise_probability(
     scale: float, decay: float, radius: float, *, law: Law = "laplace"
 ) -> float:
@@ -132,6 +134,7 @@ class Impossibility:
         return "the minimisers are not told apart, so nothing follows"
 
 
+@checked(ConfigError)
 def check_impossibility(
     update: Update,
     other: Update,

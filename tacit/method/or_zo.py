@@ -13,9 +13,10 @@ import jax.numpy as jnp
 
 from tacit.method.directions import normal_directions
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed, positive, tail_average
+from tacit.method.schedule import decayed, tail_average
 from tacit.method.two_point import SMALLEST, Probe, estimate, two_point_phases, unasked
 from tacit.privacy.budget import Privacy
+from tacit.ranges import Count, NotNegative, Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
@@ -81,17 +82,13 @@ class ORZO(AbstractMethod):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.1})
     oracle: ClassVar[Oracle] = Oracle.VALUE
-    step: Any
-    directions: int = eqx.field(static=True, default=10)
-    smoothing: Any = 0.01
-    decay: Any = 0.5
+    step: Positive
+    directions: Count = eqx.field(static=True, default=10)
+    smoothing: Positive = 0.01
+    decay: NotNegative = 0.5
     average: bool = eqx.field(static=True, default=True)
     proximal: bool = eqx.field(static=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
-
-    def __check_init__(self) -> None:
-        for name in ("step", "directions", "smoothing"):
-            positive(name, getattr(self, name))
 
     def init(self, role: Role, x0: Vector, degree: Any) -> Centre | Probe:
         nothing = unasked(x0, self.directions, offsets=True)

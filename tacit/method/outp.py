@@ -14,9 +14,10 @@ from tacit.method.dp_iadmm import Copy, check_everybody
 from tacit.method.dp_iadmm_step import check_penalty, penalty_at, proximal_point
 from tacit.method.oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed, positive, tail_average
+from tacit.method.schedule import decayed, tail_average
 from tacit.privacy.budget import Privacy
 from tacit.problem.constraint import Free
+from tacit.ranges import Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
@@ -76,13 +77,12 @@ class OutP(AbstractMethod):
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"penalty": 2.0})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     penalty: Any = 1.0
-    proximity: Any = 1.0
+    proximity: Positive = 1.0
     average: bool = eqx.field(static=True, kw_only=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __check_init__(self) -> None:
         check_penalty(self.penalty)
-        positive("proximity", self.proximity)
 
     def init(self, role: Role, x0: Vector, degree: Any) -> PublicMean | Copy:
         if role is Role.SERVER:

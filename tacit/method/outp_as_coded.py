@@ -17,12 +17,12 @@ from tacit.method.dp_iadmm import Copy
 from tacit.method.dp_iadmm_step import check_penalty, penalty_at, proximal_point
 from tacit.method.outp import PublicMean, check_outputs, collect, send_mean
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import positive
 from tacit.method.worst_case import LinearUnits, Neighbours
 from tacit.privacy.budget import Privacy
 from tacit.privacy.event import Event, GaussianRelease, ModelClaim
 from tacit.privacy.mechanism import Gaussian, Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
+from tacit.ranges import Number, Positive
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -83,15 +83,14 @@ class OutPAsCoded(AbstractMethod):
 
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"epsilon": 1.0})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
-    epsilon: Any
-    step_delta: Any = 1e-6
+    epsilon: Number
+    step_delta: Number = 1e-6
     penalty: Any = 1.0
-    proximity: Any = 1.0
+    proximity: Positive = 1.0
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
     def __check_init__(self) -> None:
         check_penalty(self.penalty)
-        positive("proximity", self.proximity)
         if isinstance(self.epsilon, int | float) and not 0.0 < self.epsilon < math.inf:
             raise PrivacyError(f"epsilon={self.epsilon!r} must be positive and finite")
         if isinstance(self.step_delta, int | float) and not 0.0 < self.step_delta < 1.0:

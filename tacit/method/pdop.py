@@ -11,13 +11,14 @@ import equinox as eqx
 import numpy as np
 from jax.core import Tracer
 
+from tacit import checks
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError
 from tacit.method.pdop_budget import Schedule, Split, VaryingGaussian, VaryingLaplace
 from tacit.method.pdop_step import ProjectedStep, projected_step
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import positive
 from tacit.privacy.budget import NoiseKind, Privacy
 from tacit.privacy.mechanism import AbstractMechanism, Release
+from tacit.ranges import NotNegative, Number, Positive
 from tacit.types import Context, Inbox, Oracle, Role, Unit, Vector
 
 
@@ -32,11 +33,11 @@ class Mixture(eqx.Module):
 
 
 def _schedule(name: Any) -> Any:
-    if name in get_args(Schedule):
+    if isinstance(name, str) and name in get_args(Schedule):
         return name
     raise ConfigError(
-        f"schedule={name!r} must be 'corrected' or 'optimised'; the schedule as printed is "
-        "PDOPPrinted, whose guarantee is another one"
+        f"schedule={checks.shown(name)} must be 'corrected' or 'optimised'; the schedule as "
+        "printed is PDOPPrinted, whose guarantee is another one"
     )
 
 
@@ -95,12 +96,12 @@ class PDOP(AbstractMethod):
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     absences: ClassVar[bool] = True
-    step: Any
+    step: Positive
     privacy: Privacy = eqx.field(kw_only=True)
-    ratio: Any = 0.95
-    noise_ratio: Any = None
+    ratio: Number = 0.95
+    noise_ratio: Number | None = None
     schedule: Schedule = eqx.field(static=True, default="corrected", converter=_schedule)
-    curvature: Any = 0.0
+    curvature: NotNegative = 0.0
     centred: bool = eqx.field(static=True, default=False)
     domain: Literal["box", "general"] = eqx.field(static=True, default="box")
     one_shot: bool = eqx.field(static=True, default=False)
@@ -114,7 +115,6 @@ class PDOP(AbstractMethod):
                 "PDOP divides its budget among the rounds for noise='laplace' or 'gaussian'; "
                 "'l2_laplace' is not among them"
             )
-        positive("step", self.step)
         check_ratios(self.ratio, self.noise_ratio)
         if not isinstance(self.curvature, Tracer) and not np.all(np.asarray(self.curvature) >= 0.0):
             raise ConfigError(f"curvature={self.curvature!r} must be at least 0")

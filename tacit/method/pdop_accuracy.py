@@ -15,6 +15,7 @@ import math
 import numpy as np
 from jaxtyping import Float
 
+from tacit.arguments import checked
 from tacit.checks import whole
 from tacit.errors import ConfigError
 from tacit.method.forms import Form, as_printed, between, not_negative
@@ -22,6 +23,7 @@ from tacit.method.pdop_bounds import PerRound, printed_accuracy
 from tacit.method.schedule import positive
 
 
+@checked(ConfigError)
 def accuracy_recursion(
     steps: PerRound,
     scales: PerRound,
@@ -97,6 +99,7 @@ def accuracy_recursion(
     return np.array(found)
 
 
+@checked(ConfigError)
 def scheduled_accuracy(
     step: float,
     ratio: float,

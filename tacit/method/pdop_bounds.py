@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError, NetworkError
 from tacit.method.forms import Form, as_printed, not_negative
 from tacit.method.pdop import check_network
@@ -24,6 +25,7 @@ PerRound: TypeAlias = Float[ArrayLike, " rounds"] | Sequence[float]
 """One number a round, first round first."""
 
 
+@checked(ConfigError)
 def noise_variances(
     steps: PerRound, *, distance: float, noise_ratio: float, epsilon: float
 ) -> Float[np.ndarray, " rounds"]:
@@ -46,6 +48,7 @@ def noise_variances(
     return 2.0 * np.square(first * shape)
 
 
+@checked(ConfigError)
 def exact_accuracy(
     steps: PerRound,
     variances: PerRound,
@@ -91,6 +94,7 @@ def exact_accuracy(
     return float(left[0] * start**2 + dimension / agents * np.sum(left * added))
 
 
+@checked(ConfigError)
 def corrected_accuracy(
     steps: PerRound,
     variances: PerRound,
@@ -148,6 +152,7 @@ def corrected_accuracy(
     return float(squared)
 
 
+@checked(ConfigError)
 def printed_accuracy(
     step: float,
     ratio: float,
@@ -187,6 +192,7 @@ def printed_accuracy(
     return bias + moved + noise
 
 
+@checked(ConfigError)
 def mixing_rate(agents: int, smallest_weight: float, window: int = 1) -> float:
     """`beta = (1 - eta / (4 N^2))^(1/W)`: how much a round shrinks disagreement, at the least.
 
@@ -210,6 +216,7 @@ def mixing_rate(agents: int, smallest_weight: float, window: int = 1) -> float:
     return (1.0 - smallest_weight / (4.0 * agents**2)) ** (1.0 / window)
 
 
+@checked(ConfigError)
 def rate_of(network: AbstractNetwork, window: int = 1) -> float:
     """`mixing_rate` of a network that keeps assumption 2 of the paper.
 
@@ -222,6 +229,7 @@ def rate_of(network: AbstractNetwork, window: int = 1) -> float:
     return mixing_rate(network.agents, smallest_positive_weight(network), window)
 
 
+@checked(ConfigError)
 def consensus_bound(
     steps: PerRound,
     noise: PerRound,

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.arguments import checked
 from tacit.checks import whole
 from tacit.errors import ConfigError
 from tacit.method.forms import Form, as_printed, between
@@ -24,6 +25,7 @@ _GRID = 400
 """Points between which a change of sign is looked for."""
 
 
+@checked(ConfigError)
 def step_condition(
     step: float,
     ratio: float,
@@ -58,6 +60,7 @@ def step_condition(
     return float(left), float(right)
 
 
+@checked(ConfigError)
 def ratio_condition(
     step: float,
     ratio: float,
@@ -93,6 +96,7 @@ def ratio_condition(
     return float(left), float(right)
 
 
+@checked(ConfigError)
 def noise_ratio_condition(ratio: float, noise_ratio: float) -> tuple[float, float]:
     """Both sides of condition (III), which are equal at the best `p`: that is `q^(1/3)`.
 
@@ -118,6 +122,7 @@ def noise_ratio_condition(ratio: float, noise_ratio: float) -> tuple[float, floa
     return q * (1.0 - p**2), p**2 * (p - q)
 
 
+@checked(ConfigError)
 def coordinate_heuristic(
     constants: PDOPConstants,
     *,

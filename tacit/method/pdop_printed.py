@@ -24,12 +24,12 @@ from tacit.method.pdop import (
 )
 from tacit.method.pdop_budget import grown
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import positive
 from tacit.method.worst_case import LinearUnits, Neighbours
 from tacit.privacy.budget import Privacy
 from tacit.privacy.event import Event, LaplaceRelease, ModelClaim, NoRelease
 from tacit.privacy.mechanism import Laplace, Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
+from tacit.ranges import Number, Positive
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -92,18 +92,17 @@ class PDOPPrinted(AbstractMethod):
         {"step": 0.1, "ratio": 0.5, "noise_ratio": 0.8, "epsilon": 1.0, "gradient_bound": 1.0}
     )
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
-    step: Any
-    ratio: Any = eqx.field(kw_only=True)
-    noise_ratio: Any = eqx.field(kw_only=True)
-    epsilon: Any = eqx.field(kw_only=True)
-    gradient_bound: Any = eqx.field(kw_only=True)
+    step: Positive
+    ratio: Number = eqx.field(kw_only=True)
+    noise_ratio: Number = eqx.field(kw_only=True)
+    epsilon: Positive = eqx.field(kw_only=True)
+    gradient_bound: Positive = eqx.field(kw_only=True)
     stated: Literal["total", "printed"] = eqx.field(static=True, default="total", kw_only=True)
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
     def __check_init__(self) -> None:
         for name in ("step", "ratio", "noise_ratio"):
             check_number(name, getattr(self, name))
-        positive("step", self.step)
         check_ratios(self.ratio, self.noise_ratio)
         for name in ("epsilon", "gradient_bound"):
             value = getattr(self, name)

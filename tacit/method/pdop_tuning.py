@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.method.pdop_bounds import (
     corrected_accuracy,
@@ -17,6 +18,7 @@ from tacit.method.pdop_bounds import (
     noise_variances,
     printed_accuracy,
 )
+from tacit.ranges import Range
 
 Objective: TypeAlias = Literal["printed", "corrected", "exact"]
 """Theorem 10 as printed, the bound that holds, or the formula for quadratics with one Hessian."""
@@ -31,6 +33,7 @@ _STEP = (1e-7, 1.0)
 """Smallest and largest `c` that is tried, in units of one over the curvature."""
 
 
+@checked(ConfigError)
 @dataclass(frozen=True)
 class PDOPConstants:
     """What is declared of a class of problems: all that tuning may look at.
@@ -58,10 +61,10 @@ class PDOPConstants:
     curvature: float
     gradient_bound: float
     diameter: float
-    distance: float | None = None
-    start: float | None = None
+    distance: Annotated[float, Range(least=0.0)] | None = None
+    start: Annotated[float, Range(least=0.0)] | None = None
     rounds: int = 100
-    contraction: float = 0.0
+    contraction: Annotated[float, Range(least=0.0, most=1.0)] = 0.0
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "dimension", "agents", "curvature", "gradient_bound", "diameter"):
@@ -96,6 +99,7 @@ class Tuned:
     accuracy: float
 
 
+@checked(ConfigError)
 def tune_pdop(
     constants: PDOPConstants,
     objective: Objective | Accuracy = "exact",

@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 import equinox as eqx
 
 from tacit import checks
-from tacit.errors import PrivacyError
+from tacit.arguments import checked
+from tacit.errors import ConfigError, PrivacyError
 from tacit.method.worst_case import Neighbours, gradient_bounds, linear_neighbours
 from tacit.privacy.budget import Privacy
 from tacit.privacy.correlated import CorrelatedGaussian
@@ -48,6 +49,7 @@ class Span(StrEnum):
         return round < first if self is Span.MAIN else round >= first
 
 
+@checked(ConfigError)
 @dataclass(frozen=True)
 class Phase:
     """One step of a round.
@@ -67,6 +69,7 @@ class Phase:
         rounds: in which rounds it is run. Those that close a run release nothing.
 
     Raises:
+        ConfigError: a value that an attribute cannot have.
         TypeError: a query without a release or the reverse, a receiver without an update, or a
             query in rounds that release nothing.
         PrivacyError: a masked release that is no sum at a public iterate.
@@ -128,6 +131,7 @@ class Phase:
             )
 
 
+@checked(ConfigError)
 class AbstractMethod(eqx.Module):
     """A distributed optimisation method.
 

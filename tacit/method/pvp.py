@@ -21,12 +21,12 @@ from tacit.method.admm_inner import (
 )
 from tacit.method.consensus_admm import Consensus
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import positive
 from tacit.privacy.budget import NoiseKind, Privacy
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import AbstractQuery, PerAgent, own, own_public, per_agent
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss, AbstractScalarLoss
+from tacit.ranges import Positive
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -91,15 +91,14 @@ class PVP(AbstractMethod):
         "solved whole: to compare with the ADMM baselines of the literature"
     )
     oracle: ClassVar[Oracle] = Oracle.PROX
-    penalty: Any = 0.2
-    tolerance: Any = 1e-8
+    penalty: Positive = 0.2
+    tolerance: Positive = 1e-8
     privacy: Privacy = eqx.field(kw_only=True)
     average: bool = eqx.field(static=True, default=True)
     steps: int = eqx.field(static=True, default=1000)
 
     def __check_init__(self) -> None:
         self.check_budget()
-        positive("penalty", self.penalty)
         check_tolerance(self.tolerance)
         if self.steps != int(self.steps) or self.steps < 1:
             raise ConfigError(f"steps={self.steps!r} must be a whole number, at least 1")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from tacit.arguments import checked
 from tacit.errors import ConfigError
 
 _DIVERGES = 0.97
@@ -52,6 +53,7 @@ class StabilityPrivacy:
         )
 
 
+@checked(ConfigError)
 def check_stability_privacy(
     steps: Sequence[float] | Float[ArrayLike, " rounds"],
     noise_scales: Sequence[float] | Float[ArrayLike, " messages"],

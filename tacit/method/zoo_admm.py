@@ -15,9 +15,10 @@ from tacit.method.assumptions import check_smooth
 from tacit.method.consensus_admm import check_prox
 from tacit.method.directions import normal_directions
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed, positive, tail_average
+from tacit.method.schedule import decayed, tail_average
 from tacit.method.two_point import SMALLEST, Probe, estimate, two_point_phases, unasked
 from tacit.privacy.budget import Privacy
+from tacit.ranges import Count, NotNegative, Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector
 
 
@@ -88,17 +89,15 @@ class ZOOADMM(AbstractMethod):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"step": 0.1})
     oracle: ClassVar[Oracle] = Oracle.VALUE
-    step: Any
-    penalty: Any = 1.0
-    directions: int = eqx.field(static=True, default=10)
-    smoothing: Any = 1.0
-    decay: Any = 0.5
+    step: Positive
+    penalty: Positive = 1.0
+    directions: Count = eqx.field(static=True, default=10)
+    smoothing: Positive = 1.0
+    decay: NotNegative = 0.5
     average: bool = eqx.field(static=True, default=True)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __check_init__(self) -> None:
-        for name in ("step", "penalty", "directions", "smoothing"):
-            positive(name, getattr(self, name))
         plain = isinstance(self.step, int | float) and isinstance(self.penalty, int | float)
         if plain and self.step * self.penalty >= 1.0:
             raise ConfigError(

@@ -10,6 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
 
+from tacit.arguments import checked
+from tacit.errors import NetworkError
+
 
 class Mixing(eqx.Module):
     """The network of one round, on the directed links of the union graph.
@@ -27,6 +30,7 @@ class Mixing(eqx.Module):
     participates: Bool[ArrayLike, " agents"]
 
 
+@checked(NetworkError, own="agents")
 class AbstractNetwork(eqx.Module):
     """A network of agents `0 .. agents - 1`.
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import ArrayLike, Bool, Float, Int, PRNGKeyArray
 
+from tacit.arguments import checked
 from tacit.errors import NetworkError
 from tacit.network.base import Mixing
 from tacit.network.links import Links, links_from_edges, links_from_networkx, require_connected
 from tacit.network.peers import AbstractPeerNetwork
 from tacit.network.weights import link_weights
+from tacit.ranges import Count
 
 if TYPE_CHECKING:
     import networkx
@@ -69,9 +71,10 @@ class Graph(AbstractPeerNetwork):
         return cls(links_from_networkx(graph), weights, kind)
 
     @classmethod
+    @checked(NetworkError)
     def from_edges(
         cls,
-        agents: int | Sequence[Hashable],
+        agents: Count | Sequence[Hashable],
         edges: Iterable[tuple[Hashable, Hashable]] | Int[np.ndarray, "edges 2"],
         directed: bool = False,
         weights: object = None,
@@ -109,7 +112,9 @@ def _edge_ids(
 ) -> Int[np.ndarray, "edges 2"]:
     if isinstance(names, range):
         pairs = edges if isinstance(edges, np.ndarray) else list(edges)
-        ids = np.asarray(pairs).reshape(-1, 2) if len(pairs) else np.empty((0, 2), dtype=int)
+        ids = np.asarray(pairs) if len(pairs) else np.empty((0, 2), dtype=int)
+        if ids.ndim != 2 or ids.shape[1] != 2:
+            raise NetworkError(f"edges has shape {ids.shape}; give pairs of agents' numbers")
         if not np.issubdtype(ids.dtype, np.integer):
             raise NetworkError(
                 f"edges hold values of type {ids.dtype}; agents given by their number need whole "
@@ -122,6 +127,8 @@ def _edge_ids(
         raise NetworkError(f"agent {twice!r} is listed twice; names must differ")
     try:
         pairs = [(numbered[sender], numbered[receiver]) for sender, receiver in edges]
+    except (TypeError, ValueError) as error:
+        raise NetworkError("edges must be pairs of agents' names") from error
     except KeyError as unknown:
         raise NetworkError(
             f"an edge names the agent {unknown.args[0]!r}, which is not in the list of agents; "

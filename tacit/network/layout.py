@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
+from tacit.arguments import checked
+from tacit.errors import NetworkError
 from tacit.network.base import AbstractNetwork
 
 _SPRINGS = 300
 """Above so many agents, distances between all pairs take too long to fit."""
 
 
+@checked(NetworkError)
 def layout(network: AbstractNetwork) -> Float[np.ndarray, "agents 2"]:
     """Positions of the agents in the square from -1 to 1, the same in every call.
 

@@ -12,6 +12,7 @@ from tacit.network.base import Mixing
 from tacit.network.draws import as_probability, coins, count_participations
 from tacit.network.graph import Graph
 from tacit.network.peers import AbstractPeerNetwork
+from tacit.ranges import One
 
 
 class RandomActivation(AbstractPeerNetwork):
@@ -30,7 +31,7 @@ class RandomActivation(AbstractPeerNetwork):
 
     probability: Float[ArrayLike, ""]
 
-    def __init__(self, graph: Graph, probability: float | np.ndarray) -> None:
+    def __init__(self, graph: Graph, probability: One) -> None:
         _require_undirected(graph, "RandomActivation")
         self.probability = as_probability(probability, "probability")
         super().__init__(graph.links, graph.kind, _connectivity(self.probability), varying=True)
@@ -70,7 +71,7 @@ class LinkFailure(AbstractPeerNetwork):
     edges: Int[ArrayLike, " links"]
     survival: Float[ArrayLike, ""]
 
-    def __init__(self, graph: Graph, probability: float | np.ndarray) -> None:
+    def __init__(self, graph: Graph, probability: One) -> None:
         _require_undirected(graph, "LinkFailure")
         failure = np.asarray(probability, dtype=np.float64)
         if failure.ndim or not 0.0 <= failure < 1.0:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tacit.arguments import checked
 from tacit.errors import NetworkError
 from tacit.network.base import AbstractNetwork
 from tacit.network.graph import Graph
@@ -44,6 +45,7 @@ class LaplacianExtremes:
     signless_smallest: float
 
 
+@checked(NetworkError)
 def spectral_gap(network: AbstractNetwork) -> float:
     """One minus the second largest absolute value among the eigenvalues of the mixing matrix.
 
@@ -76,6 +78,7 @@ def spectral_gap(network: AbstractNetwork) -> float:
     return 1.0 - max(abs(top), abs(_extreme(matrix, "smallest", lowest)))
 
 
+@checked(NetworkError)
 def laplacian_extremes(network: AbstractNetwork) -> LaplacianExtremes:
     """Extreme eigenvalues of the signed and the signless Laplacian of the union graph.
 
@@ -116,6 +119,7 @@ def laplacian_extremes(network: AbstractNetwork) -> LaplacianExtremes:
     )
 
 
+@checked(NetworkError)
 def smallest_positive_weight(network: AbstractNetwork) -> float:
     """The smallest positive weight that occurs in any round, weights of own values included.
 

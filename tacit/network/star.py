@@ -59,6 +59,10 @@ class Coordinator(AbstractNetwork):
     ) -> None:
         if isinstance(agents, str) or not isinstance(agents, Iterable):
             agents = checks.whole("agents", agents, 0, NetworkError)
+        if not isinstance(agents, int) and not all(isinstance(each, Hashable) for each in agents):
+            raise NetworkError(
+                f"agents={checks.shown(agents)} must be a number, or a list of names"
+            )
         names = range(agents) if isinstance(agents, int) else tuple(agents)
         if not len(names):
             raise NetworkError(f"a coordinator needs at least 1 client, and agents={agents!r}")

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Int
 
 from tacit import checks
+from tacit.arguments import checked
 from tacit.errors import NetworkError
 from tacit.network.graph import Graph
 from tacit.network.links import component_labels, links_from_networkx
@@ -22,6 +23,7 @@ ATTEMPTS = 100
 """How many draws of a random graph are tried until one is connected."""
 
 
+@checked(NetworkError)
 def ring(agents: int, weights: object = None) -> Graph:
     """Agent `i` talks to `i - 1` and `i + 1`, around a circle.
 
@@ -41,6 +43,7 @@ def ring(agents: int, weights: object = None) -> Graph:
     return _from_pairs(agents, own, (own + 1) % agents, weights, "ring")
 
 
+@checked(NetworkError)
 def path(agents: int, weights: object = None) -> Graph:
     """Agents in a line.
 
@@ -56,6 +59,7 @@ def path(agents: int, weights: object = None) -> Graph:
     return _from_pairs(agents, own, own + 1, weights, "path")
 
 
+@checked(NetworkError)
 def star(agents: int, weights: object = None) -> Graph:
     """Peers around agent 0; for a server that owns no data, see `Coordinator`.
 
@@ -71,6 +75,7 @@ def star(agents: int, weights: object = None) -> Graph:
     return _from_pairs(agents, np.zeros_like(others), others, weights, "star")
 
 
+@checked(NetworkError)
 def complete(agents: int, weights: object = None) -> Graph:
     """Everybody talks to everybody.
 
@@ -85,6 +90,7 @@ def complete(agents: int, weights: object = None) -> Graph:
     return _from_pairs(agents, *np.triu_indices(agents, k=1), weights, "complete")
 
 
+@checked(NetworkError)
 def grid(rows: int, columns: int, weights: object = None) -> Graph:
     """A rectangle in which agent `row * columns + column` talks to those beside, above and below.
 
@@ -104,6 +110,7 @@ def grid(rows: int, columns: int, weights: object = None) -> Graph:
     return _from_pairs(rows * columns, one_end, other_end, weights, "grid")
 
 
+@checked(NetworkError)
 def tree(agents: int, branching: int = 2, weights: object = None) -> Graph:
     """A full tree with agent 0 at its root, filled level by level.
 
@@ -121,6 +128,7 @@ def tree(agents: int, branching: int = 2, weights: object = None) -> Graph:
     return _from_pairs(agents, (children - 1) // branching, children, weights, "tree")
 
 
+@checked(NetworkError)
 def erdos_renyi(agents: int, probability: float, seed: int, weights: object = None) -> Graph:
     """Each pair of agents is joined with the same probability, independently.
 
@@ -149,6 +157,7 @@ def erdos_renyi(agents: int, probability: float, seed: int, weights: object = No
     )
 
 
+@checked(NetworkError)
 def random_regular(agents: int, degree: int, seed: int, weights: object = None) -> Graph:
     """A random graph in which every agent has the same number of neighbours.
 
@@ -179,6 +188,7 @@ def random_regular(agents: int, degree: int, seed: int, weights: object = None) 
     )
 
 
+@checked(NetworkError)
 def geometric(agents: int, radius: float, seed: int, weights: object = None) -> Graph:
     """Agents at random places of the unit square talk to those within a radius.
 
@@ -207,6 +217,7 @@ def geometric(agents: int, radius: float, seed: int, weights: object = None) -> 
     )
 
 
+@checked(NetworkError)
 def small_world(
     agents: int, neighbours: int, rewiring: float, seed: int, weights: object = None
 ) -> Graph:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxtyping import Float
 
+from tacit import checks
 from tacit.errors import NetworkError
 from tacit.network.links import Links, component_labels
 
@@ -164,6 +165,11 @@ def link_weights(links: Links, weights: object) -> LinkWeights:
     if weights is None:
         weights = "balanced" if links.directed else "metropolis"
     if not isinstance(weights, str):
+        if not checks.numeric(weights):
+            raise NetworkError(
+                f"weights={checks.shown(weights)} must be the name of a rule or a matrix, shape "
+                f"({links.agents}, {links.agents})"
+            )
         return from_matrix(links, weights)
     rules = {"metropolis": metropolis, "max_degree": max_degree, "balanced": balanced}
     if weights not in rules:

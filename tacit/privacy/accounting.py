@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
+from tacit.arguments import checked
 from tacit.errors import PrivacyError
 from tacit.privacy import gaussian_dp
 from tacit.privacy.event import Event
@@ -35,6 +36,7 @@ _CURVE_POINTS = 20
 """How many points of a curve are composed on a grid."""
 
 
+@checked(PrivacyError)
 def epsilon(events: Iterable[Event], delta: float) -> float:
     """Smallest epsilon, up to the accountant's error, at which all events together are private.
 
@@ -73,6 +75,7 @@ def quick_epsilon(events: Iterable[Event], delta: float) -> float:
     return _quick_epsilon(Tally.of(events), delta)
 
 
+@checked(PrivacyError)
 def delta(events: Iterable[Event], epsilon: float) -> float:
     """Smallest delta, up to the accountant's error, at which all events together are private.
 
@@ -97,6 +100,7 @@ def delta(events: Iterable[Event], epsilon: float) -> float:
     return float(_profile(Tally.of(events), np.array([epsilon]))[0])
 
 
+@checked(PrivacyError)
 def profile(
     events: Iterable[Event], epsilons: Float[np.ndarray, " points"] | Sequence[float]
 ) -> Float[np.ndarray, " points"]:
@@ -125,6 +129,7 @@ def profile(
     return _profile(Tally.of(events), ascending)[back.reshape(-1)]
 
 
+@checked(PrivacyError)
 def parallel_epsilon(owners: Iterable[Iterable[Event]], delta: float) -> float:
     """Epsilon of several owners' releases together, for a record that stands at one owner only.
 
@@ -152,6 +157,7 @@ def parallel_epsilon(owners: Iterable[Iterable[Event]], delta: float) -> float:
     return max((_epsilon(Tally.of(events), delta) for events in owners), default=0.0)
 
 
+@checked(PrivacyError)
 def epsilon_curve(
     events: Sequence[Event], at: Sequence[int], delta: float
 ) -> Float[np.ndarray, " points"]:

@@ -7,6 +7,7 @@ noise made for `D` protects `d` times less. Proofs: docs/proofs/person.md and do
 
 from __future__ import annotations
 
+from tacit.arguments import checked
 from tacit.errors import PrivacyError, UnsupportedEvent
 from tacit.privacy.event import (
     Event,
@@ -17,9 +18,11 @@ from tacit.privacy.event import (
     NoRelease,
     Repeated,
 )
+from tacit.ranges import Real
 
 
-def at_distance(event: Event, distance: int | float) -> Event:
+@checked(PrivacyError)
+def at_distance(event: Event, distance: Real) -> Event:
     """The event between two inputs `distance` times as far apart as neighbours are.
 
     Gaussian noise then costs `distance` times the mu, Laplace noise `distance` times the epsilon.

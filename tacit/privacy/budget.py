@@ -12,11 +12,13 @@ import numpy as np
 from jax.core import Tracer
 
 from tacit import checks
+from tacit.arguments import checked
 from tacit.clipping import ORDERS
 from tacit.errors import PrivacyError
 from tacit.privacy.masked import MaskedGaussian, Masks
 from tacit.privacy.mechanism import AbstractMechanism, Gaussian, L2Laplace, Laplace
 from tacit.privacy.sensitivity import per_agent
+from tacit.ranges import Maybe, Number
 from tacit.types import Combine, Order, Relation
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
@@ -40,28 +42,34 @@ _MECHANISMS: Mapping[NoiseKind, type[Gaussian] | type[Laplace] | type[L2Laplace]
 
 def _norm(value: Any) -> Order | None:
     """The order of a norm; `math.inf` may be written "inf"."""
-    order = math.inf if value == "inf" else value
-    if order is None or (not isinstance(order, bool | str) and order in ORDERS):
+    order = math.inf if isinstance(value, str) and value == "inf" else value
+    if order is None or (isinstance(order, int | float) and order in ORDERS and order is not True):
         return order
-    raise PrivacyError(f"clip_norm={value!r} must be 1, 2 or 'inf'")
+    raise PrivacyError(f"clip_norm={checks.shown(value)} must be 1, 2 or 'inf'")
 
 
 def _relation(value: Any) -> Relation:
     return _chosen("relation", value, Relation)
 
 
-def _noise(value: Any) -> NoiseKind:
+def noise_kind(value: Any) -> NoiseKind:
+    """A law of noise by its name.
+
+    Raises:
+        PrivacyError: no such law.
+    """
     return _chosen("noise", value, NoiseKind)
 
 
 def _chosen(name: str, value: Any, kinds: type[_Choice]) -> _Choice:
     try:
         return kinds(value)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         words = ", ".join(repr(str(kind)) for kind in kinds)
         raise PrivacyError(f"{name}={checks.shown(value)} must be one of {words}") from error
 
 
+@checked(PrivacyError)
 class Privacy(eqx.Module):
     """A budget for the whole run, the clip that bounds each record, and what counts as a neighbour.
 
@@ -98,12 +106,12 @@ class Privacy(eqx.Module):
         2
     """
 
-    clip: Any = eqx.field(converter=per_agent)
-    epsilon: Any = eqx.field(default=None, converter=per_agent)
-    delta: Any = eqx.field(default=1e-6, converter=per_agent)
-    noise_multiplier: Any = eqx.field(default=None, converter=per_agent)
+    clip: Number = eqx.field(converter=per_agent)
+    epsilon: Maybe = eqx.field(default=None, converter=per_agent)
+    delta: Number = eqx.field(default=1e-6, converter=per_agent)
+    noise_multiplier: Maybe = eqx.field(default=None, converter=per_agent)
     relation: Relation = eqx.field(static=True, default=Relation.REPLACE_ONE, converter=_relation)
-    noise: NoiseKind = eqx.field(static=True, default=NoiseKind.GAUSSIAN, converter=_noise)
+    noise: NoiseKind = eqx.field(static=True, default=NoiseKind.GAUSSIAN, converter=noise_kind)
     sampling: float = eqx.field(static=True, default=1.0)
     sites_per_person: int = eqx.field(static=True, default=1)
     records_per_person: int = eqx.field(static=True, default=1)

@@ -11,10 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
+from tacit.arguments import checked
 from tacit.errors import PrivacyError
 from tacit.privacy import accounting, gaussian_dp
 from tacit.privacy.event import Event
 from tacit.privacy.tally import Tally
+from tacit.ranges import Real
 
 EventsAt = Callable[[float], Iterable[Event]]
 """All events of a run, given the noise multiplier of its releases."""
@@ -35,7 +37,8 @@ _MOST_ROUNDS = 2**40
 """More rounds than anybody runs."""
 
 
-def noise_multiplier(epsilon: float, delta: float, events_at: EventsAt) -> float:
+@checked(PrivacyError)
+def noise_multiplier(epsilon: Real, delta: float, events_at: EventsAt) -> float:
     """Smallest noise multiplier, rounded up, at which a run stays within its budget.
 
     Args:
@@ -74,7 +77,8 @@ def noise_multiplier(epsilon: float, delta: float, events_at: EventsAt) -> float
     return _search(spent, epsilon, start, _slope(quick, start))
 
 
-def affordable_rounds(epsilon: float, delta: float, events_at: EventsAfter) -> int:
+@checked(PrivacyError)
+def affordable_rounds(epsilon: Real, delta: float, events_at: EventsAfter) -> int:
     """Largest number of rounds that a budget pays for, at a noise that is given.
 
     Args:

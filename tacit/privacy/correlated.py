@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
+from tacit.arguments import checked
 from tacit.errors import PrivacyError
 from tacit.privacy.event import Event, Masked, ModelClaim, NonPrivate
 from tacit.privacy.masked import with_noise_of
@@ -39,6 +40,7 @@ _ALONE = 1.0 - 1e-9
 """What a coalition learns of an agent that has its own noise only, up to rounding."""
 
 
+@checked(PrivacyError)
 @dataclass(frozen=True)
 class PairMasks:
     """Who shares Gaussian masks with whom, how large they are, and how many agents may collude.

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tacit.errors import UnsupportedEvent
+from tacit.arguments import checked
+from tacit.errors import PrivacyError, UnsupportedEvent
 
 
+@checked(PrivacyError)
 @dataclass(frozen=True)
 class Event:
     """Base of all events."""

@@ -17,6 +17,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
+from tacit.arguments import checked
 from tacit.errors import PrivacyError
 from tacit.privacy.event import Event, GaussianRelease, Masked, NonPrivate, PoissonSampled
 from tacit.privacy.mechanism import Gaussian
@@ -33,6 +34,7 @@ ASSUMPTIONS = (
 """What a masked sum takes for granted besides the number of agents that may be corrupted."""
 
 
+@checked(PrivacyError)
 @dataclass(frozen=True)
 class Masks:
     """How many agents may be corrupted, how many are summed at least, and how often it is tried.

@@ -23,13 +23,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from tacit.arguments import checked
 from tacit.errors import PrivacyError
 from tacit.privacy import gaussian_dp
+from tacit.ranges import Count, Range, Whole
 
 UNIFORM = math.inf
 """The ratio of masks that are uniform modulo a number."""
@@ -38,6 +40,7 @@ MOST_COALITIONS = 100_000
 """So many are tried one by one, where the mask graph is not complete."""
 
 
+@checked(PrivacyError)
 def masked_mu(
     masks: Bool[np.ndarray, "agents agents"], coalition: Sequence[int] = (), ratio: float = UNIFORM
 ) -> Float[np.ndarray, " agents"]:
@@ -72,8 +75,9 @@ def masked_mu(
     return found
 
 
+@checked(PrivacyError)
 def worst_masked_mu(
-    masks: Bool[np.ndarray, "agents agents"], size: int, ratio: float = UNIFORM, absent: int = 0
+    masks: Bool[np.ndarray, "agents agents"], size: Whole, ratio: float = UNIFORM, absent: Whole = 0
 ) -> float:
     """The most that any coalition of a size learns of anybody, as `masked_mu` measures it.
 
@@ -95,8 +99,9 @@ def worst_masked_mu(
     return max(_honest_mu(each, ratio).max() for each in _left(masks, size, absent)).item()
 
 
+@checked(PrivacyError)
 def mask_ratio(
-    masks: Bool[np.ndarray, "agents agents"], size: int, excess: float, absent: int = 0
+    masks: Bool[np.ndarray, "agents agents"], size: Whole, excess: float, absent: Whole = 0
 ) -> float:
     """How large masks have to be, to cost at most a share more than uniform ones.
 
@@ -123,7 +128,13 @@ def mask_ratio(
     return math.sqrt(needed / excess)
 
 
-def masked_multiplier(epsilon: float, delta: float, releases: int, learned: float) -> float:
+@checked(PrivacyError)
+def masked_multiplier(
+    epsilon: Annotated[float, Range(above=0.0)],
+    delta: Annotated[float, Range(above=0.0, below=1.0)],
+    releases: Count,
+    learned: Annotated[float, Range(above=0.0)],
+) -> float:
     """Noise multiplier of every agent, for a budget against a coalition.
 
     Args:

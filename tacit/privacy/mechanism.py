@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PRNGKeyArray
 
+from tacit.arguments import checked
 from tacit.errors import PrivacyError
 from tacit.privacy.event import (
     Event,
@@ -28,9 +29,11 @@ from tacit.privacy.event import (
     PoissonSampled,
 )
 from tacit.privacy.sensitivity import AbstractQuery, PerAgent, own_public, per_agent
+from tacit.ranges import Unset
 from tacit.types import AbstractObjective, Context, PublicContext, Relation, Unit
 
 
+@checked(PrivacyError)
 class AbstractMechanism(eqx.Module):
     """How one release is protected.
 
@@ -89,7 +92,7 @@ class Gaussian(AbstractMechanism):
         noise_multiplier: at least 0 (0 is not private); may differ per agent.
     """
 
-    noise_multiplier: PerAgent = eqx.field(converter=per_agent)
+    noise_multiplier: Unset = eqx.field(converter=per_agent)
 
     def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
         value = jnp.asarray(value)
@@ -112,7 +115,7 @@ class Laplace(AbstractMechanism):
         noise_multiplier: at least 0 (0 is not private); may differ per agent.
     """
 
-    noise_multiplier: PerAgent = eqx.field(converter=per_agent)
+    noise_multiplier: Unset = eqx.field(converter=per_agent)
 
     def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
         value = jnp.asarray(value)
@@ -138,7 +141,7 @@ class L2Laplace(AbstractMechanism):
         noise_multiplier: at least 0 (0 is not private); may differ per agent.
     """
 
-    noise_multiplier: PerAgent = eqx.field(converter=per_agent)
+    noise_multiplier: Unset = eqx.field(converter=per_agent)
 
     def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
         value = jnp.asarray(value)
@@ -183,6 +186,7 @@ class Intrinsic(AbstractMechanism):
         return self.claim
 
 
+@checked(PrivacyError)
 @dataclass(frozen=True)
 class Release:
     """What leaves an agent in one phase, and how it is protected.

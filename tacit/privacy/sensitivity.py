@@ -13,7 +13,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import equinox as eqx
 import jax
@@ -21,8 +21,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from tacit.arguments import checked
 from tacit.clipping import ORDERS, clipped, norm_ratio
 from tacit.errors import PrivacyError
+from tacit.ranges import Count, NotNegative, Positive, Range, Whole
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -34,11 +36,23 @@ from tacit.types import (
     Relation,
 )
 
+OneOrTwo: TypeAlias = Annotated[int, Range(least=1.0, most=2.0)]
+"""A norm in which noise needs a bound."""
+
+Share: TypeAlias = Annotated[float, Range(above=0.0, most=1.0)]
+"""A probability that is not 0."""
+
+Norm: TypeAlias = Annotated[Order, Range(least=1.0, infinite=True)]
+"""A norm of a clip: 1, 2 or infinity."""
+
+Clip: TypeAlias = Annotated[Any, Range(above=0.0, infinite=True)]
+"""A positive number, or one an agent; infinite for no clipping."""
+
 PerAgent = Any
 """A number for all agents, or one a agent as an array of shape `(agents,)`."""
 
 
-def per_agent(value: PerAgent) -> PerAgent:
+def per_agent(value: Any) -> PerAgent:
     """A list or tuple of one number an agent as an array; anything else as it is."""
     return np.asarray(value, dtype=float) if isinstance(value, list | tuple) else value
 
@@ -54,6 +68,7 @@ def own_public(value: PerAgent, agent: int) -> float:
     return float(array if array.ndim == 0 else array[agent])
 
 
+@checked(PrivacyError)
 class AbstractQuery(eqx.Module):
     """One question to a private objective.
 
@@ -101,10 +116,10 @@ class Exact(AbstractQuery):
 
     function: Callable[[Any, Any, Context], Any]
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.GRADIENT)
-    points: int = eqx.field(static=True, default=1)
-    times: PerAgent = 1
-    order: int = eqx.field(static=True, kw_only=True, default=2)
-    rate: float = eqx.field(static=True, kw_only=True, default=1.0)
+    points: Whole = eqx.field(static=True, default=1)
+    times: NotNegative = 1
+    order: OneOrTwo = eqx.field(static=True, kw_only=True, default=2)
+    rate: Share = eqx.field(static=True, kw_only=True, default=1.0)
 
     def __call__(
         self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
@@ -141,10 +156,10 @@ class ClippedGradient(AbstractQuery):
     """
 
     point: Callable[[Any], Params] = eqx.field(static=True)
-    clip: PerAgent = eqx.field(converter=per_agent)
-    order: int = eqx.field(static=True, kw_only=True, default=2)
-    rate: float = eqx.field(static=True, kw_only=True, default=1.0)
-    norm: Order | None = eqx.field(static=True, kw_only=True, default=None)
+    clip: Clip = eqx.field(converter=per_agent)
+    order: OneOrTwo = eqx.field(static=True, kw_only=True, default=2)
+    rate: Share = eqx.field(static=True, kw_only=True, default=1.0)
+    norm: Norm | None = eqx.field(static=True, kw_only=True, default=None)
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.GRADIENT)
 
     @property
@@ -198,15 +213,15 @@ class ClippedDifferences(AbstractQuery):
 
     point: Callable[[Any], Params] = eqx.field(static=True)
     directions: Callable[[Any, Context], Float[Array, "m p"]] = eqx.field(static=True)
-    smoothing: Any
-    clip: PerAgent = eqx.field(converter=per_agent)
-    count: int | None = eqx.field(static=True, default=None)
+    smoothing: Positive | Callable[..., Any]
+    clip: Clip = eqx.field(converter=per_agent)
+    count: Count | None = eqx.field(static=True, default=None)
     offsets: Callable[[Any, Context], Float[Array, "m p"]] | None = eqx.field(
         static=True, kw_only=True, default=None
     )
-    order: int = eqx.field(static=True, kw_only=True, default=2)
-    rate: float = eqx.field(static=True, kw_only=True, default=1.0)
-    norm: Order | None = eqx.field(static=True, kw_only=True, default=None)
+    order: OneOrTwo = eqx.field(static=True, kw_only=True, default=2)
+    rate: Share = eqx.field(static=True, kw_only=True, default=1.0)
+    norm: Norm | None = eqx.field(static=True, kw_only=True, default=None)
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.VALUE)
 
     @property
@@ -264,11 +279,11 @@ class ClippedUpdate(AbstractQuery):
     """
 
     change: Callable[[Any, Any, Context], Params]
-    clip: PerAgent = eqx.field(converter=per_agent)
-    points: int = eqx.field(static=True, default=1)
-    order: int = eqx.field(static=True, kw_only=True, default=2)
-    rate: float = eqx.field(static=True, kw_only=True, default=1.0)
-    norm: Order | None = eqx.field(static=True, kw_only=True, default=None)
+    clip: Clip = eqx.field(converter=per_agent)
+    points: Count = eqx.field(static=True, default=1)
+    order: OneOrTwo = eqx.field(static=True, kw_only=True, default=2)
+    rate: Share = eqx.field(static=True, kw_only=True, default=1.0)
+    norm: Norm | None = eqx.field(static=True, kw_only=True, default=None)
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.GRADIENT)
 
     def __check_init__(self) -> None:

@@ -27,6 +27,7 @@ from enum import StrEnum
 import numpy as np
 from jaxtyping import Bool, Float
 
+from tacit.arguments import checked
 from tacit.errors import PrivacyError
 from tacit.privacy import accounting, gaussian_dp
 from tacit.privacy.guarantee import Adversary, Guarantee, Guarantees, NoiseSource, Status
@@ -56,6 +57,7 @@ class GossipNoise(StrEnum):
     EVERY_STEP = "every_step"
 
 
+@checked(PrivacyError)
 def linear_mu(
     change: Float[np.ndarray, " seen"], noise: Float[np.ndarray, "rows sources"], scale: float
 ) -> float:
@@ -98,6 +100,7 @@ def linear_mu(
     return float(np.linalg.norm(along / singular[kept])) / scale
 
 
+@checked(PrivacyError)
 def gossip_mu(
     weights: Float[np.ndarray, "agents agents"],
     steps: int,
@@ -134,6 +137,7 @@ def gossip_mu(
     return _every_step(weights, steps, seen, observers)
 
 
+@checked(PrivacyError)
 def gossip_pairs(
     weights: Float[np.ndarray, "agents agents"], steps: int, noise: GossipNoise = GossipNoise.ONCE
 ) -> Float[np.ndarray, "agents agents"]:
@@ -141,6 +145,7 @@ def gossip_pairs(
     return np.stack([gossip_mu(weights, steps, [v], noise) for v in range(len(weights))])
 
 
+@checked(PrivacyError)
 def gossip_guarantees(
     weights: Float[np.ndarray, "agents agents"],
     steps: int,

@@ -10,7 +10,7 @@ the compiled part has ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
 from tacit import checks
+from tacit.arguments import checked
 from tacit.errors import ProblemError
 from tacit.problem.callback import call_host
 from tacit.problem.constraint import AbstractConstraint, Free
@@ -136,6 +137,7 @@ def _call(host: Host, x: Params, agent: Int[ArrayLike, ""], units: int) -> Float
     return call_host(host.evaluate, (units,), x, agent, vmap_method="expand_dims")
 
 
+@checked(ProblemError, own="agents function")
 def black_box(function: Callable[..., Any], agents: int, *, batched: bool = False) -> CostBox:
     """The costs of all agents, each a whole that only its owner can evaluate.
 
@@ -149,6 +151,7 @@ def black_box(function: Callable[..., Any], agents: int, *, batched: bool = Fals
     Raises:
         ProblemError: not callable, or fewer than two agents.
     """
+    agents = checks.whole("agents", agents, 0, ProblemError)
     if agents < 2:
         raise ProblemError(f"agents={agents!r}: agreement needs at least two agents")
     return CostBox(
@@ -158,6 +161,7 @@ def black_box(function: Callable[..., Any], agents: int, *, batched: bool = Fals
     )
 
 
+@checked(ProblemError, own="function")
 def record_box(
     function: Callable[..., Any],
     records: Sequence[Any],
@@ -196,6 +200,7 @@ def record_box(
     )
 
 
+@checked(ProblemError, own="agents function regulariser constraint")
 def black_box_problem(
     function: Callable[..., Any],
     agents: int | Sequence[Any],
@@ -233,7 +238,7 @@ def black_box_problem(
     """
     objectives: CostBox | RecordBox
     check_public(regulariser, constraint)
-    if not isinstance(agents, Iterable):
+    if not isinstance(agents, Iterable) or isinstance(agents, str | bytes | Mapping):
         agents = checks.whole("agents", agents, 0, ProblemError)
     if isinstance(agents, int):
         if normaliser is not None:

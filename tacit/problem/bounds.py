@@ -9,15 +9,18 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
+from tacit.arguments import checked
 from tacit.clipping import ORDERS, norm_ratio, row_norms
 from tacit.errors import ProblemError
 from tacit.problem.losses import AbstractLinearLoss, AbstractLoss
+from tacit.ranges import Real
 from tacit.types import Order
 
 _ROOM = 1.0 + 1e-12
 """A row whose norm exceeds its bound by rounding alone is within it."""
 
 
+@checked(ProblemError)
 @dataclass(frozen=True)
 class RecordBounds:
     """Every record keeps to these bounds, because the code sees to it.
@@ -42,9 +45,9 @@ class RecordBounds:
         (6.0, 2.0, 2.0)
     """
 
-    row: float = math.inf
+    row: Real = math.inf
     order: Order = 2
-    target: float = math.inf
+    target: Real = math.inf
     beyond: Literal["error", "clip"] = "error"
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax
@@ -13,16 +13,22 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from tacit.arguments import checked
 from tacit.errors import ProblemError
 from tacit.problem.callback import call_host
 from tacit.problem.projection import Builder, project_onto, violation_of
+from tacit.ranges import Finite, One, Range, Table
 from tacit.types import Params
+
+Ends = Annotated[Any, Range(infinite=True, unset=True, axes=8)]
+"""Numbers whose shape is checked where they are used."""
 
 
 def _numbers(value: Any) -> Any:
     return value if isinstance(value, jax.Array) else np.asarray(value, dtype=np.float64)
 
 
+@checked(ProblemError)
 class AbstractConstraint(eqx.Module):
     """A closed convex set that is not empty."""
 
@@ -71,8 +77,8 @@ class Box(AbstractConstraint):
         [0.  0.5 1. ]
     """
 
-    lower: Any = eqx.field(converter=_numbers)
-    upper: Any = eqx.field(converter=_numbers)
+    lower: Ends = eqx.field(converter=_numbers)
+    upper: Ends = eqx.field(converter=_numbers)
 
     def __check_init__(self) -> None:
         if isinstance(self.lower, Tracer) or isinstance(self.upper, Tracer):
@@ -118,8 +124,8 @@ class Ball(AbstractConstraint):
         order: 2 or 1, the norm.
     """
 
-    radius: Any = eqx.field(converter=_numbers)
-    centre: Any = eqx.field(
+    radius: One = eqx.field(converter=_numbers)
+    centre: Finite | None = eqx.field(
         default=None, converter=lambda centre: None if centre is None else _numbers(centre)
     )
     order: int = eqx.field(static=True, default=2)
@@ -164,7 +170,7 @@ class Simplex(AbstractConstraint):
         [0.25 0.75 0.  ]
     """
 
-    total: Any = eqx.field(default=1.0, converter=_numbers)
+    total: One = eqx.field(default=1.0, converter=_numbers)
 
     def __check_init__(self) -> None:
         _positive("simplex", "total", self.total)
@@ -189,11 +195,11 @@ class Affine(AbstractConstraint):
         ProblemError: shapes that do not fit, or no solution.
     """
 
-    matrix: Any = eqx.field(converter=_numbers)
-    target: Any = eqx.field(converter=_numbers)
+    matrix: Table = eqx.field(converter=_numbers)
+    target: Finite = eqx.field(converter=_numbers)
     inverse: Any
 
-    def __init__(self, matrix: Any, target: Any) -> None:
+    def __init__(self, matrix: Table, target: Finite) -> None:
         matrix, target = np.asarray(matrix, np.float64), np.asarray(target, np.float64)
         if matrix.ndim != 2 or target.shape != matrix.shape[:1]:
             raise ProblemError(
@@ -283,7 +289,13 @@ class Polyhedron(ConvexSet):
         [0.5, 0.5]
     """
 
-    def __init__(self, matrix: Any, bound: Any, equations: Any = None, target: Any = None) -> None:
+    def __init__(
+        self,
+        matrix: Table,
+        bound: Finite,
+        equations: Table | None = None,
+        target: Finite | None = None,
+    ) -> None:
         if (equations is None) != (target is None):
             raise ProblemError("polyhedron: give equations and target, or neither")
         inequalities = _rows("matrix", matrix, "bound", bound)

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float
 
 from tacit import checks
+from tacit.arguments import checked
 from tacit.clipping import clipped
 from tacit.errors import ProblemError
 from tacit.problem.constraint import FREE, AbstractConstraint
@@ -20,6 +21,7 @@ from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
 from tacit.types import AbstractDifferentiable, Order, Params, Scalar, Unit
 
 
+@checked(ProblemError)
 class Cost(AbstractDifferentiable):
     """`f(x) = function(x, parameters)`, one unit whose gradient is clipped as a whole.
 
@@ -66,6 +68,7 @@ class Cost(AbstractDifferentiable):
         return jax.grad(lambda point: self.losses(point)[0])(jnp.asarray(x))
 
 
+@checked(ProblemError, own="function regulariser constraint")
 def costs(
     function: Callable[..., Any],
     parameters: Any,

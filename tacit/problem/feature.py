@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from tacit.arguments import checked
 from tacit.errors import ProblemError
 from tacit.problem.rules import (
     Missing,
@@ -25,6 +26,7 @@ from tacit.problem.rules import (
 )
 
 
+@checked(ProblemError)
 @dataclass(frozen=True)
 class Numeric:
     """A number, clipped to declared bounds and mapped from them onto the interval `to`.
@@ -94,6 +96,7 @@ class Numeric:
                 )
 
 
+@checked(ProblemError)
 @dataclass(frozen=True)
 class Categorical:
     """One of several declared levels, as 0/1 columns named `column=level`.
@@ -135,6 +138,7 @@ class Categorical:
             )
 
 
+@checked(ProblemError)
 @dataclass(frozen=True)
 class Boolean:
     """True or false (or 1 and 0), as the numbers 1 and 0.

@@ -34,7 +34,7 @@ class Host:
         counts: tuple[int, ...] | None,
         batched: bool,
     ) -> None:
-        if not callable(function):
+        if not callable(function) or isinstance(function, type):
             raise ProblemError(
                 f"a black box needs a function of a point, got {type(function).__name__}"
             )

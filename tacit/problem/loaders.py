@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Shaped
 
+from tacit.arguments import checked
 from tacit.errors import ProblemError
 from tacit.problem.columns import check_distinct
 
@@ -30,6 +31,7 @@ MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 _IDX_TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
 
+@checked(ProblemError)
 def load(path: str | Path, **options: Any) -> pd.DataFrame:
     """Read a table; the suffix of the file name says how.
 
@@ -57,6 +59,7 @@ def load(path: str | Path, **options: Any) -> pd.DataFrame:
     )
 
 
+@checked(ProblemError)
 def load_csv(
     path: str | Path,
     separator: str = ",",
@@ -131,6 +134,7 @@ def _guessed(column: pd.Series, decimal: str) -> pd.Series:
         return column
 
 
+@checked(ProblemError)
 def load_parquet(path: str | Path) -> pd.DataFrame:
     """Read a Parquet file.
 
@@ -156,6 +160,7 @@ def load_parquet(path: str | Path) -> pd.DataFrame:
     return _numbered(table.to_pandas().reset_index(drop=True))
 
 
+@checked(ProblemError)
 def load_npz(
     path: str | Path,
     features: str = "x",
@@ -207,6 +212,7 @@ def load_npz(
     return _from_arrays(x, names, arrays[1] if target else None, target, str(path))
 
 
+@checked(ProblemError)
 def load_idx(
     images: str | Path, labels: str | Path | None = None, target: str = "label"
 ) -> pd.DataFrame:
@@ -229,6 +235,7 @@ def load_idx(
     return _from_arrays(x, names, None if labels is None else _idx(labels), target, str(images))
 
 
+@checked(ProblemError)
 def from_pandas(frame: pd.DataFrame) -> pd.DataFrame:
     """A frame of the user's own, checked; its index names the rows in messages.
 

@@ -21,14 +21,17 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array
 
+from tacit.arguments import checked
 from tacit.clipping import ORDERS
 from tacit.errors import ProblemError
+from tacit.ranges import Count, One
 from tacit.types import Order
 
 Where = Callable[[int], str]
 """Names a row for an error message: `row -> "row 3 of agent 'north'"`."""
 
 
+@checked(ProblemError)
 class AbstractLoss(eqx.Module):
     """Loss of one record.
 
@@ -214,7 +217,7 @@ class Huber(AbstractScalarLoss):
         threshold: where the linear part begins, positive, in units of the target.
     """
 
-    threshold: Any = eqx.field(default=1.0, converter=np.float64)
+    threshold: One = eqx.field(default=1.0, converter=np.float64)
     smooth: ClassVar[bool] = True
     convex: ClassVar[bool] = True
     curvature: ClassVar[float] = 1.0
@@ -278,7 +281,7 @@ class Quantile(AbstractScalarLoss):
         level: which quantile, in (0, 1).
     """
 
-    level: Any = eqx.field(default=0.5, converter=np.float64)
+    level: One = eqx.field(default=0.5, converter=np.float64)
     smooth: ClassVar[bool] = False
     convex: ClassVar[bool] = True
     curvature: ClassVar[float] = math.inf
@@ -349,7 +352,7 @@ class JaxLoss(AbstractLoss):
     """
 
     function: Callable[..., Any] = eqx.field(static=True)
-    parameters: int | None = eqx.field(static=True, default=None)
+    parameters: Count | None = eqx.field(static=True, default=None)
     smooth: bool = eqx.field(static=True, default=True, kw_only=True)
     convex: bool = eqx.field(static=True, default=False, kw_only=True)
 

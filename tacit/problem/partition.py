@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
+from tacit.arguments import checked
 from tacit.errors import ProblemError
-from tacit.problem.rules import Number, level_key
+from tacit.problem.rules import level_key
 from tacit.problem.schema import Prepared
+from tacit.ranges import Real
 from tacit.types import Division
 
 _MOST_LABELS = 1000
@@ -81,6 +83,7 @@ class Sites:
         return tuple(len(rows) for rows in self.rows)
 
 
+@checked(ProblemError)
 def by_column(prepared: Prepared, names: Sequence[str] | None = None) -> Sites:
     """Each record at the site that its site column names.
 
@@ -117,6 +120,7 @@ def by_column(prepared: Prepared, names: Sequence[str] | None = None) -> Sites:
     return _divide(prepared, order[codes], chosen)
 
 
+@checked(ProblemError)
 def drawn(prepared: Prepared, agents: int, seed: int = 0) -> Sites:
     """Each record at a site that a keyed hash of its own features and target draws.
 
@@ -144,6 +148,7 @@ def drawn(prepared: Prepared, agents: int, seed: int = 0) -> Sites:
     return _divide(prepared, owner, _numbered(agents), Division.RECORD)
 
 
+@checked(ProblemError)
 def even(prepared: Prepared, agents: int, seed: int = 0) -> Sites:
     """Records dealt at random to sites of equal size (up to one record).
 
@@ -171,6 +176,7 @@ def even(prepared: Prepared, agents: int, seed: int = 0) -> Sites:
     return _deal(prepared, order, agents, Division.PLACE)
 
 
+@checked(ProblemError)
 def sorted_by_label(prepared: Prepared, agents: int) -> Sites:
     """Records sorted by target, cut into sites of equal size: the least alike that sites can be.
 
@@ -189,8 +195,9 @@ def sorted_by_label(prepared: Prepared, agents: int) -> Sites:
     return _deal(prepared, by_label, agents, Division.TABLE)
 
 
+@checked(ProblemError)
 def dirichlet(
-    prepared: Prepared, agents: int, concentration: Number, seed: int = 0, minimum: int = 1
+    prepared: Prepared, agents: int, concentration: Real, seed: int = 0, minimum: int = 1
 ) -> Sites:
     """The records of each label dealt in proportions drawn from a Dirichlet distribution.
 
@@ -244,9 +251,10 @@ def dirichlet(
     return _divide(prepared, owner, _numbered(agents), Division.TABLE)
 
 
+@checked(ProblemError)
 def train_test_split(
     prepared: Prepared,
-    fraction: Number = 0.25,
+    fraction: Real = 0.25,
     seed: int = 0,
     stratify: bool = False,
     by: str = "place",
@@ -294,7 +302,7 @@ def train_test_split(
     return _parts(prepared, out, Division.TABLE if stratify else Division.PLACE)
 
 
-def _split_by_record(prepared: Prepared, fraction: Number, seed: int) -> tuple[Prepared, Prepared]:
+def _split_by_record(prepared: Prepared, fraction: Real, seed: int) -> tuple[Prepared, Prepared]:
     out = _hashed(prepared, "held out", seed) < fraction
     if not 0 < fraction < 1 or out.all() or not out.any():
         raise ProblemError(

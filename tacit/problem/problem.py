@@ -10,9 +10,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, ArrayLike, Float, Int
 
 from tacit import checks
+from tacit.arguments import checked
 from tacit.errors import ProblemError
 from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.public import Public
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from tacit.problem.reference import Reference
 
 
+@checked(ProblemError, own="regulariser constraint")
 class Problem(eqx.Module):
     """`min_x sum_k [f_k(x) + R(x) / K]` over `x` in a public convex set.
 
@@ -55,6 +58,8 @@ class Problem(eqx.Module):
 
     def __check_init__(self) -> None:
         check_public(self.regulariser, self.constraint)
+        if not isinstance(self.x0, Tracer) and not np.isfinite(np.asarray(self.x0)).all():
+            raise ProblemError("x0 holds a number that is not finite")
         agents, dimension = np.shape(self.counts)[0], np.shape(self.x0)[0]
         if agents < 2:
             raise ProblemError(
@@ -181,11 +186,11 @@ def declared_normaliser(normaliser: Any, agents: int) -> np.ndarray:
     Raises:
         ProblemError: not positive finite numbers, or of another number of agents.
     """
-    problem = f"normaliser={normaliser!r} must be a positive number, or {agents} of them"
-    try:
-        divisor = np.asarray(normaliser, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ProblemError(problem) from error
+    given = checks.shown(normaliser)
+    problem = f"normaliser={given} must be a positive number, or {agents} of them"
+    if not checks.numeric(normaliser):
+        raise ProblemError(problem)
+    divisor = np.asarray(normaliser, dtype=np.float64)
     if divisor.shape not in ((), (agents,)) or not np.all(np.isfinite(divisor) & (divisor > 0)):
         raise ProblemError(problem)
     return np.broadcast_to(divisor, (agents,)).copy()
@@ -198,7 +203,7 @@ def starting_point(x0: Any, dimension: int, constraint: AbstractConstraint) -> n
         ProblemError: another shape than `(dimension,)`, numbers that are not finite, or a point
             outside the constraint set.
     """
-    if isinstance(x0, str | bool) or (x0 is not None and np.ndim(x0) == 1):
+    if x0 is not None:
         checks.real("x0", x0, ProblemError)
     if x0 is None:
         constraint.check(dimension)

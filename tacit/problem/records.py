@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from tacit import checks
+from tacit.arguments import checked
 from tacit.errors import ProblemError
 from tacit.problem.bounds import RecordBounds
 from tacit.problem.constraint import FREE, AbstractConstraint
@@ -29,6 +30,7 @@ class Weighting(StrEnum):
     SUM = "sum"
 
 
+@checked(ProblemError, own="features targets loss regulariser constraint weighting names")
 def empirical_risk(
     features: Sequence[Any],
     targets: Sequence[Any],
@@ -93,9 +95,9 @@ def empirical_risk(
             raise ProblemError(
                 f"{name} is {checks.shown(tables)}; give a list with one table for each agent"
             )
-    if weighting not in tuple(Weighting):
+    if not isinstance(weighting, str) or weighting not in tuple(Weighting):
         raise ProblemError(
-            f"weighting={weighting!r} is unknown; choose one of {', '.join(Weighting)}"
+            f"weighting={checks.shown(weighting)} is unknown; choose one of {', '.join(Weighting)}"
         )
     if normaliser is not None and weighting != Weighting.AGENT:
         raise ProblemError(
@@ -208,8 +210,10 @@ def _repeat(agents: int, leaf: Any) -> np.ndarray:
 
 
 def _names(names: Sequence[str] | None, agents: int) -> tuple[str, ...]:
-    if isinstance(names, str):
-        raise ProblemError(f"names is {names!r}; give a list with one name for each agent")
+    if isinstance(names, str) or not (names is None or isinstance(names, Iterable)):
+        raise ProblemError(
+            f"names is {checks.shown(names)}; give a list with one name for each agent"
+        )
     if names is None:
         return tuple(f"agent {index}" for index in range(agents))
     if len(names) != agents:

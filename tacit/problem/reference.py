@@ -18,6 +18,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
+from tacit.arguments import checked
 from tacit.errors import ProblemError
 from tacit.problem.composite import Composite, composite, total, value_and_gradient
 from tacit.problem.constraint import Box, ConvexSet, Free
@@ -61,6 +62,7 @@ class Reference:
     solver: str
 
 
+@checked(ProblemError)
 def solve(problem: Problem) -> Reference:
     """Minimise the sum of all objectives with all data in one place.
 

@@ -18,12 +18,15 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from tacit import checks
+from tacit.arguments import checked
 from tacit.errors import ProblemError
+from tacit.ranges import Number
 from tacit.types import Params, Scalar
 
 Unpenalised = tuple[int, ...]
 
 
+@checked(ProblemError)
 class AbstractRegulariser(eqx.Module):
     """A convex penalty that everybody knows.
 
@@ -122,7 +125,7 @@ class L1(AbstractRegulariser):
         [ 2. -0.]
     """
 
-    strength: Any = eqx.field(converter=_strength)
+    strength: Number = eqx.field(converter=_strength)
     unpenalised: Unpenalised = eqx.field(
         static=True, default=(), converter=_coordinates, kw_only=True
     )
@@ -165,7 +168,7 @@ class L2(AbstractRegulariser):
         [ 1.5 -0.5]
     """
 
-    strength: Any = eqx.field(converter=_strength)
+    strength: Number = eqx.field(converter=_strength)
     unpenalised: Unpenalised = eqx.field(
         static=True, default=(), converter=_coordinates, kw_only=True
     )
@@ -207,8 +210,8 @@ class ElasticNet(AbstractRegulariser):
         unpenalised: coordinates without penalty.
     """
 
-    l1: Any = eqx.field(converter=_strength)
-    l2: Any = eqx.field(converter=_strength)
+    l1: Number = eqx.field(converter=_strength)
+    l2: Number = eqx.field(converter=_strength)
     unpenalised: Unpenalised = eqx.field(
         static=True, default=(), converter=_coordinates, kw_only=True
     )
@@ -264,7 +267,7 @@ class GroupL1(AbstractRegulariser):
     separable: ClassVar[bool] = False
     smooth: ClassVar[bool] = False
 
-    def __init__(self, strength: Any, groups: Sequence[int]) -> None:
+    def __init__(self, strength: Number, groups: Sequence[int]) -> None:
         self.strength = _strength(strength)
         self.groups = tuple(int(group) for group in groups)
         self.unpenalised = tuple(i for i, group in enumerate(self.groups) if group < 0)

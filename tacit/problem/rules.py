@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
 import math
+import numbers
 import re
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from tacit import checks
 from tacit.errors import ProblemError
+from tacit.ranges import Real
 
-Number: TypeAlias = float | int
+Number: TypeAlias = Real | int
 """A real number as people write it."""
 
 Missing: TypeAlias = Literal["error", "drop", "middle", "indicator"] | Number
@@ -24,6 +28,9 @@ declared bounds; `"indicator"`: the middle, and a further 0/1 column; a number: 
 Statistics: TypeAlias = Literal["declared", "public"]
 """Where constants come from: declarations only, or the data's own statistics, said to be public."""
 
+
+_LEVELS = (str, bool, numbers.Real, np.generic, datetime.date)
+"""What a level may be; a time is a date, too."""
 
 _DECIMAL = re.compile(r"\s*([-+]?)(\d+)(?:\.(\d*))?\s*", re.ASCII)
 
@@ -58,6 +65,11 @@ def check_levels(levels: Iterable[Any], name: str = "levels") -> tuple[Any, ...]
         raise ProblemError(f"{name} is empty: declare at least one value")
     seen: set[str] = set()
     for level in levels:
+        if not (level is None or isinstance(level, _LEVELS)):
+            raise ProblemError(
+                f"{name} holds {checks.shown(level)}: values of a column are text, numbers, truth "
+                "values or dates"
+            )
         if level is None or level != level:
             raise ProblemError(f"{name} holds {level!r}: missing values have their own rule")
         if level_key(level) in seen:

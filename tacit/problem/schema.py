@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Shaped
 
+from tacit.arguments import checked
 from tacit.errors import ProblemError
 from tacit.problem.feature import Boolean, Categorical, Feature, Numeric
 from tacit.problem.rules import Missing, Number, check_missing
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 
+@checked(ProblemError)
 @dataclass(frozen=True)
 class Schema:
     """Which columns become which numbers.

@@ -7,12 +7,15 @@ import math
 import numpy as np
 from jaxtyping import Float
 
+from tacit.arguments import checked
+from tacit.errors import ProblemError
 from tacit.problem.cost import Cost
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss
 from tacit.problem.problem import Problem
 
 
+@checked(ProblemError)
 def smooth(problem: Problem) -> bool:
     """Whether all gradients are continuous, as the losses declare; a black box is not asked.
 
@@ -31,6 +34,7 @@ def smooth(problem: Problem) -> bool:
     return objectives.smooth if isinstance(objectives, Cost) else True
 
 
+@checked(ProblemError)
 def curvature(problem: Problem) -> Float[np.ndarray, " agents"]:
     """Upper bound of the second derivative of every `f_k` along any direction.
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float, Shaped
 
+from tacit.arguments import checked
 from tacit.errors import ProblemError
 from tacit.problem.columns import (
     Frame,
@@ -31,6 +32,7 @@ from tacit.problem.target import COMPARISONS, BinaryTarget, ClassTarget, Numeric
 Piece: TypeAlias = tuple[list[str], Float[np.ndarray, "n m"]]
 
 
+@checked(ProblemError)
 def prepare(frame: Frame, schema: Schema) -> Prepared:
     """Turn the declared columns into float64 numbers.
 

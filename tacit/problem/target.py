@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from tacit.arguments import checked
 from tacit.errors import ProblemError
 from tacit.problem.rules import Number, as_levels, check_finite, check_levels, check_order
 
@@ -22,6 +23,7 @@ COMPARISONS: Mapping[str, Callable[[Any, float], Any]] = {
 _THRESHOLD = re.compile(r"\s*(>=|<=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*")
 
 
+@checked(ProblemError)
 @dataclass(frozen=True)
 class BinaryTarget:
     """What is to be predicted, as 0 or 1.
@@ -60,6 +62,7 @@ class BinaryTarget:
         return (match[1], float(match[2])) if match else None
 
 
+@checked(ProblemError)
 @dataclass(frozen=True)
 class NumericTarget:
     """What is to be predicted: a number, clipped to declared bounds.
@@ -90,6 +93,7 @@ class NumericTarget:
             check_order("to[0]", self.to[0], "to[1]", self.to[1])
 
 
+@checked(ProblemError)
 @dataclass(frozen=True)
 class ClassTarget:
     """What is to be predicted: one of several classes, as 0, 1, ... in the order of `levels`.

@@ -1,0 +1,274 @@
+"""Arguments held to their annotations: what a signature does not ask for is refused at once.
+
+`checked` looks at what a function or a class is called with before anything is done with it. Kinds
+follow from the annotation, ranges from a `Range` in it:
+
+    @checked(ConfigError)
+    def bound(epsilon: Positive, rounds: Count) -> float: ...
+
+An annotation that says nothing here (a type variable, a protocol, `Any`) lets everything pass.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import contextlib
+import dataclasses
+import functools
+import inspect
+import math
+import types
+import typing
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import numpy as np
+
+from tacit.checks import numeric, shown
+from tacit.errors import TacitError
+from tacit.ranges import Range, traced
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+def checked(error: type[TacitError], own: str = "") -> Callable[[T], T]:
+    """Hold every call to its annotations; of a class, the calls of its subclasses, too.
+
+    Where a function asks for a whole number, 5.0 is one, and where it asks for an array, a list.
+
+    Args:
+        error: to raise, naming the argument, what was given and what is asked for.
+        own: names of arguments that are checked by what is called, in words of its own.
+    """
+    left = own.split()
+
+    def decorate(target: T) -> T:
+        made: Any = target
+        if isinstance(made, type):
+            _check_made(made, error, left)
+            return target
+
+        @functools.wraps(target)
+        def call(*given: Any, **named: Any) -> Any:
+            hints = _hints(target)
+            given = tuple(map(_plain, given, [*hints.values(), *given]))
+            named = {name: _plain(value, hints.get(name)) for name, value in named.items()}
+            check(target, given, named, error, left)
+            return target(*given, **named)
+
+        return typing.cast(T, call)
+
+    return decorate
+
+
+def check(
+    target: Callable[..., Any],
+    given: Sequence[Any],
+    named: Mapping[str, Any],
+    error: type[TacitError],
+    own: Collection[str] = (),
+) -> None:
+    """Refuse arguments that are not what the annotations of a function or class ask for.
+
+    Raises:
+        error: of the first that is none.
+    """
+    hints = _hints(target)
+    for name, value in {**dict(zip(hints, given, strict=False)), **named}.items():
+        asked = None if name in own else wanted(value, hints.get(name, Any))
+        if asked is None:
+            continue
+        if asked.startswith("write "):
+            raise error(f"{name} is {shown(value)}; write {name}={asked.removeprefix('write ')}")
+        if asked.startswith("give "):
+            raise error(f"{name} is {shown(value)}; {asked}")
+        raise error(f"{name}={shown(value)} must be {asked}")
+
+
+def wanted(value: Any, hint: Any) -> str | None:
+    """What an annotation asks for in words, where a value is none of it; `None` where it is."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        rules = [rule for rule in inner[1:] if isinstance(rule, Range)]
+        if any(rule.unset for rule in rules) and isinstance(value, float) and math.isnan(value):
+            return None
+        asked = [wanted(value, inner[0]), *(rule.wanted(value) for rule in rules)]
+        return next((each for each in asked if each), None)
+    if origin in (typing.Union, types.UnionType):
+        several = dict.fromkeys(wanted(value, each) for each in inner)
+        return None if None in several else " or ".join(str(w) for w in several if w != "None")
+    if origin is typing.Literal:
+        good = any(type(value) is type(each) and value == each for each in inner)
+        return None if good else " or ".join(map(repr, inner))
+    if hint is None or hint is type(None):
+        return None if value is None else "None"
+    if hint in _PLAIN:
+        good, words = _PLAIN[hint]
+        return None if good(value) else words
+    if hasattr(hint, "array_type") and hasattr(hint, "index_variadic"):  # of jaxtyping
+        return _array(value, hint)
+    kind = origin or hint
+    if kind is collections.abc.Callable:
+        return None if callable(value) and not isinstance(value, type) else "give a function"
+    if not isinstance(kind, type) or kind is object or getattr(kind, "_is_protocol", False):
+        return None
+    return _object(value, kind, inner)
+
+
+def _object(value: Any, kind: type, inner: tuple[Any, ...]) -> str | None:
+    """An object of a class, or a collection with its elements."""
+    if isinstance(value, type):  # its attributes are no answers
+        return None if isinstance(value, kind) else _asked(kind)
+    row = getattr(value, "ndim", 0) == 1 and kind in (Sequence, Iterable)
+    text = isinstance(value, str | bytes) and not issubclass(kind, str | bytes)
+    table = isinstance(value, Mapping) or getattr(value, "ndim", 1) != 1
+    wrong = (text and issubclass(kind, Iterable)) or (table and kind in (Sequence, Iterable))
+    if wrong or not (row or isinstance(value, kind)):
+        return _asked(kind)
+    members: Any = value
+    if issubclass(kind, Mapping) and len(inner) == 2:
+        members, inner = tuple(members.values()), (inner[1],)
+    elif issubclass(kind, tuple) and inner and inner[-1] is not Ellipsis:
+        if len(members) != len(inner):
+            return f"{len(inner)} values"
+        words = (wanted(each, hint) for each, hint in zip(members, inner, strict=True))
+        return next((f"values of which each is {word}" for word in words if word), None)
+    elif not inner or not (row or isinstance(members, list | tuple | set | frozenset)):
+        return None
+    words = (wanted(each, inner[0]) for each in members)
+    return next((f"a list of which each is {word}" for word in words if word), None)
+
+
+def _asked(kind: type) -> str:
+    """What to write for an object of a class."""
+    if kind in _WORDS:
+        return _WORDS[kind]
+    if issubclass(kind, Enum):
+        return f"one of {', '.join(str(each) for each in kind)}"
+    if inspect.isabstract(kind):
+        known = [each.__name__ for each in _concrete(kind)]
+        return f"give one of {', '.join(known[:6])}" if known else f"give an {kind.__name__}"
+    return f"write {kind.__name__}(...)"
+
+
+def _concrete(kind: type) -> Iterator[type]:
+    """The public classes that fill in an abstract one."""
+    for each in kind.__subclasses__():
+        if inspect.isabstract(each):
+            yield from _concrete(each)
+        elif each.__module__.startswith("tacit.") and each.__name__[0] != "_":
+            yield each
+
+
+def _array(value: Any, hint: Any) -> str | None:
+    """Numbers with as many axes as the annotation of an array has."""
+    value = None if isinstance(value, type) else value
+    known = hint.dtypes if isinstance(hint.dtypes, tuple) else ("bool", "float64")
+    floats, truths = "float64" in known, "bool" in known
+    kinds = "b" * truths + "iu" * (floats or not truths) + "fV" * floats
+    what = "numbers" if floats else "truth values" if truths else "whole numbers"
+    variadic = hint.index_variadic is not None
+    axes, least = np.ndim(value), len(hint.dims) - variadic
+    listed = isinstance(value, list | tuple) or hasattr(value, "dtype") or numeric(value)
+    if listed and (axes == least or (variadic and axes > least)):
+        if traced(value):
+            return None
+        if np.asarray(value).dtype.kind in kinds:
+            return None
+    return f"an array of {what}, shape ({hint.dim_str})"
+
+
+def _check_made(kind: type, error: type[TacitError], own: Collection[str]) -> None:
+    """Check what a class and its subclasses are called with, before a converter sees it."""
+    before: Any = kind.__new__
+
+    def new(cls: Any, *given: Any, **named: Any) -> Any:
+        check(cls, given, named, error, own)
+        return before(cls) if before is object.__new__ else before(cls, *given, **named)
+
+    setattr(new, "__signature__", inspect.signature(kind.__init__))  # noqa: B010 - of any class
+    setattr(kind, "__new__", new)  # noqa: B010
+
+
+def _plain(value: Any, hint: Any) -> Any:
+    """5.0 as a whole number and a list as an array, where that is what is asked for."""
+    asked = typing.get_args(hint)[0] if typing.get_origin(hint) is Annotated else hint
+    if asked is int and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if getattr(asked, "array_type", None) is np.ndarray and isinstance(value, list | tuple):
+        plain = numeric(value) or all(isinstance(each, bool) for each in value)
+        return np.asarray(value) if plain else value
+    return value
+
+
+@functools.cache
+def _hints(target: Callable[..., Any]) -> dict[str, Any]:
+    """The annotation of every argument, in order; `Any` of what cannot be read."""
+    try:
+        parameters = list(inspect.signature(target).parameters.values())
+        hints = _of_class(target) if isinstance(target, type) else _read(target)
+    except (AttributeError, NameError, TypeError, ValueError):  # of a class of somebody else's
+        return {}
+    many = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {
+        each.name: Any if each.kind in many else hints.get(each.name, Any) for each in parameters
+    }
+
+
+def _of_class(kind: type) -> dict[str, Any]:
+    """What `__init__` asks for; where a dataclass made it, what the fields ask for."""
+    made = getattr(inspect.unwrap(kind.__init__), "__code__", None)
+    own = made is None or made.co_filename != "<string>"
+    fields = _read(kind) if dataclasses.is_dataclass(kind) else {}
+    hints = _read(kind.__init__) if own else dict(fields)
+    for field in dataclasses.fields(kind) if fields else ():
+        converter = field.metadata.get("converter")
+        if converter is None:
+            continue
+        known = [] if isinstance(converter, type) else list(_read(converter).values())
+        ranged = "Range(" in str(fields[field.name])
+        hints[field.name] = fields[field.name] if ranged else known[0] if known else Any
+    return hints
+
+
+def _read(target: Any) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(target, include_extras=True)
+    except NameError:  # a name that exists for type checkers only
+        known: dict[str, Any] = {}
+        for name, text in getattr(target, "__annotations__", {}).items():
+            with contextlib.suppress(NameError):
+                known[name] = eval(text, inspect.unwrap(target).__globals__)
+        return known
+
+
+def _whole(value: Any) -> bool:
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "dtype"):
+        return value.dtype.kind in "iu"
+    return isinstance(value, int) and numeric(value)
+
+
+def _number(value: Any) -> bool:
+    plain = np.ndim(value) == 0 and numeric(value)
+    return plain and (traced(value) or not math.isnan(float(value)))
+
+
+_PLAIN: dict[Any, tuple[Callable[[Any], bool], str]] = {
+    bool: (lambda value: isinstance(value, bool | np.bool_), "True or False"),
+    int: (_whole, "a whole number"),
+    float: (_number, "a number"),
+    str: (lambda value: isinstance(value, str), "text"),
+    Any: (lambda value: True, ""),
+}
+
+_WORDS: dict[type, str] = {
+    Sequence: "a list",
+    Iterable: "a list",
+    tuple: "a tuple",
+    list: "a list",
+    frozenset: "a frozenset",
+    Mapping: "a dict",
+    Path: "a path",
+}

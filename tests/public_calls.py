@@ -1,0 +1,466 @@
+"""A call that works of everything public that takes arguments."""
+
+from __future__ import annotations
+
+import importlib
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+import tacit
+from tacit import advise, audit, evaluate, method, network, privacy, problem
+from tacit.method import functional_accuracy as accuracy
+from tacit.method import functional_argmin, message_noise, pdop_heuristic
+from tacit.method import functional_bounds as bounds
+from tacit.method.dp_iadmm_bounds import (
+    global_l1_sensitivity,
+    noise_scale_delta,
+    noise_scale_event,
+)
+from tacit.method.dp_iadmm_convergence import ConvergenceConstants, convergence_bound
+from tacit.types import Role
+
+
+class Call(NamedTuple):
+    """Something public, and arguments with which it works."""
+
+    target: Callable[..., Any]
+    given: dict[str, Any]
+
+
+def every_call() -> list[Call]:
+    """All of them."""
+    said = [*statements(), *readings()]
+    return [*methods(), *problems(), *protection(), *networks(), *said, *doors()]
+
+
+def call(target: Callable[..., Any], /, **given: Any) -> Call:
+    """A call as it would be written."""
+    return Call(target, given)
+
+
+def squares(x: Any, centre: Any) -> Any:
+    return ((x - centre) ** 2).sum()
+
+
+def per_record(x: Any, record: Any, target: Any) -> Any:
+    return (record @ x - target) ** 2
+
+
+def answer(x: Any, agent: Any) -> float:
+    return float(np.sum(x**2))
+
+
+def events(count: int) -> list[privacy.Event]:
+    return [privacy.Repeated(privacy.GaussianRelease(1.0), count)]
+
+
+def noisy(multiplier: float) -> list[privacy.Event]:
+    return [privacy.GaussianRelease(multiplier)]
+
+
+@cache
+def task() -> problem.Problem:
+    """Four agents with two records each."""
+    features, targets = [np.eye(2)] * 4, [np.array([0.0, 1.0])] * 4
+    return problem.empirical_risk(features, targets, problem.Squared(), normaliser=2.0)
+
+
+@cache
+def frame() -> pd.DataFrame:
+    columns = {"a": [0, 1, 1, 0], "b": ["yes", "no", "yes", "no"], "s": ["n", "s", "n", "s"]}
+    return pd.DataFrame(columns)
+
+
+def schema() -> problem.Schema:
+    return problem.Schema({"a": problem.Boolean()}, problem.BinaryTarget("b", "yes"), site="s")
+
+
+@cache
+def folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory()
+
+
+@cache
+def file(ending: str) -> Path:
+    """A small table in a format."""
+    path = Path(folder().name) / f"records.{ending}"
+    if ending == "csv":
+        frame().to_csv(path, index=False)
+    elif ending == "parquet":
+        frame().to_parquet(path)
+    elif ending == "npz":
+        np.savez(path, x=np.eye(2), y=np.zeros(2))
+    else:  # one image of two by two
+        sides = b"".join(side.to_bytes(4, "big") for side in (1, 2, 2))
+        path.write_bytes(b"\0\0\x08\x03" + sides + bytes(4))
+    return path
+
+
+def methods() -> list[Call]:
+    """The front door and the methods."""
+    budget = privacy.Privacy(clip=1.0, epsilon=1.0, delta=1e-5)
+    pure = privacy.Privacy(clip=1.0, epsilon=1.0, delta=0.0, noise="laplace")
+    legendre = method.LegendreBasis([-1.0, -1.0], [1.0, 1.0], degree=2)
+    curved = method.CurvatureBounds(0.5, 2.0, 5.0)
+    claim = {"epsilon": 1.0, "claimed_delta": 1e-3, "gradient_bound": 1.0, "penalty": 0.2}
+    steps = [1.0 / (1 + k) for k in range(10)]
+    return [
+        call(tacit.DGD, step=0.1),
+        call(tacit.DPSG, step=0.1, privacy=budget),
+        call(tacit.DZOA, privacy=budget),
+        call(tacit.DZOASolver, step=0.1),
+        call(tacit.GradientDescent, step=0.1),
+        call(privacy.Privacy, clip=1.0, epsilon=1.0),
+        call(privacy.Privacy, clip=1.0, noise_multiplier=1.0),
+        call(tacit.Simulation),
+        call(method.ADMM),
+        call(method.CurvatureBounds, strong_convexity=0.5, smoothness=2.0),
+        call(method.DPADMM),
+        call(method.DPADMMPrinted, **claim),
+        call(method.DPIADMMPrinted, method=method.DPIADMMProx(), epsilon=1.0),
+        call(method.DPIADMMProx),
+        call(method.DPIADMMTrust),
+        call(method.DVPPrinted, **claim),
+        call(method.DZOAStar, privacy=budget),
+        call(method.EXTRA, step=0.1),
+        call(method.FedAvg, step=0.1),
+        call(
+            method.FunctionalPerturbation,
+            inner=tacit.DGD(0.1),
+            basis=legendre,
+            bounds=curved,
+            privacy=pure,
+        ),
+        call(method.GradientTracking, step=0.1),
+        call(method.GrowingPenalty, epsilon=1.0),
+        call(method.LegendreBasis, lower=[-1.0, -1.0], upper=[1.0, 1.0], degree=2),
+        call(method.MaskedGossip, step=0.1, privacy=budget),
+        call(method.ORZO, step=0.1),
+        call(method.OutP),
+        call(method.OutPAsCoded, epsilon=1.0),
+        call(method.PDOP, step=0.5, privacy=pure),
+        call(
+            method.PDOPConstants,
+            epsilon=1.0,
+            dimension=2,
+            agents=4,
+            curvature=1.0,
+            gradient_bound=1.0,
+            diameter=2.0,
+        ),
+        call(
+            method.PDOPPrinted,
+            step=0.5,
+            ratio=0.9,
+            noise_ratio=0.95,
+            epsilon=1.0,
+            gradient_bound=1.0,
+        ),
+        call(method.PVP, privacy=budget),
+        call(method.PVPPrinted, **claim),
+        call(method.PaperClaim, epsilon=1.0, delta=0.001),
+        call(
+            method.Phase,
+            name="a phase",
+            sender=Role.PEER,
+            message=answer,
+            receiver=Role.PEER,
+            update=answer,
+            query=privacy.Exact(answer),
+            release=privacy.Release("a", privacy.Gaussian(1.0)),
+        ),
+        call(method.QuadraticBasis, lower=[-1.0], upper=[1.0]),
+        call(method.ZOOADMM, step=0.1),
+        call(method.check_stability_privacy, steps=steps, noise_scales=steps),
+        call(method.metric_epsilon, basis=legendre, scale=1.0, q=1.2, p=0.6),
+    ]
+
+
+def problems() -> list[Call]:
+    """Losses, penalties, sets, schemas, loaders and problems."""
+    prepared = problem.prepare(frame(), schema())
+    return [
+        call(problem.Affine, matrix=np.ones((1, 2)), target=np.zeros(1)),
+        call(problem.Ball, radius=1.0),
+        call(problem.BinaryTarget, name="a", positive="yes"),
+        call(problem.Boolean),
+        call(problem.Box, lower=-1.0, upper=np.ones(2)),
+        call(problem.Categorical, levels=["a", "b"]),
+        call(problem.ClassTarget, name="a", levels=["a", "b"]),
+        call(problem.ConvexSet, builder=answer),
+        call(problem.ElasticNet, l1=0.1, l2=0.1),
+        call(problem.GroupL1, strength=0.1, groups=(0, 1)),
+        call(problem.Huber),
+        call(problem.JaxLoss, function=per_record),
+        call(problem.L1, strength=0.1),
+        call(problem.L2, strength=0.1),
+        call(problem.Numeric, lower=0.0, upper=1.0, standardise=False),
+        call(
+            problem.Numeric,
+            lower=0.0,
+            upper=1.0,
+            mean=0.5,
+            deviation=0.2,
+            statistics="public",
+            standardise=True,
+        ),
+        call(problem.NumericTarget, name="a", lower=0.0, upper=1.0),
+        call(problem.Polyhedron, matrix=np.ones((1, 2)), bound=np.ones(1)),
+        call(
+            problem.Problem,
+            objectives=task().objectives,
+            x0=np.zeros(2),
+            counts=np.full(4, 2),
+            names=tuple("abcd"),
+            parameter_names=("a", "b"),
+        ),
+        call(problem.Quantile),
+        call(problem.RecordBounds),
+        call(
+            problem.Schema,
+            features={"a": problem.Boolean()},
+            target=problem.BinaryTarget("b", "yes"),
+        ),
+        call(problem.Simplex),
+        call(problem.Softmax, classes=3),
+        call(problem.black_box, function=answer, agents=4),
+        call(problem.black_box_problem, function=answer, agents=4, x0=np.zeros(2)),
+        call(problem.by_column, prepared=prepared),
+        call(problem.costs, function=squares, parameters=np.ones((4, 2)), x0=np.zeros(2)),
+        call(problem.curvature, problem=task()),
+        call(problem.dirichlet, prepared=prepared, agents=2, concentration=1.0),
+        call(problem.drawn, prepared=prepared, agents=2),
+        call(
+            problem.empirical_risk,
+            features=[np.eye(2)] * 4,
+            targets=[np.array([0.0, 1.0])] * 4,
+            loss=problem.Squared(),
+            normaliser=2.0,
+        ),
+        call(problem.even, prepared=prepared, agents=2),
+        call(problem.from_pandas, frame=frame()),
+        call(problem.load, path=file("csv")),
+        call(problem.load_csv, path=file("csv")),
+        call(problem.load_idx, images=file("idx")),
+        call(problem.load_npz, path=file("npz")),
+        call(problem.load_parquet, path=file("parquet")),
+        call(problem.prepare, frame=frame(), schema=schema()),
+        call(problem.record_box, function=answer, records=[np.eye(2)] * 4),
+        call(problem.smooth, problem=task()),
+        call(problem.sorted_by_label, prepared=prepared, agents=2),
+        call(problem.train_test_split, prepared=prepared),
+    ]
+
+
+def protection() -> list[Call]:
+    """Budgets, mechanisms, queries and accounting."""
+    gaussian, event = privacy.Gaussian(1.0), privacy.GaussianRelease(1.0)
+    weights, masks = np.full((3, 3), 1.0 / 3.0), ~np.eye(3, dtype=bool)
+    words = {"theorem": "a", "assumption": "b", "reason": "c"}
+    return [
+        call(privacy.ClippedDifferences, point=answer, directions=answer, smoothing=0.1, clip=1.0),
+        call(privacy.ClippedGradient, point=answer, clip=1.0),
+        call(privacy.ClippedUpdate, change=answer, clip=1.0),
+        call(privacy.CorrelatedGaussian, noise_multiplier=1.0),
+        call(privacy.DiscreteGaussianRelease, noise_multiplier=1.0),
+        call(privacy.DiscreteLaplaceRelease, noise_multiplier=1.0),
+        call(privacy.Exact, function=answer),
+        call(privacy.Gaussian, noise_multiplier=1.0),
+        call(privacy.GaussianRelease, noise_multiplier=1.0),
+        call(privacy.Intrinsic, claim=privacy.ModelClaim(privacy.NonPrivate(), "a", "b", "c")),
+        call(privacy.L2Laplace, noise_multiplier=1.0),
+        call(privacy.Laplace, noise_multiplier=1.0),
+        call(privacy.LaplaceRelease, noise_multiplier=1.0),
+        call(privacy.Masked, event=event, coalition=1, cohort=3),
+        call(privacy.MaskedGaussian, noise_multiplier=1.0),
+        call(privacy.Masks, min_cohort=3),
+        call(privacy.ModelClaim, event=event, **words),
+        call(privacy.PairMasks),
+        call(privacy.PerReleaseClaim, event=event, **words),
+        call(privacy.PoissonSampled, rate=0.5, event=event),
+        call(privacy.Release, name="a", mechanism=gaussian),
+        call(privacy.Repeated, event=event, count=3),
+        call(privacy.affordable_rounds, epsilon=3.0, delta=1e-05, events_at=events),
+        call(privacy.at_distance, event=event, distance=2),
+        call(privacy.delta, events=[event], epsilon=1.0),
+        call(privacy.epsilon, events=[event], delta=1e-05),
+        call(privacy.epsilon_curve, events=[event, event], at=[1, 2], delta=1e-05),
+        call(
+            privacy.gossip_guarantees,
+            weights=weights,
+            steps=2,
+            noise_multiplier=1.0,
+            delta=1e-05,
+            observers=[0],
+        ),
+        call(privacy.gossip_mu, weights=weights, steps=2, observers=[0]),
+        call(privacy.gossip_pairs, weights=weights, steps=2),
+        call(privacy.linear_mu, change=np.ones(2), noise=np.eye(2), scale=1.0),
+        call(privacy.mask_ratio, masks=masks, size=1, excess=0.1),
+        call(privacy.masked_mu, masks=masks),
+        call(privacy.masked_multiplier, epsilon=1.0, delta=1e-05, releases=2, learned=1.0),
+        call(privacy.noise_multiplier, epsilon=1.0, delta=1e-05, events_at=noisy),
+        call(privacy.parallel_epsilon, owners=[[event]], delta=1e-05),
+        call(privacy.profile, events=[event], epsilons=[0.5, 1.0]),
+        call(privacy.worst_masked_mu, masks=masks, size=1),
+    ]
+
+
+def networks() -> list[Call]:
+    """Who talks to whom."""
+    ring = network.ring(4)
+    return [
+        call(network.Coordinator, agents=4, probability=None),
+        call(network.Coordinator, agents=4, probability=0.5),
+        call(network.Graph.from_edges, agents=4, edges=[(0, 1), (1, 2), (2, 3)]),
+        call(network.ExactSum, graph=ring),
+        call(network.LinkFailure, graph=ring, probability=0.1),
+        call(network.Periodic, graphs=[ring, ring]),
+        call(network.RandomActivation, graph=ring, probability=0.5),
+        call(network.Recorded, graphs=[ring, ring]),
+        call(network.complete, agents=4),
+        call(network.erdos_renyi, agents=4, probability=0.9, seed=0),
+        call(network.geometric, agents=4, radius=1.0, seed=0),
+        call(network.grid, rows=2, columns=2),
+        call(network.laplacian_extremes, network=ring),
+        call(network.layout, network=ring),
+        call(network.path, agents=4),
+        call(network.random_regular, agents=4, degree=2, seed=0),
+        call(network.ring, agents=4),
+        call(network.small_world, agents=6, neighbours=2, rewiring=0.1, seed=0),
+        call(network.smallest_positive_weight, network=ring),
+        call(network.spectral_gap, network=ring),
+        call(network.star, agents=4),
+        call(network.tree, agents=4),
+    ]
+
+
+def statements() -> list[Call]:
+    """What papers state, as functions."""
+    one = {"strong_convexity": 0.5, "smoothness": 2.0, "dimension": 2}
+    legendre = method.LegendreBasis([-1.0, -1.0], [1.0, 1.0], degree=2)
+    curved = method.CurvatureBounds(0.5, 2.0, 5.0)
+    constants = method.PDOPConstants(1.0, 2, 4, 1.0, 1.0, 2.0, distance=1.0, start=1.0)
+    domain = functional_argmin.Domain(2, 1.0, 1.5, 2.0)
+    return [
+        call(global_l1_sensitivity, features=3, total=10.0, relation="replace_one"),
+        call(noise_scale_delta, epsilon=1.0, dimension=2, ratio=0.5),
+        call(noise_scale_event, epsilon=1.0, dimension=2, ratio=0.5),
+        call(ConvergenceConstants, gradient=1.0, diameter=1.0, sensitivity=1.0),
+        call(
+            convergence_bound,
+            constants=ConvergenceConstants(1.0, 1.0, 1.0),
+            rounds=3,
+            agents=4,
+            parameters=2,
+            epsilon=1.0,
+            first_penalty=1.0,
+            largest_penalty=2.0,
+        ),
+        call(functional_argmin.Domain, dimension=2, inradius=1.0, circumradius=1.5, diameter=2.0),
+        call(functional_argmin.argmin_hoelder, norm=0.1, **one),
+        call(functional_argmin.argmin_modulus, norm=0.1, bounds=curved, domain=domain),
+        call(accuracy.noise_l2_norm, scale=1.0, p=0.7),
+        call(accuracy.noise_scale, epsilon=1.0, q=1.2),
+        call(accuracy.interior_accuracy, scales=1.0, p=0.7, **one, agents=4),
+        call(bounds.expected_distance, basis=legendre, scale=1.0, p=0.7, strong_convexity=0.5),
+        call(bounds.noise_norm, basis=legendre, scale=1.0, p=0.7),
+        call(message_noise.bounded_noise_probability, scale=1.0, decay=0.5, radius=3.0),
+        call(pdop_heuristic.noise_ratio_condition, ratio=0.9, noise_ratio=0.95),
+        call(
+            pdop_heuristic.step_condition,
+            step=0.5,
+            ratio=0.9,
+            noise_ratio=0.95,
+            constants=constants,
+        ),
+    ]
+
+
+def readings() -> list[Call]:
+    """What is read off answers: audits of numbers, accuracy."""
+    scores = np.linspace(0.0, 1.0, 50)
+    loss, outputs = problem.Squared(), np.zeros((3, 2))
+    known = {"mean": np.zeros(2), "other": np.ones(2)}
+    return [
+        call(evaluate.auc, predicted=scores, positive=scores > 0.5),
+        call(evaluate.base_rate, loss=loss, learned_on=scores),
+        call(evaluate.base_scores, loss=loss, learned_on=scores, targets=scores),
+        call(evaluate.kept_in_words, share=0.5),
+        call(evaluate.scores, loss=loss, features=outputs, targets=np.ones(3), solution=np.ones(2)),
+        call(evaluate.share_kept, agreed=0.8, pooled=0.9, base=0.5, higher=True),
+        call(audit.gaussian_log_ratio, outputs=outputs, **known, scale=1.0),
+        call(audit.laplace_log_ratio, outputs=outputs, **known, scale=1.0),
+        call(audit.exposure, outputs=np.zeros((3, 2, 2)), **known),
+        call(audit.lower_bounds, scores=scores, others=-scores, delta=1e-5),
+        call(audit.trials_to_reject, scores=scores, others=-scores, claim=1.0, delta=1e-5),
+        call(audit.trials_for_power, claim=1.0, delta=1e-5),
+        call(audit.one_run_bound, scores=scores, included=scores > 0.5, delta=1e-5, guesses=20),
+        call(audit.replace_record, problem=task(), owner=0, record=0, target=1.0),
+        call(advise.Columns, kind="numeric"),
+        call(
+            advise.Setting,
+            records=100,
+            parameters=3,
+            network=network.ring(4),
+            budget=privacy.Privacy(clip=1.0, epsilon=1.0),
+        ),
+    ]
+
+
+def doors() -> list[Call]:
+    """What begins something long: it is stopped where it begins."""
+    budget = privacy.Privacy(clip=1.0, epsilon=1.0, delta=1e-5)
+    three = {
+        "problem": task(),
+        "network": network.ring(4),
+        "method": tacit.DPSG(0.1, privacy=budget),
+    }
+    legendre = method.LegendreBasis([-1.0, -1.0], [1.0, 1.0], degree=2)
+    records = {"lower": [-1.0, -1.0], "upper": [1.0, 1.0], "targets": [0.0, 1.0]}
+    constants = method.PDOPConstants(1.0, 2, 4, 1.0, 1.0, 2.0, distance=1.0, start=1.0)
+    return [
+        call(tacit.run, **three, rounds=2),
+        call(tacit.account, **three, rounds=2),
+        call(audit.audit_method, **three, rounds=2),
+        call(
+            audit.audit_callable,
+            mechanism=answer,
+            data=np.zeros(2),
+            neighbour=np.ones(2),
+            claim=(1.0, 1e-5),
+        ),
+        call(problem.solve, problem=task()),
+        call(method.record_distance, basis=legendre, loss=problem.Squared(), **records),
+        call(method.record_ball, basis=legendre, loss=problem.Squared(), **records),
+        call(method.tune_pdop, constants=constants),
+    ]
+
+
+class Begun(Exception):
+    """Something long would have begun."""
+
+
+def stop_where_it_begins() -> None:
+    """Make all that is long raise `Begun`."""
+
+    def begin(*_: Any, **__: Any) -> None:
+        raise Begun
+
+    for home, name in (
+        ("tacit.runner", "lay_out"),
+        ("tacit.planning", "owners_of"),
+        ("tacit.audit.method", "account"),
+        ("tacit.audit.callable", "attack"),
+        ("tacit.problem.reference", "composite"),
+        ("tacit.method.functional_distance", "PossibleRecords"),
+        ("tacit.method.functional_ball", "PossibleRecords"),
+        ("tacit.method.pdop_tuning", "_formula"),
+    ):
+        setattr(importlib.import_module(home), name, begin)

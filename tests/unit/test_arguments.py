@@ -1,0 +1,158 @@
+"""Calls are held to their annotations, and every public call says what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import jax
+import numpy as np
+import pytest
+from jaxtyping import Float, Int
+
+from tacit.arguments import checked, wanted
+from tacit.errors import ConfigError
+from tacit.ranges import Count, NotNegative, Number, One, Positive, Range, Table, Unset
+from tacit.types import Unit
+from tests.bad_calls import public_names
+from tests.public_calls import every_call
+
+OPEN = Annotated[float, Range(above=0.0, below=1.0)]
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        (3, int),
+        (np.int64(3), int),
+        (3, float),
+        (np.float32(3.0), float),
+        (np.array(3.0), float),
+        (np.bool_(True), bool),
+        ([1.0, 2], Positive),
+        (np.array([1.0, 2.0]), Positive),
+        (0.0, NotNegative),
+        (float("inf"), Number),
+        (float("nan"), Unset),
+        (np.eye(2), Table),
+        (0.5, OPEN),
+        (None, int | None),
+        ("a", Literal["a", "b"]),
+        (("a", "b"), Sequence[str]),
+        (np.array([1, 2]), Sequence[int]),
+        ({"a": 1}, Mapping[str, int]),
+        ((1, 2.0), tuple[int, float]),
+        (iter([1]), Iterable[int]),
+        (len, Callable[..., Any]),
+        (np.zeros((2, 3)), Float[np.ndarray, "n d"]),
+        ([[1.0, 2.0]], Float[np.ndarray, "n d"]),
+        (np.zeros(3), Float[np.ndarray, "runs ..."]),
+        (Unit.RECORD, Unit),
+        (object(), Any),
+    ],
+)
+def test_what_is_asked_for_is_taken(value: Any, hint: Any) -> None:
+    assert wanted(value, hint) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "hint", "asked"),
+    [
+        (True, int, "a whole number"),
+        (1.5, int, "a whole number"),
+        ("1", float, "a number"),
+        (float("nan"), float, "a number"),
+        (10**400, float, "a number"),
+        (1, bool, "True or False"),
+        (b"", str, "text"),
+        (0.0, Positive, "a positive finite number"),
+        ([1.0, -1.0], Positive, "a positive finite number"),
+        (float("inf"), Positive, "a positive finite number"),
+        ("x", Number, "a number"),
+        (-1.0, NotNegative, "at least 0 and finite"),
+        ([1.0], One, "one number"),
+        (np.zeros((2, 2, 2)), Table, "a number"),
+        (0, Count, "at least 1"),
+        (1.0, OPEN, "in (0, 1)"),
+        ("c", Literal["a", "b"] | None, "'a' or 'b'"),
+        ("ab", Sequence[str], "a list"),
+        ([1], Sequence[str], "a list of which each is text"),
+        ({}, Sequence[str], "a list"),
+        ((1,), tuple[int, float], "2 values"),
+        ({"a": "b"}, Mapping[str, int], "a list of which each is a whole number"),
+        (int, Callable[..., Any], "give a function"),
+        (np.zeros(3), Float[np.ndarray, "n d"], "an array of numbers, shape (n d)"),
+        (np.zeros(3), Int[np.ndarray, " n"], "an array of whole numbers, shape (n)"),
+        ("record", Unit, "one of record, person, agent"),
+        (Path, Path, "a path"),
+    ],
+)
+def test_what_is_not_asked_for_is_said(value: Any, hint: Any, asked: str) -> None:
+    assert wanted(value, hint) == asked
+
+
+def test_what_is_known_only_while_jax_runs_is_taken() -> None:
+    assert jax.jit(lambda x: x if wanted(x, Positive) is None else -x)(0.0) == 0.0
+
+
+@checked(ConfigError, own="rest")
+def _asked(step: Positive, rounds: Count = 1, rest: int = 0) -> tuple[Any, ...]:
+    return step, rounds, rest
+
+
+_several: Any = _asked
+"""Of no type, as it is called with what it does not ask for."""
+
+
+@checked(ConfigError)
+class _Base:
+    """With a subclass that is checked, too."""
+
+
+class _Child(_Base):
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+
+_made: Any = _Child
+
+
+def test_a_function_is_held_to_its_annotations() -> None:
+    assert _several(0.5, rounds=5.0) == (0.5, 5, 0)
+    assert _several(0.5, 1, "its own check")[2] == "its own check"
+    with pytest.raises(ConfigError, match="step='x' must be a number"):
+        _several("x")
+    with pytest.raises(ConfigError, match="rounds=0 must be at least 1"):
+        _several(1.0, 0)
+    with pytest.raises(TypeError, match="missing 1 required"):
+        _several()
+
+
+def test_a_subclass_is_held_to_its_own_annotations() -> None:
+    assert _made(3).size == 3
+    with pytest.raises(ConfigError, match="size='3' must be a whole number"):
+        _made("3")
+
+
+@pytest.mark.parametrize("values", ["few", pytest.param("all", marks=pytest.mark.slow)])
+def test_every_public_call_says_what_is_wrong_with_it(values: str) -> None:
+    """In a process without the types that the tests check at run time."""
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "tests.bad_calls", values],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert ran.returncode == 0, ran.stderr
+    *said, counts = map(json.loads, ran.stdout.splitlines())
+    assert not said
+    assert counts["clear"] > 10 * counts["taken"]
+
+
+def test_every_public_name_is_called_by_the_test_above() -> None:
+    called = {call.target.__name__ for call in every_call()}
+    assert public_names() <= called
