@@ -62,17 +62,15 @@ def vanishes(found: Answers, at: Setting) -> Told:
         + f"; zero is taken as {FEASIBLE:g} times"
     )
     if verdict is not Verdict.REPRODUCED and at.rounds < LONG_ROUNDS:
-        smallest, largest = (penalty("1 hat", DRAWN[0], at.chosen.source)(t) for t in _ROUNDS)
-        now = penalty("1 hat", DRAWN[0], at.chosen.source)(at.rounds - 1)
+        epsilon = min(e for _, e in found)
+        rho = penalty("1 hat", epsilon, at.chosen.source)
+        first, now, end = (rho(t) for t in (0, at.rounds - 1, LONG_ROUNDS - 1))
         return Verdict.UNDECIDED, (
             f"{said}. Remark 3 has {LONG_ROUNDS:,} iterations. What brings the violation down is a "
-            f"growing rho: at epsilon {DRAWN[0]:g} it is {smallest:.4g} in the first iteration, "
-            f"{now:.4g} in the last one here and {largest:.2g} after {LONG_ROUNDS:,}."
+            f"growing rho: at epsilon {epsilon:g} it is {first:.4g} in the first iteration, "
+            f"{now:.4g} in the last one here and {end:.2g} after {LONG_ROUNDS:,}."
         )
     return verdict, f"{said}."
-
-
-_ROUNDS = (0, LONG_ROUNDS - 1)
 
 
 def later(found: Answers, lows: Sequence[str], highs: Sequence[str], at: Setting) -> Told:
