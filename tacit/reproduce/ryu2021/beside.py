@@ -99,7 +99,7 @@ def notes(found: Answers, at: Setting) -> list[str]:
         f"Certified: Gaussian, add/remove, delta {certified_runs.DELTA:g}, clip "
         f"{certified_runs.CLIP:g} on rows of norm 1, cosines; step tuned over "
         f"{len(certified_runs.FACTORS)} on held-out training records, for every method and epsilon "
-        f"alike{'; at fewer totals than in full' if at.shortened else ''}.",
+        f"alike{'; at fewer totals than in full, and on all pixels' if at.shortened else ''}.",
     ]
 
 
