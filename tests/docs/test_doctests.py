@@ -4,12 +4,21 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+from typing import Any
 
 import pytest
 
 import tacit
 
 MODULES = ["tacit", *(m.name for m in pkgutil.walk_packages(tacit.__path__, "tacit."))]
+
+
+class _Finder(doctest.DocTestFinder):
+    """Finds the examples of what a decorator wraps, too."""
+
+    def _from_module(self, module: Any, object: Any) -> bool:
+        unwrapped = inspect.unwrap(object) if callable(object) else object
+        return super()._from_module(module, unwrapped)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -21,7 +30,7 @@ def test_examples_of_a_module(
     if ">>>" not in source:
         return  # nothing to run; most modules of helpers
     monkeypatch.chdir(tmp_path_factory.mktemp("examples"))
-    found = doctest.DocTestFinder(exclude_empty=True).find(module)
+    found = _Finder(exclude_empty=True).find(module)
     # none is lost to a decorator
     assert sum(len(test.examples) for test in found) == source.count(">>> ")
     report: list[str] = []
