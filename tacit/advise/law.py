@@ -40,9 +40,10 @@ _STEEPEST = 60.0
 class Law:
     """Records of a study's shape, made up.
 
-    Features follow their declarations (`columns`). The truth is a random direction, to which rare
-    combinations of features matter as much as usual ones; how steep it is follows from the gain,
-    and its level from the prevalence or the bounds of the answer.
+    Features follow their declarations (`columns`). The truth is a random direction. Where a fit
+    gains little, rare combinations of features matter to it as much as usual ones; the more it
+    gains, the more of that is due to usual ones, along which records differ most. How steep it is
+    follows from the gain, and its level from the prevalence or the bounds of the answer.
 
     Args:
         setting: the declared dimensions.
@@ -58,7 +59,8 @@ class Law:
         )
         rows = self.table.draw(_PROBES, self.rng)
         self.mean = rows.mean(axis=0)
-        self.truth = _truth(rows, self.rng.normal(size=(setting.features, setting.classes)))
+        direction = self.rng.normal(size=(setting.features, setting.classes))
+        self.truth = _truth(rows, direction, _gain(setting))
         power = ((rows - self.mean) @ self.truth).std(axis=0)
         self.truth /= np.where(power > 0.0, power, 1.0)
         self.level, self.slope = _placed(setting, (rows - self.mean) @ self.truth)
@@ -158,13 +160,17 @@ class Slopes:
         return self.curvature * float(np.mean(clip / np.maximum(self.norms, clip)))
 
 
-def _truth(rows: Any, direction: Any) -> Any:
-    """Weights of the features, by which all their principal components matter about alike."""
+def _truth(rows: Any, direction: Any, gain: float) -> Any:
+    """Weights of the features.
+
+    If next to nothing is gained, all principal components matter about alike; if all is, they have
+    about the same weight.
+    """
     scale = rows.std(axis=0)
     alive = scale > 1e-9
     standard = (rows[:, alive] - rows[:, alive].mean(axis=0)) / scale[alive]
     values, vectors = np.linalg.eigh(standard.T @ standard / len(rows))
-    weights = vectors @ (direction[alive] / np.sqrt(values + _FLOOR)[:, None])
+    weights = vectors @ (direction[alive] / ((values + _FLOOR) ** ((1.0 - gain) / 2.0))[:, None])
     found = np.zeros_like(direction)
     found[alive] = weights / scale[alive][:, None]
     return found
@@ -172,7 +178,7 @@ def _truth(rows: Any, direction: Any) -> Any:
 
 def _placed(setting: Setting, signal: Float[np.ndarray, "n c"]) -> tuple[float, float]:
     """Level and steepness of the truth, so that the best fit gains what is stated."""
-    gain = GAIN if setting.gain is None else setting.gain
+    gain = _gain(setting)
     low, high = setting.target
     if isinstance(setting.loss, Softmax):
         base = math.log(setting.classes)
@@ -204,6 +210,10 @@ def _placed(setting: Setting, signal: Float[np.ndarray, "n c"]) -> tuple[float, 
         mean = max(low, 0.0) + _COUNT * (high - max(low, 0.0))
         return math.log(max(mean, 1e-3)) - _RATE**2 / 2.0, _RATE
     return low + _MIDDLE * (high - low), math.sqrt(gain)
+
+
+def _gain(setting: Setting) -> float:
+    return GAIN if setting.gain is None else setting.gain
 
 
 def _solved(gained: Callable[[float], float], gain: float) -> float:
