@@ -46,7 +46,7 @@ def setting(records: object, **more: object) -> Setting:
 def quick() -> Iterator[None]:
     """Fewer methods and settings are tried, each as it would be."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measure, "ROUNDS", (10, 30))
+        patch.setattr(measure, "ROUNDS", (30, 100))
         patch.setattr(measure, "CLIPS", (1.0, 0.25))
         patch.setattr(measure, "PATHS", (3.0, 10.0, 30.0))
         patch.setattr(measure, "_FINALISTS", 2)
