@@ -137,6 +137,8 @@ def _object(value: Any, kind: type, inner: tuple[Any, ...]) -> str | None:
         return next((f"values of which each is {word}" for word in words if word), None)
     elif not inner or not (row or isinstance(members, list | tuple | set | frozenset)):
         return None
+    if row and inner[0] is float and members.dtype.kind in "iuf":
+        members = members[np.isnan(members)][:1]  # all at once: there may be thousands
     words = (wanted(each, inner[0]) for each in members)
     return next((f"a list of which each is {word}" for word in words if word), None)
 

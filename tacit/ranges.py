@@ -78,7 +78,7 @@ class Range:
 Number = Annotated[Any, Range(infinite=True, unset=True)]
 """Any number, or several: which ones, says who is given them."""
 
-Real: TypeAlias = Annotated[float, Range(infinite=True, unset=True)]
+Real: TypeAlias = Annotated[int | float, Range(infinite=True, unset=True)]
 """Any number, infinity and nan, too."""
 
 Maybe = Annotated[Any, Range(infinite=True, unset=True, optional=True, axes=8)]

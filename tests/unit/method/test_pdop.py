@@ -320,8 +320,8 @@ def test_what_is_out_of_range_is_refused() -> None:
         private(curvature=-1.0)
     for changed, error, words in (
         ({"step": -1.0}, ConfigError, "step=-1.0"),
-        ({"epsilon": 0.0}, PrivacyError, "epsilon=0.0"),
-        ({"gradient_bound": math.inf}, PrivacyError, "gradient_bound=inf"),
+        ({"epsilon": 0.0}, ConfigError, "epsilon=0.0"),
+        ({"gradient_bound": math.inf}, ConfigError, "gradient_bound=inf"),
         ({"ratio": 0.5, "noise_ratio": 1.0}, PrivacyError, "must lie between"),
     ):
         given: dict[str, Any] = {
