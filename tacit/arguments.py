@@ -137,10 +137,15 @@ def _object(value: Any, kind: type, inner: tuple[Any, ...]) -> str | None:
         return next((f"values of which each is {word}" for word in words if word), None)
     elif not inner or not (row or isinstance(members, list | tuple | set | frozenset)):
         return None
-    if row and inner[0] is float and members.dtype.kind in "iuf":
-        members = members[np.isnan(members)][:1]  # all at once: there may be thousands
-    words = (wanted(each, inner[0]) for each in members)
+    words = (wanted(each, inner[0]) for each in _doubtful(members, inner[0]))
     return next((f"a list of which each is {word}" for word in words if word), None)
+
+
+def _doubtful(members: Any, asked: Any) -> Any:
+    """What of a collection is looked at one by one: of an array of numbers, what is none."""
+    kind = getattr(getattr(members, "dtype", None), "kind", "")
+    plain = asked is float and kind in ("i", "u", "f") and not traced(members)
+    return members[np.isnan(members)][:1] if plain else members
 
 
 def _asked(kind: type) -> str:
