@@ -213,7 +213,8 @@ def main() -> int:
         for cell in cells(plain(row), VALUES, refusal, number):
             try:
                 result = run(cell)
-                assert np.isfinite(result.solutions).all(), result.status
+                assert np.isfinite(result.solutions).all(), "not finite"
+                assert result.status == "finished", result.status
             except Exception as error:
                 broken.append(f"{cell}: {type(error).__name__}: {str(error)[:300]}")
                 print(broken[-1], flush=True)
