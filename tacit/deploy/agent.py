@@ -199,7 +199,6 @@ def _take_part(
         else agent_secret(trial_key(options.test_seed, 0), number)
     )
     desk = Desk(plan, number, secret)
-    objective = None if coordinates else jax.tree.map(lambda leaf: leaf[number], plan.objectives)
     releaser = None
     if account is not None:
         noised, events = releases(run_, number)
@@ -230,7 +229,7 @@ def _take_part(
     party = member(
         terms,
         desk,
-        objective,
+        run_.objective,
         releaser,
         keys,
         {other: manifest.members[other].card for other in around},

@@ -1,7 +1,7 @@
 """From a manifest and one's own records to a run: all that a machine computes beforehand.
 
-The plan is laid out from declared numbers alone, so every member has the same: the same padded
-shapes, the same noise, the same network. Where another's records would stand there are zeros.
+The plan is laid out from declared numbers alone, so every member has the same noise and the same
+network. Nothing stands in the place of another's records, however many it declares.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ from tacit.privacy.facts import Fact, public
 from tacit.privacy.guarantee import Guarantees, Status
 from tacit.privacy.noise import SecureNoise, on_grid
 from tacit.problem.erm import EmpiricalRisk
-from tacit.problem.partition import Sites
 from tacit.problem.problem import Problem
 from tacit.problem.schema import Prepared, Schema
-from tacit.runtime.plan import Plan
-from tacit.study.build import build_method, build_network, build_problem
+from tacit.runtime.plan import Plan, as_arrays
+from tacit.study.build import build_declared, build_method, build_network, build_objective
 from tacit.types import PublicContext
 
 if TYPE_CHECKING:
@@ -49,11 +48,12 @@ class Declared:
     Attributes:
         manifest: what was agreed.
         source: its study.
-        problem: with zeros in the place of others' records.
-        plan: as arrays, with the noise calibrated.
+        problem: with declared numbers, and one row of zeros in the place of all records.
+        plan: as arrays, with the noise calibrated; its objectives are the problem's.
         owners: their declared constants.
         schedule: all turns.
         guarantee: what every owner is promised.
+        objective: one's own, filled up to the declared number of records; `None` without any.
     """
 
     manifest: Manifest
@@ -63,6 +63,7 @@ class Declared:
     owners: Owners
     schedule: Schedule
     guarantee: Guarantees
+    objective: EmpiricalRisk | None = None
 
 
 def declared(
@@ -72,7 +73,7 @@ def declared(
 
     Args:
         manifest: what was agreed.
-        prepared: own records; zeros stand in their place, too, when `None`.
+        prepared: own records; `None` lays out what everybody knows.
         agent: whose they are.
         grid: whether noise is secure; without it, it is simulated (tests).
 
@@ -83,26 +84,25 @@ def declared(
     """
     source = manifest.source(Path())
     study = source.study
-    names = manifest.features
     counts = [member.records for member in manifest.agents]
-    tables = [np.zeros((count, len(names))) for count in counts]
-    targets = [np.zeros(count) for count in counts]
-    if prepared is not None:
-        tables[agent], targets[agent] = prepared.features, prepared.targets
-    sites = Sites(
-        tables,
-        targets,
+    problem = build_declared(
+        source,
         manifest.names,
-        names,
-        [np.arange(n) for n in counts],
+        manifest.features,
+        manifest.classes,
+        counts,
         # of one's own records, so right for one's own guarantee
         assumptions=(
             _readable(counts_are_public(source, manifest.names)),
             *(() if prepared is None else prepared.assumptions),
         ),
     )
-    # a declared size, so that shapes and times do not depend on how many records there are
-    problem = build_problem(source, sites, manifest.classes, pad_to=max(counts))
+    own = None
+    if prepared is not None:
+        # A declared size, so that shapes and times do not depend on how many records there are. In
+        # a rehearsal the largest, as in the simulation, whose bits it repeats.
+        size = counts[agent] if grid else max(counts)
+        own = as_arrays(build_objective(source, problem, agent, prepared, size))
     network = build_network(source, manifest.names)
     method = build_method(source, manifest.names)
     rounds = study.run.rounds
@@ -128,12 +128,12 @@ def declared(
             rounds,
             study.run.seed,
             grid=grid,
-            most_records=[member.records for member in manifest.agents],
+            most_records=counts,
             divergence=study.run.divergence,
         )
         stated = promise.guarantees(plan.method, owners, grid=grid)
     tried = rounds if masks is None or masks.attempts is None else masks.attempts
-    return Declared(manifest, source, problem, plan, owners, Schedule(plan, tried), stated)
+    return Declared(manifest, source, problem, plan, owners, Schedule(plan, tried), stated, own)
 
 
 def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:

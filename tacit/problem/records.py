@@ -10,6 +10,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
+from jaxtyping import Float, Shaped
 
 from tacit import checks
 from tacit.arguments import checked
@@ -161,6 +162,60 @@ def _divisors(counts: np.ndarray, weighting: Weighting) -> np.ndarray:
         Weighting.RECORD: np.full(agents, float(counts.sum())),
         Weighting.SUM: np.ones(agents),
     }[weighting]
+
+
+def declared_counts(problem: Problem, counts: Sequence[int], weighting: Weighting | str) -> Problem:
+    """A problem whose agents have declared numbers of records, more than are in its tables.
+
+    Args:
+        problem: of `empirical_risk`, with any tables.
+        counts: declared, one an agent.
+        weighting: as for `empirical_risk`.
+    """
+    numbers = np.asarray(counts)
+    divisors = problem.normaliser if problem.declared else _divisors(numbers, Weighting(weighting))
+    return eqx.tree_at(lambda p: (p.counts, p.objectives.normaliser), problem, (numbers, divisors))
+
+
+def objective_of(
+    problem: Problem,
+    agent: int,
+    features: Float[np.ndarray, "n d"],
+    targets: Shaped[np.ndarray, " n"],
+    size: int,
+    bounds: RecordBounds | None = None,
+    divisor: float | None = None,
+) -> EmpiricalRisk:
+    """One agent's objective, with its own records, where a problem has another table in its place.
+
+    Args:
+        problem: of `empirical_risk`; its loss and normaliser are taken.
+        agent: whose objective.
+        features: shape `(n, d)`, as the problem's.
+        targets: shape `(n,)`.
+        size: declared, up to which the records are filled up with empty ones.
+        bounds: declared of every record.
+        divisor: of the sum, positive; the problem's normaliser by default.
+
+    Raises:
+        ProblemError: as `empirical_risk`.
+    """
+    name, blank = problem.names[agent], problem.agent(agent)
+    assert isinstance(blank, EmpiricalRisk)
+    table = _table(features, tuple(map(str, range(np.shape(blank.features)[-1]))), name)
+    answers = _answers(targets, len(table), name)
+    if bounds is not None:
+        table, answers = bounds.on_rows(table, name), bounds.on_targets(answers, name)
+    count = np.array([len(table)])
+    encoded = _encode(blank.loss, [answers], count, (name,))
+    own = np.array([blank.normaliser if divisor is None else divisor], dtype=float)
+    return _first(_stack([table], encoded, count, blank.loss, own, size, bounds))
+
+
+def _first(stacked: Any) -> Any:
+    """The first agent's of a module with a leading agent axis."""
+    arrays, rest = eqx.partition(stacked, eqx.is_array)
+    return eqx.combine(jax.tree.map(lambda leaf: leaf[0], arrays), rest)
 
 
 def _stack(

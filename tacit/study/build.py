@@ -30,26 +30,26 @@ from tacit.network.sequence import Periodic, Recorded
 from tacit.privacy.budget import Privacy
 from tacit.problem.bounds import RecordBounds
 from tacit.problem.constraint import CONSTRAINTS
+from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import LOSSES, AbstractLinearLoss, Softmax
 from tacit.problem.partition import Sites
 from tacit.problem.problem import Problem
-from tacit.problem.records import empirical_risk
+from tacit.problem.records import Weighting, declared_counts, empirical_risk, objective_of
 from tacit.problem.regularisers import REGULARISERS
+from tacit.problem.schema import Prepared
 
 _PER_SITE = ("clip", "epsilon", "delta", "noise_multiplier")
 
 
-def build_problem(source: Source, sites: Sites, classes: int, pad_to: int | None = None) -> Problem:
+def build_problem(source: Source, sites: Sites, classes: int) -> Problem:
     """The problem that the sites solve together.
 
     Args:
         source: a study file.
         sites: who holds which records.
         classes: how many the target has, 0 for none.
-        pad_to: declared size to which every site is filled up; the largest site's by default.
     """
     chosen, intercept = source.study.problem, source.study.data.intercept
-    row_norm = source.study.data.row_norm
     loss = _loss(source, classes)
     regulariser = _part(source, "regulariser", REGULARISERS, chosen)
     if intercept:
@@ -71,9 +71,67 @@ def build_problem(source: Source, sites: Sites, classes: int, pad_to: int | None
             normaliser=normaliser,
             names=sites.names,
             feature_names=sites.feature_names,
-            pad_to=pad_to,
-            bounds=None if row_norm is None else RecordBounds(row=row_norm),
+            bounds=_bounds(source),
         )
+
+
+def build_declared(
+    source: Source,
+    names: tuple[str, ...],
+    features: tuple[str, ...],
+    classes: int,
+    counts: Sequence[int],
+    assumptions: tuple[str, ...] = (),
+) -> Problem:
+    """The problem as everybody knows it: declared numbers, and one row of zeros at every site.
+
+    Args:
+        source: a study file.
+        names: of the sites.
+        features: names of the columns.
+        classes: how many the target has, 0 for none.
+        counts: declared numbers of records, one a site.
+        assumptions: what has to be public for a guarantee to hold, in sentences.
+    """
+    rows, column = np.zeros((1, len(features))), np.zeros(1)
+    nobody = [np.arange(1)] * len(names)
+    sites = Sites(
+        [rows] * len(names), [column] * len(names), names, features, nobody, assumptions=assumptions
+    )
+    problem = build_problem(source, sites, classes)
+    return declared_counts(problem, counts, source.study.problem.weighting)
+
+
+def build_objective(
+    source: Source, problem: Problem, agent: int, prepared: Prepared, size: int
+) -> EmpiricalRisk:
+    """One site's objective, with its own records.
+
+    Args:
+        source: a study file.
+        problem: of `build_declared`.
+        agent: number of the site.
+        prepared: its records.
+        size: declared, up to which they are filled up.
+    """
+    chosen, divisor = source.study.problem, None
+    if chosen.normaliser is None and chosen.weighting == Weighting.AGENT:
+        divisor = float(len(prepared.targets))
+    with source.section("problem"):
+        return objective_of(
+            problem,
+            agent,
+            prepared.features,
+            prepared.targets,
+            size,
+            bounds=_bounds(source),
+            divisor=divisor,
+        )
+
+
+def _bounds(source: Source) -> RecordBounds | None:
+    row_norm = source.study.data.row_norm
+    return None if row_norm is None else RecordBounds(row=row_norm)
 
 
 def build_network(source: Source, names: Sequence[str]) -> AbstractNetwork:

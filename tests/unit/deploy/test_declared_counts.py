@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import jax
@@ -14,7 +15,7 @@ from tacit.config.read import parse_study
 from tacit.deploy import keys
 from tacit.deploy.manifest import Manifest, agreed
 from tacit.deploy.rehearse import prepare
-from tacit.deploy.site import declared, own_records
+from tacit.deploy.site import check_secure, declared, own_records
 from tacit.errors import ProblemError
 from tests.sites import STUDY, a_manifest, member, records
 
@@ -55,9 +56,47 @@ def test_a_site_may_have_fewer_records_than_it_declares_where_their_number_is_pr
         alike, own = declared(manifest), declared(manifest, fewer, 0)
     # neither shapes nor noise nor the promise tells that it has fewer
     assert jax.tree.map(jax.numpy.shape, own.plan) == jax.tree.map(jax.numpy.shape, alike.plan)
+    assert own.objective is not None and own.objective.units == 20
     assert all((a == b).all() for a, b in zip(own.plan.scales, alike.plan.scales, strict=True))
     assert own.guarantee == alike.guarantee
     assert "records of every owner is public" not in own.guarantee.sentence()
+
+
+def test_what_others_declare_takes_no_memory(made: list[keys.Keys], tmp_path: Path) -> None:
+    most = 10**9
+    study = STUDY.replace("delta = 1e-6", "delta = 1e-12")
+    members = [member(each) for each in made[:3]]
+    members[2] = members[2].model_copy(update={"records": most})
+    manifest = agreed(parse_study(study), ["age", "intercept"], 0, members)
+    own = own_records(manifest, 0, records(tmp_path))
+    tracemalloc.start()
+    try:
+        with jax.enable_x64(True):
+            alike, run = declared(manifest), declared(manifest, own, 0)
+            check_secure(run)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 50e6
+    assert max(leaf.size for leaf in jax.tree.leaves(run.plan) if hasattr(leaf, "size")) < 1000
+    assert alike.objective is None and run.objective is not None
+    # own rows, and what is declared of all
+    assert run.objective.units == 20 and float(run.objective.normaliser) == 20.0
+    assert run.problem.counts.tolist() == [20, 20, most]
+    assert run.problem.normaliser.tolist() == [20.0, 20.0, float(most)]
+    assert run.plan.records.tolist() == [20, 20, most]
+
+
+def test_a_rehearsal_with_a_seed_has_the_shapes_of_the_simulation(
+    made: list[keys.Keys], tmp_path: Path
+) -> None:
+    members = [member(each) for each in made[:3]]
+    members[2] = members[2].model_copy(update={"records": 33})
+    manifest = agreed(parse_study(STUDY), ["age", "intercept"], 0, members)
+    own = own_records(manifest, 0, records(tmp_path))
+    with jax.enable_x64(True):
+        found = [declared(manifest, own, 0, grid=grid).objective for grid in (True, False)]
+    assert [each.units for each in found if each is not None] == [20, 33]
 
 
 @PRIVATE

@@ -81,7 +81,8 @@ def test_no_record_decides_whether_or_how_a_site_starts(
     assert "can be read as a table" in run.guarantee.sentence()
     assert capfd.readouterr() == ("", "")
     # an empty record contributes nothing, wherever the parameters are
-    risk = run.problem.agent(0)
+    risk = run.objective
+    assert risk is not None and risk.units == 20
     with jax.enable_x64(True):
         losses = [risk.losses(x) for x in np.random.default_rng(0).normal(size=(2, len(COLUMNS)))]
     assert (losses[0][0] == losses[1][0]) == (row is None)
