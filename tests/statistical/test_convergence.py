@@ -139,7 +139,11 @@ def test_around_its_estimate_the_solver_is_less_noisy_on_the_lasso_than_as_print
         assert 10 < first < 25 and abs(first - int(np.argmax(reached[True] < 1e-3))) <= 1
     else:
         assert 10 < first < 55 and reached[True].min() > 1e-3
-        assert 0.002 < reached[True][-1] < 0.06
+        # one round says little: its noise spreads over a factor of four, and rounding, which is
+        # another on another processor, chooses the sides of the kinks
+        late = {printed: np.median(distances[30:]) for printed, distances in reached.items()}
+        assert late[False] < late[True]
+        assert 0.001 < late[True] < 0.1
 
 
 CASES = {
