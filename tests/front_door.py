@@ -30,7 +30,7 @@ from tacit.method import promise
 from tacit.problem.constraint import Affine, Ball, Box, ConvexSet, Free, Polyhedron, Simplex
 from tacit.problem.regularisers import L1, L2, ElasticNet, GroupL1, NoRegulariser
 from tests.conformance.table import AGENTS, FEATURES, ROWS, Row
-from tests.matrix import cells, choices
+from tests.matrix import cells, choices, forget_programs
 
 RECORDS = 6
 ROUNDS = 3
@@ -221,6 +221,7 @@ def main() -> int:
             else:
                 ran.update([row.name])
         print(f"{row.name}: {ran[row.name]} ran, {len(refused)} values refused", flush=True)
+        forget_programs()
     print(f"{ran.total()} cells of {len(ran)} methods ran, {reasons.total()} values are refused")
     print(f"refused by part: {dict(reasons)}; broken: {len(broken)}")
     return 1 if broken else 0

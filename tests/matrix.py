@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
+
+import jax
 
 CellT = TypeVar("CellT", bound=Any)
 Values = Mapping[str, Sequence[str]]
@@ -80,3 +83,9 @@ def one(base: CellT, values: Values, refusal: Callable[[CellT], str | None], fir
                 cell = turned
                 break
     return cell
+
+
+def forget_programs() -> None:
+    """Let go of what was compiled: a process maps its code, and may have only so many mappings."""
+    jax.clear_caches()
+    gc.collect()

@@ -28,7 +28,7 @@ from tacit.errors import TacitError
 from tacit.layout import check_arguments, lay_out
 from tacit.method import promise
 from tacit.study import assemble
-from tests.matrix import cells, choices
+from tests.matrix import cells, choices, forget_programs
 
 SITES = ("north", "south", "east", "west")
 RECORDS = 160
@@ -249,6 +249,7 @@ def main(folder: Path, door: str) -> int:
             else:
                 well.update([method])
         print(f"{method}: {well[method]} well, {len(reasons)} values refused", flush=True)
+        forget_programs()
     print(
         f"{well.total()} studies of {len(well)} methods; {refused.total()} refused; {broken} broken"
     )

@@ -8,7 +8,7 @@ import pytest
 from tacit.config.catalogue import METHODS
 from tests.conformance.table import PLAIN, ROWS, Row
 from tests.front_door import VALUES, Cell, plain, refusal, run
-from tests.matrix import cells, choices, one
+from tests.matrix import cells, choices, forget_programs, one
 
 
 def _runs(cell: Cell) -> None:
@@ -33,6 +33,7 @@ def test_every_method_runs_on_a_mixture_of_what_it_accepts(row: Row) -> None:
 def test_every_method_runs_on_everything_that_it_accepts(row: Row) -> None:
     for cell in cells(plain(row), VALUES, refusal, ROWS.index(row)):
         _runs(cell)
+    forget_programs()
 
 
 @pytest.mark.slow

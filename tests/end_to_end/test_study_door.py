@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tacit.config.catalogue import METHODS
-from tests.matrix import cells, choices, one
+from tests.matrix import cells, choices, forget_programs, one
 from tests.quick import only
 from tests.study_door import VALUES, plain, records, refusal, rehearsed, tried
 
@@ -34,6 +34,7 @@ def test_everything_that_a_method_accepts_is_run(method: str, tmp_path: Path) ->
         assert len(why) > 40, f"{why!r} is no reason"
     for cell in cells(base, VALUES, ask, NUMBER[method]):
         assert tried(cell, tmp_path) == "", str(cell)
+    forget_programs()
 
 
 @pytest.mark.slow
