@@ -118,6 +118,8 @@ def _show(found: dict[str, Any]) -> None:
         f"Messages: {counts.get('accepted', 0):,} accepted, {counts.get('repeated', 0):,} "
         f"repeated, {counts.get('refused', 0):,} refused."
     )
+    if refused := found.get("connections", {}).get("refused", 0):
+        say(f"Connections refused at the gate: {refused:,}; the log says from where.")
 
 
 def _where(found: dict[str, Any]) -> str:

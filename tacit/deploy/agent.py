@@ -256,7 +256,9 @@ def _take_part(
         "%(doing)s; a neighbour is named here when it is heard",
         {"doing": f"listening at {keys.card.address}" if listens else "dialling the coordinator"},
     )
-    watch = Watch(status, manifest, keys.card.name, party, paid)
+    watch = Watch(
+        status, manifest, keys.card.name, party, paid, connections=lambda: transport.connections
+    )
     try:
         with watch, _metrics(options.metrics, watch):
             solution = party.run(transport)

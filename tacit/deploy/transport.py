@@ -7,11 +7,14 @@ the manifest, at the addresses in it.
 
 from __future__ import annotations
 
+import errno
 import json
+import socket
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tacit.deploy.gate import INSIDE, Gate
 from tacit.deploy.keys import Card, Keys
 from tacit.errors import TransportError
 
@@ -60,9 +63,11 @@ class Transport:
         self._prefix = f"tacit/{run[:32]}"
         trusted = folder / "trusted.crt"
         trusted.write_text("".join(sorted({card.authority for card in neighbours.values()})))
+        inner = free_port() if listen else None
         config = zenoh.Config.from_json5(
-            json.dumps(settings(keys, trusted, self._prefix, number, neighbours, listen=listen))
+            json.dumps(settings(keys, trusted, self._prefix, number, neighbours, inner))
         )
+        self._gate = None if inner is None else _gate(keys.card.address, inner)
         remote = zenoh.Locality.REMOTE
         try:
             self._session = zenoh.open(config)
@@ -80,15 +85,18 @@ class Transport:
                     )
                 )
         except zenoh.ZError as error:
-            if not listen:
-                raise TransportError(f"cannot connect: {error}") from error
-            place = keys.card.address
-            raise TransportError(
-                f"{place} is in use, perhaps by this member's running agent (tacit status DIR); "
-                "tacit doctor says more"
-                if "os error 98" in str(error)
-                else f"cannot listen at {place!r} ({error}); is the address this machine's?"
-            ) from error
+            if self._gate is not None:
+                self._gate.close()
+            raise TransportError(f"cannot connect: {error}") from error
+        if self._gate is not None:
+            info = self._session.info
+            self._declared.append(info.declare_link_events_listener(self._linked, history=True))
+            self._gate.open()
+
+    @property
+    def connections(self) -> dict[str, int]:
+        """How many connections were let in and refused here; empty for who only dials."""
+        return {} if self._gate is None else dict(self._gate.counts)
 
     def publish(self, key: str, data: bytes) -> None:
         """Push a message to whoever listens; it may be lost, and is asked for then."""
@@ -118,7 +126,14 @@ class Transport:
 
     def close(self) -> None:
         """End the connection."""
+        if self._gate is not None:
+            self._gate.close()
         self._session.close()
+
+    def _linked(self, event: Any) -> None:
+        port = str(event.link.dst).rpartition(":")[2]
+        if self._gate is not None and event.kind == self._zenoh.SampleKind.PUT and port.isdigit():
+            self._gate.proved(int(port))
 
     def _answering(self, serve: Callable[[str], bytes | None]) -> Callable[[Any], None]:
         start = len(self._prefix) + 1
@@ -140,17 +155,34 @@ class Transport:
         )
 
 
+def free_port() -> int:
+    """A port of this machine at which nobody listens."""
+    with socket.socket() as trial:
+        trial.bind((INSIDE, 0))
+        return int(trial.getsockname()[1])
+
+
+def _gate(address: str, inner: int) -> Gate:
+    try:
+        return Gate(address, inner)
+    except OSError as error:
+        raise TransportError(
+            f"{address} is in use, perhaps by this member's running agent (tacit status DIR); "
+            "tacit doctor says more"
+            if error.errno == errno.EADDRINUSE
+            else f"cannot listen at {address!r} ({error.strerror}); is the address this machine's?"
+        ) from error
+
+
 def settings(
     keys: Keys,
     trusted: Path,
     prefix: str,
     number: int,
     neighbours: Mapping[int, Card],
-    *,
-    listen: bool,
+    inner: int | None = None,
 ) -> dict[str, Any]:
-    """What zenoh is configured with."""
-    own = keys.card.address
+    """What zenoh is configured with; `inner` is its port behind the gate, if it listens."""
     dial = [f"tls/{card.address}" for card in neighbours.values() if card.address]
     return {
         "mode": "peer",
@@ -164,7 +196,10 @@ def settings(
                 "period_increase_factor": 1.5,
             },
         },
-        "listen": {"endpoints": [f"tls/{own}"] if listen else [], "exit_on_failure": True},
+        "listen": {
+            "endpoints": [] if inner is None else [f"tls/{INSIDE}:{inner}"],
+            "exit_on_failure": True,
+        },
         "scouting": {
             "delay": 0,
             "multicast": {"enabled": False},

@@ -32,13 +32,20 @@ class Watch:
         name: of the member.
         party: its part in the run.
         paid: where the ledger is and who pays by it; empty for who releases nothing.
+        connections: how many were let in and refused; empty for who only dials.
     """
 
     def __init__(
-        self, path: Path, manifest: Manifest, name: str, party: Party, paid: dict[str, str]
+        self,
+        path: Path,
+        manifest: Manifest,
+        name: str,
+        party: Party,
+        paid: dict[str, str],
+        connections: Callable[[], dict[str, int]] = dict,
     ) -> None:
         self._path, self._manifest, self._name = path, manifest, name
-        self._party, self._paid = party, paid
+        self._party, self._paid, self._connections = party, paid, connections
         self.state = "running"
         """Running, stopped or finished."""
         self._over = threading.Event()
@@ -79,6 +86,7 @@ class Watch:
                 for i, waited in box.waited.items()
             },
             "messages": dict(box.counts),
+            "connections": self._connections(),
             "paid": self._paid,
         }
 
@@ -107,6 +115,7 @@ def starting(path: Path, manifest: Manifest, name: str, rounds: int) -> None:
         "waiting_for": [],
         "neighbours": {},
         "messages": {},
+        "connections": {},
         "paid": {},
     }
     with suppress(OSError):
@@ -147,12 +156,17 @@ def serve_metrics(port: int, document: Callable[[], dict[str, Any]]) -> Callable
             for outcome in ("accepted", "repeated", "refused", "early"):
                 messages.add_metric([outcome], now["messages"].get(outcome, 0))
             yield messages
-            told = {
+            told = "Connections to this member, by whether a certificate let them in."
+            connections = Gauge("tacit_connections", told, labels=["outcome"])
+            for outcome in ("let_in", "refused"):
+                connections.add_metric([outcome], now["connections"].get(outcome, 0))
+            yield connections
+            each_told = {
                 "silent_seconds": "Time since a neighbour was last heard.",
                 "waited_seconds": "Time that a message of a neighbour is waited for, on average.",
                 "finished": "Whether a neighbour needs nothing more.",
             }
-            for key, text in told.items():
+            for key, text in each_told.items():
                 family = Gauge(f"tacit_neighbour_{key}", text, labels=["neighbour"])
                 for name, each in now["neighbours"].items():
                     if each[key] is not None:

@@ -62,7 +62,7 @@ class Listening:
         """A session of somebody who follows no rule but those that are enforced on it."""
         trusted = self.folder / f"trusted-{time.monotonic_ns()}"
         trusted.write_text(self.keys[0].card.authority)
-        config = settings(own, trusted, "tacit/x", number, {0: self.keys[0].card}, listen=False)
+        config = settings(own, trusted, "tacit/x", number, {0: self.keys[0].card})
         config["access_control"] = {"enabled": False, "default_permission": "allow"}
         config["transport"]["link"]["tls"] |= change.get("tls", {})
         config["transport"]["link"]["protocols"] = ["tls", "tcp"]

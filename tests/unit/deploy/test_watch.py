@@ -26,6 +26,7 @@ STATUS: dict[str, Any] = {
         "west": {"silent_seconds": 90.0, "waited_seconds": 0.0, "finished": True},
     },
     "messages": {"accepted": 12, "refused": 1},
+    "connections": {"let_in": 3, "refused": 40},
 }
 
 
@@ -46,6 +47,7 @@ def test_metrics_say_what_the_status_says() -> None:
         'tacit_messages{outcome="accepted"} 12.0',
         'tacit_messages{outcome="refused"} 1.0',
         'tacit_messages{outcome="early"} 0.0',
+        'tacit_connections{outcome="refused"} 40.0',
         'tacit_neighbour_silent_seconds{neighbour="west"} 90.0',
         'tacit_neighbour_waited_seconds{neighbour="south"} 0.01',
         'tacit_neighbour_left_out{neighbour="west"} 1.0',
