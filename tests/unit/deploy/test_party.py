@@ -343,7 +343,7 @@ def test_a_state_that_was_lost_or_put_back_answers_nothing_twice(
     ring: Callable[..., Ring], what: str
 ) -> None:
     """Only what the others have tells: the member itself, and its ledger, know no better."""
-    run = ring(rounds=400, seconds_a_round=0.02)
+    run = ring(rounds=60, seconds_a_round=0.02)
     stop = threading.Event()
     others, gone = [run.start(0), run.start(1)], run.start(2, stop)
     _until(lambda: run.parties[2].progress.round > 3)
