@@ -165,6 +165,7 @@ def init(
 
 
 app.command()(before.advise)
+app.command()(before.check)
 app.command(epilog=before.ACCOUNT_EPILOG)(before.account)
 app.command()(experiments.audit)
 app.command(epilog=experiments.SWEEP_EPILOG)(experiments.sweep)

@@ -1,4 +1,4 @@
-"""Commands to be asked before anything runs: advise, account."""
+"""Commands to be asked before anything runs: advise, check, account."""
 
 from __future__ import annotations
 
@@ -73,6 +73,17 @@ def advise(
         gain=gain,
     )
     raise typer.Exit(show_advice(study, asked, json=json))
+
+
+def check(
+    study: Annotated[Path, typer.Argument(help="Study file, or a manifest that has one.")],
+    data: Annotated[Path, typer.Option(metavar="FILE", help="Records of one's own site.")],
+    json: Json = False,
+) -> None:
+    """Say what to declare of one's own records in a manifest; what it prints is for their owner."""
+    from tacit.cli.checking import check as look
+
+    raise typer.Exit(look(study, data, json=json))
 
 
 def account(

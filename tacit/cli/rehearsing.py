@@ -34,6 +34,11 @@ def rehearse(
         count = len(rehearsal.manifest.members)
         if not json:
             say(f"{count} processes with throw-away keys, in {folder}; each compiles first.")
+        if rehearsal.unfit and not json:
+            say(
+                f"{rehearsal.unfit:,} records do not fit the study; in a run they count and "
+                "contribute nothing. Each owner finds its own with: tacit check STUDY --data FILE"
+            )
         began = time.monotonic()
         with progress("members done", quiet=json) as told:
             found = perform(rehearsal, told=told)

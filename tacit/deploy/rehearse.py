@@ -28,6 +28,7 @@ from tacit.config.locate import lines
 from tacit.config.network import CoordinatorSection
 from tacit.config.read import Source, parse_study
 from tacit.deploy.certificates import create_authority
+from tacit.deploy.declare import rounded
 from tacit.deploy.files import write_text
 from tacit.deploy.keys import Card, Keys, check_name, create
 from tacit.deploy.manifest import Manifest, Member, agreed
@@ -35,8 +36,7 @@ from tacit.deploy.site import check_secure, counts_are_public, declared, own_rec
 from tacit.deploy.trust import trust
 from tacit.errors import ConfigError, RuntimeFailure
 from tacit.problem.partition import Sites
-from tacit.problem.table import complete
-from tacit.study.records import divide, schema, table
+from tacit.study.records import divide_total
 
 HOST = "127.0.0.1"
 _PORTS = range(20_000, 32_000)
@@ -49,10 +49,12 @@ class Rehearsal:
     Attributes:
         folder: with a folder for each member.
         manifest: signed by all.
+        unfit: how many records do not fit the study: they count, and contribute nothing.
     """
 
     folder: Path
     manifest: Manifest
+    unfit: int = 0
 
     def command(self, number: int, *more: str) -> list[str]:
         """What starts a member: the same to begin and to go on."""
@@ -97,9 +99,7 @@ def prepare(
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} is not empty; give a new folder, with --output")
     source = without_scores(source)
-    sites, prepared, _ = divide(source)
-    frame = table(source)
-    frame = complete(frame, schema(source, list(map(str, frame.columns))))
+    sites, total, frame = divide_total(source)  # what a run accepts
     with source.section("partition"):
         for name in sites.names:
             check_name(name, "rename the site in the data: ")
@@ -110,9 +110,9 @@ def prepare(
             frame.iloc[rows].to_parquet(_records(folder, number))
         counts = [*sites.counts, 1]
         if not counts_are_public(source, sites.names):
-            counts = [_rounded(each) for each in counts]
+            counts = [rounded(each) for each in counts]
         members = [_member(each.card, n) for each, n in zip(keys, counts, strict=False)]
-        count, classes = len(sites.names), len(prepared.levels)
+        count, classes = len(sites.names), len(total.prepared.levels)
         above = members[count] if len(members) > count else None
         manifest = agreed(
             source, sites.feature_names, classes, members[:count], above, patience, silent
@@ -131,7 +131,7 @@ def prepare(
     except BaseException:
         shutil.rmtree(folder)  # the next attempt finds the place as this one did
         raise
-    return Rehearsal(folder, manifest)
+    return Rehearsal(folder, manifest, int(total.unfit.sum()))
 
 
 def _keys(source: Source, sites: Sites, folder: Path) -> list[Keys]:
@@ -165,11 +165,6 @@ def _records(folder: Path, number: int) -> Path:
     return folder / f"member-{number}" / "records.parquet"
 
 
-def _rounded(count: int) -> int:
-    """The next power of two: a number to declare where the exact one is private."""
-    return 1 << (count - 1).bit_length()
-
-
 def without_scores(source: Source) -> Source:
     """The study without records held out for scores, which only a simulation can have."""
     text = re.sub(r"(?m)^[ \t]*(hold_out|split_seed)[ \t]*=.*\n?", "", source.text)
@@ -189,7 +184,7 @@ def with_agents(source: Source, agents: int) -> Source:
     """
     partition = source.study.partition
     if isinstance(partition, ByColumn):
-        count = len(partition.sites or divide(source)[0].names)
+        count = len(partition.sites or divide_total(source)[0].names)
         if count != agents:
             raise ConfigError(
                 f"the column {partition.column!r} divides the records among {count} sites, not "

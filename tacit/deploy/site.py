@@ -147,7 +147,7 @@ def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
         ProblemError: a file that cannot be read, or more or fewer records than declared.
     """
     source, member = manifest.source(data.parent), manifest.agents[agent]
-    prepared = _read(source, data).prepared
+    prepared = read_records(source, data)[0].prepared
     if (prepared.feature_names, len(prepared.levels)) != (manifest.features, manifest.classes):
         raise ProblemError(
             f"{data} becomes the features {', '.join(prepared.feature_names)}, and the manifest "
@@ -183,10 +183,14 @@ def misfits(manifest: Manifest, data: Path) -> str:
     Returns:
         How many, and what is wrong with the first; empty if all fit.
     """
+    return unfit_records(manifest.source(data.parent), data)
+
+
+def unfit_records(source: Source, data: Path) -> str:
+    """As `misfits`, by a study."""
     from tacit.problem.table import prepare
 
-    source = manifest.source(data.parent)
-    unfit = _read(source, data).unfit
+    unfit = read_records(source, data)[0].unfit
     if not unfit.any():
         return ""
     try:
@@ -230,15 +234,17 @@ def features(source: Source, data: Path) -> tuple[tuple[str, ...], int]:
     Raises:
         ConfigError: a table that does not fit the study.
     """
-    prepared = _read(source, data).prepared
+    prepared = read_records(source, data)[0].prepared
     return prepared.feature_names, len(prepared.levels)
 
 
-def _read(source: Source, data: Path) -> Total:
+def read_records(source: Source, data: Path) -> tuple[Total, int]:
+    """An owner's records as a run takes them, and how many the table has."""
     from tacit.problem.total import prepare_total
 
     with source.section("data"):
-        return prepare_total(*_table(source, data))
+        frame, declared = _table(source, data)
+        return prepare_total(frame, declared), len(frame)
 
 
 def _table(source: Source, data: Path) -> tuple[Any, Schema]:

@@ -101,22 +101,11 @@ def numbers_of(frame: Frame, schema: Schema, assumptions: list[str]) -> Prepared
         features=features,
         targets=targets,
         feature_names=tuple(names),
-        sites=None if schema.site is None else _sites(column_of(frame, schema.site)),
+        sites=None if schema.site is None else sites_of(column_of(frame, schema.site)),
         assumptions=tuple(assumptions),
         notes=tuple(notes),
         levels=tuple(level_key(level) for level in classes),
     )
-
-
-def complete(frame: Frame, schema: Schema) -> Frame:
-    """The records that `prepare` takes, as they are: without those that lack a value and drop.
-
-    Raises:
-        ProblemError: as `prepare`, of columns and missing values.
-    """
-    check_columns(frame, schema)
-    _check_any(frame)
-    return _complete(frame, schema, [])
 
 
 def check_columns(frame: Frame, schema: Schema) -> None:
@@ -375,7 +364,8 @@ def _target(frame: Frame, target: Target, decimal: str) -> Shaped[np.ndarray, " 
     return (codes_of(column, positive, strict=False, remedy="") >= 0).astype(float)
 
 
-def _sites(column: pd.Series) -> Shaped[np.ndarray, " n"]:
+def sites_of(column: pd.Series) -> Shaped[np.ndarray, " n"]:
+    """Where each record stands, by a column that lacks no value."""
     positions, values = pd.factorize(column)
     return np.array([level_key(value) for value in values])[positions]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Int
 
 from tacit.problem.columns import Frame, codes_of, column_of, read_numbers
 from tacit.problem.feature import Boolean, Categorical
@@ -29,10 +29,12 @@ class Total:
             none.
         unfit: which of these rows are empty because their record does not fit, shape `(n,)`.
             Private: for the owner's eyes only.
+        rows: which records of the table they are, shape `(n,)`; the others were dropped.
     """
 
     prepared: Prepared
     unfit: Bool[np.ndarray, " n"]
+    rows: Int[np.ndarray, " n"]
 
 
 def prepare_total(frame: Frame, schema: Schema) -> Total:
@@ -83,7 +85,7 @@ def prepare_total(frame: Frame, schema: Schema) -> Total:
         notes=good.notes,
         levels=good.levels,
     )
-    return Total(prepared, kept)
+    return Total(prepared, kept, np.flatnonzero(~dropped))
 
 
 def _wrong(frame: Frame, schema: Schema) -> Bool[np.ndarray, " n"]:

@@ -38,7 +38,8 @@ from tacit.problem.records import Weighting, declared_counts, empirical_risk, ob
 from tacit.problem.regularisers import REGULARISERS
 from tacit.problem.schema import Prepared
 
-_PER_SITE = ("clip", "epsilon", "delta", "noise_multiplier")
+PER_SITE = ("clip", "epsilon", "delta", "noise_multiplier")
+"""Keys of [privacy] that may have a value for each site."""
 
 
 def build_problem(source: Source, sites: Sites, classes: int) -> Problem:
@@ -206,7 +207,7 @@ def build_privacy(source: Source, names: Sequence[str]) -> Privacy | None:
         return None
     with source.section("privacy"):
         return _privacy(
-            chosen, {key: _by_site(key, getattr(chosen, key), names) for key in _PER_SITE}
+            chosen, {key: _by_site(key, getattr(chosen, key), names) for key in PER_SITE}
         )
 
 
@@ -215,7 +216,7 @@ def check_privacy(source: Source) -> None:
     chosen = source.study.privacy
     if chosen is None:
         return
-    values = {key: getattr(chosen, key) for key in _PER_SITE}
+    values = {key: getattr(chosen, key) for key in PER_SITE}
     listed = {
         key: np.array(list(value.values())) if isinstance(value, Mapping) else value
         for key, value in values.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -50,6 +50,8 @@ from tacit.problem.schema import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from tacit.problem.total import Total
+
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
@@ -94,6 +96,43 @@ def divide(source: Source) -> tuple[Sites, Prepared, HeldOut | None]:
         held = HeldOut(out.features, out.targets)
     with source.section("partition"):
         return _partition(source, prepared), prepared, held
+
+
+def divide_total(source: Source) -> tuple[Sites, Total, pd.DataFrame]:
+    """Read the records and divide them, as sites of their own would take them.
+
+    A record that does not fit is empty, as `prepare_total` says, and stands at its site as well.
+    Nothing is held out.
+
+    Args:
+        source: a study file.
+
+    Returns:
+        The sites, the records, and the rows of the table that they are, as they are.
+
+    Raises:
+        ConfigError: wrong columns or declarations, or a record without a site.
+    """
+    from tacit.problem.columns import column_of
+    from tacit.problem.table import check_columns, sites_of
+    from tacit.problem.total import prepare_total
+
+    frame = table(source)
+    with source.section("data"):
+        declared = schema(source, [str(name) for name in frame.columns])
+        total = prepare_total(frame, replace(declared, site=None))
+    frame, prepared = frame.iloc[total.rows], total.prepared
+    with source.section("partition"):
+        if declared.site is not None:
+            check_columns(frame, declared)
+            column = column_of(frame, declared.site)
+            if absent := int(column.isna().sum()):
+                raise ProblemError(
+                    f"{absent} records have no value in {declared.site!r}, so no site has them; "
+                    "fill it in or leave them out of the data"
+                )
+            prepared = replace(prepared, sites=sites_of(column))
+        return _partition(source, prepared), total, frame
 
 
 def held_out_by(source: Source) -> Literal["place", "record"]:

@@ -1,0 +1,49 @@
+"""`tacit check`: what an owner declares of its records before anybody signs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tacit.cli.console import emit, guarded, say
+from tacit.config import toml
+from tacit.config.read import Source, read_study
+from tacit.deploy.declare import count
+from tacit.deploy.manifest import FORMAT, read_manifest
+
+
+def check(study: Path, data: Path, *, json: bool) -> int:
+    """See `tacit check --help`."""
+
+    def command() -> int:
+        found = count(_source(study, data), data)
+        if json:
+            emit({"format": "tacit-check-1", **vars(found)})
+            return 0
+        say(f"Declare {found.declare:,}: --agent CARD={found.declare} of `tacit manifest new`.")
+        if found.exact:
+            say("It is the number of records that remain, which has to be exact and is public.")
+        else:
+            say(
+                f"The number of records is private here ({found.records:,}); declare one that will "
+                "never be exceeded. This is the next power of two; round up further if more may "
+                "come."
+            )
+        if found.dropped:
+            say(
+                f"{found.dropped:,} of {found.records + found.dropped:,} lack a value and are left "
+                "out."
+            )
+        say(f"{found.unfit}" if found.unfit else "Every record fits the study.")
+        say("All but the number to declare is for you alone: do not send it to others.")
+        return 0
+
+    return guarded(command, as_json=json)
+
+
+def _source(path: Path, data: Path) -> Source:
+    """The study, also of a manifest."""
+    try:
+        manifest = toml.parse(toml.read_bytes(path), path.name).get("format") == FORMAT
+    except OSError:
+        manifest = False  # told by who reads a study
+    return read_manifest(path).source(data.parent) if manifest else read_study(path)
