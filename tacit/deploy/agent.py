@@ -22,7 +22,7 @@ from tacit.deploy.keys import WARN_DAYS, Keys, load
 from tacit.deploy.manifest import Manifest, read_manifest
 from tacit.deploy.masked_party import MaskedParty
 from tacit.deploy.outgoing import Account, Outgoing, check_state
-from tacit.deploy.pairs import bind, forget, has_key, pair_keys
+from tacit.deploy.pairs import bind, check_writable, forget, has_key, pair_keys
 from tacit.deploy.party import Party, Releaser
 from tacit.deploy.results import Outcome, write
 from tacit.deploy.schedule import forms
@@ -168,6 +168,7 @@ def run(
             shared: dict[int, bytes] = {}
             ended = (options.state / "result.json").exists() and not has_key(keys, manifest.run)
             if manifest.masked and not coordinates and not ended:
+                check_writable(keys)
                 shared = pair_keys(keys, number, manifest.run, manifest.offers())
             if only_check:
                 names = tuple(run_.problem.parameter_names)

@@ -9,6 +9,7 @@ can take a mask off, whatever was recorded.
 from __future__ import annotations
 
 import base64
+import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
@@ -102,6 +103,21 @@ def bind(keys: Keys, run: bytes, state: Path) -> None:
         write_text(used, own.read_text())
 
 
+def check_writable(keys: Keys) -> None:
+    """Refuse, before anything is answered, a folder in which the key of a run cannot be deleted.
+
+    Raises:
+        ConfigError: the folder of the keys for masks may not be written, as on a read-only mount.
+    """
+    folder = keys.folder / "masks"
+    if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
+        raise ConfigError(
+            f"{folder} cannot be written by this user: a key for masks is bound to one --state "
+            "there, and deleted when its run has ended. The other keys may be read-only; make this "
+            "folder writable (ReadWritePaths= in a systemd unit, a mount of its own in a container)"
+        )
+
+
 def has_key(keys: Keys, run: bytes) -> bool:
     """Whether the private half for a run is there: until the run has ended."""
     return _private(keys.folder, run).exists()
@@ -114,8 +130,10 @@ def kept(keys: Keys) -> list[bytes]:
 
 def forget(keys: Keys, run: bytes) -> None:
     """Delete the private half: what was masked with it stays masked."""
-    _private(keys.folder, run).unlink(missing_ok=True)
-    _private(keys.folder, run).with_suffix(".id").unlink(missing_ok=True)
+    key = _private(keys.folder, run)
+    for path in (key, key.with_suffix(".id")):
+        if path.exists():  # a folder that is read-only refuses to delete even what is not there
+            path.unlink()
 
 
 def _private(folder: Path, run: bytes) -> Path:

@@ -1,21 +1,16 @@
-"""Metrics say what the status says, on this machine only; examples of services start members."""
+"""Metrics say what the status says, on this machine only."""
 
 from __future__ import annotations
 
-import re
 import urllib.request
-from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from tacit.cli import app
 from tacit.deploy.watch import HOST, serve_metrics
 from tacit.errors import ConfigError
 from tests.sites import free_port
 
-EXAMPLES = Path(__file__).parents[3] / "examples" / "sites"
 STATUS: dict[str, Any] = {
     "round": 7,
     "rounds": 50,
@@ -55,18 +50,3 @@ def test_metrics_say_what_the_status_says() -> None:
         'tacit_neighbour_finished{neighbour="west"} 1.0',
     } <= set(lines)
     serve_metrics(port, lambda: STATUS)()
-
-
-@pytest.mark.parametrize("name", ["tacit-agent.service", "Containerfile"])
-def test_the_options_of_the_examples_exist(name: str) -> None:
-    help = CliRunner().invoke(app, ["agent", "--help"]).output
-    lines = (EXAMPLES / name).read_text().split("tacit agent", 1)[1].splitlines()
-    command = lines[0]
-    for line in lines[1:]:
-        if not command.rstrip().endswith("\\"):
-            break
-        command += line
-    options = re.findall(r"--[a-z-]+", command)
-    assert len(options) >= 4
-    for option in options:
-        assert re.search(rf"{option}\b", help), option
