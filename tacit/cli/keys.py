@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tacit.cli import approving
 from tacit.cli.options import Json
 
 _EPILOG = """\b
@@ -15,9 +16,12 @@ Every owner makes keys once, on the machine that will take part, and sends its c
   tacit keys show keys
 
 \b
-With an authority that all owners trust to say who is who:
+With an authority that all owners trust to say who is who, one file goes there and one comes back:
   tacit keys authority consortium --name "Three clinics"
-  tacit keys new keys --name "North clinic" --address north.example:7447 --authority consortium
+  tacit keys request keys --name "North clinic" --address north.example:7447
+  tacit keys approve consortium request.toml north.toml --fingerprint "ABCD EFGH ..."
+  tacit keys accept keys north.toml
+  tacit keys trust keys consortium/authority.crt --fingerprint "IJKL MNOP ..."
 
 \b
 Cards hold no secret, and may be sent by mail. Whoever swaps a card on the way can take an owner's
@@ -59,7 +63,7 @@ def new(
 
     def command() -> int:
         create(folder, name, address, authority, days)
-        return _show(folder, json)
+        return shown(folder, json)
 
     raise typer.Exit(guarded(command, as_json=json))
 
@@ -72,10 +76,14 @@ def authority(
     """Make a consortium's authority in a new folder: whoever has it says who is who."""
     from tacit.cli.console import guarded, say
     from tacit.deploy.certificates import create_authority
+    from tacit.deploy.vouch import authority_fingerprint
 
     def command() -> int:
         create_authority(folder, name)
-        say(f"Made {folder}. Keep {folder / 'authority.pem'} where only its keeper can read it.")
+        certificate = folder / "authority.crt"
+        say(f"Made {folder}. Everybody who trusts it pins {certificate}, fingerprint")
+        say(authority_fingerprint(certificate.read_text()), "  ")
+        say(f"Keep {folder / 'authority.pem'} where only its keeper can read it.")
         return 0
 
     raise typer.Exit(guarded(command, as_json=False))
@@ -86,13 +94,20 @@ def show(folder: Folder, json: Json = False) -> None:
     """Show name, address, fingerprint and end of the keys in a folder, or of a card."""
     from tacit.cli.console import guarded
 
-    raise typer.Exit(guarded(lambda: _show(folder, json), as_json=json))
+    raise typer.Exit(guarded(lambda: shown(folder, json), as_json=json))
 
 
 @app.command()
 def trust(
     folder: Folder,
-    card: Annotated[Path, typer.Argument(metavar="CARD", help="Card of another member.")],
+    card: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CARD",
+            help="Card of another member; or authority.crt of an authority, whose word for cards "
+            "then counts as compared.",
+        ),
+    ],
     fingerprint: Annotated[
         str | None, typer.Option(help="As its owner tells it; it has to be the card's.")
     ] = None,
@@ -100,16 +115,25 @@ def trust(
         bool, typer.Option("--replace", help="In the place of an older card, after a rotation.")
     ] = False,
 ) -> None:
-    """Pin another member's card: no manifest with another one is signed or run with these keys."""
+    """Pin another member's card: no manifest with another one is signed or run with these keys.
+
+    Or pin an authority: the cards that it vouches for are trusted, whoever's they are.
+    """
     from tacit.cli.console import guarded, say
     from tacit.deploy.keys import load, read_card
+    from tacit.deploy.trust import read_certificate, trust_authority
     from tacit.deploy.trust import trust as pin
 
     def command() -> int:
         load(folder)
-        found = read_card(card)
-        pin(folder, found, fingerprint, replace=replace)
-        say(f"{found.name}, fingerprint {found.fingerprint()}, is trusted.")
+        if card.suffix == ".crt":
+            pem = read_certificate(card)
+            told = trust_authority(folder, pem, fingerprint, replace=replace)
+            say(f"The authority with fingerprint {told} is trusted, and the cards it vouches for.")
+        else:
+            found = read_card(card)
+            pin(folder, found, fingerprint, replace=replace)
+            say(f"{found.name}, fingerprint {found.fingerprint()}, is trusted.")
         if fingerprint is None:
             say("Compare this with what its owner says, over another channel than the card's.")
         return 0
@@ -168,12 +192,18 @@ def rotate(
 
     def command() -> int:
         renew(folder, authority, days, identity=identity)
-        return _show(folder, json)
+        return shown(folder, json)
 
     raise typer.Exit(guarded(command, as_json=json))
 
 
-def _show(folder: Path, json: bool) -> int:
+app.command()(approving.request)
+app.command()(approving.approve)
+app.command()(approving.accept)
+
+
+def shown(folder: Path, json: bool) -> int:
+    """Show keys or a card."""
     from tacit.cli.console import emit, say
     from tacit.deploy.keys import WARN_DAYS, load, read_card
 

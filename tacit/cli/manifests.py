@@ -72,9 +72,10 @@ def new(
             raise ConfigError(f"{file} is there already; a new manifest needs a new name")
         source = read_study(study)
         names, classes = features(source, data)
-        members = [_member(text) for text in agent]
-        above = None if coordinator is None else _member(f"{coordinator}=1")
-        manifest = agreed(source, names, classes, members, above, patience, silent)
+        vouchers: dict[str, str] = {}
+        members = [_member(text, vouchers) for text in agent]
+        above = None if coordinator is None else _member(f"{coordinator}=1", vouchers)
+        manifest = agreed(source, names, classes, members, above, patience, silent, vouchers)
         with jax.enable_x64(True):
             check_secure(declared(manifest))  # what cannot be run is not signed either
         write_text(file, manifest.toml())
@@ -226,7 +227,8 @@ def sign(
     raise typer.Exit(guarded(command, as_json=False))
 
 
-def _member(text: str) -> Any:
+def _member(text: str, vouchers: dict[str, str]) -> Any:
+    """A member by its card; what an authority says of it is put among the vouchers."""
     from tacit.deploy.keys import read_card
     from tacit.deploy.manifest import Member
     from tacit.errors import ConfigError
@@ -235,6 +237,8 @@ def _member(text: str) -> Any:
     if not path or not number.isdigit():
         raise ConfigError(f"--agent {text}: give a card and a number of records, CARD=RECORDS")
     card = read_card(Path(path))
+    if card.voucher:
+        vouchers[card.name] = card.voucher
     return Member(
         name=card.name,
         address=card.address,

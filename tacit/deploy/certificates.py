@@ -80,17 +80,42 @@ def certify(folder: Path, name: str, host: str, authority: Path | None, days: in
     if authority is None:
         signer, above = _authority(f"{name}, own authority", days)
     else:
-        signer, above = _read_authority(authority)
+        signer, above = read_authority(authority)
     key = ec.generate_private_key(ec.SECP256R1())
+    certificate = issue(key.public_key(), name, host, signer, above, days)
+    secret(folder / "tls.pem", key)
+    encoding = serialization.Encoding.PEM
+    (folder / "tls.crt").write_bytes(certificate.public_bytes(encoding))
+    (folder / "authority.crt").write_bytes(above.public_bytes(encoding))
+
+
+def issue(
+    public: ec.EllipticCurvePublicKey,
+    name: str,
+    host: str,
+    signer: ec.EllipticCurvePrivateKey,
+    above: x509.Certificate,
+    days: int,
+) -> x509.Certificate:
+    """A member's certificate.
+
+    Args:
+        public: its key.
+        name: that it bears.
+        host: that it is good for; `localhost` for a member that only dials out.
+        signer: key of the authority.
+        above: certificate of the authority.
+        days: how long it is good for.
+    """
     names: list[x509.GeneralName] = [x509.DNSName("localhost")]
     if host:
         names = [_general(host)]
     now = dt.datetime.now(dt.UTC)
-    certificate = (
+    return (
         x509.CertificateBuilder()
         .subject_name(_named(name))
         .issuer_name(above.subject)
-        .public_key(key.public_key())
+        .public_key(public)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - _EARLIER)
         .not_valid_after(now + dt.timedelta(days=days))
@@ -104,10 +129,18 @@ def certify(folder: Path, name: str, host: str, authority: Path | None, days: in
         )
         .sign(signer, hashes.SHA256())
     )
-    secret(folder / "tls.pem", key)
-    encoding = serialization.Encoding.PEM
-    (folder / "tls.crt").write_bytes(certificate.public_bytes(encoding))
-    (folder / "authority.crt").write_bytes(above.public_bytes(encoding))
+
+
+def request_for(key: ec.EllipticCurvePrivateKey, name: str) -> str:
+    """A request for a certificate of a key, signed by it, PEM."""
+    builder = x509.CertificateSigningRequestBuilder().subject_name(_named(name))
+    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
+
+
+def common_name(name: x509.Name) -> str:
+    """Whom a certificate or a request names; empty for nobody."""
+    found = name.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return str(found[0].value) if found else ""
 
 
 def _authority(name: str, days: int) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
@@ -126,7 +159,12 @@ def _authority(name: str, days: int) -> tuple[ec.EllipticCurvePrivateKey, x509.C
     return key, certificate
 
 
-def _read_authority(folder: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
+def read_authority(folder: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
+    """Key and certificate of a consortium's authority.
+
+    Raises:
+        ConfigError: they cannot be read.
+    """
     try:
         key = serialization.load_pem_private_key((folder / "authority.pem").read_bytes(), None)
         certificate = x509.load_pem_x509_certificate((folder / "authority.crt").read_bytes())

@@ -65,7 +65,7 @@ def _names(source: Source) -> tuple[str, ...]:
     study = source.study
     if isinstance(study.partition, ByColumn) and study.partition.sites:
         return tuple(map(str, study.partition.sites))
-    per_site = {*PER_SITE, "normaliser", *METHODS[study.method.name].per_site}
+    per_site = {*PER_SITE, "normaliser", *METHODS[dict(study.method)["name"]].per_site}
     for section in (study.privacy, study.method, study.problem):
         for key, value in section or ():
             if key not in per_site:

@@ -19,10 +19,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cryptography import x509
-from cryptography.x509.oid import NameOID
 
 from tacit.deploy.address import host_and_port
 from tacit.deploy.agent import Options, check, neighbours
+from tacit.deploy.certificates import common_name
 from tacit.deploy.hello import HELLO, read_hello
 from tacit.deploy.keys import WARN_DAYS, Card, Keys, load
 from tacit.deploy.manifest import Manifest, read_manifest
@@ -131,9 +131,9 @@ def _own_certificate(keys: Keys) -> Finding:
         return Finding(
             what, False, "is not signed by the authority of its card; `tacit keys rotate`"
         )
-    if _common_name(certificate) != keys.card.name:
+    if common_name(certificate.subject) != keys.card.name:
         return Finding(
-            what, False, f"is of {_common_name(certificate)!r} and not of {keys.card.name!r}"
+            what, False, f"is of {common_name(certificate.subject)!r} and not of {keys.card.name!r}"
         )
     soon = "; renew it now with `tacit keys rotate`" if left < WARN_DAYS else ""
     return Finding(what, True, f"good for {left:.0f} days{soon}")
@@ -203,7 +203,7 @@ def _shaken(connection: socket.socket, card: Card, keys: Keys, host: str) -> Fin
     try:
         with context.wrap_socket(connection, server_hostname=host) as secured:
             shown = secured.getpeercert(binary_form=True)
-            name = _common_name(x509.load_der_x509_certificate(shown or b""))
+            name = common_name(x509.load_der_x509_certificate(shown or b"").subject)
             if name != card.name:
                 return Finding(
                     card.name, False, f"{name!r} answers at {card.address}; is the address right?"
@@ -312,8 +312,3 @@ def _greeting(manifest: Manifest, other: int, data: bytes | None) -> Finding:
     if other_versions:
         return Finding(what, False, f"has other versions: {'; '.join(other_versions)}")
     return Finding(what, True, f"answers, is in round {hello.round + 1}, and keeps the same time")
-
-
-def _common_name(certificate: x509.Certificate) -> str:
-    found = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-    return str(found[0].value) if found else ""

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import json
 import os
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from cryptography import x509
@@ -53,12 +54,14 @@ class Card:
         address: `host:port` where it listens; empty if it only dials out.
         signing_key: Ed25519, 32 bytes in base64.
         authority: certificate of whoever signed the agent's, PEM.
+        voucher: the authority's word for the rest (`tacit.deploy.vouch`), empty without.
     """
 
     name: str
     address: str
     signing_key: str
     authority: str
+    voucher: str = field(default="", compare=False)
 
     def public_key(self) -> Ed25519PublicKey:
         """The key that the agent's signatures are checked with.
@@ -79,18 +82,31 @@ class Card:
     def fingerprint(self) -> str:
         """A digest of the whole card, for comparing over another channel, in groups of four."""
         digest = hashes.Hash(hashes.SHA256())
-        digest.update(
-            "\n".join((self.name, self.address, self.signing_key, self.authority)).encode()
-        )
-        text = base64.b32encode(digest.finalize()).decode()[:32]
-        return " ".join(text[i : i + 4] for i in range(0, 32, 4))
+        digest.update(self.whole())
+        return grouped(digest.finalize())
+
+    def whole(self) -> bytes:
+        """Everything that identifies the agent, as it is digested."""
+        return "\n".join((self.name, self.address, self.signing_key, self.authority)).encode()
 
     def toml(self) -> str:
         """The card as a file."""
         return (
             f'format = "{_CARD}"\nname = "{self.name}"\naddress = "{self.address}"\n'
             f'signing_key = "{self.signing_key}"\nauthority = """\n{self.authority}"""\n'
+            + (f"voucher = {json.dumps(self.voucher)}\n" if self.voucher else "")
         )
+
+
+def grouped(digest: bytes) -> str:
+    """A digest as it is told over the telephone: 32 letters and digits in groups of four."""
+    text = base64.b32encode(digest).decode()[:32]
+    return " ".join(text[i : i + 4] for i in range(0, 32, 4))
+
+
+def fits(told: str, fingerprint: str) -> bool:
+    """Whether a fingerprint is the one that was told; spaces and case do not matter."""
+    return "".join(told.split()).upper() == "".join(fingerprint.split()).upper()
 
 
 @dataclass(frozen=True)
@@ -217,7 +233,7 @@ def renew(
         secret(folder / "identity.pem", Ed25519PrivateKey.generate())
     host = host_and_port(before.address)[0] if before.address else ""
     certify(folder, before.name, host, authority, days)
-    own = _identity(folder)
+    own = read_identity(folder)
     public = base64.b64encode(own.public_key().public_bytes_raw()).decode()
     card = Card(before.name, before.address, public, (folder / "authority.crt").read_text())
     write_text(folder / "card.toml", card.toml())
@@ -239,7 +255,7 @@ def load(folder: Path) -> Keys:
                 f"{path} can be read by others than its owner; `chmod 600 {path}`, and make new "
                 "keys if somebody may have copied it"
             )
-    identity = _identity(folder)
+    identity = read_identity(folder)
     try:
         certificate = x509.load_pem_x509_certificate((folder / "tls.crt").read_bytes())
     except (OSError, ValueError) as error:
@@ -255,7 +271,12 @@ def load(folder: Path) -> Keys:
     return Keys(folder, card, identity, certificate.not_valid_after_utc)
 
 
-def _identity(folder: Path) -> Ed25519PrivateKey:
+def read_identity(folder: Path) -> Ed25519PrivateKey:
+    """The key that an agent signs with.
+
+    Raises:
+        ConfigError: it is missing, or no such key.
+    """
     path = folder / "identity.pem"
     try:
         found = serialization.load_pem_private_key(path.read_bytes(), password=None)
@@ -281,7 +302,8 @@ def read_card(path: Path) -> Card:
             f"{path} cannot be read ({why(error)}); it should be a card.toml"
         ) from error
     found = toml.parse(data, str(path))
-    if found.pop("format", None) != _CARD or set(found) != set(Card.__dataclass_fields__):
+    names = {each.name for each in fields(Card)}
+    if found.pop("format", None) != _CARD or set(found) | {"voucher"} != names:
         raise ConfigError(f"{path} is no card of an agent; `tacit keys new` writes them")
     card = Card(**{key: str(value) for key, value in found.items()})
     check_name(card.name, f"{path}: ")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -74,6 +74,7 @@ class Manifest(_Strict):
         silent: what it does then: "stop", or "skip" to go on without, where the method allows it.
         signatures: of the owners, by name; not part of what they sign.
         mask_keys: the agents' keys for masks in this run, by name, each signed by itself.
+        vouchers: an authority's word for members' cards, by name.
     """
 
     format: Literal["tacit-manifest-1"]
@@ -86,11 +87,12 @@ class Manifest(_Strict):
     silent: Literal["stop", "skip"] = "stop"
     signatures: dict[str, str] = {}
     mask_keys: dict[str, str] = {}
+    vouchers: dict[str, str] = {}
 
     @property
     def run(self) -> bytes:
-        """Digest of everything but the signatures: the run's id, 32 bytes."""
-        agreed = self.model_dump(exclude={"signatures", "mask_keys"})
+        """Digest of everything but signatures and vouchers: the run's id, 32 bytes."""
+        agreed = self.model_dump(exclude={"signatures", "mask_keys", "vouchers"})
         text = json.dumps(agreed, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).digest()
 
@@ -179,6 +181,7 @@ class Manifest(_Strict):
             update={
                 "signatures": {**other.signatures, **self.signatures},
                 "mask_keys": {**other.mask_keys, **self.mask_keys},
+                "vouchers": {**self.vouchers, **other.vouchers},
             }
         )
 
@@ -201,11 +204,13 @@ class Manifest(_Strict):
         parts += [
             f"{json.dumps(name)} = {json.dumps(text)}" for name, text in self.signatures.items()
         ]
-        if self.mask_keys:
-            parts += ["", "[mask_keys]"]
-            parts += [
-                f"{json.dumps(name)} = {json.dumps(text)}" for name, text in self.mask_keys.items()
-            ]
+        for beside in ("mask_keys", "vouchers"):
+            texts: dict[str, str] = getattr(self, beside)
+            if texts:
+                parts += ["", f"[{beside}]"]
+                parts += [
+                    f"{json.dumps(name)} = {json.dumps(text)}" for name, text in texts.items()
+                ]
         return "\n".join(parts) + "\n"
 
 
@@ -217,6 +222,7 @@ def agreed(
     coordinator: Member | None = None,
     patience: float = 600.0,
     silent: str = "stop",
+    vouchers: Mapping[str, str] | None = None,
 ) -> Manifest:
     """A manifest of a study.
 
@@ -228,6 +234,7 @@ def agreed(
         coordinator: of a star.
         patience: seconds to wait for a silent neighbour.
         silent: what to do then, "stop" or "skip".
+        vouchers: an authority's word for members' cards, by name.
 
     Raises:
         ConfigError: a study and members that do not fit.
@@ -242,6 +249,7 @@ def agreed(
             "coordinator": None if coordinator is None else coordinator.model_dump(),
             "patience": patience,
             "silent": silent,
+            "vouchers": dict(vouchers or {}),
         },
         "the manifest",
     )

@@ -162,7 +162,7 @@ def test_keywords_and_classes_exist() -> None:
     assert not wrong
 
 
-_FOREIGN = {"DataFrame", "NaN", "NetworkX", "SciPy", "ObjT", "ObjP"}
+_FOREIGN = {"DataFrame", "NaN", "NetworkX", "ReadWritePaths", "SciPy", "ObjT", "ObjP"}
 
 
 def _keywords(text: str) -> list[str]:
