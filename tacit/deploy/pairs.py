@@ -114,7 +114,7 @@ def check_writable(keys: Keys) -> None:
         raise ConfigError(
             f"{folder} cannot be written by this user: a key for masks is bound to one --state "
             "there, and deleted when its run has ended. The other keys may be read-only; make this "
-            "folder writable (see ReadWritePaths in examples/sites/tacit-agent.service, and the container file)"
+            "folder writable (ReadWritePaths in a systemd unit, a mount of its own in a container)"
         )
 
 
