@@ -106,6 +106,7 @@ def _show(found: dict[str, Any]) -> None:
         say(f"A round takes {_seconds(found['round_seconds'])}.")
     if (spent := _spent(found)) is not None:
         say(f"Spent: epsilon {spent['spent']:.4g} of {spent['epsilon']:.4g} at {spent['delta']:g}.")
+        say(f"Ledger: {found['paid']['ledger']}")
     table(
         ("Neighbour", "Last heard", "Usual wait", ""),
         [

@@ -16,13 +16,15 @@ from typing import Any
 import jax
 import numpy as np
 
+from tacit.deploy import evidence
 from tacit.deploy.address import host_and_port
-from tacit.deploy.files import write_json
+from tacit.deploy.binding import Binding, digest_of
+from tacit.deploy.files import check_private, make_folder, write_json
 from tacit.deploy.keys import WARN_DAYS, Keys, load
 from tacit.deploy.manifest import Manifest, read_manifest
 from tacit.deploy.masked_party import MaskedParty
 from tacit.deploy.outgoing import Account, Outgoing, check_state
-from tacit.deploy.pairs import bind, check_writable, forget, has_key, pair_keys
+from tacit.deploy.pairs import check_writable, forget, has_key, pair_keys
 from tacit.deploy.party import Party, Releaser
 from tacit.deploy.results import Outcome, write
 from tacit.deploy.schedule import forms
@@ -60,7 +62,7 @@ class Options:
         keys: folder of its keys.
         state: folder for what it must not forget; the same at every start.
         data: its records; `None` for a coordinator.
-        ledger: that pays for what it releases; made in `state` when `None`.
+        ledger: that pays for what it releases; one of the run's own, beside the keys, when `None`.
         dataset: name of the records in that ledger.
         test_seed: simulated noise from a seed, for rehearsals; never for real records.
         metrics: port on this machine at which Prometheus is answered; none by default.
@@ -146,18 +148,22 @@ def run(
         TacitError: anything wrong with files, budget, network or neighbours.
     """
     manifest, keys, number, prepared = check(options)
-    options.state.mkdir(parents=True, exist_ok=True, mode=0o700)
-    check_state(options.state, manifest.run.hex())
-    _same_versions(options.state)
     tested = options.test_seed is not None
     if tested:
         _check_rehearsal(manifest)
-    with jax.enable_x64(True):
+    make_folder(options.state)
+    check_private(options.state)
+    check_state(options.state, manifest.run.hex())
+    evidence.check(options.state)
+    with Binding(keys, manifest.run, options.state) as binding, jax.enable_x64(True):
+        binding.check(digest_of(keys, prepared))
+        _same_versions(options.state)
         run_ = declared(manifest, prepared, number, grid=not tested)
         if not tested:
             check_secure(run_)
         coordinates = prepared is None
-        with _account(options, run_, number, coordinates or tested) as account:
+        paid = options.ledger or binding.ledger
+        with _account(options, paid, run_, number, coordinates or tested) as account:
             if account is not None:
                 account.ledger.check(
                     account.owner,
@@ -173,9 +179,8 @@ def run(
             if only_check:
                 names = tuple(run_.problem.parameter_names)
                 return Outcome(None, names, manifest.run.hex(), 0, None, tested)
-            if shared:
-                bind(keys, manifest.run, options.state)
-            return _take_part(options, run_, keys, number, account, shared, stopping)
+            binding.bind(digest_of(keys, prepared))
+            return _take_part(options, run_, keys, number, account, shared, binding, stopping)
 
 
 def _take_part(
@@ -185,6 +190,7 @@ def _take_part(
     number: int,
     account: Account | None,
     shared: dict[int, bytes],
+    binding: Binding,
     stopping: threading.Event | None,
 ) -> Outcome:
     manifest, status = run_.manifest, options.state / "status.json"
@@ -212,6 +218,7 @@ def _take_part(
         phases,
         number,
         run_.schedule.position,
+        binding,
     )
     progress = Progress(rounds=run_.schedule.rounds, seconds=[], stopping=stopping)
     around = neighbours(manifest, number)
@@ -251,8 +258,8 @@ def _take_part(
     )
     paid: dict[str, str] = {}
     if account is not None:
-        path = options.ledger or options.state / "ledger"
-        paid = {"ledger": str(path.resolve()), "owner": account.owner, "dataset": account.dataset}
+        path = account.ledger.path.resolve()
+        paid = {"ledger": str(path), "owner": account.owner, "dataset": account.dataset}
     log.info(
         "%(doing)s; a neighbour is named here when it is heard",
         {"doing": f"listening at {keys.card.address}" if listens else "dialling the coordinator"},
@@ -320,18 +327,15 @@ def _remaining(account: Account, run_: Declared, number: int) -> list[Any]:
 
 @contextmanager
 def _account(
-    options: Options, run_: Declared, number: int, nobody: bool
+    options: Options, path: Path, run_: Declared, number: int, nobody: bool
 ) -> Generator[Account | None, None, None]:
     """The budget that pays, open for writing."""
     if nobody:
         yield None
         return
     owner = run_.manifest.agents[number].name
-    path = options.ledger
-    if path is None:
-        path = options.state / "ledger"
-        if not path.exists():
-            Ledger.create(path).close()
+    if options.ledger is None and not path.exists():
+        Ledger.create(path).close()
     with Ledger.open(path) as ledger:
         mine = run_.guarantee[number]
         if options.ledger is None and not read(path).balances:

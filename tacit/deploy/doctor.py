@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import socket
 import ssl
 import threading
@@ -23,7 +24,7 @@ from cryptography import x509
 from tacit.deploy.address import host_and_port
 from tacit.deploy.agent import Options, check, neighbours
 from tacit.deploy.certificates import common_name
-from tacit.deploy.hello import HELLO, read_hello
+from tacit.deploy.hello import Question, read_hello
 from tacit.deploy.keys import WARN_DAYS, Card, Keys, load
 from tacit.deploy.manifest import Manifest, read_manifest
 from tacit.deploy.site import misfits
@@ -69,6 +70,7 @@ def examine(options: Options) -> Iterator[Finding]:
         return
     yield Finding("keys", True, f"{keys.card.name}, fingerprint {keys.card.fingerprint()}")
     yield _own_certificate(keys)
+    yield _writable(keys)
     try:
         manifest = read_manifest(options.manifest)
         number = manifest.number(keys.card.name)
@@ -137,6 +139,21 @@ def _own_certificate(keys: Keys) -> Finding:
         )
     soon = "; renew it now with `tacit keys rotate`" if left < WARN_DAYS else ""
     return Finding(what, True, f"good for {left:.0f} days{soon}")
+
+
+def _writable(keys: Keys) -> Finding:
+    """A run keeps beside the keys which state serves it."""
+    what, folder = "folder of keys", keys.folder / "runs"
+    place = folder if folder.exists() else keys.folder
+    if os.access(place, os.R_OK | os.W_OK | os.X_OK):
+        return Finding(what, True, "a run can be noted in it")
+    return Finding(
+        what,
+        False,
+        f"{folder} cannot be written by this user, and has to hold which state serves a run; make "
+        "it, and make it writable (ReadWritePaths= in a systemd unit, a mount of its own in a "
+        "container)",
+    )
 
 
 def _own_address(card: Card) -> Finding:
@@ -245,11 +262,12 @@ def _greeted(
     listens: bool,
 ) -> Iterator[Finding]:
     """Whether running agents answer, which takes the access list, the keys and the run."""
+    questions = {other: Question(other, number) for other in reachable}
     answers: dict[int, bytes] = {}
     came = threading.Condition()
 
     def accept(sender: int, key: str, data: bytes) -> None:
-        if key == f"{sender}/{HELLO}":
+        if sender in questions and key == questions[sender].key():
             with came:
                 answers.setdefault(sender, data)
                 came.notify_all()
@@ -273,16 +291,16 @@ def _greeted(
         ends = time.monotonic() + 2 * _SECONDS
         while time.monotonic() < ends and len(answers) < len(reachable):
             for other in set(reachable) - set(answers):
-                transport.request(other, [f"{other}/{HELLO}"])
+                transport.request(other, [questions[other].key()])
             with came:
                 came.wait(0.5)
         transport.close()
     for other in reachable:
-        yield _greeting(manifest, other, answers.get(other))
+        yield _greeting(manifest, questions[other], answers.get(other))
 
 
-def _greeting(manifest: Manifest, other: int, data: bytes | None) -> Finding:
-    card = manifest.members[other].card
+def _greeting(manifest: Manifest, question: Question, data: bytes | None) -> Finding:
+    card = manifest.members[question.asked].card
     what = f"{card.name}, its agent"
     if data is None:
         return Finding(
@@ -292,7 +310,7 @@ def _greeting(manifest: Manifest, other: int, data: bytes | None) -> Finding:
             "not have this member",
         )
     try:
-        hello = read_hello(data, manifest.run, card)
+        hello = read_hello(data, question, manifest.run, card)
     except WireError as error:
         return Finding(what, False, f"{error}: its identity is another than the manifest's")
     apart = hello.time - time.time()

@@ -1,34 +1,94 @@
-"""Small files that are there whole or not at all."""
+"""Small files that are there whole or not at all, and files that nobody else may read."""
 
 from __future__ import annotations
 
 import json
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
+from tacit.errors import ConfigError
+from tacit.privacy.ledger.lock import sync_directory
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file in one step: whoever reads it sees the old one or the new one."""
+
+def write_bytes(path: Path, data: bytes, *, durable: bool = True, mode: int = 0o666) -> None:
+    """Write a file in one step: whoever reads it sees the old one or the new one.
+
+    A link that stands in its place, or in that of the file it is prepared in, is not followed.
+
+    Args:
+        path: of the file.
+        data: what it holds.
+        durable: whether it is on the disk when this returns, by its name, too.
+        mode: who may read and write it, as far as the process's mask allows.
+    """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(text, encoding="utf-8")
+    beside.unlink(missing_ok=True)
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        file.write(data)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
     beside.replace(path)
+    if durable:
+        sync_directory(path.absolute().parent)
 
 
-def write_json(path: Path, document: Any) -> None:
+def write_text(path: Path, text: str, *, durable: bool = True) -> None:
+    """The same for a text."""
+    write_bytes(path, text.encode(), durable=durable)
+
+
+def write_json(path: Path, document: Any, *, durable: bool = True) -> None:
     """The same for a JSON document."""
-    write_text(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    write_text(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n", durable=durable)
 
 
 def write_secret(path: Path, data: bytes) -> None:
-    """A file that only its owner may read, there whole or not at all, in the place of an older."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.unlink(missing_ok=True)
-    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
+    """The same for a file that only its owner may read, from the first byte on."""
+    write_bytes(path, data, mode=0o600)
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that only its owner may read, if nothing is there."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return
+    sync_directory(path.absolute().parent)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder that only its owner may read, if there is none, so that it stays there."""
+    if path.is_dir():
+        return
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    sync_directory(path.absolute().parent)
+
+
+def check_private(path: Path) -> None:
+    """Refuse a folder or file that others may read, and a link in the place of a file.
+
+    What is not there is not refused. A folder may be reached through a link.
+
+    Raises:
+        ConfigError: it is open to others, or is a link.
+    """
+    if path.is_symlink() and not path.is_dir():
+        raise ConfigError(
+            f"{path} is a link, and secrets are not kept where a link leads; put the file itself "
+            "there"
+        )
+    if os.name != "posix" or not path.exists():
+        return
+    mode = path.stat().st_mode
+    if mode & 0o077:
+        right = "700" if stat.S_ISDIR(mode) else "600"
+        raise ConfigError(
+            f"{path} can be read or changed by others than its owner (mode "
+            f"{stat.S_IMODE(mode):o}); `chmod {right} {path}`, and consider who may have read it"
+        )
 
 
 def why(error: Exception) -> str:

@@ -1,14 +1,17 @@
 """A running agent's answer to whoever asks whether it is there: time, versions, round, signed.
 
-A neighbour that asks by its number is also told what was last heard of it, so that an agent whose
-state was lost, or is an older copy, learns so before it answers a question twice.
+Who asks is also told what was last heard of it, so that an agent whose state was lost, or is an
+older copy, learns so before it answers a question twice. An answer bears the asker and the nonce of
+the question and is signed with them: nobody can show it to another, or a second time.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from string import hexdigits
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -18,7 +21,9 @@ from tacit.errors import WireError
 HELLO = "hello"
 """Its name below a member's number."""
 
-_CONTEXT = b"tacit hello 1\n"
+_CONTEXT = b"tacit hello 2\n"
+_NONCE = 32
+"""Digits of a nonce."""
 _LARGEST = 4096
 
 
@@ -39,7 +44,38 @@ class Hello:
     heard: int = -1
 
 
+@dataclass(frozen=True)
+class Question:
+    """Who asks whom. A new nonce is drawn for each.
+
+    Attributes:
+        asked: number of who is asked.
+        asker: number of who asks.
+        nonce: 32 hexadecimal digits that were never used before.
+    """
+
+    asked: int
+    asker: int
+    nonce: str = field(default_factory=lambda: secrets.token_hex(_NONCE // 2))
+
+    def key(self) -> str:
+        """Its name on the network, below the run."""
+        return f"{self.asked}/{HELLO}/{self.asker}/{self.nonce}"
+
+    @classmethod
+    def read(cls, key: str) -> Question | None:
+        """The question with a name; `None` if it is no question's."""
+        parts = key.split("/")
+        if len(parts) != 4 or parts[1] != HELLO or len(parts[3]) != _NONCE:
+            return None
+        asked, _, asker, nonce = parts
+        if not all(each.isascii() and each.isdigit() and len(each) < 10 for each in (asked, asker)):
+            return None
+        return cls(int(asked), int(asker), nonce) if set(nonce) <= set(hexdigits) else None
+
+
 def write_hello(
+    question: Question,
     run: bytes,
     round: int,
     versions: dict[str, str],
@@ -49,6 +85,7 @@ def write_hello(
     """A signed answer.
 
     Args:
+        question: that is answered.
         run: id of the run.
         round: that the agent is in.
         versions: of what computes.
@@ -57,6 +94,8 @@ def write_hello(
     """
     said = {
         "run": run.hex(),
+        "asker": question.asker,
+        "nonce": question.nonce,
         "time": time.time(),
         "round": round,
         "versions": versions,
@@ -68,11 +107,17 @@ def write_hello(
     ).encode()
 
 
-def read_hello(data: bytes, run: bytes, card: Card) -> Hello:
+def read_hello(data: bytes, question: Question, run: bytes, card: Card) -> Hello:
     """Check an answer and read it.
 
+    Args:
+        data: as received.
+        question: that was asked.
+        run: id of the run.
+        card: of who was asked; its key has to have signed the answer.
+
     Raises:
-        WireError: anything else than a signed answer of this agent in this run.
+        WireError: anything else than this agent's signed answer to this question in this run.
     """
     if len(data) > _LARGEST:
         raise WireError(f"{len(data)} bytes, and at most {_LARGEST} are read")
@@ -84,6 +129,8 @@ def read_hello(data: bytes, run: bytes, card: Card) -> Hello:
         said = json.loads(text)
         if said["run"] != run.hex():
             raise WireError("an answer from another run")
+        if (said["asker"], said["nonce"]) != (question.asker, question.nonce):
+            raise WireError("an answer to another question")
         versions = {str(name): str(value) for name, value in said["versions"].items()}
         return Hello(float(said["time"]), int(said["round"]), versions, int(said["heard"]))
     except (

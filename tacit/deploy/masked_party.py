@@ -138,7 +138,7 @@ class MaskedParty(Party):
     def _hear(self, turn: Turn, standing: Standing) -> Standing:
         above = self._desk.plan.agents
         self._neighbours.wait(turn, [above])
-        leaves = self.mailbox.take(turn.position, [above])[above].leaves
+        leaves = self._neighbours.take(turn.position, [above])[above].leaves
         *iterate, cohort, round = leaves
         # all that the coordinator said: another word to another agent, and no mask cancels
         self._asked = hashlib.sha256(b"".join(data for data, _, _ in leaves)).digest()
@@ -192,7 +192,7 @@ class MaskedParty(Party):
     def _gather(self, turn: Turn, standing: Standing) -> Standing:
         cohort = np.flatnonzero(standing.cohort).tolist()
         self._neighbours.wait(turn, cohort)
-        received = self.mailbox.take(turn.position, cohort)
+        received = self._neighbours.take(turn.position, cohort)
         self._outgoing.settle(self._neighbours.passed())
         if len(received) < len(cohort):
             log.warning(

@@ -14,14 +14,14 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from tacit.deploy.hello import HELLO, Hello, read_hello
+from tacit.deploy.hello import HELLO, Hello, Question, read_hello
 from tacit.deploy.keys import Card
-from tacit.deploy.mailbox import Mailbox
+from tacit.deploy.mailbox import Conflict, Mailbox
 from tacit.deploy.outgoing import Outgoing
 from tacit.deploy.schedule import Turn
 from tacit.deploy.terms import GO_ON, Progress, Terms
 from tacit.deploy.transport import Transport
-from tacit.deploy.wire import Address, Leaf
+from tacit.deploy.wire import Address, Leaf, Received
 from tacit.errors import PeerTimeout, RuntimeFailure, WireError
 from tacit.types import Role
 
@@ -85,30 +85,59 @@ class Neighbours:
             refused,
             drifting=terms.skipping or varying,
             last=last,
+            stored=outgoing.heard,
+            newest=outgoing.newest_heard(),
+            conflicting=self._contradicted,
         )
         self.transport: Transport | None = None
         self._greeted: dict[int, int] = {}  # rounds in which neighbours said that they are
         self._answers: dict[int, Hello] = {}
+        self._questions: dict[int, Question] = {}
         self._answered = threading.Event()
         self._met: set[int] = set()
 
     def accept(self, sender: int, key: str, data: bytes) -> None:
         """Take what a neighbour sent: a message, or its answer to a greeting."""
-        if key != self._hello_of(sender) or sender not in self.cards:
+        if not key.startswith(f"{sender}/{HELLO}/") or sender not in self.cards:
             self.mailbox.offer(sender, key, data)
             if sender in self.mailbox.heard and sender not in self._met:
                 self._met.add(sender)
                 log.info("%(name)s is there", {"name": self.cards[sender].name})
             return
+        question = self._questions.get(sender)
+        if question is None or question.key() != key:
+            return  # answered already, or never asked
         with suppress(WireError):
-            hello = read_hello(data, self._terms.run, self.cards[sender])
+            hello = read_hello(data, question, self._terms.run, self.cards[sender])
+            self._questions.pop(sender, None)
             self._greeted[sender], self._answers[sender] = hello.round, hello
             self._answered.set()
 
-    def heard_of(self, asker: str) -> int:
-        """Position of the newest message of a neighbour, by its number as text; -1 for none."""
-        known = asker.isascii() and asker.isdigit() and len(asker) < 10
-        return self.mailbox.newest(int(asker)) if known and int(asker) in self.cards else -1
+    def heard_of(self, asker: int) -> int:
+        """Position of the newest message of a neighbour; -1 for none."""
+        return self.mailbox.newest(asker) if asker in self.cards else -1
+
+    def take(self, position: int, senders: Sequence[int]) -> dict[int, Received]:
+        """The messages of a position that have come, by sender; what was heard is on the disk."""
+        found = self.mailbox.take(position, senders)
+        self.keep_heard()
+        return found
+
+    def keep_heard(self) -> None:
+        """Put on the disk what was heard: who restarts can still say what it has of a neighbour."""
+        if heard := self.mailbox.unstored():
+            self._outgoing.keep_heard(heard)
+            self.mailbox.forget(heard)
+
+    def _contradicted(self, conflict: Conflict) -> None:
+        """A neighbour answered one question twice: the run stops, in the thread that runs it."""
+        name = self.cards[conflict.heard.sender].name
+        told = f"{name!r} answered one question twice, and what it sent could not be kept"
+        try:
+            told = self._outgoing.contradicted(name, conflict)
+        finally:
+            self._progress.failure = told
+            self._answered.set()
 
     def meet(self, sent: int) -> None:
         """Ask the neighbours what they have of this member, before anything is released.
@@ -124,6 +153,7 @@ class Neighbours:
         """
         started = time.monotonic()
         while True:
+            self.keep_heard()
             silent = [i for i in self.cards if i not in self._answers]
             self._check_state(sent)
             if self._coordinator or not set(silent) - set(self.mailbox.left_out()):
@@ -165,6 +195,7 @@ class Neighbours:
         there = [i for i in self.mailbox.missing(position, senders) if early.get(i, -1) >= position]
         self.ask([Address(self._terms.run, sender, *at) for sender in there])
         while not self.mailbox.wait(position, senders, ASK_EVERY):
+            self.keep_heard()
             self._progress.stop_if_asked()
             missing = self.mailbox.missing(position, senders)
             self._progress.waiting_for = tuple(missing)
@@ -217,6 +248,7 @@ class Neighbours:
         # who greets hears that it waits itself, and has patience
         self._progress.round = turn.at.round - 1
         while True:
+            self.keep_heard()
             self._progress.stop_if_asked()
             self.mailbox.await_again(
                 [i for i in self.mailbox.left_out() if i in self._answers], turn.position
@@ -312,10 +344,10 @@ class Neighbours:
     def _greet(self, senders: Sequence[int]) -> None:
         assert self.transport is not None
         for sender in senders:
-            self.transport.request(sender, [self._hello_of(sender)])
-
-    def _hello_of(self, sender: int) -> str:
-        return f"{sender}/{HELLO}/{self._member}"
+            # until it is answered it is the same one: on a slow line an answer takes longer than
+            # the time after which it is asked again
+            question = self._questions.setdefault(sender, Question(sender, self._member))
+            self.transport.request(sender, [question.key()])
 
     def _check_state(self, sent: int) -> None:
         """Refuse to go on from a state that is older than what somebody has of this member."""

@@ -1,5 +1,8 @@
 """What an agent has sent and may have to send again: on the disk before it leaves, or never sent.
 
+And what it has heard, on the disk before it is used: so it can tell a neighbour that comes back
+with an older state, also after a restart of its own.
+
 A message that releases something private is charged and stored by the ledger; any other, and the
 coordinator's, by a journal beside it. Both keep the method's state as it was when the message was
 made. So after a crash the agent goes on from its last message and repeats its exact bytes.
@@ -16,6 +19,10 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tacit.deploy.binding import Binding
+from tacit.deploy.evidence import keep
+from tacit.deploy.files import check_private, make_private
+from tacit.deploy.mailbox import Conflict, Heard
 from tacit.deploy.stored import ANOTHER_VERSION, Rows, packed, unpacked
 from tacit.deploy.wire import Address
 from tacit.errors import ConfigError, RuntimeFailure
@@ -28,7 +35,7 @@ from tacit.privacy.ledger.outbox import ReleaseId
 SETTLE_EVERY = 64
 """Releases that are kept longer than needed, so that their deletion is one entry of the ledger."""
 
-_FORMAT = 2
+_FORMAT = 3
 _POSITION, _NAME = struct.Struct("<q"), struct.Struct("<H")
 
 
@@ -86,10 +93,11 @@ class Outgoing:
         phases: number in the method's table of each phase that releases, by name.
         number: of the agent.
         position: of an address in the run.
+        binding: that is told of each message before it leaves; `None` in tests.
 
     Raises:
-        RuntimeFailure: the journal cannot be opened.
-        ConfigError: it is that of another run.
+        RuntimeFailure: the journal cannot be opened, or the state is an older copy.
+        ConfigError: it is that of another run, or others may read it.
     """
 
     def __init__(
@@ -100,14 +108,18 @@ class Outgoing:
         phases: dict[str, int],
         number: int,
         position: Callable[[Address], int | None],
+        binding: Binding | None = None,
     ) -> None:
         self._path, self._run, self._account = path, run, account
-        self._lock = threading.Lock()
+        self._binding = binding
+        self._lock, self._writer = threading.Lock(), threading.RLock()
         self._stored: dict[str, bytes] = {}
         # by position: its key, and its entry in the ledger or its row in the journal
         self._released: dict[int, tuple[str, int]] = {}
         self._rows: dict[int, tuple[str, int]] = {}
         self._kept_from = 0
+        make_private(path)
+        check_private(path)
         with self._writing():
             self._journal = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             # large rows are written in fewer pieces; once a file is there it has no effect
@@ -122,6 +134,10 @@ class Outgoing:
             self._state = Rows(self._journal, "state")
             self._journal.execute(
                 "CREATE TABLE IF NOT EXISTS absences (agent INTEGER, first INTEGER, back INTEGER)"
+            )
+            self._journal.execute(
+                "CREATE TABLE IF NOT EXISTS heard (sender INTEGER, position INTEGER, digest BLOB, "
+                "signature BLOB, PRIMARY KEY (sender, position)) WITHOUT ROWID"
             )
             known = self._journal.execute("SELECT id FROM run").fetchone()
             if known is None:
@@ -141,6 +157,11 @@ class Outgoing:
                     address = Address(run_id, number, id.round - 1, phase, id.step)
                     made = Made(position(address) or 0, address.key(), release.payload)
                     self._remember(made, self._released, release.sequence)
+        if binding is not None:
+            newest = self._newest()
+            at = -1 if newest is None else _POSITION.unpack(newest[:8])[0]
+            key, _ = self._released.get(at) or self._rows.get(at) or ("", 0)
+            binding.catch_up(at, self._stored.get(key))
 
     def find(self, key: str) -> bytes | None:
         """The bytes of a message that was made and may still be needed."""
@@ -153,6 +174,13 @@ class Outgoing:
         Args:
             like: a state of the same method, for its structure.
         """
+        newest = self._newest()
+        if newest is None:
+            return None
+        return _POSITION.unpack(newest[:8])[0], unpacked(newest[8:], like)
+
+    def _newest(self) -> bytes | None:
+        """The newest state that is stored, behind its position."""
         found: list[bytes] = []
         with self._writing():
             found += [data for _, data in self._state.read()]
@@ -160,10 +188,7 @@ class Outgoing:
             latest = self._account.ledger.latest(self._account.owner, self._run)
             if latest is not None and latest.state is not None:
                 found.append(latest.state)
-        if not found:
-            return None
-        newest = max(found, key=lambda data: _POSITION.unpack(data[:8])[0])
-        return _POSITION.unpack(newest[:8])[0], unpacked(newest[8:], like)
+        return max(found, key=lambda data: _POSITION.unpack(data[:8])[0], default=None)
 
     def commit(
         self,
@@ -203,7 +228,7 @@ class Outgoing:
                 owner=account.owner,
                 neighbours=account.neighbours,
             ).sequence
-            self._remember(made, self._released, sequence)
+            self._kept(made, self._released, sequence)
             return
         row = self._free_row(made.position)
         with self._writing():
@@ -211,7 +236,49 @@ class Outgoing:
             self._messages.write(row, _closed(made))
             self._state.write(1, kept)
             self._journal.execute("COMMIT")
-        self._remember(made, self._rows, row)
+        self._kept(made, self._rows, row)
+
+    def _kept(self, made: Made, places: dict[int, tuple[str, int]], place: int) -> None:
+        """It is on the disk with its state; from here on it may be asked for."""
+        if self._binding is not None:
+            self._binding.record(made.position, made.data)
+        self._remember(made, places, place)
+
+    def keep_heard(self, heard: Sequence[Heard]) -> None:
+        """Put on the disk what came from neighbours, before it is used.
+
+        Args:
+            heard: of each message.
+        """
+        with self._writing():
+            self._journal.execute("BEGIN IMMEDIATE")
+            self._journal.executemany("INSERT OR IGNORE INTO heard VALUES (?, ?, ?, ?)", heard)
+            self._journal.execute("COMMIT")
+
+    def heard(self, sender: int, position: int) -> Heard | None:
+        """What is on the disk of a neighbour's message; may be called from any thread."""
+        query = "SELECT * FROM heard WHERE sender = ? AND position = ?"
+        with self._writing():
+            row = self._journal.execute(query, (sender, position)).fetchone()
+        return None if row is None else Heard(*row)
+
+    def contradicted(self, name: str, conflict: Conflict) -> str:
+        """Keep a neighbour's two messages of one address; may be called from any thread.
+
+        Args:
+            name: of the neighbour.
+            conflict: the two.
+
+        Returns:
+            What is to be said of it.
+        """
+        return keep(self._path.parent, self._run, name, conflict)
+
+    def newest_heard(self) -> dict[int, int]:
+        """Position of each neighbour's newest message that was ever on the disk here."""
+        query = "SELECT sender, max(position) FROM heard GROUP BY sender"
+        with self._writing():
+            return dict(self._journal.execute(query).fetchall())
 
     def settle(self, before: int, every: int = SETTLE_EVERY) -> None:
         """Forget messages of phases before a position: everybody has them.
@@ -286,7 +353,8 @@ class Outgoing:
     @contextmanager
     def _writing(self) -> Generator[None, None, None]:
         try:
-            yield
+            with self._writer:
+                yield
         except sqlite3.Error as error:
             raise RuntimeFailure(
                 f"the journal {self._path} cannot be written ({error}); nothing was sent. Free "

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import base64
 import os
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from tacit.deploy.files import write_secret, write_text
+from tacit.deploy.files import check_private, write_secret
 from tacit.deploy.keys import Card, Keys
-from tacit.errors import ConfigError, RuntimeFailure
+from tacit.errors import ConfigError
 from tacit.privacy.masking import new_key, pair_key
 
 _CONTEXT = b"tacit mask key 1\n"
@@ -32,12 +31,15 @@ def offer(keys: Keys, run: bytes) -> str:
     Args:
         keys: of the member.
         run: id of the run, 32 bytes.
+
+    Raises:
+        ConfigError: others may read the private half.
     """
     path = _private(keys.folder, run)
     if not path.exists():
         path.parent.mkdir(mode=0o700, exist_ok=True)
         write_secret(path, new_key()[0])
-    public = _public(path.read_bytes())
+    public = _public(_read(path))
     return base64.b64encode(public + keys.identity.sign(_CONTEXT + run + public)).decode()
 
 
@@ -62,45 +64,22 @@ def pair_keys(keys: Keys, number: int, run: bytes, offers: Mapping[int, bytes]) 
         offers: public keys of all agents, its own among them.
 
     Raises:
-        ConfigError: the private half is not in its folder, or is another's.
+        ConfigError: the private half is not in its folder, is another's, or others may read it.
         PrivacyError: a public key with which anybody would know the masks.
     """
     path = _private(keys.folder, run)
-    if not path.exists() or _public(path.read_bytes()) != offers[number]:
+    private = _read(path) if path.exists() else None
+    if private is None or _public(private) != offers[number]:
         raise ConfigError(
             f"{keys.folder} does not hold the key for masks that {keys.card.name!r} put into the "
             "manifest: it was signed elsewhere or again, or the run has ended. Sign it here, and "
             "let everybody take this copy"
         )
-    private = path.read_bytes()
     return {
         other: pair_key(private, public, run, number, other)
         for other, public in offers.items()
         if other != number
     }
-
-
-def bind(keys: Keys, run: bytes, state: Path) -> None:
-    """Let the key of a run serve with one folder of state, and with no other.
-
-    Begun anew with an empty folder, a run would ask the same first question again: two answers
-    under one mask.
-
-    Raises:
-        RuntimeFailure: the key has served with another folder.
-    """
-    own, used = state / "masks.id", _private(keys.folder, run).with_suffix(".id")
-    known = used.read_text() if used.exists() else ""
-    if not own.exists() and not known:
-        write_text(own, secrets.token_hex(16))
-    if not own.exists() or known not in ("", own.read_text()):
-        raise RuntimeFailure(
-            f"the key for masks in {keys.folder} has served in this run with another --state "
-            f"folder than {state}: two answers to one question would stand under one mask. Put "
-            "that folder back; if it is gone, agree on a new manifest, for a run of its own"
-        )
-    if not known:
-        write_text(used, own.read_text())
 
 
 def check_writable(keys: Keys) -> None:
@@ -112,9 +91,9 @@ def check_writable(keys: Keys) -> None:
     folder = keys.folder / "masks"
     if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
         raise ConfigError(
-            f"{folder} cannot be written by this user: a key for masks is bound to one --state "
-            "there, and deleted when its run has ended. The other keys may be read-only; make this "
-            "folder writable (ReadWritePaths in a systemd unit, a mount of its own in a container)"
+            f"{folder} cannot be written by this user: a key for masks is deleted there when its "
+            "run has ended. The other keys may be read-only; make this folder writable "
+            "(ReadWritePaths= in a systemd unit, a mount of its own in a container)"
         )
 
 
@@ -131,13 +110,18 @@ def kept(keys: Keys) -> list[bytes]:
 def forget(keys: Keys, run: bytes) -> None:
     """Delete the private half: what was masked with it stays masked."""
     key = _private(keys.folder, run)
-    for path in (key, key.with_suffix(".id")):
-        if path.exists():  # a folder that is read-only refuses to delete even what is not there
-            path.unlink()
+    if key.exists():  # a folder that is read-only refuses to delete even what is not there
+        key.unlink()
 
 
 def _private(folder: Path, run: bytes) -> Path:
     return folder / "masks" / f"{run.hex()}.key"
+
+
+def _read(path: Path) -> bytes:
+    check_private(path.parent)
+    check_private(path)
+    return path.read_bytes()
 
 
 def _public(private: bytes) -> bytes:

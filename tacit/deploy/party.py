@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tacit.deploy.hello import HELLO, write_hello
+from tacit.deploy.hello import Question, write_hello
 from tacit.deploy.keys import Card, Keys
 from tacit.deploy.neighbours import ASK_EVERY, BehindError, Neighbours
 from tacit.deploy.outgoing import Made, Outgoing, state_digest
@@ -108,14 +108,15 @@ class Party:
 
     def serve(self, key: str) -> bytes | None:
         """An own message that a neighbour asks for, or word that this member is there."""
-        hello, _, asker = key.partition(f"/{HELLO}")
-        if hello == str(self._desk.agent) and HELLO in key:
+        question = Question.read(key)
+        if question is not None and question.asked == self._desk.agent:
             return write_hello(
+                question,
                 self._terms.run,
                 self.progress.round,
                 self._versions,
                 self._keys.identity,
-                self._neighbours.heard_of(asker.removeprefix("/")),
+                self._neighbours.heard_of(question.asker),
             )
         return self._outgoing.find(key)
 
@@ -154,6 +155,14 @@ class Party:
                 "goes on in round %(round)d of %(of)d",
                 {"round": self.progress.round + 1, "of": self._schedule.rounds},
             )
+        try:
+            return self._answer(self._turns(state, first, sent))
+        except KeyboardInterrupt:
+            self._neighbours.keep_heard()  # also what nobody has waited for yet
+            raise
+
+    def _turns(self, state: Any, first: int, sent: int) -> Any:
+        """The state after all turns, from a position on."""
         self._neighbours.meet(sent)
         while first < self._schedule.length:
             try:
@@ -168,7 +177,7 @@ class Party:
                 break
             except BehindError as behind:
                 first = self._come_in_again(behind.position)
-        return self._answer(state)
+        return state
 
     def _over(self, state: Any) -> bool:
         """Whether the run ends here, before all turns are taken."""
@@ -206,6 +215,7 @@ class Party:
             self.progress.stop_if_asked()
             if not (awaited := self._neighbours.unfinished()):
                 break
+            self._neighbours.keep_heard()
             self._neighbours.ask([self._farewell_of(other) for other in awaited])
         # the last neighbour may not have heard of it yet
         time.sleep(2 * ASK_EVERY)
@@ -225,10 +235,12 @@ class Party:
         above, ends = self._desk.plan.agents, time.monotonic() + max(self._terms.patience, LINGER)
         while above not in self.mailbox.finished and time.monotonic() < ends:
             self.progress.stop_if_asked()
+            self._neighbours.keep_heard()
             self._neighbours.ask([self._farewell_of(above)])
             self.mailbox.wait_finished(ASK_EVERY)
         if above not in self.mailbox.finished:
             raise PeerTimeout(f"all rounds are done, and the coordinator says no model. {GO_ON}")
+        self._neighbours.keep_heard()
         data, dtype, shape = self.mailbox.finished[above].leaves[0]
         return np.frombuffer(data, dtype).reshape(shape)
 
@@ -249,7 +261,7 @@ class Party:
             return state
         senders = self._desk.awaited(phase, mixing)
         self._neighbours.wait(turn, senders)
-        received = self.mailbox.take(position, senders)
+        received = self._neighbours.take(position, senders)
         if self._desk.server and not received:
             return state  # nobody was drawn, or none of them is there
         form = self._terms.forms[at.phase]

@@ -27,6 +27,7 @@ from tacit.config.data import ByColumn
 from tacit.config.locate import lines
 from tacit.config.network import CoordinatorSection
 from tacit.config.read import Source, parse_study
+from tacit.deploy.binding import folder_of
 from tacit.deploy.certificates import create_authority
 from tacit.deploy.declare import rounded
 from tacit.deploy.files import write_text
@@ -74,6 +75,10 @@ class Rehearsal:
             *([] if coordinates else ["--data", str(_records(self.folder, number))]),
             *more,
         ]
+
+    def ledger(self, number: int) -> Path:
+        """Where the ledger of an agent is, beside its keys."""
+        return folder_of(self.folder / f"member-{number}" / "keys", self.manifest.run) / "ledger"
 
     def start(self, number: int, *more: str) -> subprocess.Popen[bytes]:
         """Start a member; what it prints goes to `log.txt` in its folder."""

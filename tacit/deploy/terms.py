@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tacit.deploy.schedule import Form, Schedule
 from tacit.deploy.transport import LARGEST
+from tacit.errors import RuntimeFailure
 from tacit.network.base import Mixing
 
 GO_ON = "Everything is stored: give the same command again when they are back, and the run goes on"
@@ -50,6 +51,7 @@ class Progress:
         seconds: the time that recent rounds took.
         stopping: set to end after the current turn.
         left_out: numbers of the silent neighbours that the run goes on without.
+        failure: why the run cannot go on, found by another thread; empty if it can.
     """
 
     round: int = -1
@@ -58,12 +60,16 @@ class Progress:
     seconds: list[float] | None = None
     stopping: threading.Event | None = None
     left_out: tuple[int, ...] = ()
+    failure: str = ""
 
     def stop_if_asked(self) -> None:
         """Between turns and while waiting.
 
         Raises:
+            RuntimeFailure: `failure` is set.
             KeyboardInterrupt: `stopping` is set.
         """
+        if self.failure:
+            raise RuntimeFailure(self.failure)
         if self.stopping is not None and self.stopping.is_set():
             raise KeyboardInterrupt

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tacit.deploy.files import write_text
 from tacit.deploy.gate import INSIDE, Gate
 from tacit.deploy.keys import Card, Keys
 from tacit.errors import TransportError
@@ -62,7 +63,7 @@ class Transport:
         self._zenoh, self._accept = zenoh, accept
         self._prefix = f"tacit/{run[:32]}"
         trusted = folder / "trusted.crt"
-        trusted.write_text("".join(sorted({card.authority for card in neighbours.values()})))
+        write_text(trusted, "".join(sorted({card.authority for card in neighbours.values()})))
         inner = free_port() if listen else None
         config = zenoh.Config.from_json5(
             json.dumps(settings(keys, trusted, self._prefix, number, neighbours, inner))

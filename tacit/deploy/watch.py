@@ -97,7 +97,7 @@ class Watch:
     def _write(self) -> None:
         # a full disk is found by what must be stored; a status that is not written harms nobody
         with suppress(OSError):
-            write_json(self._path, self.document())
+            write_json(self._path, self.document(), durable=False)
 
 
 def starting(path: Path, manifest: Manifest, name: str, rounds: int) -> None:
@@ -119,7 +119,7 @@ def starting(path: Path, manifest: Manifest, name: str, rounds: int) -> None:
         "paid": {},
     }
     with suppress(OSError):
-        write_json(path, document)
+        write_json(path, document, durable=False)
 
 
 def serve_metrics(port: int, document: Callable[[], dict[str, Any]]) -> Callable[[], None]:

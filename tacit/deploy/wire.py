@@ -68,10 +68,25 @@ class Received:
     Attributes:
         address: which message.
         leaves: each as bytes, dtype and shape.
+        digest: of what was signed, 32 bytes.
+        signature: 64 bytes.
     """
 
     address: Address
     leaves: list[tuple[bytes, np.dtype, tuple[int, ...]]]
+    digest: bytes
+    signature: bytes
+
+    def data(self) -> bytes:
+        """The message again, as it was received."""
+        shapes = [(dtype.str, shape) for _, dtype, shape in self.leaves]
+        pieces = [leaf for leaf, _, _ in self.leaves]
+        return b"".join([_head(self.address, shapes), *pieces, self.signature])
+
+
+def digest_of(data: bytes) -> bytes:
+    """What the signature of a message is over, 32 bytes."""
+    return hashlib.sha256(memoryview(data)[:-_SIGNATURE]).digest()
 
 
 def leaf_of(dtype: np.dtype, shape: tuple[int, ...]) -> Leaf:
@@ -99,23 +114,7 @@ def encode(address: Address, arrays: Sequence[np.ndarray], key: Ed25519PrivateKe
     """
     parts: list[bytes | memoryview] = []
     try:
-        parts.append(
-            _HEAD.pack(
-                MAGIC,
-                VERSION,
-                address.kind,
-                address.run,
-                address.sender,
-                address.round,
-                address.phase,
-                address.step,
-                len(arrays),
-            )
-        )
-        for array in arrays:
-            name, shape = leaf_of(array.dtype, array.shape)
-            code = _DTYPES.index(name)
-            parts.append(struct.pack(f"<BB{len(shape)}I", code, len(shape), *shape))
+        parts.append(_head(address, [leaf_of(array.dtype, array.shape) for array in arrays]))
     except struct.error as error:
         raise WireError(f"{address} does not fit the format of messages: {error}") from error
     for array in arrays:
@@ -142,9 +141,9 @@ def decode(
     size = _HEAD.size + sum(2 + 4 * len(shape) + _bytes(name, shape) for name, shape in shapes)
     if len(data) != size + _SIGNATURE:
         raise WireError(f"{len(data)} bytes where a message of this phase has {size + _SIGNATURE}")
+    digest, signature = digest_of(data), data[-_SIGNATURE:]
     try:
-        signed = memoryview(data)[:-_SIGNATURE]
-        key.verify(data[-_SIGNATURE:], _CONTEXT + hashlib.sha256(signed).digest())
+        key.verify(signature, _CONTEXT + digest)
     except InvalidSignature as error:
         raise WireError("the signature is not the sender's") from error
     magic, version, kind, run, sender, round, phase, step, count = _HEAD.unpack_from(data)
@@ -168,7 +167,26 @@ def decode(
             raise WireError("numbers that are not finite")
         leaves.append((data[at : at + length], dtype, tuple(shape)))
         at += length
-    return Received(expected, leaves)
+    return Received(expected, leaves, digest, signature)
+
+
+def _head(address: Address, shapes: Sequence[Leaf]) -> bytes:
+    """Everything before the numbers."""
+    head = _HEAD.pack(
+        MAGIC,
+        VERSION,
+        address.kind,
+        address.run,
+        address.sender,
+        address.round,
+        address.phase,
+        address.step,
+        len(shapes),
+    )
+    return head + b"".join(
+        struct.pack(f"<BB{len(shape)}I", _DTYPES.index(name), len(shape), *shape)
+        for name, shape in shapes
+    )
 
 
 def _bytes(name: str, shape: tuple[int, ...]) -> int:

@@ -215,9 +215,9 @@ def check_releases(rehearsal: Rehearsal, left: list[int]) -> None:
     for number in range(AGENTS):
         told = sent(rehearsal, number)
         assert all(len(digests) == 1 for digests in told.values())
-        state = rehearsal.folder / f"member-{number}" / "state"
-        assert verify(state / "ledger").sound
-        charged = sum(each.releases for each in read(state / "ledger").balances)
+        ledger = rehearsal.ledger(number)
+        assert verify(ledger).sound
+        charged = sum(each.releases for each in read(ledger).balances)
         answered = {key for key in told if key.split("/")[2] == "1"}
         # what was charged and killed before it was sent is sent at the next start
         assert len(answered) <= charged <= TRIED and (number not in left or charged >= ROUNDS)

@@ -186,7 +186,7 @@ def test_two_hosts_follow_the_guide_and_a_cut_cable_loses_nothing(
     hosts.cable("up")
     assert [process.wait(timeout=300) for process in processes.values()] == [0, 0]
     for name in names:
-        ledger = tmp_path / f"{name}-state" / "ledger"
+        (ledger,) = (tmp_path / name / "runs").glob("*/ledger")
         (balance,) = read(ledger).balances
         assert balance.releases == rounds and verify(ledger).sound
         assert balance.spent == pytest.approx(2.0, rel=1e-3)

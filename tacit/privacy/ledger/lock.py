@@ -14,8 +14,39 @@ from pathlib import Path
 from tacit.errors import LedgerBusy, LedgerUnwritable
 
 
-class WriterLock:
-    """A lock on the file `<ledger>.lock`, which stays where it is: only the lock comes and goes.
+class FileLock:
+    """A lock on a file that stays where it is: only the lock comes and goes.
+
+    Args:
+        path: of the file; made, for its owner alone, if there is none.
+
+    Raises:
+        BlockingIOError: at once, when another process, or another part of this one, holds it.
+        OSError: the file cannot be made or locked.
+    """
+
+    def __init__(self, path: Path) -> None:
+        _make(path)
+        try:
+            self._file = sqlite3.connect(
+                path, timeout=0.0, isolation_level=None, check_same_thread=False
+            )
+        except sqlite3.Error as error:
+            raise OSError(str(error)) from error
+        try:
+            self._file.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error as error:
+            self._file.close()
+            busy = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+            raise (BlockingIOError if busy else OSError)(str(error)) from error
+
+    def release(self) -> None:
+        """Let the next one in."""
+        self._file.close()
+
+
+class WriterLock(FileLock):
+    """A lock on the file `<ledger>.lock`, for who writes to the ledger.
 
     Raises:
         LedgerBusy: at once, when another process, or another part of this one, holds it.
@@ -25,27 +56,19 @@ class WriterLock:
     def __init__(self, ledger: Path) -> None:
         path = ledger.with_name(ledger.name + ".lock")
         try:
-            _make(path)
-            self._file = sqlite3.connect(
-                path, timeout=0.0, isolation_level=None, check_same_thread=False
-            )
-        except (OSError, sqlite3.Error) as error:
-            raise _unwritable(ledger, path, error) from error
-        try:
-            self._file.execute("BEGIN EXCLUSIVE")
-        except sqlite3.Error as error:
-            self._file.close()
-            if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
-                raise _unwritable(ledger, path, error) from error
+            super().__init__(path)
+        except BlockingIOError as error:
             raise LedgerBusy(
                 f"the ledger {ledger} is open for writing elsewhere, and two writers could answer "
                 "one question twice. Nothing was released; wait for the other run to end, or give "
-                "this one a ledger (between sites: a --state folder) of its own"
+                "this one a ledger of its own"
             ) from error
-
-    def release(self) -> None:
-        """Let the next writer in."""
-        self._file.close()
+        except OSError as error:
+            raise LedgerUnwritable(
+                f"the ledger {ledger} cannot be opened for writing: its lock {path.name} cannot be "
+                f"made ({error.strerror or error}). Nothing was released; make its directory "
+                "writable"
+            ) from error
 
 
 def _make(path: Path) -> None:
@@ -55,14 +78,6 @@ def _make(path: Path) -> None:
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-
-
-def _unwritable(ledger: Path, lock: Path, error: Exception) -> LedgerUnwritable:
-    return LedgerUnwritable(
-        f"the ledger {ledger} cannot be opened for writing: its lock {lock.name} cannot be made "
-        f"({getattr(error, 'strerror', None) or error}). Nothing was released; make its directory "
-        "writable"
-    )
 
 
 def still_there(path: Path, number: int) -> bool:

@@ -17,7 +17,7 @@ from tacit.config.read import parse_study
 from tacit.deploy import certificates, keys
 from tacit.deploy.agent import Options
 from tacit.deploy.doctor import Finding, examine
-from tacit.deploy.hello import HELLO, read_hello, write_hello
+from tacit.deploy.hello import Question, read_hello, write_hello
 from tacit.deploy.manifest import Manifest, agreed
 from tacit.deploy.transport import Transport
 from tacit.errors import WireError
@@ -31,7 +31,7 @@ class Ward:
 
     folder: Path
     keys: list[keys.Keys]
-    hello: Callable[[], bytes]
+    hello: Callable[[Question], bytes]
     transport: Transport | None = None
 
     def manifest(self, sign: int = 3, **addresses: str) -> Manifest:
@@ -52,9 +52,13 @@ class Ward:
             {0: self.keys[0].card, 2: self.keys[2].card},
             state,
             listen=True,
-            serve=lambda key: self.hello() if key == f"1/{HELLO}" else None,
+            serve=self.served,
             accept=lambda *_: None,
         )
+
+    def served(self, key: str) -> bytes | None:
+        question = Question.read(key)
+        return None if question is None else self.hello(question)
 
     def asked(self, agreed_on: Manifest, **change: Path) -> dict[str, Finding]:
         path = self.folder / "run.toml"
@@ -70,9 +74,9 @@ def ward(tmp_path: Path) -> Iterator[Ward]:
         keys.create(tmp_path / name, name, f"127.0.0.1:{free_port()}", tmp_path / "authority")
         for name in ("north", "south", "west")
     ]
-    ward = Ward(tmp_path, made, lambda: b"")
+    ward = Ward(tmp_path, made, lambda question: b"")
     run = ward.manifest().run
-    ward.hello = lambda: write_hello(run, 3, versions(), made[1].identity)
+    ward.hello = lambda question: write_hello(question, run, 3, versions(), made[1].identity)
     yield ward
     if ward.transport is not None:
         ward.transport.close()
@@ -94,13 +98,16 @@ def test_a_clock_an_hour_off_and_another_version_are_found(
     ward.start_south(manifest)
     run, own = manifest.run, ward.keys[1].identity
     real = time.time
-    monkeypatch.setattr("tacit.deploy.hello.time.time", lambda: real() + 3600.0)
-    late = write_hello(run, 3, versions(), own)
-    monkeypatch.undo()
-    ward.hello = lambda: late
+
+    def late(question: Question) -> bytes:
+        with monkeypatch.context() as patched:
+            patched.setattr("tacit.deploy.hello.time.time", lambda: real() + 3600.0)
+            return write_hello(question, run, 3, versions(), own)
+
+    ward.hello = late
     told = ward.asked(manifest)["south, its agent"]
     assert told.good is False and "ahead" in told.told and "clock" in told.told
-    ward.hello = lambda: write_hello(run, 3, versions() | {"jax": "0.1"}, own)
+    ward.hello = lambda question: write_hello(question, run, 3, versions() | {"jax": "0.1"}, own)
     told = ward.asked(manifest)["south, its agent"]
     assert told.good is False and "jax 0.1 there" in told.told
 
@@ -113,7 +120,8 @@ def test_another_manifest_and_another_identity_are_found(ward: Ward) -> None:
     assert told.good is False and "another manifest" in told.told
     with pytest.raises(WireError, match="signature"):
         read_hello(
-            write_hello(manifest.run, 0, {}, ward.keys[2].identity),
+            write_hello(Question(1, 0), manifest.run, 0, {}, ward.keys[2].identity),
+            Question(1, 0),
             manifest.run,
             ward.keys[1].card,
         )
@@ -121,16 +129,17 @@ def test_another_manifest_and_another_identity_are_found(ward: Ward) -> None:
 
 @pytest.mark.parametrize("number", ["Infinity", "1e400", "NaN", "[]"])
 def test_a_greeting_with_numbers_that_are_none_is_a_typed_error(ward: Ward, number: str) -> None:
-    own = ward.keys[1]
+    own, question = ward.keys[1], Question(1, 0)
+    asked = {"asker": 0, "nonce": question.nonce}
     for name in ("time", "round", "heard"):
-        said = {"run": "ab" * 32, "time": 1.0, "round": 1, "heard": 1, "versions": {}}
+        said = asked | {"run": "ab" * 32, "time": 1.0, "round": 1, "heard": 1, "versions": {}}
         text = json.dumps(said | {name: "X"}).replace('"X"', number)
-        signature = keys.sign(own.identity, b"tacit hello 1\n" + text.encode())
+        signature = keys.sign(own.identity, b"tacit hello 2\n" + text.encode())
         data = json.dumps({"text": text, "signature": signature}).encode()
         if name == "time" and number != "[]":
             continue  # a clock that is far off is the doctor's to judge
         with pytest.raises(WireError, match="no answer"):
-            read_hello(data, bytes.fromhex("ab" * 32), own.card)
+            read_hello(data, question, bytes.fromhex("ab" * 32), own.card)
 
 
 PLANTED: list[tuple[str, str, Callable[[Ward], dict[str, Finding]]]] = [

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tacit.deploy import keys
-from tacit.deploy.mailbox import Mailbox
+from tacit.deploy.mailbox import Conflict, Mailbox
 from tacit.deploy.wire import FINISHED, Address, encode
 
 RUN = bytes(32)
@@ -161,3 +161,59 @@ def test_the_last_word_of_a_coordinator_holds_the_model(both: list[keys.Keys]) -
     assert not mailbox.finished
     mailbox.offer(1, done.key(), encode(done, [VALUE], both[1].identity))
     assert mailbox.finished[1].leaves[0][0] == VALUE.tobytes()
+
+
+def another(key: keys.Keys, sender: int, round: int, kind: int = 0) -> tuple[str, bytes]:
+    """A second message of the same address: the same in all but its numbers."""
+    address = Address(RUN, sender, round, 255 if kind == FINISHED else 0, 0, kind)
+    return address.key(), encode(address, [VALUE + 1.0], key.identity)
+
+
+def test_two_messages_of_one_address_are_told_with_both(both: list[keys.Keys]) -> None:
+    told: list[Conflict] = []
+    mailbox = ahead(both, conflicting=told.append, last={1: [("<f8", (2,))]})
+    for now in (0, 1):  # while it is awaited, and in the round after it was used
+        mailbox.advance(now)
+        mailbox.offer(0, *message(both[0], 0, 0))
+        key, second = another(both[0], 0, 0)
+        mailbox.offer(0, key, second)
+        conflict = told.pop()
+        assert (conflict.key, conflict.second) == (key, second)
+        assert conflict.first == message(both[0], 0, 0)[1]
+        assert conflict.heard.sender == 0 and conflict.heard.position == 0
+        mailbox.offer(0, key, another(both[1], 0, 0)[1])  # forged, which shows nothing
+        assert not told
+    # the first is the one that counts
+    mailbox.offer(0, *message(both[0], 0, 1))
+    mailbox.offer(0, *another(both[0], 0, 1))
+    assert mailbox.take(1, (0,))[0].leaves[0][0] == VALUE.tobytes() and told.pop()
+    done = Address(RUN, 1, 100, 255, 0, FINISHED)
+    for value in (VALUE, VALUE, VALUE + 1.0):
+        mailbox.offer(1, done.key(), encode(done, [value], both[1].identity))
+    assert told.pop().first == encode(done, [VALUE], both[1].identity) and not told
+    assert mailbox.counts["conflicting"] == 4
+
+
+def test_a_restart_compares_with_what_was_heard_before_it(both: list[keys.Keys]) -> None:
+    before = ahead(both)
+    for round in (3, 4):
+        before.offer(0, *message(both[0], 0, round))
+    heard = {(each.sender, each.position): each for each in before.unstored()}
+    before.forget(list(heard.values()))
+    assert not before.unstored() and set(heard) == {(0, 3), (0, 4)}
+    told: list[Conflict] = []
+    mailbox = ahead(
+        both,
+        stored=lambda *place: heard.get(place),
+        newest={0: 4},
+        conflicting=told.append,
+    )
+    mailbox.advance(4)
+    assert mailbox.newest(0) == 4 and mailbox.newest(1) == -1
+    mailbox.offer(0, *another(both[0], 0, 4))
+    assert mailbox.missing(4, (0,)) == [0]  # not used
+    mailbox.offer(0, *another(both[0], 0, 3))
+    assert [each.first for each in told] == [None, None]
+    assert told[0].heard == heard[0, 4]
+    mailbox.offer(0, *message(both[0], 0, 4))
+    assert mailbox.take(4, (0,)) and len(told) == 2

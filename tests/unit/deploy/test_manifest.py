@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tacit.config.read import parse_study
 from tacit.deploy import keys
 from tacit.deploy.agent import Options, check, run
+from tacit.deploy.binding import folder_of
 from tacit.deploy.manifest import agreed, parse_manifest, read_manifest
 from tacit.deploy.trust import check_trusted, trust
 from tacit.errors import ConfigError, PrivacyError, ProblemError
@@ -165,7 +166,9 @@ def test_a_dry_run_releases_nothing(options: Options) -> None:
     assert outcome.solution is None
     from tacit.privacy.ledger import read
 
-    (balance,) = read(options.state / "ledger").balances
+    (balance,) = read(
+        folder_of(options.keys, read_manifest(options.manifest).run) / "ledger"
+    ).balances
     assert balance.spent == 0.0 and balance.releases == 0
 
 

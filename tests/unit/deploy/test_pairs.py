@@ -1,4 +1,4 @@
-"""Keys that pairs of agents share: signed with the manifest, bound to one state, deleted."""
+"""Keys that pairs of agents share: signed with the manifest, deleted."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from tacit.deploy import keys
 from tacit.deploy.agent import Options, check
 from tacit.deploy.manifest import parse_manifest
-from tacit.deploy.pairs import bind, forget, kept, offer, offered, pair_keys
+from tacit.deploy.pairs import forget, kept, offer, offered, pair_keys
 from tacit.deploy.trust import trust
-from tacit.errors import ConfigError, RuntimeFailure
+from tacit.errors import ConfigError
 from tests.sites import STUDY, a_manifest, member, records
 
 RUN, OTHER = bytes(32), bytes(31) + b"1"
@@ -61,20 +61,18 @@ def test_a_key_that_is_gone_or_anothers_is_told(made: list[keys.Keys]) -> None:
     assert kept(made[0]) == []
 
 
-def test_a_key_serves_with_one_state_folder(made: list[keys.Keys], tmp_path: Path) -> None:
-    offer(made[0], RUN)
-    one, other = tmp_path / "one", tmp_path / "other"
-    one.mkdir()
-    other.mkdir()
-    bind(made[0], RUN, one)
-    bind(made[0], RUN, one)
-    with pytest.raises(RuntimeFailure, match="two answers to one question"):
-        bind(made[0], RUN, other)
-    (one / "masks.id").unlink()  # emptied
-    with pytest.raises(RuntimeFailure, match="agree on a new manifest"):
-        bind(made[0], RUN, one)
-    offer(made[0], OTHER)
-    bind(made[0], OTHER, other)
+def test_a_key_that_others_may_read_is_refused(made: list[keys.Keys]) -> None:
+    offers = offers_of(made)
+    folder = made[0].folder / "masks"
+    (folder / f"{RUN.hex()}.key").chmod(0o640)
+    with pytest.raises(ConfigError, match="chmod 600"):
+        pair_keys(made[0], 0, RUN, offers)
+    (folder / f"{RUN.hex()}.key").chmod(0o600)
+    folder.chmod(0o755)
+    with pytest.raises(ConfigError, match="chmod 700"):
+        offer(made[0], RUN)
+    folder.chmod(0o700)
+    assert pair_keys(made[0], 0, RUN, offers)
 
 
 def test_a_masked_manifest_needs_every_agents_key(made: list[keys.Keys]) -> None:

@@ -22,8 +22,9 @@ from tacit.cli import app
 from tacit.config.read import parse_study
 from tacit.deploy import keys
 from tacit.deploy.agent import Options, run
+from tacit.deploy.binding import Binding
 from tacit.deploy.manifest import Manifest, agreed, read_manifest
-from tacit.deploy.pairs import bind, check_writable, forget, has_key, offer
+from tacit.deploy.pairs import check_writable, forget, has_key, offer
 from tacit.deploy.rehearse import prepare, results
 from tacit.deploy.trust import trust
 from tacit.errors import ConfigError
@@ -130,7 +131,8 @@ def test_a_masked_member_writes_only_where_the_unit_lets_it(tmp_path: Path) -> N
     options = Options(path, made[0].folder, state, records(tmp_path))
     with writes() as found:
         run(options, only_check=True)
-        bind(made[0], manifest.run, state)
+        with Binding(made[0], manifest.run, state) as binding:
+            binding.bind("")
         assert has_key(made[0], manifest.run)
         forget(made[0], manifest.run)
     unit = Unit()
@@ -142,14 +144,15 @@ def test_a_masked_member_writes_only_where_the_unit_lets_it(tmp_path: Path) -> N
         for old, new in folders.items()
         if each.startswith(old)
     ]
-    assert len(real) == 2
+    assert len(real) == 3
     within = [
         each
         for each in found
         if each.is_relative_to(tmp_path) and not any(each.is_relative_to(r) for r in real)
     ]
     assert not within
-    assert any(each.is_relative_to(made[0].folder / "masks") for each in found)
+    for written in ("masks", "runs"):
+        assert any(each.is_relative_to(made[0].folder / written) for each in found)
 
 
 def test_a_run_without_masks_writes_nothing_beside_its_keys(tmp_path: Path) -> None:
@@ -177,20 +180,21 @@ def _can_mount() -> bool:
 
 READ_ONLY = """
 mount --bind "$KEYS" "$KEYS"
-if [ -n "$WRITABLE" ]; then mount --bind "$WRITABLE" "$WRITABLE"; fi
+for each in $WRITABLE; do mount --bind "$KEYS/$each" "$KEYS/$each"; done
 mount -o remount,bind,ro "$KEYS"
 exec "$@"
 """
 
 
 def started(folder: Path, command: list[str], *, writable: bool) -> subprocess.Popen[bytes]:
-    """A member whose keys are on a read-only mount, but for those for masks where the unit says."""
+    """A member whose keys are on a read-only mount, but for what the unit says."""
     own = folder / "keys"
-    masks = own / "masks" if writable and (own / "masks").exists() else ""
+    (own / "runs").mkdir(mode=0o700, exist_ok=True)
+    there = [each for each in ("runs", "masks") if writable and (own / each).exists()]
     with (folder / "log.txt").open("ab") as log:
         return subprocess.Popen(
             ["unshare", "-m", "sh", "-e", "-c", READ_ONLY, "sh", *command],
-            env=os.environ | {"KEYS": str(own), "WRITABLE": str(masks)},
+            env=os.environ | {"KEYS": str(own), "WRITABLE": " ".join(there)},
             stdout=log,
             stderr=log,
         )
@@ -253,7 +257,8 @@ def test_the_container_file_is_whole() -> None:
         assert all(isinstance(each, str) for each in json.loads(steps[key]))
     said = (EXAMPLES / "Containerfile").read_text()
     assert f"user and group {user[1]}" in said and f"chown -R {user[1]}:{user[1]}" in said
-    assert "-v /etc/tacit/keys/masks:/etc/tacit/keys/masks" in said
+    for written in ("masks", "runs"):
+        assert f"-v /etc/tacit/keys/{written}:/etc/tacit/keys/{written}" in said
     assert f"--state {steps['VOLUME']}" in said
 
 
