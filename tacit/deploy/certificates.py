@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from tacit.deploy.files import why, write_secret
+from tacit.deploy.files import why, write_bytes, write_secret
 from tacit.errors import ConfigError
 
 DAYS = 365
@@ -36,7 +36,7 @@ def create_authority(folder: Path, name: str, days: int = 10 * DAYS) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     key, certificate = _authority(name, days)
     secret(folder / "authority.pem", key)
-    (folder / "authority.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    write_bytes(folder / "authority.crt", certificate.public_bytes(serialization.Encoding.PEM))
 
 
 def check_authority(text: str, where: str = "") -> None:
@@ -85,8 +85,8 @@ def certify(folder: Path, name: str, host: str, authority: Path | None, days: in
     certificate = issue(key.public_key(), name, host, signer, above, days)
     secret(folder / "tls.pem", key)
     encoding = serialization.Encoding.PEM
-    (folder / "tls.crt").write_bytes(certificate.public_bytes(encoding))
-    (folder / "authority.crt").write_bytes(above.public_bytes(encoding))
+    write_bytes(folder / "tls.crt", certificate.public_bytes(encoding))
+    write_bytes(folder / "authority.crt", above.public_bytes(encoding))
 
 
 def issue(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.deploy.files import write_json, write_text
+from tacit.deploy.files import write_bytes, write_json, write_text
 from tacit.escape import cell
 from tacit.privacy.guarantee import Guarantee
 
@@ -68,7 +68,7 @@ class Outcome:
 
 
 def write(folder: Path, outcome: Outcome, guarantee: Guarantee | None) -> None:
-    """Write `result.json`, and where they are had `model.npz`, `coefficients.csv`,
+    """Write `result.json` last, and where they are had `model.npz`, `coefficients.csv`,
     `guarantee.json`.
 
     Args:
@@ -77,9 +77,9 @@ def write(folder: Path, outcome: Outcome, guarantee: Guarantee | None) -> None:
         guarantee: what this owner was promised; `None` for a coordinator.
     """
     if outcome.solution is not None:
-        beside = folder / ".model.npz"
-        np.savez(beside, solution=outcome.solution, names=np.array(outcome.names))
-        beside.replace(folder / "model.npz")
+        file = io.BytesIO()
+        np.savez(file, solution=outcome.solution, names=np.array(outcome.names))
+        write_bytes(folder / "model.npz", file.getvalue())
         text = io.StringIO()
         writer = csv.writer(text)
         writer.writerow(["parameter", "value"])

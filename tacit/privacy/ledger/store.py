@@ -64,6 +64,8 @@ def create(path: Path, first: dict[str, object]) -> None:
     entry = following(START, 0, "created", first)
     try:
         partial.unlink(missing_ok=True)
+        # for its owner alone from the first byte on, and no link is followed
+        os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         with reported(path), closing(sqlite3.connect(partial, isolation_level=None)) as file:
             file.execute("PRAGMA synchronous = FULL")
             file.execute("BEGIN EXCLUSIVE")
@@ -74,7 +76,6 @@ def create(path: Path, first: dict[str, object]) -> None:
             file.execute("INSERT INTO secret VALUES (?)", (os.urandom(32),))
             append(file, entry)
             file.execute("COMMIT")
-        partial.chmod(0o600)
         # unlike a renaming, a link does not replace what somebody else has made meanwhile
         os.link(partial, path)
         partial.unlink()

@@ -188,3 +188,47 @@ def test_nothing_older_than_tls_1_3_is_spoken(
             return
         with context.wrap_socket(raw, server_hostname=host) as spoken:
             assert spoken.version() == "TLSv1.3"
+
+
+def test_an_authority_of_one_card_certifies_no_other_that_is_dialled(tmp_path: Path) -> None:
+    """Two neighbours with authorities of their own; that of the third certifies a second's name."""
+    certificates.create_authority(tmp_path / "authority", "of site 2")
+    own, right = (
+        keys.create(tmp_path / str(i), f"site {i}", f"127.0.0.1:{free_port()}") for i in (0, 1)
+    )
+    third = keys.create(tmp_path / "2", "site 2", "", tmp_path / "authority")
+    impostor = keys.create(tmp_path / "x", "site 1", right.card.address, tmp_path / "authority")
+    cards = {1: right.card, 2: third.card}
+    for listening, answers in ((impostor, False), (right, True)):
+        came = threading.Event()
+        with (
+            closing(
+                Transport(
+                    listening,
+                    RUN,
+                    1,
+                    {0: own.card},
+                    listening.folder,
+                    listen=True,
+                    serve=lambda key: b"an answer",
+                    accept=lambda *told: None,
+                )
+            ),
+            closing(
+                Transport(
+                    own,
+                    RUN,
+                    0,
+                    cards,
+                    own.folder,
+                    listen=False,
+                    serve=lambda key: None,
+                    accept=lambda *told, came=came: came.set(),
+                )
+            ) as dialling,
+        ):
+            ends = time.monotonic() + (60 if answers else 3)
+            while not came.is_set() and time.monotonic() < ends:
+                dialling.request(1, ["1/1/0/0"])
+                came.wait(0.1)
+        assert came.is_set() == answers
