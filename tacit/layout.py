@@ -262,7 +262,7 @@ def lay_out(
         scales=as_arrays(claim.scales(calibrated, owners)),
         x0=jnp.asarray(np.asarray(problem.x0, dtype=float)),
         degrees=jnp.asarray(network.degrees),
-        records=jnp.asarray(np.asarray(problem.counts if most_records is None else most_records)),
+        records=jnp.asarray(np.asarray(most_records or [c.count for c in owners.contexts])),
         rounds=jnp.asarray(rounds),
         reference=reference,
         divergence=jnp.asarray(divergence * max(1.0, float(np.max(np.abs(problem.x0))))),

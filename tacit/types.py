@@ -188,7 +188,8 @@ class Context(eqx.Module):
 
     `key` is the agent's method-visible randomness of this (round, phase, step); the keys of noise
     and of record sampling are others and never reach a method. `records` is the agent's declared
-    number of them (1 for a whole cost).
+    number of them (1 for a whole cost): the actual one where that is public, else one that it
+    should never exceed.
     """
 
     round: Int[Array, ""]

@@ -91,6 +91,11 @@ class Plan:
         event = LAWS[self.law](multiplier)
         return event if self.sampling == 1.0 else PoissonSampled(self.sampling, event)
 
+    def warning(self, spent: float, records: int | None) -> str:
+        """What to say of a large epsilon, or of a large delta of nobody knows how many records."""
+        of_delta = caution.delta_warning(self.delta) if records is None else ""
+        return " ".join(filter(None, (caution.warning(spent), of_delta)))
+
 
 def plan(question: Question, *, json: bool) -> None:
     """Answer by numbers."""
@@ -115,6 +120,7 @@ def plan(question: Question, *, json: bool) -> None:
         )
     total = [Repeated(event, known["rounds"])]
     spent = accounting.epsilon(total, delta)
+    warned = asked.warning(spent, question.records)
     curve = _curve(event, known["rounds"], delta)
     deltas = at_deltas(total, delta) if known["rounds"] else []
     if json:
@@ -134,7 +140,7 @@ def plan(question: Question, *, json: bool) -> None:
                     "rounds": known["rounds"],
                     "noise_multiplier": known["noise_multiplier"],
                     "epsilon": spent,
-                    "warning": caution.warning(spent),
+                    "warning": warned,
                     "sensitivity": asked.sensitivity,
                     "noise_scale": scale,
                     "curve": curve,
@@ -144,7 +150,7 @@ def plan(question: Question, *, json: bool) -> None:
         )
         return
     say(_answer(missing[0], known, asked, spent))
-    if warned := caution.warning(spent):
+    if warned:
         say(warned)
     if asked.sensitivity is not None:
         say(_scale(question, asked, known["noise_multiplier"]))

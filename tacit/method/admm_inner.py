@@ -13,6 +13,7 @@ distance follows: docs/proofs/pvp.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -112,8 +113,14 @@ def curvature_bound(objective: AbstractObjective) -> Float[Array, ""]:
     return objective.loss.curvature * jnp.sum(lengths**2) / objective.normaliser
 
 
-def check_local_problem(name: str, problem: Any, network: Any) -> None:
+def check_local_problem(name: str, problem: Any, network: Any, *, shortens: bool = False) -> None:
     """Refuse what consensus ADMM with certified local solutions is not made for.
+
+    Args:
+        name: of the method.
+        problem: to be solved.
+        network: to be solved over.
+        shortens: whether the method shortens long rows, and so bears rows of any length.
 
     Raises:
         NetworkError: a coordinator, directed or varying links.
@@ -122,15 +129,22 @@ def check_local_problem(name: str, problem: Any, network: Any) -> None:
     check_network(name, network)
     check_prox(name, problem)
     check_smooth(name, problem)
-    if not all(curvature(problem) < float("inf")):
+    loss = getattr(problem.objectives, "loss", None)
+    if not isinstance(loss, AbstractLinearLoss) or math.isinf(loss.curvature):
         raise ProblemError(
             f"{name} solves its local problems to a certified distance, for which the loss must "
             "have a known bound on its second derivative; this one has none. Use DZOASolver or "
             "DPSG, or a loss such as Huber, Logistic or Squared."
         )
-    if not problem.objectives.loss.convex:
-        loss = type(problem.objectives.loss).__name__
-        raise ProblemError(f"{name} needs a convex loss, and {loss} is not. Use DPSG.")
+    if not shortens and not all(curvature(problem) < math.inf):
+        raise ProblemError(
+            f"{name} solves its local problems to a certified distance, and rows of this length "
+            "are squared to more than a floating point number holds. Scale the features."
+        )
+    if not loss.convex:
+        raise ProblemError(
+            f"{name} needs a convex loss, and {type(loss).__name__} is not. Use DPSG."
+        )
 
 
 def check_tolerance(tolerance: Any) -> None:

@@ -145,6 +145,12 @@ def _guarantee(
         *facts.assumed(unit, releases.relation),
         *owners.assumptions,
         *_divided(owners.divided, releases.relation, unit),
+        *dict.fromkeys(
+            each
+            for phase in releases
+            if phase.query is not None
+            for each in phase.query.assumes(releases.relation)
+        ),
     ]
     if releases.sites > 1 or releases.records > 1:
         unit = Unit.PERSON

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from tacit.errors import ConfigError, PrivacyError, ProblemError
@@ -137,12 +138,27 @@ class PVP(AbstractMethod):
         return state.average if self.average else state.x
 
     def check(self, problem: Any, network: Any) -> None:
-        check_local_problem("PVP", problem, network)
+        check_local_problem("PVP", problem, network, shortens=True)
+        if self.privacy.relation is Relation.ADD_REMOVE:
+            _check_declared(problem)
         if not isinstance(problem.objectives.loss, AbstractScalarLoss):
             loss = type(problem.objectives.loss).__name__
             raise ProblemError(
                 f"PVP clips gradients inside a convex problem, which stays convex where a record "
                 f"has one score; {loss} has several. Use DPSG, or DPADMM with a coordinator."
+            )
+
+
+def _check_declared(problem: Any) -> None:
+    """Long rows are shortened for as many records as declared, never for as many as there are."""
+    declared = np.rint(problem.normaliser)
+    for name, count, most in zip(problem.names, problem.counts, declared, strict=True):
+        if count > most:
+            raise ProblemError(
+                f"{name} has more records than its normaliser={most:,.0f} says. With "
+                "relation='add_remove' their number is private, and PVP bounds the curvature of "
+                "as many as are declared: give normaliser=..., a number that no agent's records "
+                "exceed; or take relation='replace_one'"
             )
 
 
@@ -211,6 +227,11 @@ class ProximalSolution(AbstractQuery):
         modulus = 2.0 * own_public(self.penalty, public.agent) * public.degree
         moved = factor * clip / (public.normaliser * modulus)
         return moved + 2.0 * own_public(self.tolerance, public.agent)
+
+    def assumes(self, relation: Relation) -> tuple[str, ...]:
+        if relation is Relation.ADD_REMOVE:  # rows are shortened for as many
+            return ("no owner has more records than it declares",)
+        return ()
 
     def evaluations(self, dimension: int) -> int:
         return 1

@@ -10,6 +10,7 @@ from jaxtyping import ArrayLike, Int
 
 from tacit.evaluate import kept_in_words, share_kept
 from tacit.network.exact_sum import ExactSum
+from tacit.privacy import caution
 from tacit.privacy.facts import Fact, public
 from tacit.privacy.guarantee import Guarantee, NoiseSource, Status
 from tacit.privacy.wording import rounded_down, rounded_up
@@ -120,7 +121,12 @@ def _charged(outcome: Outcome) -> list[str]:
 
 
 def _cost(g: Guarantee) -> str:
-    """Epsilon in a sentence that says whether it holds."""
+    """Epsilon in a sentence that says whether it holds, with a warning where it is large."""
+    warned = caution.warning(g.epsilon if g.total_epsilon is None else g.total_epsilon)
+    return f"{_spent(g)} {warned}".rstrip()
+
+
+def _spent(g: Guarantee) -> str:
     pair = f"epsilon = {rounded_up(g.epsilon)} at delta = {rounded_up(g.delta)}"
     match g.status:
         case Status.MODEL:
@@ -135,11 +141,12 @@ def _cost(g: Guarantee) -> str:
             )
         case _:
             pass
-    if g.unit is not Unit.RECORD or g.relation is not Relation.REPLACE_ONE:
+    replaced = g.unit is Unit.RECORD and g.relation is Relation.REPLACE_ONE
+    if not replaced or g.epsilon >= caution.LARGE_EPSILON:
         return f"The whole run costs {pair}."
     return (
         f"The whole run costs {pair}: replacing the record changes the odds of anything that can "
-        f"be seen by a factor of at most {rounded_up(_factor(g.epsilon), 3)}, up to delta."
+        f"be seen by a factor of at most {rounded_up(math.exp(g.epsilon), 3)}, up to delta."
     )
 
 
@@ -234,10 +241,6 @@ def _each(counts: Int[ArrayLike, " agents"]) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 100 else f"{value:.4g}"
-
-
-def _factor(epsilon: float) -> float:
-    return math.exp(epsilon) if epsilon < 700 else math.inf
 
 
 def capital(text: str) -> str:

@@ -9,6 +9,9 @@ from tacit.errors import PrivacyError
 LARGE_EPSILON = 10.0
 """From here on a guarantee is printed with a warning."""
 
+LARGE_DELTA = 1e-3
+"""From here on a delta is, where nobody says of how many units."""
+
 
 def check_delta(delta: float, units: int, kind: str, accepted: str) -> None:
     """Refuse a delta at which units may be given away.
@@ -52,4 +55,22 @@ def warning(epsilon: float) -> str:
     return (
         f"Warning: an epsilon of {LARGE_EPSILON:g} or more promises next to nothing. What is seen "
         f"may be up to {factor} times as likely with the data in question as without them."
+    )
+
+
+def delta_warning(delta: float) -> str:
+    """What to say of a large delta where the number of units is not known; else nothing.
+
+    Example:
+        >>> delta_warning(1e-6)
+        ''
+        >>> delta_warning(0.5)[:60]
+        'Warning: publishing one of every 2 records whole, chosen at '
+    """
+    if delta < LARGE_DELTA:
+        return ""
+    return (
+        f"Warning: publishing one of every {math.ceil(1.0 / delta):,} records whole, chosen at "
+        f"random, would satisfy a delta of {delta:g}. Take a delta far below one over the number "
+        "of records; --records holds it against that."
     )

@@ -96,6 +96,10 @@ class AbstractQuery(eqx.Module):
     def evaluations(self, dimension: int) -> int:
         """Function values (or gradients) asked of each unit in one call, at most."""
 
+    def assumes(self, relation: Relation) -> tuple[str, ...]:
+        """What the sensitivity takes for granted of the data, in words: by default nothing."""
+        return ()
+
     def size(self, dimension: int) -> int:
         """Number of coordinates of the answer: by default one for each parameter."""
         return dimension

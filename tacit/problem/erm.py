@@ -155,7 +155,9 @@ class EmpiricalRisk(AbstractDifferentiable):
         norms = jnp.asarray(self.norms)
         factor = jnp.minimum(1.0, longest / jnp.maximum(norms[1], jnp.finfo(norms.dtype).tiny))
         rows = jnp.asarray(self.features) * factor[:, None]
-        return eqx.tree_at(lambda e: (e.features, e.norms), self, (rows, norms * factor))
+        # a length whose square overflowed is infinite, and its row is 0 now
+        lengths = jnp.where(factor > 0.0, norms * factor, 0.0)
+        return eqx.tree_at(lambda e: (e.features, e.norms), self, (rows, lengths))
 
     def _scores(self, loss: AbstractLinearLoss, x: Params) -> Array:
         features = jnp.asarray(self.features)

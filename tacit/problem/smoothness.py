@@ -45,7 +45,8 @@ def curvature(problem: Problem) -> Float[np.ndarray, " agents"]:
         problem: with any objectives.
 
     Returns:
-        Shape `(K,)`; infinite where there is no bound (hinge, quantile, Poisson, user functions).
+        Shape `(K,)`; infinite where there is no bound (hinge, quantile, Poisson, user functions),
+        and for rows so long that their squares overflow.
 
     Example:
         >>> from tacit.problem import Squared, empirical_risk
@@ -58,5 +59,6 @@ def curvature(problem: Problem) -> Float[np.ndarray, " agents"]:
     if math.isinf(risk.loss.curvature):
         return np.full(problem.agents, math.inf)
     rows = np.asarray(risk.features) * np.asarray(risk.mask)[..., None]
-    largest = np.linalg.norm(rows, ord=2, axis=(1, 2)) ** 2
-    return risk.loss.curvature * largest / problem.normaliser
+    with np.errstate(over="ignore"):  # then there is no finite bound
+        largest = np.linalg.norm(rows, ord=2, axis=(1, 2)) ** 2
+        return risk.loss.curvature * largest / problem.normaliser

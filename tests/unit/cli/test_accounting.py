@@ -252,3 +252,10 @@ def test_a_large_epsilon_is_warned_of() -> None:
     assert "Warning: an epsilon of 10 or more" in said("-z", "0.3", "-r", "3")
     assert "Warning" not in said("-z", "3", "-r", "3")
     assert answered("-z", "0.3", "-r", "3")["warning"]
+
+
+def test_a_large_delta_is_warned_of_where_the_number_of_records_is_not_known() -> None:
+    asked = ("--epsilon", "1", "--rounds", "5", "--delta", "0.5")
+    assert "Warning: publishing one of every 2 records whole" in said(*asked)
+    assert "one of every 2 records" in answered(*asked)["warning"]
+    assert "Warning" not in said("--epsilon", "1", "--rounds", "5", "--delta", "1e-6")

@@ -131,6 +131,52 @@ def test_one_record_moves_a_solution_by_no_more_than_the_sensitivity(length: flo
     assert max(moved) > 0.3 * bound
 
 
+def crowd(count: int, extra: bool, normaliser: float | list[float]) -> Any:
+    """Three agents; the first has long rows, and with `extra` one more along the other axis."""
+    rows = [[1e9, 0.0]] * count + [[0.0, 1e9]] * extra
+    targets = [28.0] * count + [1e12] * extra
+    few = [np.full((count, 2), 0.1)] * 2
+    return problem.empirical_risk(
+        [np.array(rows), *few],
+        [np.array(targets), *[np.ones(count)] * 2],
+        problem.Squared(),
+        normaliser=normaliser,
+    )
+
+
+@pytest.mark.parametrize("count", [6, 20])
+def test_one_record_more_shortens_no_other_row(count: int) -> None:
+    quiet = Privacy(clip=1.0, noise_multiplier=1e-12, relation="add_remove", delta=1e-3)
+    method = PVP(penalty=0.1, privacy=quiet)
+    few, more = (
+        tacit.run(crowd(count, extra, float(count + 1)), network.ring(3), method, rounds=1, seed=0)
+        for extra in (False, True)
+    )
+    moved = np.linalg.norm(few.solutions[0, 0] - more.solutions[0, 0])
+    allowed = few.releases[0].sensitivity
+    assert 0.1 * allowed < moved <= allowed
+
+
+def test_more_records_than_the_normaliser_says_are_refused_where_their_number_is_private() -> None:
+    private = Privacy(clip=1.0, epsilon=1.0, relation="add_remove")
+    with pytest.raises(ProblemError, match="agent 1 has more records than its normaliser=7 says"):
+        PVP(privacy=private).check(crowd(8, False, [8.0, 7.0, 8.0]), network.ring(3))
+    PVP(privacy=BUDGET).check(crowd(8, False, [8.0, 7.0, 8.0]), network.ring(3))
+    found = tacit.run(crowd(8, True, 9.0), network.ring(3), PVP(privacy=private), rounds=1, seed=0)
+    assert "no owner has more records than it declares" in found.guarantee[0].assumptions
+
+
+def test_rows_whose_squares_overflow_are_shortened_or_refused_for_what_they_are() -> None:
+    data = records(problem.Logistic())
+    data = problem.empirical_risk(
+        [1e160 * np.asarray(data.objectives.features)[0]] * 4, [np.ones(6)] * 4, problem.Logistic()
+    )
+    answer = tacit.run(data, RING, PVP(privacy=BUDGET), rounds=2, seed=0)
+    assert np.isfinite(answer.solutions).all()
+    with pytest.raises(ProblemError, match="rows of this length"):
+        ADMM().check(data, RING)
+
+
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("loss", [problem.Logistic(), problem.Squared()])
 def test_a_certified_solution_is_as_close_as_charged_whatever_the_rows(loss: Any) -> None:

@@ -45,6 +45,17 @@ def test_a_run_without_privacy_says_so(outcome: Outcome) -> None:
     assert "4 sites" in summary(outcome)[0]
 
 
+@pytest.mark.parametrize("epsilon", [12.0, 1e9])
+@pytest.mark.parametrize("relation", list(Relation)[:2])
+def test_a_run_with_a_large_epsilon_is_warned_of_where_it_ends(
+    outcome: Outcome, epsilon: float, relation: Relation
+) -> None:
+    said = " ".join(protection(stated(outcome, epsilon=epsilon, relation=relation)))
+    assert "Warning: an epsilon of 10 or more promises next to nothing" in said
+    assert "inf" not in said
+    assert "Warning" not in " ".join(protection(stated(outcome, epsilon=1.0, relation=relation)))
+
+
 def test_the_report_of_such_a_run(outcome: Outcome) -> None:
     data = report_data(outcome, files=())
     assert data.guarantee_status == "none"
