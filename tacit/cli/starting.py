@@ -73,7 +73,9 @@ def write_study(
             raise ConfigError(
                 f"output={str(output)!r} exists; give --force to replace it, or --output another"
             )
-        frame = guess_kinds(load(data, **reading.options(data)), reading.decimal)
+        table = load(data, **reading.options(data))
+        frame = guess_kinds(table, reading.decimal)
+        commas = _with_commas(table, frame, reading.decimal)
         chosen = _column(target, frame, "--target", data) or _default_target(frame, site, data)
         place = _column(site, frame, "--site", data)
         text = study_text(
@@ -100,6 +102,7 @@ def write_study(
                     "site": place,
                     "to_declare": open_keys,
                     "bounds_from_data": bounds_from_data,
+                    "decimal_commas": commas,
                 }
             )
             return 0
@@ -115,10 +118,29 @@ def write_study(
                 "because they would leak: declare them as public numbers. "
                 f"{open_keys} lines are marked '{_OPEN.strip()}'."
             )
+        if commas:
+            say(
+                f"NOTE: with a decimal comma {', '.join(commas)} would be numbers, and they are "
+                "text without. If they are numbers: tacit init ... --decimal ,"
+            )
         say(f"Then: tacit run {output}")
         return 0
 
     return guarded(command, as_json=json)
+
+
+def _with_commas(table: Any, frame: Any, decimal: str) -> list[str]:
+    """Columns that are text as they were read and numbers if commas mark decimals."""
+    from tacit.problem.loaders import guess_kinds
+
+    if decimal == ",":
+        return []
+    other = guess_kinds(table, ",")
+    return [
+        str(name)
+        for name in frame
+        if _kind(frame[name]) == "categorical" and _kind(other[name]) == "numeric"
+    ]
 
 
 _OPEN = "# declare: "

@@ -156,6 +156,16 @@ def test_init_refuses_what_it_cannot_do(tmp_path: Path) -> None:
     assert "two are needed" in done.stderr
 
 
+def test_init_says_which_columns_a_decimal_comma_would_make_numbers(tmp_path: Path) -> None:
+    data, study = tmp_path / "doses.csv", tmp_path / "study.toml"
+    data.write_text("dose;ward;cured\n1,5;a;yes\n2,25;b;no\n0,5;a;yes\n")
+    asked = ("init", data, "--separator", ";", "-t", "cured", "-o", study, "--force")
+    assert "with a decimal comma dose would be numbers" in " ".join(invoke(*asked).split())
+    assert json.loads(invoke(*asked, "--json"))["decimal_commas"] == ["dose"]
+    assert "decimal comma" not in invoke(*asked, "--decimal", ",")
+    assert 'decimal = ","' in study.read_text()
+
+
 def test_init_as_json(tmp_path: Path) -> None:
     visits().to_csv(tmp_path / "visits.csv", index=False)
     study = tmp_path / "study.toml"
