@@ -4,8 +4,10 @@ And what it has heard, on the disk before it is used: so it can tell a neighbour
 with an older state, also after a restart of its own.
 
 A message that releases something private is charged and stored by the ledger; any other, and the
-coordinator's, by a journal beside it. Both keep the method's state as it was when the message was
-made. So after a crash the agent goes on from its last message and repeats its exact bytes.
+coordinator's, by a journal in the folder of state. What one of the two holds is noted with the
+other before it leaves, so that neither can be put back unnoticed. Both keep the method's state as
+it was when the message was made. So after a crash the agent goes on from its last message and
+repeats its exact bytes.
 """
 
 from __future__ import annotations
@@ -139,6 +141,11 @@ class Outgoing:
                 "CREATE TABLE IF NOT EXISTS heard (sender INTEGER, position INTEGER, digest BLOB, "
                 "signature BLOB, PRIMARY KEY (sender, position)) WITHOUT ROWID"
             )
+            # the ledger lies elsewhere, and is older than this if it was put back
+            self._journal.execute(
+                "CREATE TABLE IF NOT EXISTS released (one INTEGER PRIMARY KEY CHECK (one = 1), "
+                "position INTEGER, digest TEXT)"
+            )
             known = self._journal.execute("SELECT id FROM run").fetchone()
             if known is None:
                 self._journal.execute(f"PRAGMA user_version = {_FORMAT}")
@@ -158,10 +165,10 @@ class Outgoing:
                     made = Made(position(address) or 0, address.key(), release.payload)
                     self._remember(made, self._released, release.sequence)
         if binding is not None:
-            newest = self._newest()
-            at = -1 if newest is None else _POSITION.unpack(newest[:8])[0]
-            key, _ = self._released.get(at) or self._rows.get(at) or ("", 0)
-            binding.catch_up(at, self._stored.get(key))
+            at = _position(self._in_journal())
+            binding.catch_up(at, self._bytes(self._rows, at))
+        if account is not None:
+            self._check_ledger(account)
 
     def find(self, key: str) -> bytes | None:
         """The bytes of a message that was made and may still be needed."""
@@ -181,14 +188,46 @@ class Outgoing:
 
     def _newest(self) -> bytes | None:
         """The newest state that is stored, behind its position."""
-        found: list[bytes] = []
-        with self._writing():
-            found += [data for _, data in self._state.read()]
+        found = [self._in_journal()]
         if self._account is not None:
-            latest = self._account.ledger.latest(self._account.owner, self._run)
-            if latest is not None and latest.state is not None:
-                found.append(latest.state)
-        return max(found, key=lambda data: _POSITION.unpack(data[:8])[0], default=None)
+            found.append(self._in_ledger(self._account))
+        return max(found, key=_position)
+
+    def _in_journal(self) -> bytes | None:
+        with self._writing():
+            return max((data for _, data in self._state.read()), key=_position, default=None)
+
+    def _in_ledger(self, account: Account) -> bytes | None:
+        latest = account.ledger.latest(account.owner, self._run)
+        return None if latest is None else latest.state
+
+    def _bytes(self, places: dict[int, tuple[str, int]], at: int) -> bytes | None:
+        return self._stored[places[at][0]] if at in places else None
+
+    def _check_ledger(self, account: Account) -> None:
+        """Compare the ledger's newest release with the newest that ever left."""
+        with self._writing():
+            row = self._journal.execute("SELECT position, digest FROM released").fetchone()
+        at = _position(self._in_ledger(account))
+        data = self._bytes(self._released, at)
+        if row is not None and (
+            at < row[0] or (at == row[0] and data is not None and digest(data) != row[1])
+        ):
+            raise RuntimeFailure(
+                f"the ledger {account.ledger.path} is an older copy: a release left that it does "
+                "not know of, or is another than the one it holds. Another answer to the same "
+                "question would tell more than was promised, so nothing is sent. Put the newest "
+                "ledger back; if it is gone, agree on a new manifest, for a run of its own"
+            )
+        if data is not None:
+            self._note(at, data)
+
+    def _note(self, position: int, data: bytes) -> None:
+        """Note a release of the ledger's on this side before it leaves."""
+        with self._writing():
+            self._journal.execute(
+                "INSERT OR REPLACE INTO released VALUES (1, ?, ?)", (position, digest(data))
+            )
 
     def commit(
         self,
@@ -228,7 +267,8 @@ class Outgoing:
                 owner=account.owner,
                 neighbours=account.neighbours,
             ).sequence
-            self._kept(made, self._released, sequence)
+            self._note(made.position, made.data)
+            self._remember(made, self._released, sequence)
             return
         row = self._free_row(made.position)
         with self._writing():
@@ -236,13 +276,9 @@ class Outgoing:
             self._messages.write(row, _closed(made))
             self._state.write(1, kept)
             self._journal.execute("COMMIT")
-        self._kept(made, self._rows, row)
-
-    def _kept(self, made: Made, places: dict[int, tuple[str, int]], place: int) -> None:
-        """It is on the disk with its state; from here on it may be asked for."""
         if self._binding is not None:
             self._binding.record(made.position, made.data)
-        self._remember(made, places, place)
+        self._remember(made, self._rows, row)
 
     def keep_heard(self, heard: Sequence[Heard]) -> None:
         """Put on the disk what came from neighbours, before it is used.
@@ -389,6 +425,11 @@ def other_run(folder: Path, known: str, run: str) -> str:
 def state_digest(position: int, state: Any) -> str:
     """A digest of what a release is computed from, apart from the private data."""
     return digest(b"".join([_POSITION.pack(position), *packed(state)]))
+
+
+def _position(state: bytes | None) -> int:
+    """Of a stored state; -1 for none."""
+    return -1 if state is None else int(_POSITION.unpack(state[:8])[0])
 
 
 def _closed(made: Made) -> list[bytes]:

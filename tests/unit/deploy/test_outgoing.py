@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from tacit.deploy.outgoing import Made, Outgoing, state_digest
+from tacit.deploy.outgoing import Account, Made, Outgoing, state_digest
 from tacit.errors import ConfigError, RuntimeFailure
+from tacit.privacy.event import GaussianRelease
+from tacit.privacy.ledger import Ledger, ReleaseId
 
 
 class State(NamedTuple):
@@ -101,3 +104,33 @@ def test_a_folder_that_is_deleted_meanwhile_is_noticed(tmp_path: Path) -> None:
             outgoing.commit(Made(1, "1", b"bytes"), State(np.zeros(1)), ["north"])
         opened(tmp_path / "journal.db").close()  # another one in its place
     outgoing.close()
+
+
+def test_a_ledger_that_is_put_back_is_refused(tmp_path: Path) -> None:
+    """It lies elsewhere than the journal, which notes each release before it leaves."""
+    path, event = tmp_path / "ledger", GaussianRelease(1e5)
+    with Ledger.create(path) as ledger:
+        ledger.set_budget("north", "records", epsilon=1.0, delta=1e-6)
+
+    def released(*rounds: int) -> None:
+        with Ledger.open(path) as ledger:
+            account = Account(ledger, "north", "records", "record, add_remove")
+            outgoing = Outgoing(
+                tmp_path / "journal.db", "ab" * 32, account, {"send": 0}, 0, lambda a: a.round
+            )
+            for round in rounds:
+                made = Made(round, f"0/{round + 1}/0/0", b"an answer")
+                id = ReleaseId("north", "ab" * 32, round + 1, "send")
+                outgoing.commit(made, State(np.zeros(1)), ["south"], id, event, "of a state")
+            outgoing.close()
+
+    released(0)
+    shutil.copy(path, tmp_path / "older")
+    released(1)
+    released()
+    shutil.move(path, tmp_path / "newest")
+    shutil.copy(tmp_path / "older", path)
+    with pytest.raises(RuntimeFailure, match="ledger is an older copy"):
+        released(1)
+    shutil.move(tmp_path / "newest", path)
+    released(2)
