@@ -121,6 +121,16 @@ def _tell(outcome: Outcome, state: Path, *, json: bool) -> None:
     for name, first, back in outcome.absences:
         until = "the end" if back is None or back >= outcome.rounds else f"round {back}"
         say(f"Without {name} from round {first + 1} to {until}.")
+    if outcome.compared is not None:
+        if outcome.compared.other:
+            say(
+                f"ANOTHER MODEL was told to {', '.join(outcome.compared.other)}: do not use this "
+                "one before you have spoken with them."
+            )
+        elif outcome.compared.same:
+            say(f"{', '.join(outcome.compared.same)} were told the same model.")
+        if outcome.compared.silent:
+            say(f"Not compared with {', '.join(outcome.compared.silent)}.")
     if outcome.epsilon is not None:
         say(f"The ledger has counted an epsilon of {outcome.epsilon:.4g} in all.")
     if (state / "model.npz").exists():

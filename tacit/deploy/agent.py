@@ -8,7 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -244,6 +244,9 @@ def _take_part(
         outgoing,
         progress,
         _refused,
+        clients=None
+        if manifest.coordinator is None
+        else {i: each.card for i, each in enumerate(manifest.agents) if i != number},
     )
     listens = coordinates or manifest.coordinator is None
     transport = Transport(
@@ -292,6 +295,9 @@ def _take_part(
                 write(options.state, outcome, guarantee)
             watch.state = "finished"
             party.farewell()
+            if party.compared is not None:
+                outcome = replace(outcome, compared=party.compared)
+                write(options.state, outcome, guarantee)
             forget(keys, manifest.run)
             return outcome
     finally:

@@ -71,8 +71,8 @@ class MaskedParty(Party):
         more: as for `Party`.
     """
 
-    def __init__(self, sums: Sums, *more: Any) -> None:
-        super().__init__(*more)
+    def __init__(self, sums: Sums, *more: Any, **named: Any) -> None:
+        super().__init__(*more, **named)
         self._sums = sums
         self._asked = b""
         self._done = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tacit.deploy.compare import DIGEST, Comparison, Words, digest_of
 from tacit.deploy.hello import Question, write_hello
 from tacit.deploy.keys import Card, Keys
 from tacit.deploy.neighbours import ASK_EVERY, BehindError, Neighbours
@@ -31,6 +32,9 @@ from tacit.runtime.environment import versions
 from tacit.types import Role
 
 log = logging.getLogger("tacit.site")
+
+COMPARING = 10.0
+"""Seconds for which a client waits for the words of the others, or its patience."""
 
 LINGER = 30.0
 """Seconds for which a member that has finished serves those who have not, or its patience."""
@@ -64,6 +68,8 @@ class Party:
         outgoing: what it has made.
         progress: kept up to date.
         refused: told of messages that were refused.
+        clients: cards of all other clients of a coordinator, by number, with whom the model is
+            compared; for a coordinator, of those whose words it passes on.
     """
 
     def __init__(
@@ -77,16 +83,23 @@ class Party:
         outgoing: Outgoing,
         progress: Progress,
         refused: Callable[[int, str, str], None],
+        clients: Mapping[int, Card] | None = None,
     ) -> None:
         self._desk, self._objective, self._releaser = desk, objective, releaser
         self._terms, self._schedule = terms, terms.schedule
         self._keys, self._outgoing = keys, outgoing
         self.progress = progress
+        above = desk.plan.agents
+        self._clients = range(above if desk.plan.network.coordinated else 0)
+        self._compares = bool(clients) and desk.role is Role.CLIENT
+        self._words = Words(terms.run, terms.schedule.rounds, above, clients or {})
+        self.compared: Comparison | None = None
+        """What other clients were told, after `farewell`; `None` for who was told nothing."""
         self._neighbours = Neighbours(
             terms,
             desk.agent,
             cards,
-            {desk.plan.agents: self._closing()},
+            {above: self._closing()} | {client: [DIGEST] for client in self._clients},
             outgoing,
             progress,
             refused,
@@ -118,11 +131,17 @@ class Party:
                 self._keys.identity,
                 self._neighbours.heard_of(question.asker),
             )
-        return self._outgoing.find(key)
+        return (self._words.find(key) if self._desk.server else None) or self._outgoing.find(key)
 
     def accept(self, sender: int, key: str, data: bytes) -> None:
         """Take what a neighbour sent."""
+        if sender == self._desk.plan.agents and self._words.take(key, data):
+            return
         self._neighbours.accept(sender, key, data)
+        if self._desk.server and key == self._farewell_of(sender).key():
+            name = self._words.keep(sender, data)
+            if name is not None and self._transport is not None:
+                self._transport.publish(name, data)
 
     def run(self, transport: Transport) -> Any:
         """Take all turns; goes on from the last message that was made.
@@ -205,7 +224,8 @@ class Party:
     def farewell(self) -> None:
         """Tell the neighbours that this member needs nothing more; serve them until they do not."""
         done = Address(self._terms.run, self._desk.agent, self._schedule.rounds, 255, 0, FINISHED)
-        word = encode(done, self._word, self._keys.identity)
+        # started again after its end it says what it said
+        word = self._outgoing.find(done.key()) or encode(done, self._word, self._keys.identity)
         made = Made(self._schedule.length, done.key(), word)
         self._outgoing.commit(made, self._last, [])
         self._publish(done)
@@ -217,11 +237,35 @@ class Party:
                 break
             self._neighbours.keep_heard()
             self._neighbours.ask([self._farewell_of(other) for other in awaited])
-        # the last neighbour may not have heard of it yet
-        time.sleep(2 * ASK_EVERY)
+        self._compare()
+        # the last neighbour may not have heard of it yet, nor clients of each other's word
+        time.sleep(2 * ASK_EVERY if not self._desk.server else 8 * ASK_EVERY)
         if not self._neighbours.unfinished():
             self._outgoing.settle(self._schedule.length, every=1)
             log.info("every neighbour has finished")
+
+    def _compare(self) -> None:
+        """Hear what other clients were told, and say so if it was something else."""
+        if not self._compares or not self._word:
+            return
+        assert self._transport is not None
+        ends = time.monotonic() + min(COMPARING, self._terms.patience)
+        while (missing := self._words.keys()) and time.monotonic() < ends:
+            self.progress.stop_if_asked()
+            self._transport.request(self._desk.plan.agents, missing.values())
+            time.sleep(ASK_EVERY)
+        self.compared = found = self._words.compared(self._word[0])
+        if found.other:
+            log.error(
+                "the coordinator told %(names)s another model than this member: it is broken, or "
+                "ran two halves under one id. Do not use the model before you have spoken",
+                {"names": ", ".join(found.other)},
+            )
+        if found.silent:
+            log.warning(
+                "the model was not compared with that of %(names)s, whose word did not come",
+                {"names": ", ".join(found.silent)},
+            )
 
     def _farewell_of(self, sender: int) -> Address:
         return Address(self._terms.run, sender, self._schedule.rounds, 255, 0, FINISHED)
@@ -241,8 +285,12 @@ class Party:
         if above not in self.mailbox.finished:
             raise PeerTimeout(f"all rounds are done, and the coordinator says no model. {GO_ON}")
         self._neighbours.keep_heard()
-        data, dtype, shape = self.mailbox.finished[above].leaves[0]
-        return np.frombuffer(data, dtype).reshape(shape)
+        leaves = self.mailbox.finished[above].leaves
+        self._word = [digest_of([data for data, _, _ in leaves])]
+        data, dtype, shape = leaves[0]
+        model = np.frombuffer(data, dtype).reshape(shape)
+        check_model(self._desk, model)
+        return model
 
     def _take(self, turn: Turn, state: Any, *, again: bool) -> Any:
         position, at, phase = turn
@@ -334,6 +382,18 @@ class Party:
         if self.progress.seconds is not None and self._entered is not None:
             self.progress.seconds.append(now - self._entered)
         self._entered, self.progress.round = now, round
+
+
+def check_model(desk: Desk, model: np.ndarray) -> None:
+    """Say so if a coordinator's model is where no run that goes well ends."""
+    far = float(np.max(np.abs(model - np.asarray(desk.plan.x0))))
+    if not within(desk.plan, jnp.asarray(model)):
+        log.error(
+            "the coordinator's model is %(far).3g from where the run began, further than "
+            "divergence in [run] allows: it diverged, or somebody sent numbers of no meaning. Do "
+            "not use it",
+            {"far": far},
+        )
 
 
 def check_diverged(desk: Desk, state: Any, round: int) -> None:

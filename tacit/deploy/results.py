@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.deploy.compare import Comparison
 from tacit.deploy.files import write_bytes, write_json, write_text
 from tacit.escape import cell
 from tacit.privacy.guarantee import Guarantee
@@ -30,6 +31,7 @@ class Outcome:
         round_seconds: time of each round of this process.
         refused: messages that were refused.
         absences: who was away: name, first round without it, round in which it was back, from 0.
+        compared: whether other clients were told the same model; `None` without a coordinator.
     """
 
     solution: np.ndarray | None
@@ -41,6 +43,7 @@ class Outcome:
     round_seconds: list[float] = field(default_factory=list)
     refused: int = 0
     absences: Sequence[tuple[str, int, int | None]] = ()
+    compared: Comparison | None = None
 
     def document(self) -> dict[str, Any]:
         """The result as `result.json` has it."""
@@ -60,6 +63,7 @@ class Outcome:
                 }
                 for name, first, back in self.absences
             ],
+            "compared": None if self.compared is None else asdict(self.compared),
             "round_seconds": {
                 "median": float(np.median(times)) if times.size else None,
                 "p95": float(np.quantile(times, 0.95)) if times.size else None,

@@ -20,9 +20,10 @@ import pytest
 import tacit
 from tacit import DPSG, Privacy, network, problem
 from tacit.deploy import certificates, keys
+from tacit.deploy.compare import Words, digest_of
 from tacit.deploy.evidence import check
 from tacit.deploy.outgoing import Absence, Outgoing
-from tacit.deploy.party import Party, check_diverged
+from tacit.deploy.party import Party, check_diverged, check_model
 from tacit.deploy.schedule import Schedule, forms
 from tacit.deploy.terms import Progress, Terms
 from tacit.deploy.transport import Transport
@@ -116,6 +117,9 @@ class Ring:
             outgoing,
             Progress(rounds=self.rounds, seconds=[], stopping=stopping),
             lambda *told: None,
+            {i: card for i, card in self.cards.items() if i not in (number, MEMBERS)}
+            if self.network.coordinated
+            else None,
         )
         self.parties[number] = party
         transport = self.transport(
@@ -221,6 +225,80 @@ def test_a_round_that_draws_no_client_changes_nothing(ring: Callable[..., Ring])
         thread.join(400)
     for number in range(MEMBERS + 1):  # the clients have it from the coordinator
         np.testing.assert_array_equal(run.answers[number], run.expected[0])
+
+
+class TwoHalves(Transport):
+    """What a coordinator that runs two halves does at the end, seen by member 2: another model."""
+
+    coordinator: keys.Keys
+
+    def __init__(self, *args: Any, accept: Callable[[int, str, bytes], None], **more: Any) -> None:
+        _, _, number, *_ = args
+
+        def swapped(sender: int, key: str, data: bytes) -> None:
+            if number == 2 and key == f"{MEMBERS}/5/255/0":
+                last = Address(RUN, MEMBERS, 4, 255, 0, FINISHED)
+                data = encode(last, [np.full(4, 0.5)], self.coordinator.identity)
+            accept(sender, key, data)
+
+        super().__init__(*args, accept=swapped, **more)
+
+
+@pytest.mark.parametrize("halves", [False, True])
+def test_clients_compare_what_they_were_told(
+    ring: Callable[..., Ring], halves: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    star = ring(rounds=4, network=network.Coordinator(MEMBERS))
+    if halves:
+        TwoHalves.coordinator, star.transport = star.keys[MEMBERS], TwoHalves
+    for thread in [star.start(i) for i in range(MEMBERS + 1)]:
+        thread.join(400)
+    found = [star.parties[i].compared for i in range(MEMBERS)]
+    names = [each.card.name for each in star.keys]
+    assert star.parties[MEMBERS].compared is None
+    if not halves:
+        for number, each in enumerate(found):
+            others = {name for i, name in enumerate(names[:MEMBERS]) if i != number}
+            assert each is not None and set(each.same) == others
+            assert not each.other and not each.silent
+        return
+    for each, same, other in zip(found, [(names[1],), (names[0],), ()], [1, 1, 2], strict=True):
+        assert each is not None and each.same == same and len(each.other) == other
+    assert "another model" in caplog.text
+
+
+def test_a_word_that_is_not_the_clients_is_not_taken(ring: Callable[..., Ring]) -> None:
+    made = ring(rounds=1).keys
+    words = Words(RUN, 4, MEMBERS, {i: made[i].card for i in range(2)})
+    own, other = digest_of([b"model"]), digest_of([b"another"])
+    assert own.tobytes() != digest_of([b"mod", b"el"]).tobytes()
+
+    def word(client: int, signer: int, rounds: int = 4) -> bytes:
+        address = Address(RUN, client, rounds, 255, 0, FINISHED)
+        return encode(address, [other], made[signer].identity)
+
+    for client, data in ((0, word(0, MEMBERS)), (0, word(0, 1)), (0, word(0, 0, 3)), (7, b"")):
+        assert words.take(f"{MEMBERS}/word/{client}", data)
+    assert words.compared(own).silent == (made[0].card.name, made[1].card.name)
+    assert not words.take("0/5/255/0", word(0, 0))
+    assert words.take(f"{MEMBERS}/word/0", word(0, 0))
+    assert words.find(f"{MEMBERS}/word/0") == word(0, 0)
+    assert words.find(f"{MEMBERS}/word/x") is None
+    assert words.compared(own).other == (made[0].card.name,)
+    assert words.compared(other).same == (made[0].card.name,)
+
+
+def test_a_model_that_is_far_from_everything_is_said_to_be(
+    ring: Callable[..., Ring], caplog: pytest.LogCaptureFixture
+) -> None:
+    star = ring(rounds=1, network=network.Coordinator(MEMBERS))
+    with jax.enable_x64(True):
+        plan, roots, _ = lay_out(star.task, star.network, star.method, 1, 0)
+        desk = Desk(plan, 0, roots[0])
+        check_model(desk, np.ones(4))
+        assert not caplog.text
+        check_model(desk, np.array([0.0, 0.0, 0.0, 1e308]))
+    assert "1e+308" in caplog.text
 
 
 def test_one_neighbour_alone_takes_nobody_along(ring: Callable[..., Ring]) -> None:
