@@ -115,7 +115,8 @@ def wire(rehearsal: Rehearsal, number: int) -> list[tuple[str, bytes]]:
             break  # killed while this copy was written
         found.append((data[8 : 8 + key].decode(), data[8 + key : 8 + key + size]))
         data = data[8 + key + size :]
-    return found
+    # what a coordinator passes on is a client's word, not its own
+    return [(key, data) for key, data in found if "/word/" not in key]
 
 
 def cohorts(rehearsal: Rehearsal) -> dict[int, list[int]]:
