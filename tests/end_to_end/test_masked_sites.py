@@ -228,7 +228,8 @@ def check_wires(rehearsal: Rehearsal) -> None:
     """Nothing that an agent sent is a value: it is uniform, and so are the differences."""
     vectors = defaultdict(list)
     for number in range(AGENTS):
-        once = dict(wire(rehearsal, number))
+        # a greeting tells no value: it is read in tests/unit/deploy/test_hello.py
+        once = {key: data for key, data in wire(rehearsal, number) if "/hello/" not in key}
         kinds = Counter(key.split("/")[2] for key in once if key.count("/") == 3)
         assert set(kinds) <= {"1", "255"}  # masked answers, and farewells
         for key, data in once.items():
