@@ -105,6 +105,8 @@ class Gate:
     async def _stop(self) -> None:
         for each in (*self._servers, *self._sockets):
             each.close()
+        for _ in range(10):  # what was accepted begins, so that it can end
+            await asyncio.sleep(0)
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -112,6 +114,8 @@ class Gate:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+        for _ in range(10):  # and what was aborted is closed
+            await asyncio.sleep(0)
 
     async def _come(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -174,6 +178,7 @@ class Gate:
     ) -> None:
         proof, began = asyncio.Event(), self._loop.time()
         port, ways = 0, list[asyncio.Future[Any]]()
+        out: asyncio.StreamWriter | None = None
         try:
             inside, out = await asyncio.open_connection(INSIDE, self._inner, limit=_CHUNK)
             port = out.get_extra_info("sockname")[1]
@@ -197,6 +202,8 @@ class Gate:
                 # its place is free when it would have been, had it not failed
                 left = SECONDS - (self._loop.time() - began)
                 self._later(max(left, 0.0), source)
+            if out is not None:
+                await _end(out)
 
     def _later(self, seconds: float, source: str) -> None:
         def leave() -> None:
@@ -255,7 +262,6 @@ async def _both(
         for way in ways:
             way.cancel()
         await asyncio.gather(*ways, return_exceptions=True)
-        await _end(out)
 
 
 async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:

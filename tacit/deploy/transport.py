@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import errno
 import json
+import logging
 import socket
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -19,6 +20,8 @@ from tacit.deploy.files import write_text
 from tacit.deploy.gate import INSIDE, Gate
 from tacit.deploy.keys import Card, Keys
 from tacit.errors import TransportError
+
+log = logging.getLogger("tacit.site")
 
 LARGEST = 16 << 20
 """Bytes that one message may have."""
@@ -128,9 +131,14 @@ class Transport:
 
     def close(self) -> None:
         """End the connection."""
-        if self._gate is not None:
-            self._gate.close()
-        self._session.close()
+        try:
+            # before the gate, through which it tells the others
+            self._session.close()
+        except self._zenoh.ZError as error:  # it goes with the process
+            log.warning("the connection did not end by itself: %(error)s", {"error": error})
+        finally:
+            if self._gate is not None:
+                self._gate.close()
 
     def _linked(self, event: Any) -> None:
         port = str(event.link.dst).rpartition(":")[2]

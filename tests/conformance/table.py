@@ -56,7 +56,7 @@ def task(
 ) -> Any:
     """A logistic problem with sites of different sizes; the seed changes the data only.
 
-    Sums are divided by a declared number, as add/remove needs.
+    Sums are divided by a declared number, which no site's records exceed, as add/remove needs.
     """
     rng = np.random.default_rng(seed)
     features = [rng.uniform(-1, 1, size=(count, FEATURES)) for count in records]
@@ -66,7 +66,7 @@ def task(
         targets,
         problem.Logistic(),
         regulariser=problem.L2(0.01),
-        normaliser=8.0,
+        normaliser=9.0,
         names=names,
     )
 
