@@ -103,10 +103,15 @@ class Gate:
             self._servers.append(server)
 
     async def _stop(self) -> None:
+        # nothing more is accepted, and what was begins, so that it can end: a server that is closed
+        # in between forgets the socket
+        for listening in self._sockets:
+            with contextlib.suppress(NotImplementedError):  # on Windows
+                self._loop.remove_reader(listening)
+        for _ in range(10):
+            await asyncio.sleep(0)
         for each in (*self._servers, *self._sockets):
             each.close()
-        for _ in range(10):  # what was accepted begins, so that it can end
-            await asyncio.sleep(0)
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
