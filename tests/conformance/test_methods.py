@@ -20,7 +20,7 @@ from tacit.runner import Simulation
 from tacit.runtime import context_of
 from tacit.runtime.exact import ExactEngine, Transcript
 from tacit.types import Oracle
-from tests.conformance.table import PLAIN, ROWS, Row, task
+from tests.conformance.table import PLAIN, ROWS, Row
 
 rows = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name, scope="module")
 """The scope makes the tests of a row follow each other: they share what was compiled."""
@@ -42,7 +42,7 @@ def _transcript(
     """Releases and final answers of an exact run."""
     kept: Transcript = {}
     with jax.enable_x64(True):
-        plan, roots, _ = lay_out(task(seed), row.network, row.method, row.rounds, seed=1)
+        plan, roots, _ = lay_out(row.task(seed), row.network, row.method, row.rounds, seed=1)
         engine = ExactEngine(plan, roots, transcript=kept, replay=replay, order=order)
         states, _ = engine.advance(engine.start(), np.array([[0, row.rounds]]))
     return kept, np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(states)])
@@ -57,7 +57,7 @@ def _batched(row: Row) -> tacit.Result:
     """Two trials side by side, which take long to compile."""
     runtime = Simulation(trials=2)
     return tacit.run(
-        task(0),
+        row.task(0),
         row.network,
         row.method,
         rounds=row.rounds,
@@ -71,7 +71,9 @@ def _batched(row: Row) -> tacit.Result:
 @plain_rows
 def test_batched_simulation_agrees_with_the_exact_runtime(row: Row) -> None:
     runtime = Simulation(trials=2, exact=True)
-    exact = tacit.run(task(0), row.network, row.method, rounds=row.rounds, seed=1, runtime=runtime)
+    exact = tacit.run(
+        row.task(0), row.network, row.method, rounds=row.rounds, seed=1, runtime=runtime
+    )
     # finite differences amplify the last bits of function values, and masked sums are on a grid
     masked = any(phase.masked for phase in row.method.phases())
     tolerance = 1e-6 if masked or row.method.oracle is Oracle.VALUE else 1e-12
@@ -104,7 +106,7 @@ def test_noise_scales_do_not_depend_on_data(row: Row) -> None:
     scales = []
     for seed in (0, 5):
         with jax.enable_x64(True):
-            plan, _, _ = lay_out(task(seed), row.network, row.method, row.rounds, seed=1)
+            plan, _, _ = lay_out(row.task(seed), row.network, row.method, row.rounds, seed=1)
             scales.append([np.asarray(scale) for scale in plan.scales])
     for one, other in zip(*scales, strict=True):
         assert np.array_equal(one, other)
@@ -117,7 +119,7 @@ def test_one_trial_is_the_same_however_many_there_are(row: Row) -> None:
     def answers(trials: int) -> np.ndarray:
         runtime = Simulation(trials=trials, exact=True)
         return tacit.run(
-            task(0), row.network, row.method, rounds=3, seed=1, runtime=runtime
+            row.task(0), row.network, row.method, rounds=3, seed=1, runtime=runtime
         ).solutions[0]
 
     assert np.array_equal(answers(1), answers(3))
@@ -150,7 +152,7 @@ def test_history_and_guarantee_are_complete(row: Row) -> None:
 def test_no_query_draws_noise(row: Row) -> None:
     # its key chooses the records of a sample, or their rows of a mask, and nothing else
     with jax.enable_x64(True):
-        plan, roots, _ = lay_out(task(0), row.network, row.method, row.rounds, seed=1)
+        plan, roots, _ = lay_out(row.task(0), row.network, row.method, row.rounds, seed=1)
         objective = jax.tree.map(lambda leaf: leaf[0], plan.objectives)
         state = jax.tree.map(lambda leaf: leaf[0], plan.initial()[plan.sender_role])
         for index, phase in enumerate(plan.method.phases()):
@@ -174,7 +176,7 @@ def test_no_query_draws_noise(row: Row) -> None:
             answers = [ask(state, objective, context, key) for key in (keys.sample, keys.noise)]
             assert eqx.tree_equal(*answers)
             # and the table says how large the noise is, or that it follows the records
-    found = tacit.account(task(0), row.network, row.method, rounds=row.rounds)
+    found = tacit.account(row.task(0), row.network, row.method, rounds=row.rounds)
     for cells in itertools.chain(*found.releases):
         # a method said to protect by its own randomness alone has no noise
         if row.status != "none" and cells.mechanism not in ("", "Intrinsic"):
@@ -187,7 +189,7 @@ def test_a_query_is_the_only_thing_that_sees_the_objective(row: Row) -> None:
     for phase in row.method.phases():
         assert (phase.query is None) == (phase.release is None)
     with jax.enable_x64(True):
-        owners = Owners.of(task(0), row.network, 3, np.full(4, 3))
+        owners = Owners.of(row.task(0), row.network, 3, np.full(4, 3))
         calibrated = calibrate(row.method.on(row.network), owners)
         assert all(claim.Releases(calibrated).all(public) for public in owners.contexts)
         assert jnp.asarray(1.0).dtype == jnp.float64
