@@ -21,7 +21,7 @@ import jax
 import numpy as np
 
 from tacit import GradientDescent, Privacy, network, problem
-from tacit.deploy import keys
+from tacit.deploy import certificates, keys
 from tacit.deploy.masked_party import MaskedParty, Sums
 from tacit.deploy.outgoing import Outgoing
 from tacit.deploy.party import Party
@@ -138,7 +138,7 @@ def main() -> None:
     for _ in range(options.times):
         with TemporaryDirectory() as name:
             folder = Path(name)
-            keys.create_authority(folder / "authority", "benchmark")
+            certificates.create_authority(folder / "authority", "benchmark")
             for number, port in enumerate(free_ports(options.agents + 1)):
                 address = f"127.0.0.1:{port}" if number == options.agents else ""
                 keys.create(folder / str(number), f"m{number}", address, folder / "authority")

@@ -28,7 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tacit import DPSG, Privacy, network, problem
-from tacit.deploy import keys
+from tacit.deploy import certificates, keys
 from tacit.deploy.outgoing import Outgoing
 from tacit.deploy.party import Party
 from tacit.deploy.rehearse import free_ports
@@ -156,7 +156,7 @@ def measure(floats: int, members: int, rounds: int) -> None:
     context = get_context("spawn")
     with TemporaryDirectory() as name:
         folder, answers = Path(name), context.Queue()
-        keys.create_authority(folder / "authority", "benchmark")
+        certificates.create_authority(folder / "authority", "benchmark")
         for number, port in enumerate(free_ports(members)):
             address, authority = f"127.0.0.1:{port}", folder / "authority"
             keys.create(folder / str(number), f"member {number}", address, authority)
