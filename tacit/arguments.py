@@ -195,7 +195,9 @@ def _check_made(kind: type, error: type[TacitError], own: Collection[str]) -> No
         check(cls, given, named, error, own)
         return before(cls) if before is object.__new__ else before(cls, *given, **named)
 
-    setattr(new, "__signature__", inspect.signature(kind.__init__))  # noqa: B010 - of any class
+    # by name, for which type checkers know no attribute: functions have none of that name, and a
+    # class's `__new__` is not to be assigned
+    setattr(new, "__signature__", inspect.signature(kind.__init__))  # noqa: B010
     setattr(kind, "__new__", new)  # noqa: B010
 
 

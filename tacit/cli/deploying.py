@@ -43,7 +43,7 @@ class PlainLines(logging.Formatter):
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s")
 
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - so named by logging
         """A record as a line; what steers a terminal is spelt out."""
         return visible(super().formatMessage(record))
 

@@ -106,7 +106,7 @@ class Gate:
         # nothing more is accepted, and what was begins, so that it can end: a server that is closed
         # in between forgets the socket
         for listening in self._sockets:
-            with contextlib.suppress(NotImplementedError):  # on Windows
+            with contextlib.suppress(NotImplementedError):  # Windows has no readers
                 self._loop.remove_reader(listening)
         for _ in range(10):
             await asyncio.sleep(0)

@@ -5,38 +5,21 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.end_to_end.kills import survived
+
 MISTAKES = ("twin", "twin elsewhere", "emptied", "put back", "keys put back")
-
-
-def survived(folder: Path, kills: int, seed: int, *options: str) -> dict[str, Any]:
-    """What the network and the ledger hold after so many kills."""
-    script = Path(__file__).with_name("state_kills.py")
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", script, folder, str(kills), str(seed), *options],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize(
     "kills", [6, pytest.param(int(os.environ.get("TACIT_KILLS", "100")), marks=pytest.mark.slow)]
 )
 def test_no_mistake_of_its_owner_makes_a_member_answer_twice(tmp_path: Path, kills: int) -> None:
-    found = survived(tmp_path, kills, 7)
+    found = survived("state_kills.py", tmp_path, kills, 7)
     assert found["kills"] >= kills and not found["errors"] and not found["problem"]
     assert found["newest_refused"] == []
     assert found["sent_twice_differently"] == 0
@@ -51,5 +34,5 @@ def test_no_mistake_of_its_owner_makes_a_member_answer_twice(tmp_path: Path, kil
 
 
 def test_a_member_without_the_guard_is_found_out(tmp_path: Path) -> None:
-    found = survived(tmp_path, 12, 3, "unguarded")
+    found = survived("state_kills.py", tmp_path, 12, 3, "unguarded")
     assert found["sent_twice_differently"] > 0

@@ -126,14 +126,16 @@ def test_one_position_has_one_message(own: keys.Keys, tmp_path: Path) -> None:
             binding.record(6, b"the next")
 
 
-def test_a_kill_between_commit_and_head_loses_nothing(own: keys.Keys, tmp_path: Path) -> None:
+def test_a_kill_between_commit_and_head_loses_nothing(
+    own: keys.Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     state = folder(tmp_path, "state")
     with Binding(own, RUN, state) as binding:
         binding.bind("")
         outgoing = Outgoing(
             state / "journal.db", RUN.hex(), None, {}, 0, lambda a: a.round, binding
         )
-        binding.record = lambda *more: None  # type: ignore[method-assign]
+        monkeypatch.setattr(binding, "record", lambda *more: None)
         outgoing.commit(Made(7, "0/7/0/0", b"kept"), np.zeros(2), ["south"])
         outgoing.close()
     started(own, state)

@@ -57,9 +57,11 @@ class Unit(configparser.RawConfigParser):
 
     def __init__(self) -> None:
         super().__init__(strict=False)
-        self.optionxform = str  # type: ignore[assignment]
         text = (EXAMPLES / "tacit-agent.service").read_text()
         self.read_string(re.sub(r"\\\n\s*", " ", text))
+
+    def optionxform(self, optionstr: str) -> str:
+        return optionstr
 
     def option(self, name: str) -> str:
         words = shlex.split(self["Service"]["ExecStart"])
