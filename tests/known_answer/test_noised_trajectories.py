@@ -22,6 +22,7 @@ from tacit.method import (
     DPIADMMProx,
     DPIADMMTrust,
     DVPPrinted,
+    FedAvg,
     OutP,
     OutPAsCoded,
     PVPPrinted,
@@ -49,10 +50,11 @@ def slope(k: int, b: Any) -> Any:
     return 2 * ROWS[k].T @ (ROWS[k] @ b - ANSWERS[k]) / COUNTS[k]
 
 
-def drawn(kind: Callable[..., Any], field: str, phase: int) -> Draw:
+def drawn(kind: Callable[..., Any], field: str, phase: int, repeat: int = 0) -> Draw:
     def draw(k: int, t: int) -> Any:
         with jax.enable_x64(True):
-            keys: PhaseKeys = phase_keys(agent_secret(trial_key(SEED, 0), k), t - 1, phase, 0)
+            secret = agent_secret(trial_key(SEED, 0), k)
+            keys: PhaseKeys = phase_keys(secret, t - 1, phase, repeat)
             return np.asarray(kind(getattr(keys, field), (P,)))
 
     return draw
@@ -65,6 +67,41 @@ def gradient_descent(noise: Draw) -> Any:
         g = [slope(k, b) + Z * 2 / COUNTS[k] * noise(k, t) for k in range(K)]
         b = (b - STEP * np.mean(g, axis=0)) / (1 + STEP / K)
     return b
+
+
+LOCAL, PROXIMAL, SERVER = 3, 0.2, 0.8
+
+
+def fed_avg(noises: list[Draw]) -> Any:
+    """Li et al. (2020): local steps on the loss, the ridge and (m / 2) |x_k - w|^2, then the mean.
+
+    The ridge of a share by its proximal map.
+    """
+    w = np.zeros(P)
+    for t in range(1, ROUNDS + 1):
+        local = np.tile(w, (K, 1))
+        for k in range(K):
+            for noise in noises:
+                g = slope(k, local[k]) + Z * 2 / COUNTS[k] * noise(k, t)
+                away = local[k] - w
+                local[k] = (local[k] - STEP * (g + PROXIMAL * away)) / (1 + STEP / K)
+        w = w + SERVER * (np.mean(local, axis=0) - w)
+    return w
+
+
+def fed_avg_of_updates(noise: Draw) -> Any:
+    """McMahan et al. (2018), algorithm 1: the mean of all noised changes of the model."""
+    w = np.zeros(P)
+    for t in range(1, ROUNDS + 1):
+        changes = []
+        for k in range(K):
+            local = w.copy()
+            for _ in range(LOCAL):
+                g = slope(k, local) + PROXIMAL * (local - w)
+                local = (local - STEP * g) / (1 + STEP / K)
+            changes.append(local - w + Z * 2 * noise(k, t))
+        w = w + SERVER * np.mean(changes, axis=0)
+    return w
 
 
 def dpsg(noise: Draw) -> Any:
@@ -168,6 +205,16 @@ CASES: dict[str, tuple[Any, bool, Any]] = {
         GradientDescent(STEP, privacy=SILENT),
         True,
         gradient_descent(drawn(NORMAL, "noise", 1)),
+    ),
+    "fedavg": (
+        FedAvg(STEP, LOCAL, PROXIMAL, SERVER, privacy=SILENT),
+        True,
+        fed_avg([drawn(NORMAL, "noise", 1, repeat) for repeat in range(LOCAL)]),
+    ),
+    "fedavg, with whole updates": (
+        FedAvg(STEP, LOCAL, PROXIMAL, SERVER, release="update", privacy=SILENT),
+        True,
+        fed_avg_of_updates(drawn(NORMAL, "noise", 1)),
     ),
     "dpsg": (
         DPSG(STEP, decay=0.5, privacy=SILENT, average=False, proximal=False),
