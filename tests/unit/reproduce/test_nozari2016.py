@@ -140,6 +140,19 @@ def test_the_certified_quadratics_get_nearer_with_epsilon() -> None:
     assert found["loss"] == pytest.approx([0.5, 5000.0], rel=1e-4)
 
 
+@pytest.mark.parametrize("dimension", [2, pytest.param(3, marks=pytest.mark.slow)])
+def test_where_a_quadratic_is_fitted_costs_less_than_its_noise(dimension: int) -> None:
+    def missed(epsilon: float, trials: int = 1, **basis: float) -> float:
+        found = quadratic([epsilon], 4, trials, dimension=dimension, **basis)
+        return float(np.mean(found["distance"][0]))
+
+    silent, noised = 1e12, 10.0
+    limit = missed(noised, trials=4) / 4.0
+    assert missed(silent) < limit
+    # points farther from the middle, which were the default once, cost too much
+    assert missed(silent, reach=0.5) > limit
+
+
 def test_the_minimiser_is_one() -> None:
     costs = Costs(np.random.default_rng(0))
     _, slope = costs.total(costs.best)
