@@ -219,10 +219,8 @@ def owners_of(
     if claim.Releases(method).sites > 1:
         # a person's records may stand at the most active sites
         times = np.full_like(times, times.max())
-    counted = privacy is not None and privacy.relation is Relation.REPLACE_ONE
-    owners = Owners.of(
-        problem, network, rounds, times, trials, method.protects(problem), counted=counted
-    )
+    relation = Relation.ADD_REMOVE if privacy is None else privacy.relation
+    owners = Owners.of(problem, network, rounds, times, trials, method.protects(problem), relation)
     foreign = assumptions(problem, network, method)
     return replace(owners, assumptions=(*foreign, *owners.assumptions))
 

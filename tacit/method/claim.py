@@ -17,8 +17,10 @@ from jaxtyping import Float, Int
 from tacit.errors import PrivacyError, UnsupportedEvent
 from tacit.method.phase import AbstractMethod, Phase, Span
 from tacit.method.worst_case import UNBOUNDED, gradient_bounds
+from tacit.privacy import facts
 from tacit.privacy.adjacency import at_distance
 from tacit.privacy.event import Event, Repeated, on_grid
+from tacit.privacy.facts import Fact
 from tacit.types import Division, PublicContext, Relation, Unit
 
 
@@ -49,26 +51,26 @@ class Owners:
         participations: Any,
         trials: int = 1,
         unit: Unit | None = None,
-        counted: bool = False,
+        relation: Relation = Relation.ADD_REMOVE,
     ) -> Owners:
         """Gather them from a problem (counts, normalisers) and a network (degrees, activity).
 
-        `unit` is what one guarantee protects, if that is not the unit of the problem; with
-        `counted` the numbers of records are public, as where a record is replaced by another.
+        `unit` is what one guarantee protects, if that is not the unit of the problem. Unit and
+        `relation` decide whether numbers of records are public (`facts`).
 
         Raises:
             PrivacyError: whole agents are protected, and what others release depends on how many
                 records an agent has.
         """
-        declared = problem.declared
-        # under add/remove the actual numbers are private; a divisor may be far from them
-        hidden = declared and not counted
+        declared, agents = problem.declared, problem.agents
+        protected: Unit = problem.unit if unit is None else unit
+        public = Fact.RECORDS in facts.public(protected, relation)
+        # private numbers are as declared; a divisor may be far from the actual ones
+        hidden = declared and not public
         counts = np.rint(problem.normaliser).astype(int) if hidden else problem.counts
         normaliser, bounds = problem.normaliser, gradient_bounds(problem)
-        agents = problem.agents
-        protected: Unit = problem.unit if unit is None else unit
         if protected is Unit.AGENT and problem.unit is not Unit.AGENT:
-            if not declared and np.any(normaliser > problem.counts):
+            if not public and not declared and np.any(normaliser > problem.counts):
                 raise PrivacyError(
                     "where the data of a whole agent are protected, the number of its records is "
                     "private, and here every agent's sum is divided by the number of all records, "
