@@ -140,7 +140,7 @@ def test_real_sums_are_those_of_the_simulation_to_the_bit(tmp_path: Path) -> Non
 def test_kills_and_members_gone_for_good_end_in_the_right_model(tmp_path: Path) -> None:
     """30 random kills, and three agents that never come back: a kill, a stop and a kill."""
     more = f"min_cohort = {LEAST}, attempts = {TRIED}"
-    # noise moves a coordinate of the model by 1e-4 (one standard deviation), a wrong sum by far more
+    # noise moves a coordinate of the model by 1e-4 (one standard deviation), a wrong sum by more
     source = a_study(tmp_path, ROUNDS, more, epsilon=1e7)
     rehearsal = prepare(source, tmp_path / "rehearsal", patience=20.0, silent="skip")
     rng, members = random.Random(0), range(AGENTS + 1)
