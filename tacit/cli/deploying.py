@@ -122,13 +122,18 @@ def _tell(outcome: Outcome, state: Path, *, json: bool) -> None:
         until = "the end" if back is None or back >= outcome.rounds else f"round {back}"
         say(f"Without {name} from round {first + 1} to {until}.")
     if outcome.compared is not None:
+        if outcome.compared.own:
+            say(
+                f"In {outcome.compared.own} the coordinator sent this member ANOTHER MESSAGE than "
+                "it says it did: do not use the model before you have spoken with the others."
+            )
         if outcome.compared.other:
             say(
-                f"ANOTHER MODEL was told to {', '.join(outcome.compared.other)}: do not use this "
-                "one before you have spoken with them."
+                f"SOMETHING ELSE was told to others: {outcome.compared.others()}. Do not use the "
+                "model before you have spoken with them."
             )
-        elif outcome.compared.same:
-            say(f"{', '.join(outcome.compared.same)} were told the same model.")
+        if outcome.compared.same:
+            say(f"{', '.join(outcome.compared.same)} were told the same, round by round.")
         if outcome.compared.silent:
             say(f"Not compared with {', '.join(outcome.compared.silent)}.")
     if outcome.epsilon is not None:

@@ -1,8 +1,10 @@
-"""Clients of a coordinator compare the model that it told them.
+"""Clients of a coordinator compare what it told them.
 
 They speak with nobody else, so a coordinator could run two halves under one id and tell each its
-own model. At the end each client signs a digest of the model that it was told, and the coordinator
-passes these words on. It can forge none; it can only keep one back, and that is seen as well.
+own model, or its own cohorts. At the end each client signs what it was told as digests: of the
+model, and of the record of all that the coordinator says it announced; and in which round it heard
+something else than that. The coordinator passes these words on. It can forge none; it can only keep
+one back, and that is seen as well.
 """
 
 from __future__ import annotations
@@ -15,11 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.deploy.keys import Card
+from tacit.deploy.record import Record
 from tacit.deploy.wire import FINISHED, Address, Leaf, decode
 from tacit.errors import WireError
-
-DIGEST: Leaf = ("<i8", (4,))
-"""The array of a client's last word: 32 bytes."""
 
 _CONTEXT = b"tacit model 1\n"
 
@@ -29,18 +29,46 @@ class Comparison:
     """What the other clients were told, by name.
 
     Attributes:
-        same: those who were told the same model.
-        other: those who were told another one.
+        same: those who were told the same.
+        other: those who were told something else.
         silent: those whose word did not come.
+        where: for each of `other`, what was something else.
+        own: in which round this member heard something else than the coordinator says it announced;
+            empty if in none.
     """
 
     same: tuple[str, ...]
     other: tuple[str, ...]
     silent: tuple[str, ...]
+    where: tuple[str, ...] = ()
+    own: str = ""
+
+    def others(self) -> str:
+        """Who was told something else, and what, in words."""
+        pairs = zip(self.other, self.where, strict=True)
+        return "; ".join(f"{name} ({what})" for name, what in pairs)
+
+
+def word_form(record: Record) -> list[Leaf]:
+    """The arrays of a client's last word: of the model, of the record, and a turn or -1."""
+    return [("<i8", (4,)), ("<i8", (record.stretches, 4)), ("<i8", ())]
+
+
+def word_of(record: Record, told: Sequence[bytes], heard: Mapping[int, bytes]) -> list[np.ndarray]:
+    """A client's last word.
+
+    Args:
+        record: the coordinator's turns.
+        told: the arrays of the coordinator's last word as bytes, the record behind the others.
+        heard: digest of each message that was heard of it, by position.
+    """
+    *model, said = told
+    doubt = np.array(record.contradicted(said, heard), "<i8")
+    return [digest_of(model), record.digests(said), doubt]
 
 
 def digest_of(parts: Sequence[bytes]) -> np.ndarray:
-    """A digest of a coordinator's last word, as `DIGEST` has it.
+    """A digest of what a coordinator says at the end, its record aside; shape `(4,)`.
 
     Args:
         parts: its arrays as bytes.
@@ -59,16 +87,18 @@ class Words:
         rounds: of the run, as the address of a last word has them.
         coordinator: its number.
         cards: of the clients, by number.
+        record: the coordinator's turns.
     """
 
     def __init__(
-        self, run: bytes, rounds: int, coordinator: int, cards: Mapping[int, Card]
+        self, run: bytes, rounds: int, coordinator: int, cards: Mapping[int, Card], record: Record
     ) -> None:
         self._run, self._rounds, self._cards = run, rounds, dict(cards)
+        self._record, self._form = record, word_form(record)
         self._place = f"{coordinator}/word/"
         self._lock = threading.Lock()
         self._words: dict[int, bytes] = {}
-        self._digests: dict[int, bytes] = {}
+        self._told: dict[int, list[bytes]] = {}
 
     def keys(self) -> dict[int, str]:
         """Under which name the coordinator passes on the words that have not come, by client."""
@@ -97,20 +127,35 @@ class Words:
             return None
         address = Address(self._run, client, self._rounds, 255, 0, FINISHED)
         try:
-            word = decode(data, address, [DIGEST], self._cards[client].public_key())
+            word = decode(data, address, self._form, self._cards[client].public_key())
         except WireError:
             return None
         with self._lock:
-            self._words[client], self._digests[client] = data, word.leaves[0][0]
+            self._words[client], self._told[client] = data, [leaf for leaf, _, _ in word.leaves]
         return f"{self._place}{client}"
 
-    def compared(self, own: np.ndarray) -> Comparison:
-        """What the others were told, beside one's own digest."""
+    def compared(self, own: Sequence[np.ndarray]) -> Comparison:
+        """What the others were told, beside one's own word."""
         with self._lock:
             names = {i: card.name for i, card in self._cards.items()}
-            alike = {i: each == own.tobytes() for i, each in self._digests.items()}
+            found = {i: self._differs(told, own) for i, told in self._told.items()}
+        doubt = int(own[2])
         return Comparison(
-            same=tuple(name for i, name in names.items() if alike.get(i) is True),
-            other=tuple(name for i, name in names.items() if alike.get(i) is False),
-            silent=tuple(name for i, name in names.items() if i not in alike),
+            same=tuple(name for i, name in names.items() if found.get(i) == ""),
+            other=tuple(name for i, name in names.items() if found.get(i)),
+            silent=tuple(name for i, name in names.items() if i not in found),
+            where=tuple(found[i] for i in names if found.get(i)),
+            own=self._record.place(doubt) if doubt >= 0 else "",
         )
+
+    def _differs(self, told: Sequence[bytes], own: Sequence[np.ndarray]) -> str:
+        """What somebody was told otherwise than this member, in words; empty if nothing."""
+        model, digests, doubt = (np.frombuffer(each, "<i8") for each in told)
+        places = np.flatnonzero((digests.reshape(-1, 4) != own[1]).any(axis=1))
+        found = ["another model"] if not np.array_equal(model, own[0]) else []
+        if places.size:
+            found.append(f"another message in {self._record.stretch(int(places[0]))}")
+        if doubt[0] >= 0:
+            heard = self._record.place(int(doubt[0]))
+            found.append(f"another message in {heard} than the coordinator says it sent")
+        return " and ".join(found)

@@ -92,13 +92,13 @@ class MaskedParty(Party):
 
     def _last_word(self, state: Standing) -> list[np.ndarray]:
         self._done = int(state.round)
-        if self._desk.server and self._done < self._sums.rounds:
+        if self._done < self._sums.rounds:
             log.warning(
                 "ends after %(done)d of %(of)d rounds: the other sums were given up, and no more "
                 "may be tried (attempts, in the study's masks)",
                 {"done": self._done, "of": self._sums.rounds},
             )
-        return [*super()._last_word(state), state.round] if self._desk.server else []
+        return [*super()._last_word(state), state.round]
 
     def _solution(self, state: Standing) -> np.ndarray:
         return super()._solution(state.state)

@@ -26,7 +26,7 @@ from tacit.deploy.evidence import keep
 from tacit.deploy.files import check_private, make_private
 from tacit.deploy.mailbox import Conflict, Heard
 from tacit.deploy.stored import ANOTHER_VERSION, Rows, packed, unpacked
-from tacit.deploy.wire import Address
+from tacit.deploy.wire import Address, digest_of, signature_of
 from tacit.errors import ConfigError, RuntimeFailure
 from tacit.privacy.event import Event
 from tacit.privacy.ledger import Ledger
@@ -37,7 +37,8 @@ from tacit.privacy.ledger.outbox import ReleaseId
 SETTLE_EVERY = 64
 """Releases that are kept longer than needed, so that their deletion is one entry of the ledger."""
 
-_FORMAT = 3
+_FORMAT = 4
+_HEAR = "INSERT OR IGNORE INTO heard VALUES (?, ?, ?, ?)"
 _POSITION, _NAME = struct.Struct("<q"), struct.Struct("<H")
 
 
@@ -113,7 +114,7 @@ class Outgoing:
         binding: Binding | None = None,
     ) -> None:
         self._path, self._run, self._account = path, run, account
-        self._binding = binding
+        self._number, self._binding = number, binding
         self._lock, self._writer = threading.Lock(), threading.RLock()
         self._stored: dict[str, bytes] = {}
         # by position: its key, and its entry in the ledger or its row in the journal
@@ -271,8 +272,10 @@ class Outgoing:
             self._remember(made, self._released, sequence)
             return
         row = self._free_row(made.position)
+        own = Heard(self._number, made.position, digest_of(made.data), signature_of(made.data))
         with self._writing():
             self._journal.execute("BEGIN IMMEDIATE")
+            self._journal.execute(_HEAR, own)  # a coordinator says at the end what it announced
             self._messages.write(row, _closed(made))
             self._state.write(1, kept)
             self._journal.execute("COMMIT")
@@ -288,7 +291,7 @@ class Outgoing:
         """
         with self._writing():
             self._journal.execute("BEGIN IMMEDIATE")
-            self._journal.executemany("INSERT OR IGNORE INTO heard VALUES (?, ?, ?, ?)", heard)
+            self._journal.executemany(_HEAR, heard)
             self._journal.execute("COMMIT")
 
     def heard(self, sender: int, position: int) -> Heard | None:
@@ -297,6 +300,12 @@ class Outgoing:
         with self._writing():
             row = self._journal.execute(query, (sender, position)).fetchone()
         return None if row is None else Heard(*row)
+
+    def heard_of(self, sender: int) -> dict[int, bytes]:
+        """Digests of all messages of a sender, or of what this member said itself, by position."""
+        query = "SELECT position, digest FROM heard WHERE sender = ?"
+        with self._writing():
+            return dict(self._journal.execute(query, (sender,)).fetchall())
 
     def contradicted(self, name: str, conflict: Conflict) -> str:
         """Keep a neighbour's two messages of one address; may be called from any thread.

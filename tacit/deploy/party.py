@@ -14,11 +14,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tacit.deploy.compare import DIGEST, Comparison, Words, digest_of
+from tacit.deploy.compare import Comparison, Words, word_form, word_of
 from tacit.deploy.hello import Question, write_hello
 from tacit.deploy.keys import Card, Keys
 from tacit.deploy.neighbours import ASK_EVERY, BehindError, Neighbours
 from tacit.deploy.outgoing import Made, Outgoing, state_digest
+from tacit.deploy.record import Record
 from tacit.deploy.schedule import Turn
 from tacit.deploy.terms import GO_ON, Progress, Terms
 from tacit.deploy.transport import Transport
@@ -92,14 +93,16 @@ class Party:
         above = desk.plan.agents
         self._clients = range(above if desk.plan.network.coordinated else 0)
         self._compares = bool(clients) and desk.role is Role.CLIENT
-        self._words = Words(terms.run, terms.schedule.rounds, above, clients or {})
+        self._record = Record(terms.schedule, "sum" if terms.early else "round")
+        self._words = Words(terms.run, terms.schedule.rounds, above, clients or {}, self._record)
         self.compared: Comparison | None = None
         """What other clients were told, after `farewell`; `None` for who was told nothing."""
         self._neighbours = Neighbours(
             terms,
             desk.agent,
             cards,
-            {above: self._closing()} | {client: [DIGEST] for client in self._clients},
+            {above: [*self._closing(), self._record.form]}
+            | {client: word_form(self._record) for client in self._clients},
             outgoing,
             progress,
             refused,
@@ -166,7 +169,7 @@ class Party:
             # started again: what it ended with is kept already
             self.progress.round, self.finished_before = self._schedule.rounds - 1, True
             self._last = state
-            self._word = self._last_word(state)
+            self._say_at_last(state)
             return None
         if before is not None:
             self.progress.round = self._schedule.round(sent)
@@ -211,12 +214,17 @@ class Party:
         return self._schedule.rounds
 
     def _closing(self) -> list[Leaf]:
-        """The arrays of a coordinator's last word."""
+        """The arrays of a coordinator's last word, but for its record."""
         return [("<f8", self._desk.plan.x0.shape)]
 
     def _last_word(self, state: Any) -> list[np.ndarray]:
-        """What is said at the end: a coordinator gives its clients the model."""
-        return [self._solution(state)] if self._desk.server else []
+        """What a coordinator says at the end, but for its record: the model."""
+        return [self._solution(state)]
+
+    def _say_at_last(self, state: Any) -> None:
+        if self._desk.server:
+            said = self._outgoing.heard_of(self._desk.agent)
+            self._word = [*self._last_word(state), self._record.of(said)]
 
     def _solution(self, state: Any) -> np.ndarray:
         return answer(self._desk, state)
@@ -254,16 +262,18 @@ class Party:
             self.progress.stop_if_asked()
             self._transport.request(self._desk.plan.agents, missing.values())
             time.sleep(ASK_EVERY)
-        self.compared = found = self._words.compared(self._word[0])
+        self.compared = found = self._words.compared(self._word)
         if found.other:
             log.error(
-                "the coordinator told %(names)s another model than this member: it is broken, or "
-                "ran two halves under one id. Do not use the model before you have spoken",
-                {"names": ", ".join(found.other)},
+                "the coordinator told others something else than this member: %(names)s. It is "
+                "broken, or ran two halves under one id. Do not use the model before you have "
+                "spoken",
+                {"names": found.others()},
             )
         if found.silent:
             log.warning(
-                "the model was not compared with that of %(names)s, whose word did not come",
+                "what the coordinator told was not compared with %(names)s, whose word did not "
+                "come",
                 {"names": ", ".join(found.silent)},
             )
 
@@ -274,7 +284,7 @@ class Party:
         """The solution: a client's is the coordinator's word."""
         self._last = state
         if self._desk.role is not Role.CLIENT:
-            self._word = self._last_word(state)
+            self._say_at_last(state)
             return self._solution(state)
         above, ends = self._desk.plan.agents, time.monotonic() + max(self._terms.patience, LINGER)
         while above not in self.mailbox.finished and time.monotonic() < ends:
@@ -286,7 +296,15 @@ class Party:
             raise PeerTimeout(f"all rounds are done, and the coordinator says no model. {GO_ON}")
         self._neighbours.keep_heard()
         leaves = self.mailbox.finished[above].leaves
-        self._word = [digest_of([data for data, _, _ in leaves])]
+        told = [data for data, _, _ in leaves]
+        self._word = word_of(self._record, told, self._outgoing.heard_of(above))
+        if (doubt := int(self._word[2])) >= 0:
+            log.error(
+                "in %(place)s the coordinator sent this member another message than it says at the "
+                "end: it is broken, or ran two halves under one id. Do not use the model before "
+                "you have spoken with the others",
+                {"place": self._record.place(doubt)},
+            )
         data, dtype, shape = leaves[0]
         model = np.frombuffer(data, dtype).reshape(shape)
         check_model(self._desk, model)

@@ -31,7 +31,7 @@ class Outcome:
         round_seconds: time of each round of this process.
         refused: messages that were refused.
         absences: who was away: name, first round without it, round in which it was back, from 0.
-        compared: whether other clients were told the same model; `None` without a coordinator.
+        compared: whether other clients were told the same; `None` without a coordinator.
     """
 
     solution: np.ndarray | None

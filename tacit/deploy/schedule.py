@@ -90,6 +90,14 @@ class Schedule:
                 index, step, phase = self._round[place]
             yield Turn(position, At(round, index, step), phase)
 
+    def said_by(self, role: Role) -> list[int]:
+        """Positions of the messages of a role, in order."""
+        return [
+            position
+            for position, _, phase in self.turns()
+            if phase.sender is role and phase.receiver is not None
+        ]
+
     def position(self, address: Address) -> int | None:
         """Where a message stands; `None` if no such message is ever sent."""
         if address.kind == FINISHED:

@@ -20,8 +20,9 @@ from tacit.config.read import Source
 from tacit.deploy.files import write_secret
 from tacit.deploy.manifest import Manifest
 from tacit.deploy.masked_party import Sums
+from tacit.deploy.record import MOST_TURNS
 from tacit.deploy.schedule import Schedule
-from tacit.errors import PrivacyError, ProblemError, RuntimeFailure
+from tacit.errors import ConfigError, PrivacyError, ProblemError, RuntimeFailure
 from tacit.layout import check_arguments, lay_out, masked_releases
 from tacit.method import claim, promise
 from tacit.method.claim import Owners
@@ -35,7 +36,7 @@ from tacit.problem.problem import Problem
 from tacit.problem.schema import Prepared, Schema
 from tacit.runtime.plan import Plan, as_arrays
 from tacit.study.build import build_declared, build_method, build_network, build_objective
-from tacit.types import PublicContext
+from tacit.types import PublicContext, Role
 
 if TYPE_CHECKING:
     from tacit.problem.total import Total
@@ -132,8 +133,14 @@ def declared(
             divergence=study.run.divergence,
         )
         stated = promise.guarantees(plan.method, owners, grid=grid)
-    tried = rounds if masks is None or masks.attempts is None else masks.attempts
-    return Declared(manifest, source, problem, plan, owners, Schedule(plan, tried), stated, own)
+        tried = rounds if masks is None or masks.attempts is None else masks.attempts
+        schedule = Schedule(plan, tried)
+        if len(schedule.said_by(Role.SERVER)) > MOST_TURNS:
+            raise ConfigError(
+                f"{tried:,} rounds: a coordinator's record of all that it says has room for "
+                f"{MOST_TURNS:,} messages; write fewer rounds"
+            )
+    return Declared(manifest, source, problem, plan, owners, schedule, stated, own)
 
 
 def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:

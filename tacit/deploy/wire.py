@@ -89,6 +89,11 @@ def digest_of(data: bytes) -> bytes:
     return hashlib.sha256(memoryview(data)[:-_SIGNATURE]).digest()
 
 
+def signature_of(data: bytes) -> bytes:
+    """The signature of a message, 64 bytes."""
+    return data[-_SIGNATURE:]
+
+
 def leaf_of(dtype: np.dtype, shape: tuple[int, ...]) -> Leaf:
     """Dtype and shape of an array, as messages name them.
 
@@ -141,7 +146,7 @@ def decode(
     size = _HEAD.size + sum(2 + 4 * len(shape) + _bytes(name, shape) for name, shape in shapes)
     if len(data) != size + _SIGNATURE:
         raise WireError(f"{len(data)} bytes where a message of this phase has {size + _SIGNATURE}")
-    digest, signature = digest_of(data), data[-_SIGNATURE:]
+    digest, signature = digest_of(data), signature_of(data)
     try:
         key.verify(signature, _CONTEXT + digest)
     except InvalidSignature as error:

@@ -18,11 +18,13 @@ import pytest
 import tacit
 from tacit import Privacy, network, problem
 from tacit.deploy import certificates, keys, party
+from tacit.deploy.compare import Comparison
 from tacit.deploy.masked_party import MaskedParty, Sums
 from tacit.deploy.outgoing import Outgoing
 from tacit.deploy.schedule import Schedule, forms
 from tacit.deploy.terms import Progress, Terms
 from tacit.deploy.transport import Transport
+from tacit.deploy.wire import Address, decode, encode
 from tacit.errors import PeerTimeout, RuntimeFailure
 from tacit.layout import lay_out, masked_releases
 from tacit.method import GradientDescent
@@ -143,6 +145,7 @@ class Star:
                 outgoing,
                 Progress(rounds=self.tried, seconds=[], stopping=stopping),
                 lambda *told: None,
+                {i: self.keys[i].card for i in range(AGENTS) if i != number},
             )
             self.parties[number] = party
             transport = Recording(
@@ -158,6 +161,11 @@ class Star:
             transport.sent = self.sent.setdefault(number, [])
             stack.callback(transport.close)
             yield party, transport
+
+    def told_the_same(self, number: int) -> Comparison:
+        """What an agent finds when every other was told what it was."""
+        names = [each.card.name for i, each in enumerate(self.keys[:AGENTS]) if i != number]
+        return Comparison(same=tuple(names), other=(), silent=())
 
 
 @pytest.fixture
@@ -221,6 +229,8 @@ def test_a_sum_is_tried_again_without_who_is_missing_and_with_who_comes_back(
         np.testing.assert_array_equal(run.answers[number], run.answers[SERVER])
         assert run.parties[number].rounds == 120
     assert np.isfinite(run.answers[0]).all()
+    for number in range(AGENTS):
+        assert run.parties[number].compared == run.told_the_same(number)
     # one answer to each sum, whatever was sent how often
     for number in range(AGENTS):
         told: dict[str, bytes] = {}
@@ -321,6 +331,8 @@ def test_a_crash_anywhere_changes_no_bit(
     assert crashed.is_set()
     for each in range(AGENTS + 1):
         np.testing.assert_array_equal(run.answers[each], run.expected)
+    for each in range(AGENTS):
+        assert run.parties[each].compared == run.told_the_same(each)
     for sent in run.sent.values():
         told: dict[str, bytes] = {}
         for key, data in sent:
@@ -371,6 +383,32 @@ def test_two_stories_of_one_sum_cannot_be_read(
     ]
     together = np.add.reduce(np.unique(vectors, axis=0), axis=0).view(np.int64)
     assert np.abs(together.astype(float)).max() > 2.0**58
+
+
+def test_two_halves_that_are_told_other_cohorts_are_found(
+    star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Masks cancel within each half, so it reads both sums, and nothing else shows it."""
+    run = star(masks=Masks(1, 2))
+    accept, form = MaskedParty.accept, [("<f8", (9,)), ("|b1", (AGENTS,)), ("<i8", ())]
+
+    def split(self: MaskedParty, sender: int, key: str, data: bytes) -> None:
+        if key == f"{SERVER}/3/0/0":
+            at = Address(RUN, SERVER, 2, 0)
+            leaves = decode(data, at, form, run.keys[SERVER].card.public_key()).leaves
+            iterate, _, now = (np.frombuffer(d, t).reshape(shape) for d, t, shape in leaves)
+            half = np.arange(AGENTS) // 2 == self._desk.agent // 2
+            data = encode(at, [iterate, half, now], run.keys[SERVER].identity)
+        accept(self, sender, key, data)
+
+    monkeypatch.setattr(MaskedParty, "accept", split)
+    for thread in [run.start(i) for i in range(AGENTS + 1)]:
+        thread.join(300)
+    for number in range(AGENTS):
+        np.testing.assert_array_equal(run.answers[number], run.expected)
+        found = run.parties[number].compared
+        assert found is not None and found.own == "sum 3" and len(found.other) == 3
+        assert set(found.where) == {"another message in sum 3 than the coordinator says it sent"}
 
 
 def test_copies_with_other_keys_are_noticed(star: Callable[..., Star]) -> None:

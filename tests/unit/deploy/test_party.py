@@ -8,7 +8,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,11 @@ import pytest
 import tacit
 from tacit import DPSG, Privacy, network, problem
 from tacit.deploy import certificates, keys
-from tacit.deploy.compare import Words, digest_of
+from tacit.deploy.compare import Comparison, Words, digest_of, word_of
 from tacit.deploy.evidence import check
 from tacit.deploy.outgoing import Absence, Outgoing
 from tacit.deploy.party import Party, check_diverged, check_model
+from tacit.deploy.record import Record
 from tacit.deploy.schedule import Schedule, forms
 from tacit.deploy.terms import Progress, Terms
 from tacit.deploy.transport import Transport
@@ -228,54 +229,152 @@ def test_a_round_that_draws_no_client_changes_nothing(ring: Callable[..., Ring])
 
 
 class TwoHalves(Transport):
-    """What a coordinator that runs two halves does at the end, seen by member 2: another model."""
+    """What a coordinator that runs two halves does, seen by member 2: changes are signed by it."""
 
     coordinator: keys.Keys
+    changes: dict[str, Callable[[list[np.ndarray]], list[np.ndarray]]]
 
     def __init__(self, *args: Any, accept: Callable[[int, str, bytes], None], **more: Any) -> None:
         _, _, number, *_ = args
 
         def swapped(sender: int, key: str, data: bytes) -> None:
-            if number == 2 and key == f"{MEMBERS}/5/255/0":
-                last = Address(RUN, MEMBERS, 4, 255, 0, FINISHED)
-                data = encode(last, [np.full(4, 0.5)], self.coordinator.identity)
+            change = self.changes.get(key) if number == 2 else None
+            if change is not None:
+                data = self.other(key, data, change)
             accept(sender, key, data)
 
         super().__init__(*args, accept=swapped, **more)
 
+    def other(self, key: str, data: bytes, change: Callable[..., Any]) -> bytes:
+        ended = key.split("/")[2] == "255"
+        at = Address(RUN, MEMBERS, *map(int, key.split("/")[1:]), int(ended))  # type: ignore[arg-type]
+        at = replace(at, round=at.round - 1)
+        form = [("<f8", (4,)), *([("<i8", (4, 4))] if ended else [])]
+        leaves = decode(data, at, form, self.coordinator.card.public_key()).leaves
+        arrays = [np.frombuffer(leaf, dtype).reshape(shape) for leaf, dtype, shape in leaves]
+        return encode(at, change(arrays), self.coordinator.identity)
 
-@pytest.mark.parametrize("halves", [False, True])
+
+def moved(arrays: list[np.ndarray]) -> list[np.ndarray]:
+    return [arrays[0] + 0.5, *arrays[1:]]
+
+
+def split(star: Ring, *, owned: bool, model: bool) -> None:
+    """Let member 2 be told another iterate in round 3.
+
+    Args:
+        star: the run.
+        owned: whether the record that it is told at the end has it.
+        model: whether it is another model that it is told at the end.
+    """
+
+    def last(arrays: list[np.ndarray]) -> list[np.ndarray]:
+        record = np.array(arrays[1])
+        if owned:
+            heard = sorted(star.parties[2]._outgoing.heard_of(MEMBERS).items())
+            record[2] = np.frombuffer(heard[2][1], "<i8")
+        return [arrays[0] + 0.5 * model, record]
+
+    TwoHalves.coordinator = star.keys[MEMBERS]
+    TwoHalves.changes = {f"{MEMBERS}/3/0/0": moved, f"{MEMBERS}/5/255/0": last}
+    star.transport = TwoHalves
+
+
 def test_clients_compare_what_they_were_told(
-    ring: Callable[..., Ring], halves: bool, caplog: pytest.LogCaptureFixture
+    ring: Callable[..., Ring], caplog: pytest.LogCaptureFixture
 ) -> None:
     star = ring(rounds=4, network=network.Coordinator(MEMBERS))
-    if halves:
-        TwoHalves.coordinator, star.transport = star.keys[MEMBERS], TwoHalves
     for thread in [star.start(i) for i in range(MEMBERS + 1)]:
         thread.join(400)
-    found = [star.parties[i].compared for i in range(MEMBERS)]
     names = [each.card.name for each in star.keys]
     assert star.parties[MEMBERS].compared is None
-    if not halves:
-        for number, each in enumerate(found):
-            others = {name for i, name in enumerate(names[:MEMBERS]) if i != number}
-            assert each is not None and set(each.same) == others
-            assert not each.other and not each.silent
-        return
-    for each, same, other in zip(found, [(names[1],), (names[0],), ()], [1, 1, 2], strict=True):
-        assert each is not None and each.same == same and len(each.other) == other
-    assert "another model" in caplog.text
+    for number in range(MEMBERS):
+        found = star.parties[number].compared
+        others = tuple(name for i, name in enumerate(names[:MEMBERS]) if i != number)
+        assert found == Comparison(same=others, other=(), silent=())
+    assert "something else" not in caplog.text and "another message" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("owned", "model", "told"),
+    [
+        (True, True, "another model and another message in round 3"),
+        (True, False, "another message in round 3"),
+        (False, False, "another message in round 3 than the coordinator says it sent"),
+    ],
+)
+def test_a_coordinator_that_runs_two_halves_is_found(
+    ring: Callable[..., Ring],
+    owned: bool,
+    model: bool,
+    told: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It told member 2 another iterate once, and the same model in the end or another."""
+    star = ring(rounds=4, network=network.Coordinator(MEMBERS), patience=30.0)
+    split(star, owned=owned, model=model)
+    for thread in [star.start(i) for i in range(MEMBERS + 1)]:
+        thread.join(400)
+    names = [each.card.name for each in star.keys]
+    for number, same in ((0, names[1]), (1, names[0])):
+        found = star.parties[number].compared
+        assert found == Comparison((same,), (names[2],), (), (told,))
+    found = star.parties[2].compared
+    assert found is not None
+    if owned:
+        assert (found.other, found.where) == (tuple(names[:2]), (told, told))
+        assert found.own == ""
+    else:
+        assert (found.same, found.own) == (tuple(names[:2]), "round 3")
+        assert "in round 3 the coordinator sent this member another message" in caplog.text
+    assert f"{names[2]} ({told})" in caplog.text
+
+
+@pytest.mark.slow
+def test_who_restarts_or_is_away_is_told_the_same(
+    ring: Callable[..., Ring], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The coordinator begins again in mid-run, and a client misses rounds: nobody is accused."""
+    star = ring(
+        rounds=60,
+        network=network.Coordinator(MEMBERS, probability=0.7),
+        skipping=True,
+        patience=1.0,
+        seconds_a_round=0.02,
+    )
+    stops = [threading.Event() for _ in range(MEMBERS + 1)]
+    threads = [star.start(i, stops[i]) for i in range(MEMBERS + 1)]
+    _until(lambda: star.parties[MEMBERS].progress.round > 5)
+    stops[MEMBERS].set()
+    threads[MEMBERS].join(100)
+    assert isinstance(star.answers[MEMBERS], KeyboardInterrupt)
+    threads[MEMBERS] = star.start(MEMBERS)
+    _until(lambda: star.parties[MEMBERS].progress.round > 10)
+    stops[2].set()
+    threads[2].join(100)
+    assert isinstance(star.answers[2], KeyboardInterrupt)
+    _until(lambda: star.parties[MEMBERS].progress.left_out == (2,))
+    threads[2] = star.start(2)
+    for thread in threads:
+        thread.join(100)
+    names = [each.card.name for each in star.keys]
+    for number in range(MEMBERS):
+        others = tuple(name for i, name in enumerate(names[:MEMBERS]) if i != number)
+        assert star.parties[number].compared == Comparison(same=others, other=(), silent=())
+    assert star.absences[2]
+    assert "another message" not in caplog.text
 
 
 def test_a_word_that_is_not_the_clients_is_not_taken(ring: Callable[..., Ring]) -> None:
     made = ring(rounds=1).keys
-    words = Words(RUN, 4, MEMBERS, {i: made[i].card for i in range(2)})
-    own, other = digest_of([b"model"]), digest_of([b"another"])
-    assert own.tobytes() != digest_of([b"mod", b"el"]).tobytes()
+    record = a_record()
+    words = Words(RUN, 4, MEMBERS, {i: made[i].card for i in range(2)}, record)
+    own, other = (word_of(record, [said, bytes(128)], {}) for said in (b"model", b"another"))
+    assert own[0].tobytes() != digest_of([b"mod", b"el"]).tobytes()
 
     def word(client: int, signer: int, rounds: int = 4) -> bytes:
         address = Address(RUN, client, rounds, 255, 0, FINISHED)
-        return encode(address, [other], made[signer].identity)
+        return encode(address, other, made[signer].identity)
 
     for client, data in ((0, word(0, MEMBERS)), (0, word(0, 1)), (0, word(0, 0, 3)), (7, b"")):
         assert words.take(f"{MEMBERS}/word/{client}", data)
@@ -286,6 +385,30 @@ def test_a_word_that_is_not_the_clients_is_not_taken(ring: Callable[..., Ring]) 
     assert words.find(f"{MEMBERS}/word/x") is None
     assert words.compared(own).other == (made[0].card.name,)
     assert words.compared(other).same == (made[0].card.name,)
+
+
+def a_record(rounds: int = 4) -> Record:
+    """Of a star whose coordinator speaks once a round."""
+    task = problem.empirical_risk([np.eye(2)] * 2, [np.ones(2)] * 2, problem.Logistic())
+    method = FedAvg(step=0.1, privacy=Privacy(clip=1.0, noise_multiplier=1.0))
+    with jax.enable_x64(True):
+        plan, _, _ = lay_out(task, network.Coordinator(2), method, rounds, 0)
+    return Record(Schedule(plan, rounds))
+
+
+def test_a_long_record_is_cut_into_parts_and_says_in_which_it_differs() -> None:
+    record = a_record(1000)
+    positions = record._positions
+    said = {position: bytes([1 + position % 251]) * 32 for position in positions}
+    whole = record.of(said)
+    assert whole.shape == record.form[1] == (1000, 4)
+    assert record.contradicted(whole.tobytes(), said) == -1
+    assert record.contradicted(whole.tobytes(), {}) == -1  # who heard nothing knows of nothing
+    other = record.of(said | {positions[500]: bytes(32)})
+    assert record.contradicted(other.tobytes(), said) == 500
+    differ = (record.digests(other.tobytes()) != record.digests(whole.tobytes())).any(axis=1)
+    assert [record.stretch(int(i)) for i in np.flatnonzero(differ)] == ["rounds 474 to 504"]
+    assert record.place(500) == "round 501" and "no round" in record.place(1 << 40)
 
 
 def test_a_model_that_is_far_from_everything_is_said_to_be(
