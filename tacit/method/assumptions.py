@@ -8,6 +8,23 @@ from tacit.errors import ProblemError
 from tacit.problem.smoothness import smooth
 
 
+def check_projection(name: str, problem: Any) -> None:
+    """Refuse a set with projections by a solver, for a method that projects before it adds noise.
+
+    Such a projection is wrong by more than the noise where that is small.
+
+    Raises:
+        ProblemError: naming the set.
+    """
+    if not problem.constraint.exact:
+        raise ProblemError(
+            f"{name} projects before it adds noise, and its bound holds for exact projections; "
+            f"those on a {type(problem.constraint).__name__} are a solver's, which err by some "
+            "1e-6. Use DPSG, which projects what is noised already, or a Box, Ball, Simplex or "
+            "Affine set"
+        )
+
+
 def check_smooth(name: str, problem: Any) -> None:
     """Refuse losses with kinks, for a method whose proof needs continuous gradients.
 

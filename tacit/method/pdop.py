@@ -13,6 +13,7 @@ from jax.core import Tracer
 
 from tacit import checks
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError
+from tacit.method.assumptions import check_projection
 from tacit.method.pdop_budget import Schedule, Split, VaryingGaussian, VaryingLaplace
 from tacit.method.pdop_step import ProjectedStep, projected_step
 from tacit.method.phase import AbstractMethod, Phase
@@ -159,6 +160,7 @@ class PDOP(AbstractMethod):
 
     def check(self, problem: Any, network: Any) -> None:
         check_network("PDOP", network)
+        check_projection("PDOP", problem)
         if self.centred and problem.unit is not Unit.AGENT:
             raise ProblemError(
                 "centred=True takes a public part off each whole cost, and this problem protects a "

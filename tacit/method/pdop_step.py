@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -37,6 +37,7 @@ class ProjectedStep(AbstractQuery):
         coordinatewise: whether projection and proximal map act on each coordinate by itself.
     """
 
+    projects: ClassVar[bool] = True
     gradient: ClippedGradient
     step: Any
     ratio: Any

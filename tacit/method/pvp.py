@@ -20,6 +20,7 @@ from tacit.method.admm_inner import (
     curvature_bound,
     local_minimiser,
 )
+from tacit.method.assumptions import check_projection
 from tacit.method.consensus_admm import Consensus
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import NoiseKind, Privacy
@@ -139,6 +140,7 @@ class PVP(AbstractMethod):
 
     def check(self, problem: Any, network: Any) -> None:
         check_local_problem("PVP", problem, network, shortens=True)
+        check_projection("PVP", problem)
         if self.privacy.relation is Relation.ADD_REMOVE:
             _check_declared(problem)
         if not isinstance(problem.objectives.loss, AbstractScalarLoss):
@@ -175,6 +177,8 @@ class ProximalSolution(AbstractQuery):
         steps: of the solver, at least 1.
     """
 
+    projects: ClassVar[bool] = True
+    solves: ClassVar[bool] = True
     penalty: Any
     clip: PerAgent = eqx.field(converter=per_agent)
     tolerance: Any

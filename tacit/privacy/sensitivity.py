@@ -13,7 +13,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import equinox as eqx
 import jax
@@ -76,8 +76,12 @@ class AbstractQuery(eqx.Module):
         oracle: what it asks of the objective.
         order: norm in which its sensitivity is bounded, 1 or 2.
         rate: probability with which each unit is sampled, 1 for all of them.
+        projects: whether its bound rests on projections and proximal maps that lengthen nothing.
+        solves: whether its bound rests on the convexity and the curvature that losses declare.
     """
 
+    projects: ClassVar[bool] = False
+    solves: ClassVar[bool] = False
     oracle: eqx.AbstractVar[Oracle]
     order: eqx.AbstractVar[int]
     rate: eqx.AbstractVar[float]

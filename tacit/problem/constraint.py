@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -30,7 +30,14 @@ def _numbers(value: Any) -> Any:
 
 @checked(ProblemError)
 class AbstractConstraint(eqx.Module):
-    """A closed convex set that is not empty."""
+    """A closed convex set that is not empty.
+
+    Attributes:
+        exact: whether `project` is exact up to rounding. What a solver finds lengthens distances
+            that are shorter than its error, so no bound on a private answer can rest on it.
+    """
+
+    exact: ClassVar[bool] = True
 
     @abc.abstractmethod
     def project(self, v: Params) -> Float[Array, " p"]:
@@ -239,8 +246,9 @@ class Affine(AbstractConstraint):
 class ConvexSet(AbstractConstraint):
     """Any convex set that cvxpy can describe: inequalities `g(x) <= 0` and equations `A x = b`.
 
-    Each projection solves a small convex program on the host, to about 1e-9; the built-in sets are
-    thousands of times faster. Needs `tacit[convex]`.
+    Each projection solves a small convex program on the host, to about 1e-6; the built-in sets are
+    exact and thousands of times faster. Methods that project within a private question (PDOP, PVP)
+    refuse it. Needs `tacit[convex]`.
 
     Args:
         builder: takes a cvxpy variable of shape `(p,)`, returns a list of cvxpy constraints. Define
@@ -255,6 +263,7 @@ class ConvexSet(AbstractConstraint):
     """
 
     builder: Builder = eqx.field(static=True)
+    exact: ClassVar[bool] = False
 
     def project(self, v: Params) -> Float[Array, " p"]:
         """The solution of `min ||x - v||^2` over the set."""

@@ -19,7 +19,7 @@ from jax.extend import core
 
 from tacit.errors import ProblemError
 from tacit.problem.cost import Cost
-from tacit.problem.losses import JaxLoss
+from tacit.problem.losses import AbstractLinearLoss, JaxLoss
 from tacit.runtime.identity import opaque
 from tacit.runtime.plan import as_arrays
 from tacit.types import AbstractDifferentiable, Unit
@@ -56,12 +56,24 @@ def assumptions(problem: Any, network: Any, method: Any) -> tuple[str, ...]:
             "the function of the JaxLoss computes the loss of each record from that record and "
             "public values only"
         )
+    queries = [phase.query for phase in method.phases() if phase.query is not None]
+    solved = isinstance(loss, AbstractLinearLoss) and any(query.solves for query in queries)
+    if solved and opaque(_bare(loss)):
+        found.append(
+            f"the loss {type(loss).__name__} is convex, with the derivative that it gives and a "
+            "second derivative of at most its curvature"
+        )
+    projects = any(query.projects for query in queries)
+    exactly = {
+        "regulariser": ", and whose proximal map is exactly that of a convex penalty",
+        "constraint": ", and whose projection is exactly that onto a convex set",
+    }
     public = {"regulariser": problem.regulariser, "constraint": problem.constraint}
     for label, part in (public | {"network": network}).items():
         if opaque(_bare(part)):
             found.append(
                 f"the {label} {type(part).__name__} computes with code that is not tacit's, which "
-                "uses public values only"
+                f"uses public values only{exactly.get(label, '') if projects else ''}"
             )
     if opaque(_bare(method)):
         found.append(

@@ -12,6 +12,7 @@ import pytest
 import tacit
 from tacit import network, problem
 from tacit.errors import ProblemError
+from tacit.method import PDOP, PVP
 from tacit.problem import costs
 from tacit.problem.regularisers import L2
 from tacit.runtime.foreign import assumptions
@@ -51,6 +52,13 @@ class OwnLoss(problem.Logistic):
 
     def value(self, scores: Any, targets: Any) -> Any:
         return super().value(scores, targets) * jnp.asarray(ALL[:25, 0])
+
+
+class Curved(problem.Squared):
+    """With more curvature than it declares."""
+
+    def derivative(self, scores: Any, targets: Any) -> Any:
+        return 1e6 * super().derivative(scores, targets)
 
 
 def risk(loss: Any, **more: Any) -> problem.Problem:
@@ -97,6 +105,30 @@ def test_a_guarantee_names_what_it_takes_for_granted_of_foreign_code() -> None:
     assert any("each from the parameters of its own agent" in s for s in said)
     box = problem.black_box(lambda x, agent: float(x @ x), 3)
     assert any("data of its own agent only" in s for s in box.assumptions)
+
+
+class OwnSet(problem.Free):
+    """No convex set: a private step of any length moves what is released by 2."""
+
+    def project(self, v: Any) -> Any:
+        return jnp.sign(v)
+
+
+def test_what_a_private_question_needs_of_foreign_maps_and_losses_is_named() -> None:
+    budget = tacit.Privacy(clip=1.0, epsilon=1.0)
+    parts: dict[str, Any] = {"regulariser": OwnL2(0.1), "constraint": OwnSet()}
+    task = risk(Curved(), **parts)
+    convex = ("exactly that of a convex penalty", "exactly that onto a convex set")
+    curved = "the loss Curved is convex"
+    for method, needs in (
+        (PDOP(step=0.1, privacy=budget), convex),
+        (PVP(privacy=budget), (*convex, curved)),
+        (METHOD, ()),
+    ):
+        said = " ".join(assumptions(task, RING, method))
+        assert all(words in said for words in needs)
+        # nobody is told to check what nothing rests on
+        assert sum(words in said for words in (*convex, curved)) == len(needs)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
