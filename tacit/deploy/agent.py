@@ -230,6 +230,7 @@ def _take_part(
         manifest.patience,
         manifest.silent == "skip",
         early=manifest.masked,
+        bounds=run_.bounds(),
     )
     member = Party
     if manifest.masked:

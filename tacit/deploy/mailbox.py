@@ -73,6 +73,8 @@ class Mailbox:
         stored: what is on the disk of a message that was heard before, by sender and position.
         newest: position of each neighbour's newest message of which that is so.
         conflicting: told of two different messages of one address; the first is kept.
+        beyond: told of every message of a phase that bears its sender's signature; whether its
+            numbers are beyond what the run allows, so that it is refused.
     """
 
     def __init__(
@@ -90,7 +92,9 @@ class Mailbox:
         stored: Callable[[int, int], Heard | None] = lambda sender, position: None,
         newest: Mapping[int, int] | None = None,
         conflicting: Callable[[Conflict], None] = lambda conflict: None,
+        beyond: Callable[[Received], str] = lambda received: "",
     ) -> None:
+        self._beyond = beyond
         self._stored, self._newest, self._conflicting = stored, newest or {}, conflicting
         self._unstored: dict[tuple[int, int], Heard] = {}
         self._drifting, self._last = drifting, last or {}
@@ -137,6 +141,8 @@ class Mailbox:
                 raise WireError(f"position {position} while this agent is at {now}")
             shapes = self._last.get(sender, []) if ended else self._shapes[address.phase]
             received = decode(data, address, shapes, self._keys[sender])
+            if not ended and (told := self._beyond(received)):
+                raise WireError(told)
         except WireError as error:
             self.counts["refused"] += 1
             self._refused(sender, key, str(error))

@@ -117,7 +117,7 @@ class MaskedParty(Party):
     def _take(self, turn: Turn, state: Standing, *, again: bool) -> Standing:
         self.mailbox.advance(turn.position)
         if again:  # it is on the disk, and so is the state after it
-            self._publish(self._address(turn))
+            self._send_again(turn)
             return state
         if turn.phase.sender is Role.SERVER:
             return self._announce(turn, state) if self._desk.server else self._hear(turn, state)

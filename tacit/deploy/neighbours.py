@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+import numpy as np
+
 from tacit.deploy.hello import HELLO, Hello, Question, read_hello
 from tacit.deploy.keys import Card
 from tacit.deploy.mailbox import Conflict, Mailbox
@@ -88,6 +90,7 @@ class Neighbours:
             stored=outgoing.heard,
             newest=outgoing.newest_heard(),
             conflicting=self._contradicted,
+            beyond=self._beyond,
         )
         self.transport: Transport | None = None
         self._greeted: dict[int, int] = {}  # rounds in which neighbours said that they are
@@ -138,6 +141,26 @@ class Neighbours:
         finally:
             self._progress.failure = told
             self._answered.set()
+
+    def _beyond(self, received: Received) -> str:
+        """What is beyond the bounds in a message; then the run stops, in the thread that runs it.
+
+        It is the only message of its address, so nothing better ever comes.
+        """
+        if self._terms.bounds is None:
+            return ""
+        address = received.address
+        arrays = [np.frombuffer(data, dtype) for data, dtype, _ in received.leaves]
+        found = self._terms.bounds.excess(address.phase, address.sender, arrays)
+        if found:
+            self._progress.failure = (
+                f"{self.cards[address.sender].name!r} sent a number that no member sends, in round "
+                f"{address.round + 1}: {found}. It does not keep to the manifest, or its machine "
+                "is broken; the number was not used. Speak with its owner, and agree on a new "
+                "manifest"
+            )
+            self._answered.set()
+        return found
 
     def meet(self, sent: int) -> None:
         """Ask the neighbours what they have of this member, before anything is released.

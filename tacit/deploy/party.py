@@ -23,7 +23,7 @@ from tacit.deploy.record import Record
 from tacit.deploy.schedule import Turn
 from tacit.deploy.terms import GO_ON, Progress, Terms
 from tacit.deploy.transport import Transport
-from tacit.deploy.wire import FINISHED, Address, Leaf, encode
+from tacit.deploy.wire import FINISHED, Address, Leaf, decode, encode
 from tacit.errors import PeerTimeout, RuntimeFailure
 from tacit.metrics import within
 from tacit.privacy.event import Event
@@ -320,7 +320,7 @@ class Party:
         if phase.sender is role and awake:
             if again:  # it is on the disk, and so is the state after it
                 if phase.receiver is not None:
-                    self._publish(self._address(turn))
+                    self._send_again(turn)
             else:
                 state = self._send(turn, state)
         if phase.receiver is not role or not awake:
@@ -350,6 +350,8 @@ class Party:
             event = self._releaser.events[at.phase]
             answer = self._desk.ask(at, state, self._objective)
             released = self._releaser.noised[at.phase](np.asarray(answer))
+            if self._terms.bounds is not None:
+                released = self._terms.bounds.cut(at.phase, self._desk.agent, released)
             replay = jnp.asarray(released, self._desk.plan.x0.dtype)
             after, (_, leaves), _ = self._desk.send(at, state, self._objective, replay)
         else:
@@ -378,7 +380,29 @@ class Party:
         )
         self._outgoing.commit(made, after, recipients, id, event, input_hash)
         if turn.phase.receiver is not None:
+            self._check_own(turn, arrays)
             self._publish(address)
+
+    def _send_again(self, turn: Turn) -> None:
+        """Send what is on the disk."""
+        address, key = self._address(turn), self._keys.identity.public_key()
+        data = self._outgoing.find(address.key())
+        if data is not None:
+            leaves = decode(data, address, self._terms.forms[turn.at.phase].leaves, key).leaves
+            self._check_own(turn, [np.frombuffer(leaf, dtype) for leaf, dtype, _ in leaves])
+            self._publish(address)
+
+    def _check_own(self, turn: Turn, arrays: Sequence[np.ndarray]) -> None:
+        """Send nothing that nobody takes. It is charged by then: a stop tells of it, too.
+
+        Raises:
+            RuntimeFailure: a number is beyond the bounds of the run.
+        """
+        if self._terms.bounds is None:
+            return
+        beyond = self._terms.bounds.excess(turn.at.phase, self._desk.agent, arrays)
+        if beyond:
+            raise RuntimeFailure(diverged(turn.at.round, f"one is at {beyond}"))
 
     def _address(self, turn: Turn) -> Address:
         return Address(self._terms.run, self._desk.agent, *turn.at)
@@ -425,9 +449,13 @@ def check_diverged(desk: Desk, state: Any, round: int) -> None:
     if finite and (desk.role is Role.CLIENT or within(desk.plan, jnp.asarray(answer(desk, state)))):
         return
     how = "they are further from their start than divergence in [run] allows"
-    raise RuntimeFailure(
-        f"the iterates diverged before round {round + 1}: "
-        f"{how if finite else 'they are no finite numbers any more'}. "
+    raise RuntimeFailure(diverged(round, how if finite else "they are no finite numbers any more"))
+
+
+def diverged(round: int, how: str) -> str:
+    """What is said of iterates that are not sent."""
+    return (
+        f"the iterates diverged before round {round + 1}: {how}. "
         "Agree on a manifest with a smaller step, a smaller clip or fewer rounds"
     )
 

@@ -17,6 +17,7 @@ import jax
 import numpy as np
 
 from tacit.config.read import Source
+from tacit.deploy.bounds import Bounds, bounds_of
 from tacit.deploy.files import write_secret
 from tacit.deploy.manifest import Manifest
 from tacit.deploy.masked_party import Sums
@@ -65,6 +66,10 @@ class Declared:
     schedule: Schedule
     guarantee: Guarantees
     objective: EmpiricalRisk | None = None
+
+    def bounds(self) -> Bounds:
+        """How large the numbers in messages may be."""
+        return bounds_of(self.plan, self.owners, [each.records for each in self.manifest.agents])
 
 
 def declared(

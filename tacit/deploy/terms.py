@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tacit.deploy.bounds import Bounds
 from tacit.deploy.schedule import Form, Schedule
 from tacit.deploy.transport import LARGEST
 from tacit.errors import RuntimeFailure
@@ -28,6 +29,7 @@ class Terms:
         skipping: whether to go on without one then.
         largest: bytes that a message may have.
         early: whether the run may end before all turns are taken.
+        bounds: on the numbers in messages; `None` for none.
     """
 
     run: bytes
@@ -38,6 +40,7 @@ class Terms:
     skipping: bool = False
     largest: int = LARGEST
     early: bool = False
+    bounds: Bounds | None = None
 
 
 @dataclass

@@ -89,6 +89,7 @@ class DZOA(AbstractMethod):
                 query=query,
                 release=release,
                 message=self.minimise,
+                point=True,
                 receiver=Role.PEER,
                 update=self.dual_step,
             ),

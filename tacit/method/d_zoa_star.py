@@ -93,6 +93,7 @@ class DZOAStar(AbstractMethod):
                 name="iterate",
                 sender=Role.SERVER,
                 message=_send_iterate,
+                point=True,
                 receiver=Role.CLIENT,
                 update=_adopt,
             ),

@@ -82,6 +82,7 @@ class DPSG(AbstractMethod):
                 query=query,
                 release=release,
                 message=self.hold,
+                point=True,
                 receiver=Role.PEER,
                 update=self.mix,
             ),

@@ -122,6 +122,7 @@ class FedAvg(AbstractMethod):
             name="model",
             sender=Role.SERVER,
             message=_send_iterate,
+            point=True,
             receiver=Role.CLIENT,
             update=_adopt,
         )
@@ -155,6 +156,7 @@ class FedAvg(AbstractMethod):
                 name="local model",
                 sender=Role.CLIENT,
                 message=_send_iterate,
+                point=True,
                 receiver=Role.SERVER,
                 update=self.average,
             ),

@@ -72,6 +72,7 @@ class GradientDescent(AbstractMethod):
                 name="iterate",
                 sender=Role.SERVER,
                 message=_send_iterate,
+                point=True,
                 receiver=Role.CLIENT,
                 update=_adopt,
             ),

@@ -67,6 +67,8 @@ class Phase:
         repeat: how many times in a row (local steps); `Context.step` counts them.
         combine: whether the receiver sees each message or only their sum.
         rounds: in which rounds it is run. Those that close a run release nothing.
+        point: whether the message is a point where the answer may be, shape `(p,)`: one that is
+            further from the start than `divergence` allows is refused wherever messages are real.
 
     Raises:
         ConfigError: a value that an attribute cannot have.
@@ -86,6 +88,7 @@ class Phase:
     repeat: int = 1
     combine: Combine = Combine.EACH
     rounds: Span = Span.EVERY
+    point: bool = False
 
     def __post_init__(self) -> None:
         if (self.query is None) != (self.release is None):

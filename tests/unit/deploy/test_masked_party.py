@@ -18,6 +18,7 @@ import pytest
 import tacit
 from tacit import Privacy, network, problem
 from tacit.deploy import certificates, keys, party
+from tacit.deploy.bounds import bounds_of
 from tacit.deploy.compare import Comparison
 from tacit.deploy.masked_party import MaskedParty, Sums
 from tacit.deploy.outgoing import Outgoing
@@ -136,7 +137,16 @@ class Star:
                     release,
                     {} if number == SERVER else self.shared[number],
                 ),
-                Terms(RUN, schedule, forms(plan), mixing, self.patience, self.skipping, early=True),
+                Terms(
+                    RUN,
+                    schedule,
+                    forms(plan),
+                    mixing,
+                    self.patience,
+                    self.skipping,
+                    early=True,
+                    bounds=bounds_of(plan, owners, [6 + i for i in range(AGENTS)]),
+                ),
                 desk,
                 None if number == SERVER else jax.tree.map(lambda x: x[number], plan.objectives),
                 None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+import re
 import shutil
 import threading
 import time
@@ -20,8 +21,10 @@ import pytest
 import tacit
 from tacit import DPSG, Privacy, network, problem
 from tacit.deploy import certificates, keys
+from tacit.deploy.bounds import Bounds, bounds_of
 from tacit.deploy.compare import Comparison, Words, digest_of, word_of
 from tacit.deploy.evidence import check
+from tacit.deploy.neighbours import Neighbours
 from tacit.deploy.outgoing import Absence, Outgoing
 from tacit.deploy.party import Party, check_diverged, check_model
 from tacit.deploy.record import Record
@@ -31,7 +34,7 @@ from tacit.deploy.transport import Transport
 from tacit.deploy.wire import FINISHED, Address, decode, encode
 from tacit.errors import PeerTimeout, RuntimeFailure
 from tacit.layout import lay_out
-from tacit.method import FedAvg
+from tacit.method import FedAvg, GradientDescent
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork, Mixing
 from tacit.runtime.desk import Desk, mixing_of
@@ -94,7 +97,7 @@ class Ring:
         return thread
 
     def _take_part(self, number: int, stopping: threading.Event | None) -> Any:
-        plan, roots, _ = lay_out(self.task, self.network, self.method, self.rounds, 0)
+        plan, roots, owners = lay_out(self.task, self.network, self.method, self.rounds, 0)
         desk = Desk(plan, number, agent_secret(roots[0], number))
         schedule = Schedule(plan, self.rounds)
         state = self.folder / f"state-{number}"
@@ -109,7 +112,15 @@ class Ring:
             return mixing_of(desk.plan, round)
 
         party = Party(
-            Terms(RUN, schedule, forms(plan), mixing, self.patience, self.skipping),
+            Terms(
+                RUN,
+                schedule,
+                forms(plan),
+                mixing,
+                self.patience,
+                self.skipping,
+                bounds=bounds_of(plan, owners, [6] * MEMBERS),
+            ),
             desk,
             None if number == MEMBERS else jax.tree.map(lambda x: x[number], plan.objectives),
             None,
@@ -704,6 +715,87 @@ def _until(holds: Callable[[], bool], seconds: float = 300.0) -> None:
         time.sleep(0.02)
 
 
+class Loud(Transport):
+    """One member says 1e308 in the third round, signed, and again when it is asked."""
+
+    own: keys.Keys
+    phase: int
+
+    def __init__(self, *args: Any, serve: Callable[[str], bytes | None], **more: Any) -> None:
+        self._number = args[2]
+
+        def served(key: str) -> bytes | None:
+            data = serve(key)
+            return None if data is None else self.louder(key, data)
+
+        super().__init__(*args, serve=served, **more)
+
+    def publish(self, key: str, data: bytes) -> None:
+        super().publish(key, self.louder(key, data))
+
+    def louder(self, key: str, data: bytes) -> bytes:
+        if key != f"{self._number}/3/{self.phase}/0" or args_of(self.own) != self._number:
+            return data
+        values = np.array(np.frombuffer(data[-64 - 32 : -64]))
+        values[1] = 1e308
+        return encode(Address(RUN, self._number, 2, self.phase), [values], self.own.identity)
+
+
+def args_of(own: keys.Keys) -> int:
+    return int(own.card.name.removeprefix("member-"))
+
+
+@pytest.mark.parametrize(
+    ("star", "number", "phase", "bound"),
+    [
+        (False, 2, 0, "divergence in \\[run\\] allows 1e\\+06"),
+        (True, MEMBERS, 0, "divergence in \\[run\\] allows 1e\\+06"),
+        (True, 2, 1, "its clip and noise reach [0-9.]+ at most"),
+    ],
+)
+def test_a_number_beyond_the_declared_bounds_is_refused_and_named(
+    ring: Callable[..., Ring], star: bool, number: int, phase: int, bound: str
+) -> None:
+    run = ring(rounds=6, network=network.Coordinator(MEMBERS) if star else network.ring(MEMBERS))
+    run.transport, Loud.own, Loud.phase = Loud, run.keys[number], phase
+    if star:
+        run.method = GradientDescent(step=0.1, privacy=Privacy(clip=1.0, noise_multiplier=1.0))
+    members = range(MEMBERS + star)
+    threads = {i: run.start(i) for i in members}
+    hearing = [i for i in members if i != number and (phase == 0 or i == MEMBERS)]
+    for i in hearing:
+        threads[i].join(60)
+        told = f"'member-{number}' sent a number that no member sends, in round 3: 1e\\+308"
+        assert isinstance(run.answers[i], RuntimeFailure)
+        assert re.search(f"{told}.*{bound}", str(run.answers[i]))
+    for i in members:
+        run.parties[i].progress.failure = "ended"
+        threads[i].join(60)
+
+
+def test_bounds_follow_from_declared_constants() -> None:
+    features = [np.eye(6)] * MEMBERS
+    task = problem.empirical_risk(features, [np.ones(6)] * MEMBERS, problem.Logistic())
+    method = GradientDescent(step=0.1, privacy=Privacy(clip=1.0, noise_multiplier=1.0))
+    star = network.Coordinator(MEMBERS)
+    with jax.enable_x64(True):
+        plan, _, owners = lay_out(task, star, method, 3, seed=0)
+        bounds = bounds_of(plan, owners, [6] * MEMBERS)
+    # six clipped gradients over six records, and noise of twice that; with slack
+    np.testing.assert_allclose(bounds.reach[1], 2 * (2 * 6 + 100 * 2) / 6)
+    assert bounds.points == {0} and set(bounds.reach) == {1}
+    largest = bounds.reach[1][0]
+    assert not bounds.excess(1, 0, [np.full(6, largest)])
+    assert bounds.excess(1, 0, [np.full(6, np.nextafter(largest, np.inf))])
+    assert bounds.excess(1, 0, [np.array([0.0, np.nan])])
+    assert not bounds.excess(0, MEMBERS, [np.full(6, 1e6)])
+    assert bounds.excess(0, MEMBERS, [np.full(6, -1.1e6)]).startswith("-1.1e+06")
+    # masked residues are integers, and any of them may come
+    assert not bounds.excess(1, 0, [np.full(6, 1 << 62)])
+    far = bounds.cut(1, 0, np.array([-1e300, 0.5, 1e300]))
+    np.testing.assert_array_equal(far, [-largest, 0.5, largest])
+
+
 def test_what_ran_away_is_not_sent() -> None:
     features = [np.eye(2)] * MEMBERS
     task = problem.empirical_risk(features, [np.ones(2)] * MEMBERS, problem.Logistic())
@@ -717,3 +809,31 @@ def test_what_ran_away_is_not_sent() -> None:
             away = jax.tree.map(lambda leaf, to=far: leaf + to, state)
             with pytest.raises(RuntimeFailure, match=f"diverged before round 2: .*{message}"):
                 check_diverged(desk, away, 1)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_member_sends_nothing_beyond_the_bounds(
+    ring: Callable[..., Ring], monkeypatch: pytest.MonkeyPatch, again: bool
+) -> None:
+    """Neither when it makes the message nor when it is started again and has it on its disk."""
+    run = ring(rounds=4, patience=3.0)
+    commit, sent = Outgoing.commit, list[str]()
+    monkeypatch.setattr(Transport, "publish", lambda self, key, data: sent.append(key))
+    monkeypatch.setattr(Neighbours, "meet", lambda self, sent: None)
+
+    def far(self: Bounds, phase: int, sender: int, arrays: Any) -> str:
+        return "1e+09"
+
+    def stopped(self: Outgoing, *more: Any) -> None:
+        commit(self, *more)
+        raise KeyboardInterrupt
+
+    if again:
+        with monkeypatch.context() as killed:
+            killed.setattr(Outgoing, "commit", stopped)
+            run.start(0).join(60)
+        assert isinstance(run.answers[0], KeyboardInterrupt)
+    monkeypatch.setattr(Bounds, "excess", far)
+    run.start(0).join(60)
+    assert "the iterates diverged before round 1: one is at 1e+09" in str(run.answers[0])
+    assert not sent
