@@ -29,29 +29,37 @@ def request(
     json: Json = False,
 ) -> None:
     """Make keys and a request for an authority to sign; no private key leaves the folder."""
-    from tacit.cli.console import emit, guarded, say
+    from tacit.cli.console import guarded
     from tacit.deploy.requests import ask
 
     def command() -> int:
-        made = ask(folder, name, address)
-        path = folder / "request.toml"
-        if json:
-            fingerprint = made.fingerprint()
-            emit(
-                {
-                    "format": "tacit-keys-request-1",
-                    "name": made.name,
-                    "fingerprint": fingerprint,
-                    "request": str(path),
-                }
-            )
-            return 0
-        say(f"Send {path} to the keeper of the authority. It holds no secret.")
-        say(f"Fingerprint to tell it over another channel: {made.fingerprint()}")
-        say(f"What comes back: tacit keys accept {folder} FILE")
-        return 0
+        ask(folder, name, address)
+        return asked(folder, json)
 
     raise typer.Exit(guarded(command, as_json=json))
+
+
+def asked(folder: Path, json: bool) -> int:
+    """Show the request that waits in a folder."""
+    from tacit.cli.console import emit, say
+    from tacit.deploy.requests import read_request
+
+    path = folder / "request.toml"
+    made = read_request(path)
+    if json:
+        emit(
+            {
+                "format": "tacit-keys-request-1",
+                "name": made.name,
+                "fingerprint": made.fingerprint(),
+                "request": str(path),
+            }
+        )
+        return 0
+    say(f"Send {path} to the keeper of the authority. It holds no secret.")
+    say(f"Fingerprint to tell it over another channel: {made.fingerprint()}")
+    say(f"What comes back: tacit keys accept {folder} FILE")
+    return 0
 
 
 def approve(

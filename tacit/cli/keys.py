@@ -203,15 +203,18 @@ app.command()(approving.accept)
 
 
 def shown(folder: Path, json: bool) -> int:
-    """Show keys or a card."""
+    """Show keys, a card, or a request that waits for its approval."""
+    from tacit.cli.approving import asked
     from tacit.cli.console import emit, say
     from tacit.deploy.keys import WARN_DAYS, load, read_card
 
     if folder.is_file():
-        card, left, path = read_card(folder), None, folder
+        card, left, path, renewal = read_card(folder), None, folder, ""
+    elif (folder / "request.toml").exists() and not (folder / "card.toml").exists():
+        return asked(folder, json)
     else:
         keys = load(folder)
-        card, left, path = keys.card, keys.days_left(), folder / "card.toml"
+        card, left, path, renewal = keys.card, keys.days_left(), folder / "card.toml", keys.renewal
     if json:
         emit(
             {
@@ -228,6 +231,6 @@ def shown(folder: Path, json: bool) -> int:
     say(f"Fingerprint: {card.fingerprint()}")
     say(f"Card for the others: {path}")
     if left is not None:
-        soon = "; renew it now with `tacit keys rotate`" if left < WARN_DAYS else ""
+        soon = f"; renew it with {renewal}" if left < WARN_DAYS else ""
         say(f"The certificate ends in {left:.0f} days{soon}.")
     return 0

@@ -115,13 +115,14 @@ def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | None]:
     left = keys.days_left()
     if left <= 0:
         raise ConfigError(
-            f"the certificate in {options.keys} ended {-left:.0f} days ago; renew it with `tacit "
-            "keys rotate`, put the new card into a manifest and let everybody sign it"
+            f"the certificate in {options.keys} ended {-left:.0f} days ago; renew it with "
+            f"{keys.renewal}. If the card changes, agree on a manifest with the new one"
         )
     if left < WARN_DAYS:
         log.warning(
-            "the certificate in %(keys)s ends in %(days).0f days",
-            {"keys": str(options.keys), "days": left},
+            "the certificate in %(keys)s ends in %(days).0f days; renew it before the next run "
+            "with %(renewal)s",
+            {"keys": str(options.keys), "days": left, "renewal": keys.renewal},
         )
     coordinates = number == len(manifest.agents)
     if coordinates != (options.data is None):

@@ -124,20 +124,16 @@ def _own_certificate(keys: Keys) -> Finding:
             what, False, f"begins in {ahead / 3600:.1f} hours: this machine's clock is behind"
         )
     if left <= 0:
-        return Finding(
-            what, False, f"ended {-left:.1f} days ago; renew it with `tacit keys rotate`"
-        )
+        return Finding(what, False, f"ended {-left:.1f} days ago; renew it with {keys.renewal}")
     try:
         certificate.verify_directly_issued_by(authority)
     except Exception:  # the library raises several kinds
-        return Finding(
-            what, False, "is not signed by the authority of its card; `tacit keys rotate`"
-        )
+        return Finding(what, False, f"is not signed by the authority of its card; {keys.renewal}")
     if common_name(certificate.subject) != keys.card.name:
         return Finding(
             what, False, f"is of {common_name(certificate.subject)!r} and not of {keys.card.name!r}"
         )
-    soon = "; renew it now with `tacit keys rotate`" if left < WARN_DAYS else ""
+    soon = f"; renew it with {keys.renewal}" if left < WARN_DAYS else ""
     return Finding(what, True, f"good for {left:.0f} days{soon}")
 
 

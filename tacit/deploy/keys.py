@@ -135,6 +135,11 @@ class Keys:
         """File of the certificate's key."""
         return self.folder / "tls.pem"
 
+    @property
+    def renewal(self) -> str:
+        """The command that renews the certificate: of whom an authority vouches for it is asked."""
+        return f"`tacit keys {'request' if self.card.voucher else 'rotate'} {self.folder}`"
+
     def days_left(self, now: dt.datetime | None = None) -> float:
         """Until the certificate ends; negative afterwards."""
         return (self.expires - (now or dt.datetime.now(dt.UTC))) / dt.timedelta(days=1)
@@ -247,6 +252,12 @@ def load(folder: Path) -> Keys:
         ConfigError: a file is missing, cannot be read, does not fit the others, or is open to
             others than its owner.
     """
+    if (folder / "request.toml").exists() and not (folder / "card.toml").exists():
+        raise ConfigError(
+            f"{folder} waits for its certificate: send {folder / 'request.toml'} to the keeper of "
+            f"the authority, and take what comes back with `tacit keys accept {folder} FILE`. "
+            f"`tacit keys show {folder}` says the fingerprint to tell"
+        )
     card = read_card(folder / "card.toml")
     for name in ("identity.pem", "tls.pem"):
         path = folder / name

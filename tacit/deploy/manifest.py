@@ -23,7 +23,7 @@ from tacit.config.network import CoordinatorSection
 from tacit.config.read import Source, parse_study
 from tacit.deploy.address import host_and_port
 from tacit.deploy.certificates import check_authority
-from tacit.deploy.keys import Card, Keys, sign, verify
+from tacit.deploy.keys import Card, Keys, check_name, sign, verify
 from tacit.deploy.pairs import offer, offered
 from tacit.errors import ConfigError
 from tacit.study.build import check_privacy
@@ -289,6 +289,7 @@ def _checked(document: dict[str, Any], name: str) -> Manifest:
         told = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5]]
         raise ConfigError(f"{name}: " + "; ".join(told)) from error
     for member in manifest.members:
+        check_name(member.name, f"{name}: ")
         member.card.public_key()
         check_authority(member.authority, f"{name}: {member.name!r}: ")
         if member.address:

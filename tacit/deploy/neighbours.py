@@ -287,8 +287,8 @@ class Neighbours:
             if waited > self._terms.patience:
                 if not self._terms.skipping or there < least:
                     raise PeerTimeout(
-                        f"{self._silence([*gone, *unheard], waited)}: {there} agents are there, "
-                        f"and a sum must have {least}. {GO_ON}"
+                        f"{self._silence([*gone, *unheard], waited)}: {there} of "
+                        f"{len(self.cards)} agents are there, and a sum must have {least}. {GO_ON}"
                     )
                 self._leave_out(unheard, turn.at.round)
                 continue

@@ -369,8 +369,12 @@ class Outgoing:
             self._journal.execute("INSERT INTO absences VALUES (?, ?, NULL)", (agent, round))
 
     def back(self, agent: int, round: int) -> None:
-        """An agent is there again."""
+        """An agent is there again; it was not away if the round that it missed is taken anew."""
         with self._writing():
+            self._journal.execute(
+                "DELETE FROM absences WHERE agent = ? AND back IS NULL AND first >= ?",
+                (agent, round),
+            )
             self._journal.execute(
                 "UPDATE absences SET back = ? WHERE agent = ? AND back IS NULL", (round, agent)
             )

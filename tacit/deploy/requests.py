@@ -99,6 +99,13 @@ def ask(folder: Path, name: str | None = None, address: str = "") -> Request:
     Raises:
         ConfigError: a name or an address that cannot be used, or keys that are there already.
     """
+    if (folder / "request.toml").exists() and not (folder / "card.toml").exists():
+        waits = read_request(folder / "request.toml")
+        raise ConfigError(
+            f"{folder} has a request of {waits.name!r} already, fingerprint {waits.fingerprint()}: "
+            f"send it, and take what comes back with `tacit keys accept {folder} FILE`. For "
+            "another name or address give a new folder"
+        )
     if name is None:
         before = load(folder).card
         name, address = before.name, before.address
@@ -223,6 +230,11 @@ def accept(folder: Path, approval: Path, *, replace_authority: bool = False) -> 
     Raises:
         ConfigError: it is for another request or name, or of another authority.
     """
+    if not (folder / "request.toml").exists():
+        raise ConfigError(
+            f"no request waits in {folder}: give the folder in which `tacit keys request` was "
+            "given. A request is gone when its approval was accepted"
+        )
     found = _read(approval, _APPROVAL, {"certificate", "authority", "voucher"})
     request = read_request(folder / "request.toml")
     check_authority(found["authority"], f"{approval}: ")

@@ -94,6 +94,14 @@ def test_members_that_do_not_fit_are_refused(made: list[keys.Keys]) -> None:
         agreed(parse_study(STUDY), ["age", "intercept"], 0, silent)
 
 
+@pytest.mark.parametrize("name", ["south ", "s\\u043euth", "s*uth", "", "south\\u200b", "../south"])
+def test_a_name_that_no_card_can_have_is_refused(made: list[keys.Keys], name: str) -> None:
+    text = a_manifest(made).toml()
+    assert 'name = "south"' in text
+    with pytest.raises(ConfigError, match="cannot be an agent's name"):
+        parse_manifest(text.replace('name = "south"', f'name = "{name}"', 1).encode())
+
+
 @given(st.binary(max_size=2000))
 @settings(max_examples=200, deadline=None)
 def test_any_bytes_are_a_manifest_or_an_error(data: bytes) -> None:

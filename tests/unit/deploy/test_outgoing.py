@@ -59,6 +59,15 @@ def test_what_everybody_is_past_is_overwritten(tmp_path: Path) -> None:
     assert again.find("49") == data
 
 
+def test_a_round_that_is_taken_anew_is_no_absence(tmp_path: Path) -> None:
+    outgoing = opened(tmp_path / "journal.db")
+    for first, back in ((4, 6), (7, 7), (9, 8)):  # stopped, and started again with who was silent
+        outgoing.left(1, first)
+        outgoing.back(1, back)
+    outgoing.left(1, 12)
+    assert [(each.first, each.back) for each in outgoing.absences()] == [(4, 6), (12, None)]
+
+
 def test_a_commit_that_is_cut_off_leaves_the_one_before(tmp_path: Path) -> None:
     outgoing = opened(tmp_path / "journal.db")
     for position in range(3):

@@ -66,6 +66,10 @@ def test_no_private_key_leaves_its_folder(tmp_path: Path, authority: Path) -> No
 def test_a_renewal_needs_no_call_and_changes_no_card(tmp_path: Path, authority: Path) -> None:
     before = enrolled(tmp_path, authority, "north")
     old = before.certificate.read_bytes(), before.private.read_bytes()
+    # `rotate` would give it an authority of its own, which nobody pinned
+    assert before.renewal == f"`tacit keys request {before.folder}`"
+    own = keys.create(tmp_path / "own", "own")
+    assert own.renewal == f"`tacit keys rotate {own.folder}`"
     ask(before.folder)
     # the old one serves until the answer is there
     assert (before.certificate.read_bytes(), before.private.read_bytes()) == old
@@ -198,9 +202,15 @@ def test_the_commands_do_all_of_it(tmp_path: Path) -> None:
     told = done("request", north, "--name", "north", "--address", "127.0.0.1:7447")
     fingerprint = told.split("channel: ")[1].split("\n")[0]
     request, back = f"{north}/request.toml", str(tmp_path / "north.toml")
+    # who did not write the fingerprint down sees it again
+    for again in (["show", north], ["request", north, "--name", "north"], ["request", north]):
+        code = 0 if again[0] == "show" else 2
+        assert fingerprint in " ".join(done(*again, code=code).split())
+    assert f"accept {north}" in " ".join(done("trust", north, request, code=2).split())
     done("approve", all_, request, back, code=2)
     done("approve", all_, request, back, "--fingerprint", fingerprint)
     assert "Fingerprint: " in done("accept", north, back)
+    assert "was accepted" in done("accept", north, back, code=2)
     pin = ["trust", north, f"{all_}/authority.crt", "--fingerprint"]
     assert "is trusted" in done(*pin, " ".join(certificate.split()[:8]))
     done(*pin, "AAAA", code=2)
