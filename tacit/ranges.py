@@ -99,6 +99,9 @@ Table = Annotated[Any, Range(axes=2)]
 Positive = Annotated[Any, Range(above=0.0)]
 """A positive finite number, or several."""
 
+PositiveOne = Annotated[Any, Range(above=0.0, axes=0)]
+"""A single positive finite number."""
+
 NotNegative = Annotated[Any, Range(least=0.0)]
 """A finite number that is at least 0, or several."""
 

@@ -18,7 +18,7 @@ from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import NoNoise, Release
 from tacit.privacy.sensitivity import Exact
-from tacit.ranges import Positive
+from tacit.ranges import PositiveOne
 from tacit.types import AbstractDifferentiable, Context, Inbox, Oracle, Role, Vector
 
 
@@ -57,8 +57,8 @@ class ADMM(AbstractMethod):
         "computation is cheap"
     )
     oracle: ClassVar[Oracle] = Oracle.PROX
-    penalty: Positive = 0.2
-    tolerance: Positive = 1e-12
+    penalty: PositiveOne = 0.2
+    tolerance: PositiveOne = 1e-12
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
     def __check_init__(self) -> None:

@@ -30,7 +30,7 @@ from tacit.privacy.event import Event, GaussianRelease, LaplaceRelease, ModelCla
 from tacit.privacy.mechanism import AbstractMechanism, Release, l2_laplace
 from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.problem.losses import Logistic, Softmax, Squared
-from tacit.ranges import Number, Positive
+from tacit.ranges import Number, PositiveOne
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -104,8 +104,8 @@ class DVPPrinted(AbstractMethod):
     epsilon: Number
     claimed_delta: Number = 1e-3
     gradient_bound: Number = 1.0
-    penalty: Positive = 0.2
-    tolerance: Positive = 1e-12
+    penalty: PositiveOne = 0.2
+    tolerance: PositiveOne = 1e-12
     noise: NoiseKind = eqx.field(static=True, default=NoiseKind.GAUSSIAN, converter=noise_kind)
     privacy: Privacy | None = eqx.field(init=False, default=None)
 

@@ -28,7 +28,7 @@ from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import AbstractQuery, PerAgent, own, own_public, per_agent
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss, AbstractScalarLoss
-from tacit.ranges import Positive
+from tacit.ranges import PositiveOne
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -93,8 +93,8 @@ class PVP(AbstractMethod):
         "solved whole: to compare with the ADMM baselines of the literature"
     )
     oracle: ClassVar[Oracle] = Oracle.PROX
-    penalty: Positive = 0.2
-    tolerance: Positive = 1e-8
+    penalty: PositiveOne = 0.2
+    tolerance: PositiveOne = 1e-8
     privacy: Privacy = eqx.field(kw_only=True)
     average: bool = eqx.field(static=True, default=True)
     steps: int = eqx.field(static=True, default=1000)

@@ -31,7 +31,7 @@ from tacit.method.worst_case import Neighbours
 from tacit.privacy.budget import NoiseKind, Privacy, noise_kind
 from tacit.privacy.mechanism import AbstractMechanism, Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
-from tacit.ranges import Number, Positive
+from tacit.ranges import Number, PositiveOne
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -92,8 +92,8 @@ class PVPPrinted(AbstractMethod):
     epsilon: Number
     claimed_delta: Number = 1e-3
     gradient_bound: Number = 1.0
-    penalty: Positive = 0.2
-    tolerance: Positive = 1e-12
+    penalty: PositiveOne = 0.2
+    tolerance: PositiveOne = 1e-12
     noise: NoiseKind = eqx.field(static=True, default=NoiseKind.GAUSSIAN, converter=noise_kind)
     privacy: Privacy | None = eqx.field(init=False, default=None)
 

@@ -16,6 +16,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float
 from tacit.clipping import ORDERS, clip_factor, clipped, row_norms
 from tacit.errors import ProblemError
 from tacit.problem.losses import LOSSES, AbstractLinearLoss, AbstractLoss, JaxLoss
+from tacit.problem.normaliser import check_normaliser
 from tacit.types import AbstractDifferentiable, Order, Params, Scalar, Unit
 
 _BLOCK = 500
@@ -42,7 +43,8 @@ class EmpiricalRisk(AbstractDifferentiable):
             `features` in an existing one.
 
     Raises:
-        ProblemError: a feature that is not a finite number.
+        ProblemError: a feature that is not a finite number, a mask of other numbers than 0 and 1 (a
+            weight would lengthen what is clipped), or a normaliser that is not positive.
     """
 
     normaliser: Float[ArrayLike, "*agents"]
@@ -75,6 +77,12 @@ class EmpiricalRisk(AbstractDifferentiable):
             else gradient_bounds
         )
         self.norms = _norms(features)
+        if not isinstance(mask, Tracer) and not np.isin(mask, (0.0, 1.0)).all():
+            raise ProblemError(
+                "mask holds other numbers than 1 for a record and 0 for none. Weights would "
+                "lengthen gradients after the clip; give a JaxLoss, with the weight in a column"
+            )
+        check_normaliser(normaliser)
 
     @property
     def units(self) -> int:

@@ -17,6 +17,7 @@ from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import ProblemError
 from tacit.problem.constraint import FREE, AbstractConstraint
+from tacit.problem.normaliser import check_normaliser
 from tacit.problem.public import Public
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
 from tacit.types import AbstractObjective, Division, Params, Unit
@@ -71,6 +72,7 @@ class Problem(eqx.Module):
                 f"the problem has {agents} counts, {len(self.names)} names and normalisers of "
                 f"shape {np.shape(self.objectives.normaliser)}; there must be one for each agent"
             )
+        check_normaliser(self.objectives.normaliser)
         _distinct("agent", self.names)
         if dimension < 1 or len(self.parameter_names) != dimension:
             raise ProblemError(
@@ -193,6 +195,7 @@ def declared_normaliser(normaliser: Any, agents: int) -> np.ndarray:
     divisor = np.asarray(normaliser, dtype=np.float64)
     if divisor.shape not in ((), (agents,)) or not np.all(np.isfinite(divisor) & (divisor > 0)):
         raise ProblemError(problem)
+    check_normaliser(divisor)
     return np.broadcast_to(divisor, (agents,)).copy()
 
 

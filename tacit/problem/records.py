@@ -284,7 +284,7 @@ def _columns(feature_names: Sequence[str] | None, first: Any) -> tuple[str, ...]
 
 
 def _table(table: Any, columns: tuple[str, ...], name: str) -> np.ndarray:
-    array = np.asarray(table)
+    array = _unmasked(table, f"{name}: features")
     if array.ndim != 2 or array.shape[1] != len(columns) or not columns:
         raise ProblemError(
             f"{name}: features have shape {array.shape}; they must be a table with one row a "
@@ -304,7 +304,7 @@ def _table(table: Any, columns: tuple[str, ...], name: str) -> np.ndarray:
 
 
 def _answers(column: Any, records: int, name: str) -> np.ndarray:
-    array = np.asarray(column)
+    array = _unmasked(column, f"{name}: targets")
     if array.shape != (records,):
         raise ProblemError(
             f"{name}: targets have shape {array.shape}; there must be one for each of its "
@@ -319,6 +319,13 @@ def _answers(column: Any, records: int, name: str) -> np.ndarray:
             "fill in or drop missing values first"
         )
     return array
+
+
+def _unmasked(values: Any, what: str) -> np.ndarray:
+    """As an array, which has no mask: what lies under one is not to be taken for a value."""
+    if np.ma.is_masked(values):
+        raise ProblemError(f"{what} hold masked values; fill in or drop missing values first")
+    return np.asarray(values)
 
 
 def _numeric(array: np.ndarray, what: str) -> np.ndarray:

@@ -235,6 +235,10 @@ def test_dvp_moves_around_the_solution_of_admm() -> None:
         (lambda: PVP(tolerance=1e-20, privacy=BUDGET), ConfigError, "tolerance=1e-20"),
         (lambda: PVP(steps=0, privacy=BUDGET), ConfigError, "steps=0 must be a whole number"),
         (lambda: DPADMM(penalty=0), ConfigError, "penalty=0"),
+        # its noise would be made for one of them, and its local problem for all
+        (lambda: PVP(penalty=[10.0, 0.1], privacy=BUDGET), ConfigError, "must be one number"),
+        (lambda: PVP(tolerance=[1e-8], privacy=BUDGET), ConfigError, "must be one number"),
+        (lambda: DVPPrinted(1.0, penalty=[10.0, 0.1]), ConfigError, "must be one number"),
         (lambda: DPADMM(step=0), ConfigError, "step=0"),
         (lambda: DPADMMPrinted(0.0), PrivacyError, "epsilon=0.0"),
         (lambda: DPADMMPrinted(1.0, step=-1.0), ConfigError, "step=-1.0"),

@@ -120,6 +120,17 @@ def test_one_record_moves_the_clipped_gradient_by_no_more_than_the_sensitivity(f
         assert np.linalg.norm(moved - base) <= 2.0 * clip / 2.5 * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("mask", [[5.0], [-1.0], [np.nan]])
+def test_weights_in_the_place_of_a_mask_are_refused_for_they_lengthen_what_was_clipped(mask):
+    given = {"features": np.ones((1, 2)), "targets": np.ones(1), "loss": Squared()}
+    EmpiricalRisk(normaliser=1.0, mask=np.ones(1), **given)
+    with pytest.raises(ProblemError, match="mask holds other numbers than 1 for a record"):
+        EmpiricalRisk(normaliser=1.0, mask=np.array(mask), **given)
+    for divisor in (-6.0, 0.0, np.nan, np.inf, 1e20):
+        with pytest.raises(ProblemError, match=r"normaliser=.* must be positive and at most 9e"):
+            EmpiricalRisk(normaliser=divisor, mask=np.ones(1), **given)
+
+
 def test_a_tiny_row_with_a_huge_target_does_not_slip_through_the_clip(float64):
     objective = EmpiricalRisk(
         normaliser=np.array(1.0),

@@ -171,3 +171,17 @@ def test_values_of_records_do_not_stand_in_messages():
 
 def test_squared_loss_takes_any_number():
     assert build(targets=[[0.5, -1.0], [2.0, 3.0, 4.0]], loss=Squared()).value([0.0, 0.0]) > 0
+
+
+def test_what_lies_under_a_mask_is_not_taken_for_a_value() -> None:
+    hidden = np.ma.masked_greater(np.ones((3, 2)), 0.5)
+    for features, targets in ((hidden, np.ones(3)), (np.ones((3, 2)), hidden[:, 0])):
+        with pytest.raises(ProblemError, match="hold masked values; fill in or drop"):
+            empirical_risk([features] * 2, [targets] * 2, Squared())
+    # a mask that hides nothing is no reason to refuse
+    empirical_risk([np.ma.masked_greater(np.ones((3, 2)), 2.0)] * 2, [np.ones(3)] * 2, Squared())
+
+
+def test_a_normaliser_beyond_all_numbers_of_records_is_refused() -> None:
+    with pytest.raises(ProblemError, match=r"normaliser=1e\+20 must be positive and at most 9e"):
+        empirical_risk([np.ones((3, 2))] * 2, [np.ones(3)] * 2, Squared(), normaliser=1e20)
