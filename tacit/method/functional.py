@@ -171,6 +171,11 @@ class FunctionalPerturbation(AbstractMethod):
                 f"the basis has {self.basis.dimension} coordinates and the problem "
                 f"{problem.dimension} parameters; build it on a box of as many"
             )
+        if np.shape(self.p) not in ((), (problem.agents,)):
+            raise ProblemError(
+                f"p has shape {np.shape(self.p)}; give one number, or one for each of the "
+                f"{problem.agents} agents"
+            )
         if not isinstance(problem.constraint, Free | Box):
             raise ProblemError(
                 "functional perturbation knows the costs on a box only, and keeps iterates there "

@@ -64,21 +64,22 @@ def assumptions(problem: Any, network: Any, method: Any) -> tuple[str, ...]:
             "second derivative of at most its curvature"
         )
     projects = any(query.projects for query in queries)
-    exactly = {
-        "regulariser": ", and whose proximal map is exactly that of a convex penalty",
-        "constraint": ", and whose projection is exactly that onto a convex set",
-    }
+    besides = {"network": ", and which counts every round that an agent takes part in"}
+    if projects:
+        besides["regulariser"] = ", and whose proximal map is exactly that of a convex penalty"
+        besides["constraint"] = ", and whose projection is exactly that onto a convex set"
     public = {"regulariser": problem.regulariser, "constraint": problem.constraint}
     for label, part in (public | {"network": network}).items():
         if opaque(_bare(part)):
             found.append(
                 f"the {label} {type(part).__name__} computes with code that is not tacit's, which "
-                f"uses public values only{exactly.get(label, '') if projects else ''}"
+                f"uses public values only{besides.get(label, '')}"
             )
     if opaque(_bare(method)):
         found.append(
             f"the method {type(method).__name__} computes with code that is not tacit's: its "
-            "queries keep the bounds that they state, and nothing else in it uses private values"
+            "queries keep the bounds that they state, its mechanisms add the noise that they "
+            "state, and nothing else in it uses private values"
         )
     return tuple(found)
 

@@ -272,6 +272,13 @@ def test_records_are_clipped_around_the_centre_and_padding_counts_for_nothing(
     assert float(np.abs(apart).sum()) == pytest.approx(0.1)
 
 
+def test_exponents_for_another_number_of_agents_are_refused() -> None:
+    for p in ([0.6], [0.6, 0.6, 0.7]):
+        method = FunctionalPerturbation(DGD(step=0.1), LINE, p=p, privacy=LAPLACE)
+        with pytest.raises(ProblemError, match=f"p has shape .{len(p)},.; give one number"):
+            tacit.account(a_task(), network.complete(2), method, rounds=1)
+
+
 def test_a_centre_of_another_length_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"centre has shape \(1,\)"):
         FunctionalPerturbation(DGD(step=0.1), LINE, centre=[0.0], privacy=LAPLACE)

@@ -131,6 +131,22 @@ def test_what_a_private_question_needs_of_foreign_maps_and_losses_is_named() -> 
         assert sum(words in said for words in (*convex, curved)) == len(needs)
 
 
+class Shy(network.LinkFailure):
+    """Says that nobody takes part, so that nobody is charged."""
+
+    def participations(self, rounds: int, public_key: Any) -> Any:
+        return np.zeros(self.agents, dtype=int)
+
+
+def test_what_is_counted_and_noised_by_foreign_code_is_named() -> None:
+    shy = Shy(RING, 0.1)
+    found = tacit.account(risk(problem.Squared()), shy, METHOD, rounds=2).guarantee[0]
+    assert found.epsilon == 0.0
+    assert any("counts every round that an agent takes part in" in s for s in found.assumptions)
+    said = stated(risk(problem.Squared()), OwnDPSG(step=0.1, privacy=METHOD.privacy))
+    assert any("its mechanisms add the noise that they state" in s for s in said)
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_of_tacits_own_parts_nothing_is_taken_for_granted(row: Row) -> None:
     assert assumptions(task(0), row.network, row.method) == ()
