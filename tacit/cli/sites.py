@@ -71,6 +71,10 @@ def coordinator(
     manifest: ManifestFile,
     keys: KeysFolder,
     state: StateFolder,
+    restore: Annotated[
+        bool,
+        typer.Option("--restore", help="Begin an empty --state with what all sites have of it."),
+    ] = False,
     dry_run: DryRun = False,
     verbose: Verbose = False,
     json_logs: JsonLogs = False,
@@ -78,11 +82,14 @@ def coordinator(
     json: Json = False,
     test_seed: TestSeed = None,
 ) -> None:
-    """Coordinate a run of a star: it listens, sites dial in, and it sees noised messages only."""
+    """Coordinate a run of a star: it listens, sites dial in, and it sees noised messages only.
+
+    If its --state was lost, `--restore` with an empty one goes on from what the sites have.
+    """
     from tacit.cli.deploying import Logs, take_part
     from tacit.deploy.agent import Options
 
-    options = Options(manifest, keys, state, test_seed=test_seed, metrics=metrics)
+    options = Options(manifest, keys, state, test_seed=test_seed, metrics=metrics, restore=restore)
     logs = Logs(verbose=verbose, as_json=json_logs)
     raise typer.Exit(take_part(options, logs, dry_run=dry_run, json=json))
 

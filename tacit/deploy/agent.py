@@ -66,6 +66,7 @@ class Options:
         dataset: name of the records in that ledger.
         test_seed: simulated noise from a seed, for rehearsals; never for real records.
         metrics: port on this machine at which Prometheus is answered; none by default.
+        restore: begin an empty `state` of a coordinator with what its clients have.
     """
 
     manifest: Path
@@ -76,6 +77,7 @@ class Options:
     dataset: str = "records"
     test_seed: int | None = None
     metrics: int | None = None
+    restore: bool = False
 
 
 def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | None]:
@@ -156,7 +158,11 @@ def run(
     check_private(options.state)
     check_state(options.state, manifest.run.hex())
     evidence.check(options.state)
-    with Binding(keys, manifest.run, options.state) as binding, jax.enable_x64(True):
+    restore = options.restore and prepared is None  # an agent would answer twice
+    with (
+        Binding(keys, manifest.run, options.state, restore=restore) as binding,
+        jax.enable_x64(True),
+    ):
         binding.check(digest_of(keys, prepared))
         _same_versions(options.state)
         run_ = declared(manifest, prepared, number, grid=not tested)
@@ -249,6 +255,7 @@ def _take_part(
         clients=None
         if manifest.coordinator is None
         else {i: each.card for i, each in enumerate(manifest.agents) if i != number},
+        restore=options.restore and coordinates,
     )
     listens = coordinates or manifest.coordinator is None
     transport = Transport(

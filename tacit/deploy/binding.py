@@ -57,13 +57,16 @@ class Binding:
         keys: of the member.
         run: id of the run, 32 bytes.
         state: folder for what the member must not forget; it has to be there.
+        restore: whether a state that was lost may be begun again: a coordinator's, who releases
+            nothing.
 
     Raises:
         RuntimeFailure: the member takes part in this run already, in another process.
         ConfigError: the folder beside its keys cannot be written, or others may read it.
     """
 
-    def __init__(self, keys: Keys, run: bytes, state: Path) -> None:
+    def __init__(self, keys: Keys, run: bytes, state: Path, *, restore: bool = False) -> None:
+        self._restore = restore
         self._state, self._own = state, state / "bound.json"
         self.folder = folder_of(keys.folder, run)
         try:
@@ -126,9 +129,10 @@ class Binding:
                 others than those that the run began with.
         """
         own, known = self._read(), self._known
-        if known is None and own is None:
+        begun = (self._state / "journal.db").exists()
+        if own is None and (known is None or (self._restore and not begun)):
             return None
-        if known is None and (self._state / "journal.db").exists():
+        if known is None and begun:
             raise RuntimeFailure(
                 f"{self._state} holds the state of a run that was begun with these keys in another "
                 f"place, and {self.folder} knows nothing of it: whether that state is the newest "
@@ -174,7 +178,7 @@ class Binding:
         with self._written():
             self._file.execute(
                 "INSERT INTO head (one, state, starts) VALUES (1, ?, ?) "
-                "ON CONFLICT DO UPDATE SET starts = excluded.starts",
+                "ON CONFLICT DO UPDATE SET state = excluded.state, starts = excluded.starts",
                 (own.state, own.starts),
             )
         self._known = own.state, own.starts
@@ -190,6 +194,8 @@ class Binding:
             RuntimeFailure: a newer one left, or another one of the same position.
         """
         newest, digest = self._head or (-1, b"")
+        if self._restore and position < 0:
+            return  # nothing was restored yet
         if position < newest:
             raise self._older("messages left that it does not know of")
         same = data is None or hashlib.sha256(data).digest() == digest
@@ -221,6 +227,18 @@ class Binding:
                 "sent; put the folder back as it was, or agree on a new manifest, for a run of its "
                 "own"
             )
+        with self._written():
+            self._file.execute("UPDATE head SET position = ?, digest = ?", head)
+        self._head = head
+
+    def restored(self, position: int, data: bytes) -> None:
+        """The newest message is this one: nobody has what was made after it, and nobody gets it.
+
+        Args:
+            position: in the run.
+            data: its bytes.
+        """
+        head = position, hashlib.sha256(data).digest()
         with self._written():
             self._file.execute("UPDATE head SET position = ?, digest = ?", head)
         self._head = head

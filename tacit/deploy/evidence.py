@@ -45,7 +45,7 @@ def keep(state: Path, run: str, name: str, conflict: Conflict) -> str:
             "time": time.time(),
             "first": {
                 "file": first,  # none if only its digest is left
-                "signed_digest": heard.digest.hex(),
+                "digest": heard.digest.hex(),
                 "signature": heard.signature.hex(),
             },
             "second": {"file": "second.bin"},

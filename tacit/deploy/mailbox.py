@@ -31,7 +31,7 @@ class Heard(NamedTuple):
     Attributes:
         sender: its number.
         position: in the run.
-        digest: of what was signed, 32 bytes.
+        digest: of what the message holds, 32 bytes.
         signature: the sender's, 64 bytes.
     """
 
@@ -73,6 +73,7 @@ class Mailbox:
         stored: what is on the disk of a message that was heard before, by sender and position.
         newest: position of each neighbour's newest message of which that is so.
         conflicting: told of two different messages of one address; the first is kept.
+        keeping: number of the neighbour whose newest message is kept whole; nobody's if `None`.
         beyond: told of every message of a phase that bears its sender's signature; whether its
             numbers are beyond what the run allows, so that it is refused.
     """
@@ -93,7 +94,9 @@ class Mailbox:
         newest: Mapping[int, int] | None = None,
         conflicting: Callable[[Conflict], None] = lambda conflict: None,
         beyond: Callable[[Received], str] = lambda received: "",
+        keeping: int | None = None,
     ) -> None:
+        self._keeping, self._copy = keeping, (-1, b"")
         self._beyond = beyond
         self._stored, self._newest, self._conflicting = stored, newest or {}, conflicting
         self._unstored: dict[tuple[int, int], Heard] = {}
@@ -168,6 +171,8 @@ class Mailbox:
             waited = arrived - self._since if position == self._now else 0.0
             self.waited[sender] += 0.1 * (waited - self.waited[sender])
         self.reached[sender] = max(self.reached[sender], position)
+        if sender == self._keeping and position > self._copy[0]:
+            self._copy = position, received.data()
         if ended:
             self.finished[sender] = received
         elif early:
@@ -187,6 +192,11 @@ class Mailbox:
         """What was heard and is to be put on the disk before it is used; then call `forget`."""
         with self._changed:
             return list(self._unstored.values())
+
+    def copy(self) -> tuple[int, bytes]:
+        """Position and bytes of the newest message that is kept whole; -1 if none has come."""
+        with self._changed:
+            return self._copy
 
     def forget(self, stored: Collection[Heard]) -> None:
         """These are on the disk."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -103,6 +104,13 @@ class MaskedParty(Party):
     def _solution(self, state: Standing) -> np.ndarray:
         return super()._solution(state.state)
 
+    def _handed(self, after: Standing) -> Any:
+        return after.state
+
+    def _taken(self, state: Any, announced: Sequence[np.ndarray]) -> Standing:
+        cohort, round = announced
+        return Standing(state, round, cohort)
+
     def _over(self, state: Standing) -> bool:
         return self._desk.server and int(state.round) >= self._sums.rounds
 
@@ -139,7 +147,8 @@ class MaskedParty(Party):
         above = self._desk.plan.agents
         self._neighbours.wait(turn, [above])
         leaves = self._neighbours.take(turn.position, [above])[above].leaves
-        *iterate, cohort, round = leaves
+        sent = self._terms.forms[turn.at.phase].sent
+        iterate, (cohort, round) = leaves[:sent], leaves[sent : sent + 2]
         # all that the coordinator said: another word to another agent, and no mask cancels
         self._asked = hashlib.sha256(b"".join(data for data, _, _ in leaves)).digest()
         now = int(np.frombuffer(round[0], np.int64)[0])

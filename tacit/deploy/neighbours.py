@@ -59,6 +59,7 @@ class Neighbours:
         refused: told of messages that were refused.
         coordinator: whether this member is one.
         varying: whether the graph changes.
+        keeping: number of the neighbour whose newest message is kept whole, a coordinator's.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Neighbours:
         *,
         coordinator: bool,
         varying: bool,
+        keeping: int | None = None,
     ) -> None:
         self._terms, self._schedule = terms, terms.schedule
         self._member, self._coordinator, self._varying = member, coordinator, varying
@@ -91,6 +93,7 @@ class Neighbours:
             newest=outgoing.newest_heard(),
             conflicting=self._contradicted,
             beyond=self._beyond,
+            keeping=keeping,
         )
         self.transport: Transport | None = None
         self._greeted: dict[int, int] = {}  # rounds in which neighbours said that they are
@@ -129,7 +132,8 @@ class Neighbours:
     def keep_heard(self) -> None:
         """Put on the disk what was heard: who restarts can still say what it has of a neighbour."""
         if heard := self.mailbox.unstored():
-            self._outgoing.keep_heard(heard)
+            copy = self.mailbox.copy()
+            self._outgoing.keep_heard(heard, copy if copy[0] >= 0 else None)
             self.mailbox.forget(heard)
 
     def _contradicted(self, conflict: Conflict) -> None:
@@ -150,7 +154,8 @@ class Neighbours:
         if self._terms.bounds is None:
             return ""
         address = received.address
-        arrays = [np.frombuffer(data, dtype) for data, dtype, _ in received.leaves]
+        sent = received.leaves[: self._terms.forms[address.phase].sent]
+        arrays = [np.frombuffer(data, dtype) for data, dtype, _ in sent]
         found = self._terms.bounds.excess(address.phase, address.sender, arrays)
         if found:
             self._progress.failure = (
@@ -161,6 +166,11 @@ class Neighbours:
             )
             self._answered.set()
         return found
+
+    def hear_from_all(self) -> dict[int, int]:
+        """Ask who has not said it what it has of this member; what is known, by number."""
+        self._greet([sender for sender in self.cards if sender not in self._answers])
+        return {sender: hello.heard for sender, hello in list(self._answers.items())}
 
     def meet(self, sent: int) -> None:
         """Ask the neighbours what they have of this member, before anything is released.

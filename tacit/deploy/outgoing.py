@@ -37,7 +37,7 @@ from tacit.privacy.ledger.outbox import ReleaseId
 SETTLE_EVERY = 64
 """Releases that are kept longer than needed, so that their deletion is one entry of the ledger."""
 
-_FORMAT = 4
+_FORMAT = 5
 _HEAR = "INSERT OR IGNORE INTO heard VALUES (?, ?, ?, ?)"
 _POSITION, _NAME = struct.Struct("<q"), struct.Struct("<H")
 
@@ -141,6 +141,11 @@ class Outgoing:
             self._journal.execute(
                 "CREATE TABLE IF NOT EXISTS heard (sender INTEGER, position INTEGER, digest BLOB, "
                 "signature BLOB, PRIMARY KEY (sender, position)) WITHOUT ROWID"
+            )
+            # of a coordinator, the newest that was heard
+            self._journal.execute(
+                "CREATE TABLE IF NOT EXISTS copy (one INTEGER PRIMARY KEY CHECK (one = 1), "
+                "position INTEGER, data BLOB)"
             )
             # the ledger lies elsewhere, and is older than this if it was put back
             self._journal.execute(
@@ -283,15 +288,37 @@ class Outgoing:
             self._binding.record(made.position, made.data)
         self._remember(made, self._rows, row)
 
-    def keep_heard(self, heard: Sequence[Heard]) -> None:
+    def restore(self, made: Made, state: Any, said: Sequence[Heard]) -> None:
+        """Begin from what others have of this member, in a journal that holds nothing.
+
+        Args:
+            made: its newest message.
+            state: of the method after it.
+            said: what others heard of it.
+        """
+        self.keep_heard(said)
+        if self._binding is not None:
+            self._binding.restored(made.position, made.data)
+        self.commit(made, state, [])
+
+    def copy(self) -> tuple[int, bytes]:
+        """Position and bytes of a coordinator's newest message that was heard; -1 for none."""
+        with self._writing():
+            row = self._journal.execute("SELECT position, data FROM copy").fetchone()
+        return row or (-1, b"")
+
+    def keep_heard(self, heard: Sequence[Heard], copy: tuple[int, bytes] | None = None) -> None:
         """Put on the disk what came from neighbours, before it is used.
 
         Args:
             heard: of each message.
+            copy: position and bytes of a coordinator's newest one, if it is to be kept.
         """
         with self._writing():
             self._journal.execute("BEGIN IMMEDIATE")
             self._journal.executemany(_HEAR, heard)
+            if copy is not None:
+                self._journal.execute("INSERT OR REPLACE INTO copy VALUES (1, ?, ?)", copy)
             self._journal.execute("COMMIT")
 
     def heard(self, sender: int, position: int) -> Heard | None:
@@ -303,9 +330,13 @@ class Outgoing:
 
     def heard_of(self, sender: int) -> dict[int, bytes]:
         """Digests of all messages of a sender, or of what this member said itself, by position."""
-        query = "SELECT position, digest FROM heard WHERE sender = ?"
+        return {each.position: each.digest for each in self.all_heard(sender)}
+
+    def all_heard(self, sender: int) -> list[Heard]:
+        """What is on the disk of a sender's messages; may be called from any thread."""
+        query = "SELECT * FROM heard WHERE sender = ?"
         with self._writing():
-            return dict(self._journal.execute(query, (sender,)).fetchall())
+            return [Heard(*row) for row in self._journal.execute(query, (sender,)).fetchall()]
 
     def contradicted(self, name: str, conflict: Conflict) -> str:
         """Keep a neighbour's two messages of one address; may be called from any thread.

@@ -20,6 +20,7 @@ from tacit.deploy.keys import Card, Keys
 from tacit.deploy.neighbours import ASK_EVERY, BehindError, Neighbours
 from tacit.deploy.outgoing import Made, Outgoing, state_digest
 from tacit.deploy.record import Record
+from tacit.deploy.restore import Restorer, restore_key, write_copy
 from tacit.deploy.schedule import Turn
 from tacit.deploy.terms import GO_ON, Progress, Terms
 from tacit.deploy.transport import Transport
@@ -71,6 +72,7 @@ class Party:
         refused: told of messages that were refused.
         clients: cards of all other clients of a coordinator, by number, with whom the model is
             compared; for a coordinator, of those whose words it passes on.
+        restore: whether a coordinator whose state was lost begins with what its clients have.
     """
 
     def __init__(
@@ -85,6 +87,8 @@ class Party:
         progress: Progress,
         refused: Callable[[int, str, str], None],
         clients: Mapping[int, Card] | None = None,
+        *,
+        restore: bool = False,
     ) -> None:
         self._desk, self._objective, self._releaser = desk, objective, releaser
         self._terms, self._schedule = terms, terms.schedule
@@ -108,7 +112,12 @@ class Party:
             refused,
             coordinator=desk.server,
             varying=desk.plan.network.varying,
+            keeping=above if desk.role is Role.CLIENT else None,
         )
+        self._restorer = None
+        if desk.server and restore:
+            last = [*self._closing(), self._record.form]
+            self._restorer = Restorer(terms, above, keys, self._neighbours, progress, last)
         self.mailbox = self._neighbours.mailbox
         self._transport: Transport | None = None
         self._entered: float | None = None
@@ -124,6 +133,8 @@ class Party:
 
     def serve(self, key: str) -> bytes | None:
         """An own message that a neighbour asks for, or word that this member is there."""
+        if self._desk.role is Role.CLIENT and key == restore_key(self._desk.agent):
+            return write_copy(self._outgoing, self.mailbox, self._desk.plan.agents)
         question = Question.read(key)
         if question is not None and question.asked == self._desk.agent:
             return write_hello(
@@ -139,6 +150,8 @@ class Party:
     def accept(self, sender: int, key: str, data: bytes) -> None:
         """Take what a neighbour sent."""
         if sender == self._desk.plan.agents and self._words.take(key, data):
+            return
+        if self._restorer is not None and self._restorer.take(sender, key, data):
             return
         self._neighbours.accept(sender, key, data)
         if self._desk.server and key == self._farewell_of(sender).key():
@@ -161,6 +174,9 @@ class Party:
         self._transport = self._neighbours.transport = transport
         state, first, sent = self.initial(), 0, -1
         before = self._outgoing.resume(state)
+        if before is None and self._restorer is not None:
+            self._restore(self._restorer)
+            before = self._outgoing.resume(state)
         if before is not None:
             sent, state = before
             first = sent
@@ -182,6 +198,29 @@ class Party:
         except KeyboardInterrupt:
             self._neighbours.keep_heard()  # also what nobody has waited for yet
             raise
+
+    def _restore(self, restorer: Restorer) -> None:
+        """Begin with the newest message that a client has, and the state that came with it."""
+        found = restorer.found()
+        if found is None:
+            return
+        made, received, said = found
+        state = self.initial()
+        if made.position < self._schedule.length:
+            form = self._terms.forms[received.address.phase]
+            arrays = [np.frombuffer(d, t).reshape(shape) for d, t, shape in received.leaves]
+            kept = len(arrays) - form.after.num_leaves
+            after = jax.tree.unflatten(form.after, map(jnp.asarray, arrays[kept:]))
+            state = self._taken(after, arrays[form.sent : kept])
+        self._outgoing.restore(made, state, said)
+
+    def _handed(self, after: Any) -> Any:
+        """The part of a coordinator's state that its message hands over."""
+        return after
+
+    def _taken(self, state: Any, announced: Sequence[np.ndarray]) -> Any:
+        """The whole state again, from that part and what else was said."""
+        return state
 
     def _turns(self, state: Any, first: int, sent: int) -> Any:
         """The state after all turns, from a position on."""
@@ -331,7 +370,10 @@ class Party:
         if self._desk.server and not received:
             return state  # nobody was drawn, or none of them is there
         form = self._terms.forms[at.phase]
-        wire = {sender: (form.structure, message.leaves) for sender, message in received.items()}
+        wire = {
+            sender: (form.structure, message.leaves[: form.sent])
+            for sender, message in received.items()
+        }
         self._outgoing.settle(self._neighbours.passed())
         return self._desk.receive(at, phase, state, wire, mixing, form.blank())
 
@@ -371,6 +413,8 @@ class Party:
     ) -> None:
         """Put a message on the disk with the state after it; then send it."""
         address = self._address(turn)
+        if self._terms.forms[turn.at.phase].after is not None:
+            arrays = [*arrays, *map(np.asarray, jax.tree.leaves(self._handed(after)))]
         made = Made(turn.position, address.key(), encode(address, arrays, self._keys.identity))
         # what stays here is charged as well
         recipients = (
@@ -400,7 +444,8 @@ class Party:
         """
         if self._terms.bounds is None:
             return
-        beyond = self._terms.bounds.excess(turn.at.phase, self._desk.agent, arrays)
+        sent = arrays[: self._terms.forms[turn.at.phase].sent]
+        beyond = self._terms.bounds.excess(turn.at.phase, self._desk.agent, sent)
         if beyond:
             raise RuntimeFailure(diverged(turn.at.round, f"one is at {beyond}"))
 

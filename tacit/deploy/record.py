@@ -16,7 +16,7 @@ from tacit.deploy.schedule import Schedule
 from tacit.deploy.wire import Leaf
 from tacit.types import Role
 
-MOST_TURNS = 1 << 18
+MOST_TURNS = 1 << 17
 """Turns of a coordinator in one run: a record of more would be no message."""
 
 _STRETCHES = 32

@@ -16,6 +16,9 @@ from tacit.runtime.desk import At, Desk, Payload
 from tacit.runtime.plan import Plan, phases_of
 from tacit.types import Role
 
+MOST_HANDED = 1 << 20
+"""Bytes of a coordinator's state up to which it is handed over with each of its messages."""
+
 
 class Turn(NamedTuple):
     """One step of one phase.
@@ -124,15 +127,20 @@ class Form(NamedTuple):
 
     Attributes:
         leaves: dtype and shape of every array.
-        structure: to put the arrays back into.
+        structure: to put the first `sent` arrays back into: what the method sends.
+        sent: how many these are.
+        after: structure of a coordinator's state after the message, whose arrays are the last ones;
+            `None` where it is not handed over.
     """
 
     leaves: list[Leaf]
     structure: Any
+    sent: int
+    after: Any = None
 
     def blank(self) -> Payload:
         """A message of zeros."""
-        zeros = [np.zeros(shape, dtype) for dtype, shape in self.leaves]
+        zeros = [np.zeros(shape, dtype) for dtype, shape in self.leaves[: self.sent]]
         return self.structure, [(each.tobytes(), each.dtype, each.shape) for each in zeros]
 
 
@@ -140,6 +148,7 @@ def forms(plan: Plan) -> dict[int, Form]:
     """What each phase sends, by its number: traced, so that nothing is asked of anybody's data.
 
     A masked value is integers; and before it the coordinator says whom it sums, and in which round.
+    With each of its messages a coordinator hands over its state, so that nobody needs its disk.
     """
     found: dict[int, Form] = {}
     one = jax.eval_shape(lambda all: jax.tree.map(lambda leaf: leaf[0], all), plan.objectives)
@@ -147,12 +156,20 @@ def forms(plan: Plan) -> dict[int, Form]:
         server = phase.sender is Role.SERVER
         desk = Desk(plan, plan.agents if server else 0, jax.random.key(0))
         state = plan.method.init(desk.role, plan.x0, jnp.asarray(desk.degree))
-        payload = desk.form(At(-1 if phase.once else 0, index), state, None if server else one)
+        after, payload = desk.form(
+            At(-1 if phase.once else 0, index), state, None if server else one
+        )
         leaves, structure = jax.tree.flatten(payload)
         arrays = [leaf_of(leaf.dtype, leaf.shape) for leaf in leaves]
         if plan.exponent is not None:
             arrays = [*arrays, *announcement(plan.agents)] if server else [("<i8", arrays[0][1])]
-        found[index] = Form(arrays, structure)
+        handed, kept = None, []
+        if server:
+            flat, handed = jax.tree.flatten(after)
+            kept = [leaf_of(leaf.dtype, leaf.shape) for leaf in flat]
+            if sum(np.zeros(shape, dtype).nbytes for dtype, shape in kept) > MOST_HANDED:
+                handed, kept = None, []
+        found[index] = Form([*arrays, *kept], structure, len(leaves), handed)
     return found
 
 

@@ -1,10 +1,12 @@
 """Messages between sites: schema-checked bytes with a signature, never pickle.
 
-    TACT | version 1 | kind | run 32 | sender 2 | round 4 | phase 1 | step 4
+    TACT | version 2 | kind | run 32 | sender 2 | round 4 | phase 1 | step 4
          | leaves 1 | each leaf: dtype 1, axes 1, each axis 4 | data | Ed25519 signature 64
 
-Numbers are little-endian. The signature is over a SHA-256 digest of everything before it. A reader
-knows the shapes that the method's phase sends, so nothing is allocated on the word of a stranger.
+Numbers are little-endian. The signature is over a SHA-256 digest of the head, up to the number of
+leaves, and of the SHA-256 digest of the rest: so the latter, the address and the signature together
+show that a message was sent, without the message. A reader knows the shapes that the method's phase
+sends, so nothing is allocated on the word of a stranger.
 """
 
 from __future__ import annotations
@@ -20,13 +22,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from tacit.errors import WireError
 
-MAGIC, VERSION = b"TACT", 1
+MAGIC, VERSION = b"TACT", 2
 MESSAGE, FINISHED = 0, 1
 """Kinds: a message of a phase; and, without leaves, that the sender needs nothing more."""
 
 _HEAD = struct.Struct("<4sBB32sHiBIB")
 _SIGNATURE = 64
-_CONTEXT = b"tacit message 1\n"
+_CONTEXT = b"tacit message 2\n"
 _DTYPES = ("<f8", "<f4", "<i8", "<i4", "|b1")
 """Types of numbers that a message may hold, by their code."""
 
@@ -68,7 +70,7 @@ class Received:
     Attributes:
         address: which message.
         leaves: each as bytes, dtype and shape.
-        digest: of what was signed, 32 bytes.
+        digest: of what it holds, 32 bytes.
         signature: 64 bytes.
     """
 
@@ -85,8 +87,31 @@ class Received:
 
 
 def digest_of(data: bytes) -> bytes:
-    """What the signature of a message is over, 32 bytes."""
-    return hashlib.sha256(memoryview(data)[:-_SIGNATURE]).digest()
+    """Of what a message holds behind its head, 32 bytes."""
+    return hashlib.sha256(memoryview(data)[_HEAD.size : -_SIGNATURE]).digest()
+
+
+def was_sent(
+    address: Address, arrays: int, digest: bytes, signature: bytes, key: Ed25519PublicKey
+) -> bool:
+    """Whether a signature is that of a message of an address.
+
+    Args:
+        address: of the message.
+        arrays: how many it holds.
+        digest: of what it holds.
+        signature: 64 bytes.
+        key: the sender's.
+    """
+    try:
+        key.verify(signature, _signed(_fixed(address, arrays), digest))
+    except (InvalidSignature, struct.error):
+        return False
+    return True
+
+
+def _signed(fixed: bytes, digest: bytes) -> bytes:
+    return _CONTEXT + hashlib.sha256(fixed + digest).digest()
 
 
 def signature_of(data: bytes) -> bytes:
@@ -126,7 +151,8 @@ def encode(address: Address, arrays: Sequence[np.ndarray], key: Ed25519PrivateKe
         plain = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
         parts.append(plain.reshape(-1).view(np.uint8).data)
     body = b"".join(parts)
-    return body + key.sign(_CONTEXT + hashlib.sha256(body).digest())
+    digest = hashlib.sha256(memoryview(body)[_HEAD.size :]).digest()
+    return body + key.sign(_signed(body[: _HEAD.size], digest))
 
 
 def decode(
@@ -148,7 +174,7 @@ def decode(
         raise WireError(f"{len(data)} bytes where a message of this phase has {size + _SIGNATURE}")
     digest, signature = digest_of(data), signature_of(data)
     try:
-        key.verify(signature, _CONTEXT + digest)
+        key.verify(signature, _signed(data[: _HEAD.size], digest))
     except InvalidSignature as error:
         raise WireError("the signature is not the sender's") from error
     magic, version, kind, run, sender, round, phase, step, count = _HEAD.unpack_from(data)
@@ -177,7 +203,14 @@ def decode(
 
 def _head(address: Address, shapes: Sequence[Leaf]) -> bytes:
     """Everything before the numbers."""
-    head = _HEAD.pack(
+    return _fixed(address, len(shapes)) + b"".join(
+        struct.pack(f"<BB{len(shape)}I", _DTYPES.index(name), len(shape), *shape)
+        for name, shape in shapes
+    )
+
+
+def _fixed(address: Address, arrays: int) -> bytes:
+    return _HEAD.pack(
         MAGIC,
         VERSION,
         address.kind,
@@ -186,11 +219,7 @@ def _head(address: Address, shapes: Sequence[Leaf]) -> bytes:
         address.round,
         address.phase,
         address.step,
-        len(shapes),
-    )
-    return head + b"".join(
-        struct.pack(f"<BB{len(shape)}I", _DTYPES.index(name), len(shape), *shape)
-        for name, shape in shapes
+        arrays,
     )
 
 

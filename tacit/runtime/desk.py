@@ -136,9 +136,9 @@ class Desk:
         return state, to_bytes(payload), released
 
     def form(self, at: At, state: Any, objective: Any) -> Any:
-        """Shapes and types of a message, found without computing it; all may be shapes only."""
+        """Shapes and types of the state after sending and of the message; no number is computed."""
         common, scale = self._common(at), self.scale(at)
-        return eqx.filter_eval_shape(_send, common, state, objective, scale, None)[1]
+        return eqx.filter_eval_shape(_send, common, state, objective, scale, None)[:2]
 
     def ask(self, at: At, state: Any, objective: Any) -> Any:
         """The private answer of a phase's query, for a mechanism that is applied elsewhere."""

@@ -36,6 +36,32 @@ def folder(tmp_path: Path, name: str) -> Path:
     return tmp_path / name
 
 
+def test_only_an_empty_state_may_be_restored(own: keys.Keys, tmp_path: Path) -> None:
+    """Of a coordinator: what its clients have goes before what its keys know."""
+    one, other = folder(tmp_path, "one"), folder(tmp_path, "other")
+    started(own, one, 0, 1, 2)
+    with Binding(own, RUN, other, restore=True) as binding:
+        binding.bind("")  # and it is killed before it has asked anybody
+    with pytest.raises(RuntimeFailure, match="messages left that it does not know of"):
+        started(own, other)
+    with pytest.raises(RuntimeFailure, match="begun with another --state folder"):
+        started(own, one)  # the state that was lost and is found again is not the run's any more
+    with Binding(own, RUN, other, restore=True) as binding:
+        binding.bind("")
+        outgoing = Outgoing(
+            other / "journal.db", RUN.hex(), None, {}, 0, lambda a: a.round, binding
+        )
+        # the message of position 2 left nobody's hands
+        outgoing.restore(Made(1, "0/1/0/0", b"1 of one"), np.ones(2), [])
+        outgoing.close()
+    started(own, other, 2)
+    with (
+        Binding(own, RUN, one, restore=True) as binding,
+        pytest.raises(RuntimeFailure, match="begun with another --state folder"),
+    ):
+        binding.check("")
+
+
 def started(own: keys.Keys, state: Path, *positions: int, of: bytes = RUN) -> None:
     """A start that makes messages at these positions, and ends as a killed process does."""
     with Binding(own, of, state) as binding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -95,14 +96,19 @@ class Star:
     def tried(self) -> int:
         return self.masks.attempts or self.rounds
 
-    def start(self, number: int, stopping: threading.Event | None = None) -> threading.Thread:
-        thread = threading.Thread(target=self._take_part, args=(number, stopping))
+    def start(
+        self, number: int, stopping: threading.Event | None = None, *, restore: bool = False
+    ) -> threading.Thread:
+        thread = threading.Thread(target=self._take_part, args=(number, stopping, restore))
         thread.start()
         return thread
 
-    def _take_part(self, number: int, stopping: threading.Event | None) -> None:
+    def _take_part(
+        self, number: int, stopping: threading.Event | None, restore: bool = False
+    ) -> None:
         try:
-            with jax.enable_x64(True), self.member(number, stopping) as (party, transport):
+            with jax.enable_x64(True), self.member(number, stopping, restore) as it:
+                party, transport = it
                 self.answers[number] = party.run(transport)
                 party.farewell()
         except (KeyboardInterrupt, PeerTimeout, RuntimeFailure) as error:
@@ -110,7 +116,7 @@ class Star:
 
     @contextmanager
     def member(
-        self, number: int, stopping: threading.Event | None = None
+        self, number: int, stopping: threading.Event | None = None, restore: bool = False
     ) -> Iterator[tuple[MaskedParty, Transport]]:
         plan, roots, owners = lay_out(self.task, self.network, self.method, self.rounds, 0)
         desk = Desk(plan, number, agent_secret(roots[0], number))
@@ -156,6 +162,7 @@ class Star:
                 Progress(rounds=self.tried, seconds=[], stopping=stopping),
                 lambda *told: None,
                 {i: self.keys[i].card for i in range(AGENTS) if i != number},
+                restore=restore,
             )
             self.parties[number] = party
             transport = Recording(
@@ -400,15 +407,17 @@ def test_two_halves_that_are_told_other_cohorts_are_found(
 ) -> None:
     """Masks cancel within each half, so it reads both sums, and nothing else shows it."""
     run = star(masks=Masks(1, 2))
-    accept, form = MaskedParty.accept, [("<f8", (9,)), ("|b1", (AGENTS,)), ("<i8", ())]
+    accept = MaskedParty.accept
+    iterate = ("<f8", (9,))
+    form = [iterate, ("|b1", (AGENTS,)), ("<i8", ()), iterate, iterate]  # and the state
 
     def split(self: MaskedParty, sender: int, key: str, data: bytes) -> None:
         if key == f"{SERVER}/3/0/0":
             at = Address(RUN, SERVER, 2, 0)
             leaves = decode(data, at, form, run.keys[SERVER].card.public_key()).leaves
-            iterate, _, now = (np.frombuffer(d, t).reshape(shape) for d, t, shape in leaves)
-            half = np.arange(AGENTS) // 2 == self._desk.agent // 2
-            data = encode(at, [iterate, half, now], run.keys[SERVER].identity)
+            arrays = [np.frombuffer(d, t).reshape(shape) for d, t, shape in leaves]
+            arrays[1] = np.arange(AGENTS) // 2 == self._desk.agent // 2
+            data = encode(at, arrays, run.keys[SERVER].identity)
         accept(self, sender, key, data)
 
     monkeypatch.setattr(MaskedParty, "accept", split)
@@ -419,6 +428,38 @@ def test_two_halves_that_are_told_other_cohorts_are_found(
         found = run.parties[number].compared
         assert found is not None and found.own == "sum 3" and len(found.other) == 3
         assert set(found.where) == {"another message in sum 3 than the coordinator says it sent"}
+
+
+@pytest.mark.parametrize("where", ["before it is sent", "after it is sent"])
+def test_a_coordinator_that_lost_its_state_goes_on_to_the_bit(
+    star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """Nobody has what was not sent; what was sent is the newest that all have."""
+    run, restored = star(), threading.Event()
+    crashing(monkeypatch, SERVER, where)
+
+    def until_it_ends() -> None:
+        try:
+            run._take_part(SERVER, None)
+        except CrashError:
+            shutil.rmtree(run.folder / f"state-{SERVER}")
+            restored.set()
+            run._take_part(SERVER, None, restore=True)
+
+    members = [run.start(i) for i in range(AGENTS)]
+    mortal = threading.Thread(target=until_it_ends)
+    mortal.start()
+    for thread in [*members, mortal]:
+        thread.join(300)
+    assert restored.is_set()
+    for number in range(AGENTS + 1):
+        np.testing.assert_array_equal(run.answers[number], run.expected)
+        assert run.parties[number].rounds == 6
+    for number in range(AGENTS):
+        assert run.parties[number].compared == run.told_the_same(number)
+        told: dict[str, bytes] = {}
+        for key, data in run.sent[number]:
+            assert told.setdefault(key, data) == data
 
 
 def test_copies_with_other_keys_are_noticed(star: Callable[..., Star]) -> None:

@@ -6,6 +6,7 @@ import datetime as dt
 import random
 import re
 import shutil
+import struct
 import threading
 import time
 from collections.abc import Callable
@@ -20,7 +21,7 @@ import pytest
 
 import tacit
 from tacit import DPSG, Privacy, network, problem
-from tacit.deploy import certificates, keys
+from tacit.deploy import certificates, keys, party
 from tacit.deploy.bounds import Bounds, bounds_of
 from tacit.deploy.compare import Comparison, Words, digest_of, word_of
 from tacit.deploy.evidence import check
@@ -79,10 +80,12 @@ class Ring:
         # compiles what all members run, so that none is silent because it compiles
         self.expected = simulated(self)
 
-    def take_part(self, number: int, stopping: threading.Event | None = None) -> None:
+    def take_part(
+        self, number: int, stopping: threading.Event | None = None, restore: bool = False
+    ) -> None:
         try:
             with jax.enable_x64(True):
-                self.answers[number] = self._take_part(number, stopping)
+                self.answers[number] = self._take_part(number, stopping, restore)
         except (KeyboardInterrupt, PeerTimeout, RuntimeFailure) as error:
             self.answers[number] = error
 
@@ -91,12 +94,14 @@ class Ring:
             plan, _, _ = lay_out(self.task, self.network, self.method, self.rounds, 0)
             return mixing_of(plan, round)
 
-    def start(self, number: int, stopping: threading.Event | None = None) -> threading.Thread:
-        thread = threading.Thread(target=self.take_part, args=(number, stopping))
+    def start(
+        self, number: int, stopping: threading.Event | None = None, *, restore: bool = False
+    ) -> threading.Thread:
+        thread = threading.Thread(target=self.take_part, args=(number, stopping, restore))
         thread.start()
         return thread
 
-    def _take_part(self, number: int, stopping: threading.Event | None) -> Any:
+    def _take_part(self, number: int, stopping: threading.Event | None, restore: bool) -> Any:
         plan, roots, owners = lay_out(self.task, self.network, self.method, self.rounds, 0)
         desk = Desk(plan, number, agent_secret(roots[0], number))
         schedule = Schedule(plan, self.rounds)
@@ -132,6 +137,7 @@ class Ring:
             {i: card for i, card in self.cards.items() if i not in (number, MEMBERS)}
             if self.network.coordinated
             else None,
+            restore=restore,
         )
         self.parties[number] = party
         transport = self.transport(
@@ -260,7 +266,7 @@ class TwoHalves(Transport):
         ended = key.split("/")[2] == "255"
         at = Address(RUN, MEMBERS, *map(int, key.split("/")[1:]), int(ended))  # type: ignore[arg-type]
         at = replace(at, round=at.round - 1)
-        form = [("<f8", (4,)), *([("<i8", (4, 4))] if ended else [])]
+        form = [("<f8", (4,)), ("<i8", (4, 4))] if ended else [("<f8", (4,))] * 3
         leaves = decode(data, at, form, self.coordinator.card.public_key()).leaves
         arrays = [np.frombuffer(leaf, dtype).reshape(shape) for leaf, dtype, shape in leaves]
         return encode(at, change(arrays), self.coordinator.identity)
@@ -736,9 +742,11 @@ class Loud(Transport):
     def louder(self, key: str, data: bytes) -> bytes:
         if key != f"{self._number}/3/{self.phase}/0" or args_of(self.own) != self._number:
             return data
-        values = np.array(np.frombuffer(data[-64 - 32 : -64]))
-        values[1] = 1e308
-        return encode(Address(RUN, self._number, 2, self.phase), [values], self.own.identity)
+        at = Address(RUN, self._number, 2, self.phase)
+        form = [("<f8", (4,))] * (3 if self._number == MEMBERS else 1)
+        leaves = decode(data, at, form, self.own.card.public_key()).leaves
+        arrays = [np.frombuffer(leaf) for leaf, _, _ in leaves]
+        return encode(at, [np.array([0.0, 1e308, 0.0, 0.0]), *arrays[1:]], self.own.identity)
 
 
 def args_of(own: keys.Keys) -> int:
@@ -837,3 +845,88 @@ def test_a_member_sends_nothing_beyond_the_bounds(
     run.start(0).join(60)
     assert "the iterates diverged before round 1: one is at 1e+09" in str(run.answers[0])
     assert not sent
+
+
+def lost(star: Ring, round: int = 5) -> list[threading.Thread]:
+    """Clients of a coordinator that stopped in a round, and whose folder is gone; they wait."""
+    stop = threading.Event()
+    clients = [star.start(i) for i in range(MEMBERS)]
+    gone = star.start(MEMBERS, stop)
+    _until(lambda: star.parties[MEMBERS].progress.round > round)
+    stop.set()
+    gone.join(60)
+    assert isinstance(star.answers[MEMBERS], KeyboardInterrupt)
+    shutil.rmtree(star.folder / f"state-{MEMBERS}")
+    return clients
+
+
+def all_the_same(star: Ring) -> None:
+    names = [each.card.name for each in star.keys]
+    for number in range(MEMBERS):
+        np.testing.assert_array_equal(star.answers[number], star.expected[0])
+        others = tuple(name for i, name in enumerate(names[:MEMBERS]) if i != number)
+        assert star.parties[number].compared == Comparison(same=others, other=(), silent=())
+
+
+@pytest.mark.parametrize("shown", ["all", "older", "forged"])
+def test_a_coordinator_that_lost_its_state_goes_on_to_the_bit(
+    ring: Callable[..., Ring], monkeypatch: pytest.MonkeyPatch, shown: str
+) -> None:
+    """Also where a client shows what it had long before, or makes something up."""
+    star = ring(rounds=16, network=network.Coordinator(MEMBERS), seconds_a_round=0.02)
+    write = party.write_copy
+    kept: dict[Any, bytes] = {}
+
+    def lying(outgoing: Outgoing, *more: Any) -> bytes:
+        answer = write(outgoing, *more)
+        liar = star.parties[0]._outgoing is outgoing
+        if liar and shown == "older":
+            return kept[0]
+        if liar and shown == "forged":
+            position, length = struct.unpack_from("<qI", answer)
+            rows = answer[12 + length :]
+            ahead = struct.pack("<qI", position + 3, length) + answer[12 : 12 + length]
+            # digests of one round as those of another
+            return ahead + b"".join(
+                rows[at : at + 8] + rows[at + 104 + 8 : at + 208]
+                for at in range(0, len(rows) - 104, 104)
+            )
+        return answer
+
+    monkeypatch.setattr(party, "write_copy", lying)
+    if shown == "older":
+        keep = Neighbours.keep_heard
+
+        def noting(self: Neighbours) -> None:
+            keep(self)
+            if self._member == 0 and 0 not in kept and self._progress.round == 2:
+                kept[0] = write(self._outgoing, self.mailbox, MEMBERS)
+
+        monkeypatch.setattr(Neighbours, "keep_heard", noting)
+    clients = lost(star)
+    star.seconds_a_round = 0.0
+    for thread in [*clients, star.start(MEMBERS, restore=True)]:
+        thread.join(120)
+    np.testing.assert_array_equal(star.answers[MEMBERS], star.expected[0])
+    all_the_same(star)
+
+
+def test_nothing_is_restored_without_every_client(ring: Callable[..., Ring]) -> None:
+    """One that is not there could have a newer message; when it is back the run goes on."""
+    star = ring(rounds=16, network=network.Coordinator(MEMBERS), seconds_a_round=0.02)
+    stop = threading.Event()
+    first, others = star.start(0, stop), [star.start(i) for i in (1, 2)]
+    coordinator = star.start(MEMBERS, stop)
+    _until(lambda: star.parties[MEMBERS].progress.round > 5)
+    stop.set()
+    for thread in (first, coordinator):
+        thread.join(60)
+    shutil.rmtree(star.folder / f"state-{MEMBERS}")
+    patience, star.patience = star.patience, 2.0
+    star.start(MEMBERS, restore=True).join(60)
+    told = str(star.answers[MEMBERS])
+    assert "nothing is restored: 'member-0' did not say" in told, told
+    star.patience, star.seconds_a_round = patience, 0.0
+    for thread in [star.start(MEMBERS, restore=True), star.start(0), *others]:
+        thread.join(120)
+    all_the_same(star)
