@@ -14,7 +14,7 @@ from tacit.advise.columns import Table
 from tacit.advise.setting import GAIN, PREVALENCE, Setting
 from tacit.clipping import row_norms
 from tacit.evaluate import base_rate
-from tacit.problem.losses import Poisson, Softmax
+from tacit.problem.losses import Huber, Poisson, Softmax
 from tacit.problem.problem import Problem
 from tacit.problem.records import empirical_risk
 from tacit.problem.regularisers import L2, NoRegulariser
@@ -145,6 +145,9 @@ class Slopes:
         self.norms = row_norms(slopes, order) * row_norms(rows, order)
         if isinstance(loss, Softmax):
             bend = 1.0 / setting.classes
+        elif isinstance(loss, Huber):
+            # how many answers are within the threshold of a fit, no declaration tells
+            bend = float(loss.curvature)
         else:
             bend = float(np.mean(ends[1] - ends[0])) / (2.0 * apart)
         spread = rows.T @ rows / _PROBES
