@@ -10,10 +10,10 @@ what the pooled fit gains over the base rate, in mean loss on records held out. 
 stands whether the share of the study as it stands, and of the other arrangement, came within a
 factor of two of what was promised (+), or not (-); o stands where the verdict is open, so that
 nothing was promised. In brackets stands the middle half of the trials. `quick` advises on dpsg and
-gradient-descent alone. `fresh` takes other studies, which were chosen before any of them was advised
-on; one rule was changed after their first run, the curvature of Huber's loss.
+gradient-descent alone. `fresh` takes other studies, chosen before any of them was advised on; one
+rule was changed after their first run, the curvature of Huber's loss. `all` takes both.
 
-    python benchmarks/advise.py [fresh] [assumed] [quick] [first study] [number of studies]
+    python benchmarks/advise.py [fresh] [all] [assumed] [quick] [first study] [number of studies]
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ def main(*arguments: str) -> int:
     assumed = "assumed" in arguments
     if "quick" in arguments:
         tacit.advise.candidates._private = lambda: [DPSG, GradientDescent]
-    cases = FRESH if "fresh" in arguments else CASES
+    cases = FRESH if "fresh" in arguments else (*CASES, *FRESH) if "all" in arguments else CASES
     numbers = [int(each) for each in arguments if each.isdigit()]
     first, count = (*numbers, *(0, len(cases))[len(numbers) :])
     print("study                      verdict    promised            came    init    changed:"
