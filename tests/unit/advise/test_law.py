@@ -18,7 +18,7 @@ from tacit.errors import ConfigError, PrivacyError
 from tacit.evaluate import base_scores, scores
 from tacit.method import DPSG
 from tacit.privacy import GaussianRelease, Masks, Privacy, Repeated, accounting
-from tacit.problem import Hinge, Logistic, Poisson, Softmax, Squared
+from tacit.problem import Hinge, Huber, Logistic, Poisson, Softmax, Squared
 from tacit.problem.records import Weighting
 
 BUDGET = Privacy(clip=1.0, epsilon=1.7, delta=1e-6)
@@ -159,3 +159,11 @@ def test_large_settings_are_simulated_smaller_and_say_so() -> None:
 def test_what_makes_no_sense_is_refused(change: dict[str, object], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         replace(FEW, **change)
+
+
+def test_how_curved_hubers_loss_is_does_not_follow_from_made_up_answers() -> None:
+    # few made-up answers within the bounds of 20 are within the threshold of 1; of real ones most
+    apart, near = (
+        Slopes(replace(FEW, loss=Huber(1.0), target=(0.0, high))).curvature for high in (20.0, 0.5)
+    )
+    assert apart == near
