@@ -22,6 +22,7 @@ from tacit.method.admm_inner import (
     curvature_bound,
     local_minimiser,
 )
+from tacit.method.assumptions import check_projection
 from tacit.method.consensus_admm import Consensus
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import Neighbours
@@ -150,6 +151,7 @@ class DVPPrinted(AbstractMethod):
                 "one: use DPSG, DZOA or PVP, or a loss such as Logistic"
             )
         check_local_problem("DVPPrinted", problem, network)
+        check_projection("DVPPrinted", problem)
 
     def worst_case(self, problem: Any, owner: int) -> Neighbours:
         """One linear loss with the longest gradient assumed, or its opposite."""
@@ -258,6 +260,8 @@ class PerturbedSolution(AbstractQuery):
         tolerance: certified distance from the exact solution.
     """
 
+    projects: ClassVar[bool] = True
+    solves: ClassVar[bool] = True
     bound: Any
     penalty: Any
     tolerance: Any

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from tacit.errors import PrivacyError
+from tacit.method.assumptions import check_projection
 from tacit.method.pdop import (
     Mixture,
     check_network,
@@ -151,6 +152,7 @@ class PDOPPrinted(AbstractMethod):
 
     def check(self, problem: Any, network: Any) -> None:
         check_network("PDOPPrinted", network)
+        check_projection("PDOPPrinted", problem)
 
     def worst_case(self, problem: Any, owner: int) -> Neighbours:
         """Two linear costs at the bound `C2` along the diagonal, opposite to each other."""
@@ -183,6 +185,7 @@ class PrintedStep(AbstractQuery):
         answer_start: whether to answer with the public start instead, which nothing moves.
     """
 
+    projects: ClassVar[bool] = True
     step: Any
     ratio: Any
     gradient_bound: Any

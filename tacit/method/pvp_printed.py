@@ -25,6 +25,7 @@ from tacit.method.admm_inner import (
     curvature_bound,
     local_minimiser,
 )
+from tacit.method.assumptions import check_projection
 from tacit.method.consensus_admm import Consensus
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import Neighbours
@@ -139,6 +140,7 @@ class PVPPrinted(AbstractMethod):
 
     def check(self, problem: Any, network: Any) -> None:
         check_local_problem("PVPPrinted", problem, network)
+        check_projection("PVPPrinted", problem)
 
     def worst_case(self, problem: Any, owner: int) -> Neighbours:
         """One linear loss with the longest gradient assumed, or its opposite."""
@@ -154,6 +156,8 @@ class AssumedSolution(AbstractQuery):
         tolerance: certified distance from the exact solution.
     """
 
+    projects: ClassVar[bool] = True
+    solves: ClassVar[bool] = True
     bound: Any
     penalty: Any
     tolerance: Any

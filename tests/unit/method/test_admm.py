@@ -294,6 +294,17 @@ def _cost(x: Any, centre: Any) -> Any:
     return jnp.sum((x - centre) ** 2)
 
 
+@pytest.mark.parametrize(
+    "method", [PVP(privacy=BUDGET), PVPPrinted(1.0), DVPPrinted(1.0)], ids=["pvp", "pvp p", "dvp p"]
+)
+def test_noise_on_solutions_needs_exact_projections(method: Any) -> None:
+    rows, answers = [np.ones((3, 2))] * 3, [np.ones(3)] * 3
+    halfspace = problem.Polyhedron([[1.0, 0.0]], [1.0])
+    refused = problem.empirical_risk(rows, answers, problem.Logistic(), constraint=halfspace)
+    with pytest.raises(ProblemError, match="those on a Polyhedron are a solver's"):
+        tacit.account(refused, network.ring(3), method, rounds=2)
+
+
 def test_dvp_names_what_it_needs() -> None:
     for loss in (problem.Hinge(), problem.Huber()):
         with pytest.raises(ProblemError, match=r"twice differentiable.*use DPSG, DZOA or PVP"):

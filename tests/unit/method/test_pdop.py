@@ -419,5 +419,7 @@ def test_a_set_with_projections_by_a_solver_is_refused_for_they_lengthen_short_d
     assert moved > 20.0 * allowed
 
     task = rendezvous(agents=2, constraint=ConvexSet(half_disc))
-    with pytest.raises(ProblemError, match="those on a ConvexSet are a solver's"):
-        tacit.account(task, network.complete(2), method, rounds=3)
+    printed = PDOPPrinted(step=0.1, ratio=0.5, noise_ratio=0.6, epsilon=1.0, gradient_bound=1.0)
+    for refusing in (method, printed):
+        with pytest.raises(ProblemError, match="those on a ConvexSet are a solver's"):
+            tacit.account(task, network.complete(2), refusing, rounds=3)

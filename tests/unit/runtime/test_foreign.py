@@ -12,7 +12,7 @@ import pytest
 import tacit
 from tacit import network, problem
 from tacit.errors import ProblemError
-from tacit.method import PDOP, PVP
+from tacit.method import PDOP, PVP, DVPPrinted, PDOPPrinted, PVPPrinted
 from tacit.problem import costs
 from tacit.problem.regularisers import L2
 from tacit.runtime.foreign import assumptions
@@ -123,6 +123,12 @@ def test_what_a_private_question_needs_of_foreign_maps_and_losses_is_named() -> 
     for method, needs in (
         (PDOP(step=0.1, privacy=budget), convex),
         (PVP(privacy=budget), (*convex, curved)),
+        (
+            PDOPPrinted(step=0.1, ratio=0.5, noise_ratio=0.6, epsilon=1.0, gradient_bound=1.0),
+            convex,
+        ),
+        (PVPPrinted(1.0), (*convex, curved)),
+        (DVPPrinted(1.0), (*convex, curved)),
         (METHOD, ()),
     ):
         said = " ".join(assumptions(task, RING, method))
