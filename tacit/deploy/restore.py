@@ -120,8 +120,8 @@ class Restorer:
             return None
         made = Made(position, received.address.key(), received.data())
         log.warning(
-            "restored with the newest message that its clients have, of round %(round)d",
-            {"round": received.address.round + 1},
+            "restored with the newest message that its clients have: %(key)s of %(rounds)d rounds",
+            {"key": made.key, "rounds": self._terms.schedule.rounds},
         )
         return made, received, self._said()
 

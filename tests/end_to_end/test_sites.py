@@ -99,6 +99,37 @@ def test_kills_change_no_bit(tmp_path: Path) -> None:
         np.testing.assert_array_equal(results(rehearsal, number)["solution"], expected)
 
 
+@pytest.mark.slow
+def test_a_lost_coordinator_is_restored_to_the_bit(tmp_path: Path) -> None:
+    """Killed, its folder deleted, and begun again with a copy of its keys that knows of no run."""
+    source = a_study(tmp_path, STAR, rounds=150)
+    rehearsal = prepare(source, tmp_path / "rehearsal")
+    seeded = ("--test-seed", "5")
+    running = [rehearsal.start(number, *seeded) for number in range(4)]
+    try:
+        ends = time.monotonic() + 120
+        while round_of(rehearsal, 3) < 5:
+            assert time.monotonic() < ends, log_of(rehearsal, 3)[-2000:]
+            time.sleep(0.05)
+        running[3].kill()
+        running[3].wait()
+        own = rehearsal.folder / "member-3"
+        shutil.rmtree(own / "state")
+        shutil.rmtree(own / "keys" / "runs")
+        running[3] = rehearsal.start(3, "--restore", *seeded)
+        for number, process in enumerate(running):
+            assert process.wait(200) == 0, log_of(rehearsal, number)[-2000:]
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+    assert "restored with the newest message" in log_of(rehearsal, 3)
+    for number in range(4):
+        found = results(rehearsal, number)
+        np.testing.assert_array_equal(found["solution"], simulated(source, 5)[0])
+        assert number == 3 or len(found["compared"]["same"]) == 2
+
+
 DYING = """
 import os, signal, sys
 from tacit.deploy import party

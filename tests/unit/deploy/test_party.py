@@ -868,7 +868,7 @@ def all_the_same(star: Ring) -> None:
         assert star.parties[number].compared == Comparison(same=others, other=(), silent=())
 
 
-@pytest.mark.parametrize("shown", ["all", "older", "forged"])
+@pytest.mark.parametrize("shown", ["all", pytest.param("older", marks=pytest.mark.slow), "forged"])
 def test_a_coordinator_that_lost_its_state_goes_on_to_the_bit(
     ring: Callable[..., Ring], monkeypatch: pytest.MonkeyPatch, shown: str
 ) -> None:
@@ -911,6 +911,7 @@ def test_a_coordinator_that_lost_its_state_goes_on_to_the_bit(
     all_the_same(star)
 
 
+@pytest.mark.slow
 def test_nothing_is_restored_without_every_client(ring: Callable[..., Ring]) -> None:
     """One that is not there could have a newer message; when it is back the run goes on."""
     star = ring(rounds=16, network=network.Coordinator(MEMBERS), seconds_a_round=0.02)
@@ -929,4 +930,38 @@ def test_nothing_is_restored_without_every_client(ring: Callable[..., Ring]) -> 
     star.patience, star.seconds_a_round = patience, 0.0
     for thread in [star.start(MEMBERS, restore=True), star.start(0), *others]:
         thread.join(120)
+    all_the_same(star)
+
+
+@pytest.mark.slow
+def test_a_coordinator_that_is_lost_after_its_last_word_says_it_again(
+    ring: Callable[..., Ring], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One client heard the model, and the others did not: they hear the same."""
+    star = ring(rounds=4, network=network.Coordinator(MEMBERS))
+    stop, hearing, publish = threading.Event(), threading.Event(), Transport.publish
+    last = Address(RUN, MEMBERS, 4, 255, 0, FINISHED).key()
+    accept = Party.accept
+
+    def deaf(self: Party, sender: int, key: str, data: bytes) -> None:
+        if key != last or self._desk.agent == 1 or hearing.is_set():
+            accept(self, sender, key, data)
+
+    def stopped(self: Transport, key: str, data: bytes) -> None:
+        publish(self, key, data)
+        if key == last:
+            _until(lambda: MEMBERS in star.parties[1].mailbox.finished)
+            stop.set()
+
+    monkeypatch.setattr(Party, "accept", deaf)
+    with monkeypatch.context() as first:
+        first.setattr(Transport, "publish", stopped)
+        clients = [star.start(i) for i in range(MEMBERS)]
+        star.start(MEMBERS, stop).join(60)
+    assert isinstance(star.answers[MEMBERS], KeyboardInterrupt)
+    shutil.rmtree(star.folder / f"state-{MEMBERS}")
+    hearing.set()
+    for thread in [*clients, star.start(MEMBERS, restore=True)]:
+        thread.join(60)
+    assert star.answers[MEMBERS] is None
     all_the_same(star)
