@@ -88,6 +88,17 @@ class MaskedParty(Party):
         word = self.mailbox.finished.get(self._desk.plan.agents)
         return self._done if word is None else int(np.frombuffer(word.leaves[1][0], np.int64)[0])
 
+    def _answer(self, state: Standing) -> np.ndarray | None:
+        """The solution, of as many rounds as may be: a client has heard how many there were."""
+        found = super()._answer(state)
+        least, most = int(state.round), self._sums.rounds
+        if not self._desk.server and not least <= self.rounds <= most:
+            raise RuntimeFailure(
+                f"the coordinator says that the model is of {self.rounds} rounds, and from {least} "
+                f"to {most} can be: it is broken, or does not keep to the manifest. Do not use it"
+            )
+        return found
+
     def _closing(self) -> list[Leaf]:
         return [*super()._closing(), ("<i8", ())]
 

@@ -374,6 +374,27 @@ def test_a_coordinator_that_asks_for_too_few_or_no_round_gets_nothing(
         assert not any(key.split("/")[2] == "1" for key, _ in run.sent.get(number, []))
 
 
+@pytest.mark.parametrize("said", [0, 10**12])
+def test_a_coordinator_cannot_say_of_how_many_rounds_a_model_is(
+    star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch, said: int
+) -> None:
+    last_word = MaskedParty._last_word
+
+    def lying(self: MaskedParty, state: Any) -> Any:
+        told = last_word(self, state)
+        if self._desk.server:
+            told[1] = np.asarray(said)
+        return told
+
+    monkeypatch.setattr(MaskedParty, "_last_word", lying)
+    monkeypatch.setattr(party, "LINGER", 2.0)
+    run = star(rounds=2, patience=2.0)
+    for thread in [run.start(i) for i in range(AGENTS + 1)]:
+        thread.join(300)
+    for number in range(AGENTS):
+        assert "the coordinator says" in str(run.answers[number])
+
+
 def test_two_stories_of_one_sum_cannot_be_read(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch
 ) -> None:
