@@ -212,11 +212,18 @@ def owners_of(
 ) -> Owners:
     """The owners' declared constants, with how often each takes part."""
     times = taken(method, network, rounds, shared)
-    privacy = method.privacy
+    privacy, releases = method.privacy, claim.Releases(method)
+    if releases.varies and np.any(times < rounds):
+        agent = int(np.argmin(times))
+        raise PrivacyError(
+            f"noise that changes from round to round is charged for all {rounds} rounds, and "
+            f"{network.names[agent]!r} takes part in {times[agent]} of them; use a network in "
+            "which everybody takes part, or the same noise in every round"
+        )
     if privacy is not None and privacy.masks is not None and privacy.masks.attempts is not None:
         # noise is made for all that may be asked
         times = np.full_like(times, privacy.masks.attempts)
-    if claim.Releases(method).sites > 1:
+    if releases.sites > 1:
         # a person's records may stand at the most active sites
         times = np.full_like(times, times.max())
     relation = Relation.ADD_REMOVE if privacy is None else privacy.relation

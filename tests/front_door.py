@@ -5,7 +5,8 @@ that a method accepts beside plain ones (the other four) is in one of its cells 
 are combined in a rotation, so that over the methods most pairs of them meet. A combination that is
 refused is refused by a `TacitError` before anything is compiled.
 
-    python -m tests.front_door        runs all cells and prints the counts (long)
+    python -m tests.front_door          runs all cells and prints the counts (long)
+    python -m tests.front_door pairs    prints the cells of front_door_pairs.txt (minutes)
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -30,7 +32,8 @@ from tacit.method import promise
 from tacit.problem.constraint import Affine, Ball, Box, ConvexSet, Free, Polyhedron, Simplex
 from tacit.problem.regularisers import L1, L2, ElasticNet, GroupL1, NoRegulariser
 from tests.conformance.table import AGENTS, FEATURES, ROWS, Row
-from tests.matrix import cells, choices, forget_programs
+from tests.conformance.table import PLAIN as PLAIN_ROWS
+from tests.matrix import Pair, cells, choices, covering, forget_programs, one
 
 RECORDS = 6
 ROUNDS = 3
@@ -202,8 +205,45 @@ def plain(row: Row) -> Cell:
     raise AssertionError(f"{row.name}: nothing plain is accepted: {refusal(start)}")
 
 
+def methods_of_all_kinds() -> list[Row]:
+    """One row a method."""
+    perturbed = next(row for row in ROWS if row.name == "functional perturbation, dgd")
+    return [*PLAIN_ROWS, perturbed]
+
+
+def each_once() -> list[Cell]:
+    """A cell a method, in which it is on a mixture of what it accepts."""
+    rows = methods_of_all_kinds()
+    return [one(plain(row), VALUES, refusal, number) for number, row in enumerate(rows)]
+
+
+def in_pairs() -> tuple[list[Cell], set[Pair]]:
+    """More cells, so that each pair of values is in one; and the pairs that are always refused."""
+    return covering(quick(), VALUES, refusal, each_once())
+
+
+SLOW = {"d-zoa-solver", "functional perturbation, dgd"}
+"""Methods that take several times as long as others; they are in one cell by default."""
+
+
+def quick() -> list[Cell]:
+    """The plain cells of the other methods."""
+    return [plain(row) for row in methods_of_all_kinds() if row.name not in SLOW]
+
+
+def read_pairs() -> list[Cell]:
+    """The cells of front_door_pairs.txt."""
+    rows = {row.name: row for row in ROWS}
+    lines = Path(__file__).with_name("front_door_pairs.txt").read_text().splitlines()
+    named = [line.split(" | ") for line in lines]
+    return [Cell(rows[name], *parts) for name, *parts in named]
+
+
 def main() -> int:
     """Run everything; print what ran, what was refused and what broke."""
+    if sys.argv[1:] == ["pairs"]:
+        print(*in_pairs()[0], sep="\n")
+        return 0
     ran: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     broken: list[str] = []

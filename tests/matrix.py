@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -83,6 +84,59 @@ def one(base: CellT, values: Values, refusal: Callable[[CellT], str | None], fir
                 cell = turned
                 break
     return cell
+
+
+Pair = tuple[tuple[str, str], tuple[str, str]]
+"""Two parts, each with a value."""
+
+
+def pairs(cell: Any, values: Values) -> set[Pair]:
+    """All pairs of values that are in a cell."""
+    chosen = [(part, getattr(cell, part)) for part in values]
+    return set(itertools.combinations(chosen, 2))
+
+
+def covering(
+    bases: Sequence[CellT],
+    values: Values,
+    refusal: Callable[[CellT], str | None],
+    first: Sequence[CellT],
+) -> tuple[list[CellT], set[Pair]]:
+    """Few more cells, so that each pair of values is in one that some base accepts.
+
+    Args:
+        bases: plain cells; those that were taken least are tried first.
+        values: of every part.
+        refusal: why a cell is refused; `None` where it is accepted.
+        first: cells that there are already.
+
+    Returns:
+        The cells, and the pairs that every base refuses.
+    """
+    every = itertools.combinations(values, 2)
+    wanted = [((a, x), (b, y)) for a, b in every for x in values[a] for y in values[b]]
+    covered = set[Pair]().union(*(pairs(cell, values) for cell in first))
+    taken = [0] * len(bases)
+    found: list[CellT] = []
+    refused: set[Pair] = set()
+    for pair in wanted:
+        if pair in covered:
+            continue
+        for number in sorted(range(len(bases)), key=taken.__getitem__):
+            cell = replace(bases[number], **dict(pair))
+            if refusal(cell) is None:
+                break
+        else:
+            refused.add(pair)
+            continue
+        taken[number] += 1
+        for part in values.keys() - dict(pair).keys():
+            others = [replace(cell, **{part: value}) for value in values[part]]
+            others.sort(key=lambda each: len(pairs(each, values) - covered), reverse=True)
+            cell = next(each for each in others if each == cell or refusal(each) is None)
+        found.append(cell)
+        covered |= pairs(cell, values)
+    return found, refused
 
 
 def forget_programs() -> None:

@@ -231,7 +231,8 @@ def check_delta(delta: float) -> None:
     Raises:
         PrivacyError: otherwise.
     """
-    if not (delta == 0.0 or SMALLEST_DELTA <= delta < 1.0):
+    # of 1e-12 in single precision a little less is left
+    if not (delta == 0.0 or SMALLEST_DELTA * (1.0 - 1e-6) <= delta < 1.0):
         raise PrivacyError(
             f"delta={delta!r} must be 0 or in [{SMALLEST_DELTA:g}, 1); a common choice is below "
             "one over the number of records"

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import jax
 import numpy as np
 import pytest
 
 from tacit.config.catalogue import METHODS
-from tests.conformance.table import PLAIN, ROWS, Row
-from tests.front_door import VALUES, Cell, plain, refusal, run
-from tests.matrix import cells, choices, forget_programs, one
+from tests.conformance.table import ROWS, Row
+from tests.front_door import (
+    VALUES,
+    Cell,
+    each_once,
+    methods_of_all_kinds,
+    plain,
+    quick,
+    read_pairs,
+    refusal,
+    run,
+)
+from tests.matrix import Pair, cells, choices, covering, forget_programs, one, pairs
 
 
 def _runs(cell: Cell) -> None:
@@ -17,15 +30,31 @@ def _runs(cell: Cell) -> None:
     assert result.status == "finished", str(cell)
 
 
-METHODS_OF_ALL_KINDS = (
-    *PLAIN,
-    next(row for row in ROWS if row.name == "functional perturbation, dgd"),
-)
+@pytest.fixture
+def compiled_quickly() -> Iterator[None]:
+    """Compile without optimisations; the slow tests run the same combinations with them."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
 
 
-@pytest.mark.parametrize("row", METHODS_OF_ALL_KINDS, ids=lambda row: row.name)
-def test_every_method_runs_on_a_mixture_of_what_it_accepts(row: Row) -> None:
-    _runs(one(plain(row), VALUES, refusal, METHODS_OF_ALL_KINDS.index(row)))
+@pytest.mark.parametrize("number", range(len(METHODS)))
+def test_every_method_runs_on_a_mixture_of_what_it_accepts(number: int) -> None:
+    row = methods_of_all_kinds()[number]
+    _runs(one(plain(row), VALUES, refusal, number))
+
+
+@pytest.mark.parametrize("cell", read_pairs(), ids=str)
+def test_every_pair_of_values_runs(cell: Cell, compiled_quickly: None) -> None:
+    _runs(cell)
+
+
+@pytest.mark.slow
+def test_the_table_of_pairs_has_all_that_some_method_accepts() -> None:
+    found = set[Pair]().union(*(pairs(cell, VALUES) for cell in [*each_once(), *read_pairs()]))
+    missing, refused = covering(quick(), VALUES, refusal, [*each_once(), *read_pairs()])
+    assert missing == []
+    assert len(found) + len(refused) == 496
 
 
 @pytest.mark.slow
@@ -38,7 +67,7 @@ def test_every_method_runs_on_everything_that_it_accepts(row: Row) -> None:
 
 @pytest.mark.slow
 def test_everything_is_accepted_by_some_method_and_refusals_say_why() -> None:
-    assert len(METHODS_OF_ALL_KINDS) == len(METHODS)
+    assert len(methods_of_all_kinds()) == len(METHODS)
     taken: dict[str, set[str]] = {part: set() for part in VALUES}
     for row in ROWS:
         accepted, refused = choices(plain(row), VALUES, refusal)

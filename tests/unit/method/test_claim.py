@@ -155,6 +155,25 @@ def test_one_person_at_sites_that_release_differently_is_refused() -> None:
             ask(both, owners())
 
 
+def test_where_numbers_of_records_are_private_at_least_one_is_told() -> None:
+    rows, answers = [np.ones((3, 2))] * 2, [np.ones(3)] * 2
+    task = problem.empirical_risk(rows, answers, problem.Squared(), normaliser=0.4)
+    both = network.complete(2)
+    found = owners_of(task, both, dpsg(relation="add_remove"), 2, jax.random.key(0), 1)
+    assert [each.count for each in found.contexts] == [1, 1]
+
+
+def test_the_smallest_delta_is_accepted_in_single_precision() -> None:
+    rows, answers = [np.ones((3, 2))] * 2, [np.ones(3)] * 2
+    task = problem.empirical_risk(rows, answers, problem.Squared())
+    single = tacit.Simulation(precision="float32")
+    result = tacit.run(
+        task, network.complete(2), dpsg(delta=1e-12), rounds=2, seed=0, runtime=single
+    )
+    assert result.guarantee[0].delta == pytest.approx(1e-12)
+    assert result.guarantee[0].epsilon == pytest.approx(1.0, rel=1e-3)
+
+
 def test_add_remove_needs_declared_numbers() -> None:
     method = dpsg(relation="add_remove")
     with pytest.raises(PrivacyError, match="normaliser="):

@@ -335,6 +335,13 @@ def test_what_is_out_of_range_is_refused() -> None:
             PDOPPrinted(**{**given, **changed})
 
 
+class OneSleeps(network.Graph):
+    """A network of one's own, in which agent 2 sleeps in the first round."""
+
+    def participations(self, rounds: int, public_key: Any) -> Any:
+        return np.array([rounds, rounds, rounds - 1, rounds])
+
+
 def test_problems_and_networks_beyond_its_assumptions_are_refused() -> None:
     net = network.complete(4)
     ball = rendezvous(constraint=Ball(1.0))
@@ -350,6 +357,10 @@ def test_problems_and_networks_beyond_its_assumptions_are_refused() -> None:
     sleepy = network.RandomActivation(net, 0.5)
     with pytest.raises(NetworkError, match="agents sleep"):
         tacit.account(rendezvous(), sleepy, private(), rounds=3)
+    with pytest.raises(PrivacyError, match="takes part in 2 of them"):
+        tacit.account(
+            rendezvous(), OneSleeps.from_networkx(nx.complete_graph(4)), private(), rounds=3
+        )
     swap = network.Graph.from_edges(
         4,
         [(0, 1), (1, 2), (2, 3), (3, 0)],
