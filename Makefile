@@ -21,7 +21,7 @@ demo: $(VENV)/.demo ## Fit a private model of real records at eight sites; say w
 test: $(VENV)/.dev ## Run the tests
 	@$(PYTEST) -m "not slow and not site" --durations=20 --durations-min=10
 
-test-all: $(VENV)/.dev ## Run the tests, the slow ones too, with coverage (adds half to the time)
+test-all: $(VENV)/.dev ## Run the tests, the slow ones too, with coverage (hours)
 	@$(PYTEST) --cov --cov-report=term --cov-fail-under=90
 
 check: $(VENV)/.dev ## Check format, lint, types, import rules, sources and documentation
