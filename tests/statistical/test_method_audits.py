@@ -19,7 +19,7 @@ from tacit.audit.runs import Runs
 from tacit.method.d_zoa_neighbours import GRADIENT_BOUND, REACH
 from tacit.privacy import Status
 from tacit.reproduce.gratton2021.setting import paper_method, paper_network, paper_problem
-from tests.conformance.table import ROWS, Row, task
+from tests.conformance.table import ROWS, Row
 
 REPETITIONS, RUNS, MOST = 100, 200, 13
 """13 false refutations of 100 are the 99.9 % point at an error of 5 %."""
@@ -42,7 +42,7 @@ PROVED = [
 
 @pytest.mark.parametrize("row", PROVED)
 def test_no_proved_method_is_refuted_too_often(row: Row) -> None:
-    data = task(0)
+    data = row.task(0)
     planned = tacit.account(data, row.network, row.method, rounds=row.rounds, seed=0)
     # where some sleep, the owner that says most
     owner = int(np.argmax([each.releases for each in planned.guarantee]))
