@@ -138,7 +138,9 @@ class Keys:
     @property
     def renewal(self) -> str:
         """The command that renews the certificate: of whom an authority vouches for it is asked."""
-        return f"`tacit keys {'request' if self.card.voucher else 'rotate'} {self.folder}`"
+        if self.card.voucher:
+            return f"`tacit keys request {self.folder}`"
+        return f"`tacit keys rotate {self.folder}`"
 
     def days_left(self, now: dt.datetime | None = None) -> float:
         """Until the certificate ends; negative afterwards."""

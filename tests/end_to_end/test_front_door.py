@@ -44,6 +44,7 @@ def test_every_method_runs_on_a_mixture_of_what_it_accepts(number: int) -> None:
     _runs(one(plain(row), VALUES, refusal, number))
 
 
+@pytest.mark.slow  # minutes
 @pytest.mark.parametrize("cell", read_pairs(), ids=str)
 def test_every_pair_of_values_runs(cell: Cell, compiled_quickly: None) -> None:
     _runs(cell)

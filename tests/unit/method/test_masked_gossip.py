@@ -372,7 +372,7 @@ def test_between_sites_it_is_refused(masks: str, tmp_path: Path) -> None:
     manifest = a_manifest(made, STUDY.replace('name = "dpsg"', chosen))
     with pytest.raises(ConfigError, match="only proved ones are run"):
         declared(manifest)
-    with pytest.raises(PrivacyError, match="only proved methods are run"):
+    with pytest.raises(ConfigError, match="only proved methods are run"):
         declared(manifest, grid=False)
 
 

@@ -140,7 +140,8 @@ def test_the_certified_quadratics_get_nearer_with_epsilon() -> None:
     assert found["loss"] == pytest.approx([0.5, 5000.0], rel=1e-4)
 
 
-@pytest.mark.parametrize("dimension", [2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("dimension", [2, 3])
 def test_where_a_quadratic_is_fitted_costs_less_than_its_noise(dimension: int) -> None:
     def missed(epsilon: float, trials: int = 1, **basis: float) -> float:
         found = quadratic([epsilon], 4, trials, dimension=dimension, **basis)
