@@ -7,7 +7,8 @@
 .PHONY: help demo test test-all check format bench plots docs wheel clean
 
 VENV ?= .venv
-WORKERS ?= 2
+# Tests between processes wait for each other a fifth of the time: one more than processors.
+WORKERS ?= 3
 RUN := $(VENV)/bin/python -m
 PIP := $(RUN) pip install --quiet --disable-pip-version-check
 PYTEST := $(RUN) pytest --numprocesses $(WORKERS) --dist worksteal

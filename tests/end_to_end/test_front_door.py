@@ -32,7 +32,7 @@ def _runs(cell: Cell) -> None:
 
 @pytest.fixture
 def compiled_quickly() -> Iterator[None]:
-    """Compile without optimisations; the slow tests run the same combinations with them."""
+    """Compile without optimisations: what is asked is whether it runs."""
     jax.config.update("jax_disable_most_optimizations", True)
     yield
     jax.config.update("jax_disable_most_optimizations", False)
