@@ -7,8 +7,7 @@
 .PHONY: help demo test test-all check format bench plots docs wheel clean
 
 VENV ?= .venv
-# Tests between processes wait for each other a fifth of the time: one more than processors.
-WORKERS ?= 3
+WORKERS ?= 2
 RUN := $(VENV)/bin/python -m
 PIP := $(RUN) pip install --quiet --disable-pip-version-check
 PYTEST := $(RUN) pytest --numprocesses $(WORKERS) --dist worksteal

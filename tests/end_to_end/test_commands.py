@@ -71,6 +71,7 @@ def test_the_version() -> None:
     assert invoke("--version").strip() == f"tacit {tacit.__version__}"
 
 
+@pytest.mark.slow
 def test_methods_are_listed() -> None:
     text = invoke("methods")
     for name in METHODS:

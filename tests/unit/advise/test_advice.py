@@ -152,6 +152,7 @@ def test_a_pooled_fit_of_zero_is_refused() -> None:
         Bench(lasso).drawn(1)
 
 
+@pytest.mark.slow
 def test_less_noise_keeps_more_and_weighting_and_prevalence_matter() -> None:
     uneven = setting([200, 200, 200, 10, 10], loss=Logistic(), prevalence=0.5)
     (dpsg,) = [each for each in candidates(uneven)[0] if each.build is DPSG]

@@ -54,6 +54,7 @@ def repeatable(found: Audit) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.slow
 def test_the_package_is_its_own_function() -> None:
     found = tacit.audit(task(), network.ring(AGENTS), private(), rounds=4, trials=400, seed=0)
     assert isinstance(found, Audit)

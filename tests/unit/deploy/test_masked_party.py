@@ -219,6 +219,7 @@ def test_real_sums_are_those_of_the_simulation_to_the_bit(star: Callable[..., St
         assert all(np.abs(v.astype(float)).max() > 2.0**60 for v in vectors)
 
 
+@pytest.mark.slow
 def test_a_sum_is_tried_again_without_who_is_missing_and_with_who_comes_back(
     star: Callable[..., Star],
 ) -> None:
@@ -267,6 +268,7 @@ def test_a_sum_without_enough_agents_is_never_asked_for(star: Callable[..., Star
     assert not any(key.split("/")[2] == "1" for i in (0, 1, 2) for key, _ in run.sent[i])
 
 
+@pytest.mark.slow
 def test_who_is_missing_for_good_leaves_a_run_of_the_others(star: Callable[..., Star]) -> None:
     run = star(masks=Masks(1, 3, attempts=9), skipping=True, patience=4.0)
     for thread in [run.start(i) for i in (0, 1, 2, SERVER)]:
@@ -276,6 +278,7 @@ def test_who_is_missing_for_good_leaves_a_run_of_the_others(star: Callable[..., 
         assert run.parties[number].rounds == 6
 
 
+@pytest.mark.slow
 def test_when_no_attempt_is_left_the_model_so_far_is_the_answer(
     star: Callable[..., Star],
 ) -> None:

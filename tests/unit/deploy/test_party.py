@@ -467,6 +467,7 @@ def test_one_neighbour_alone_takes_nobody_along(ring: Callable[..., Ring]) -> No
         assert np.linalg.norm(run.answers[number]) > 0
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_without_a_silent_member_who_comes_in_again(
     ring: Callable[..., Ring],
 ) -> None:
@@ -538,6 +539,7 @@ def test_a_run_that_does_not_go_on_stops_and_names_who_is_silent(ring: Callable[
         assert "nothing from 'member-2' for 1 seconds" in str(run.answers[number])
 
 
+@pytest.mark.slow
 def test_nobody_goes_on_alone(ring: Callable[..., Ring]) -> None:
     run = ring(rounds=200, skipping=True, patience=0.5, seconds_a_round=0.02)
     stops = [threading.Event() for _ in range(MEMBERS)]
@@ -628,6 +630,7 @@ def test_what_a_neighbour_heard_survives_its_restart(
     assert "is an older copy" in str(run.answers[2])
 
 
+@pytest.mark.slow
 def test_a_greeting_from_before_is_not_taken_for_an_answer(
     ring: Callable[..., Ring], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -115,6 +115,7 @@ def test_what_is_released_has_the_covariance_of_the_proof(float64: None) -> None
         np.testing.assert_allclose(noise.sum(axis=0), total, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_masks_differ_between_seeds_and_trials() -> None:
     found = run(runtime=tacit.Simulation(trials=2)).solutions
     assert abs(found[0] - found[1]).min() > 0.0

@@ -71,6 +71,7 @@ def test_endless_rounds_need_the_noise_of_the_paper_one_power_of_p_later() -> No
     assert scales[:3] == pytest.approx(expected, rel=3e-6)
 
 
+@pytest.mark.slow
 def test_the_printed_schedule_loses_one_over_p_times_its_claim() -> None:
     def printed(stated: Any) -> PDOPPrinted:
         return PDOPPrinted(
