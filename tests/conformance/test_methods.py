@@ -68,6 +68,7 @@ def _batched(row: Row) -> tacit.Result:
     )
 
 
+@pytest.mark.slow
 @plain_rows
 def test_batched_simulation_agrees_with_the_exact_runtime(row: Row) -> None:
     runtime = Simulation(trials=2, exact=True)
