@@ -25,9 +25,10 @@ from tacit.deploy.manifest import Manifest, read_manifest
 from tacit.deploy.masked_party import MaskedParty
 from tacit.deploy.outgoing import Account, Outgoing, check_state
 from tacit.deploy.pairs import check_writable, forget, has_key, pair_keys
-from tacit.deploy.party import Party, Releaser
+from tacit.deploy.party import Party
 from tacit.deploy.results import Outcome, write
 from tacit.deploy.schedule import forms
+from tacit.deploy.sending import Releaser
 from tacit.deploy.site import (
     Declared,
     charges,

@@ -18,7 +18,7 @@ import numpy as np
 
 from tacit.deploy.keys import Card
 from tacit.deploy.record import Record
-from tacit.deploy.wire import FINISHED, Address, Leaf, decode
+from tacit.deploy.wire import Address, Leaf, decode
 from tacit.errors import WireError
 
 _CONTEXT = b"tacit model 1\n"
@@ -125,7 +125,7 @@ class Words:
         """Keep a client's last word if it is one; the name that it goes by, if it is new."""
         if client not in self.keys():
             return None
-        address = Address(self._run, client, self._rounds, 255, 0, FINISHED)
+        address = Address.last(self._run, client, self._rounds)
         try:
             word = decode(data, address, self._form, self._cards[client].public_key())
         except WireError:

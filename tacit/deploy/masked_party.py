@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Int64
 
+from tacit.deploy.divergence import check_diverged
 from tacit.deploy.outgoing import state_digest
-from tacit.deploy.party import Party, check_diverged
+from tacit.deploy.party import Party
 from tacit.deploy.schedule import Turn
 from tacit.deploy.wire import Leaf
 from tacit.errors import RuntimeFailure
 from tacit.privacy.ledger.chain import digest
-from tacit.privacy.ledger.outbox import ReleaseId
 from tacit.privacy.masking import mask, mask_label, opened, sealed
 from tacit.privacy.noise import SecureNoise
 from tacit.privacy.noise.sums import LARGEST, SumRelease
@@ -136,7 +136,7 @@ class MaskedParty(Party):
     def _take(self, turn: Turn, state: Standing, *, again: bool) -> Standing:
         self.mailbox.advance(turn.position)
         if again:  # it is on the disk, and so is the state after it
-            self._send_again(turn)
+            self._sender.send_again(turn)
             return state
         if turn.phase.sender is Role.SERVER:
             return self._announce(turn, state) if self._desk.server else self._hear(turn, state)
@@ -191,12 +191,11 @@ class MaskedParty(Party):
         label = mask_label(self._terms.run, at.round, slot, cohort, self._asked)
         steps = self._steps(at, standing.state)
         hidden = sealed(steps, mask(sums.keys, number, cohort, label, steps.size))
-        id = event = None
+        charge = None
         if self._releaser is not None:
-            id = ReleaseId(self._releaser.owner, self._terms.run.hex(), slot + 1, turn.phase.name)
-            event = self._releaser.events[turn.at.phase]
-        input_hash = digest(label + state_digest(turn.position, standing).encode())
-        self._keep(turn, [hidden.view(np.int64)], standing, id, event, input_hash)
+            input_hash = digest(label + state_digest(turn.position, standing).encode())
+            charge = self._releaser.charge(self._terms.run, turn, input_hash)
+        self._keep(turn, [hidden.view(np.int64)], standing, charge)
         return standing
 
     def _steps(self, at: At, state: Any) -> Int64[np.ndarray, " n"]:

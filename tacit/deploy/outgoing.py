@@ -86,6 +86,20 @@ class Account(NamedTuple):
     neighbours: str
 
 
+class Charge(NamedTuple):
+    """What a message costs.
+
+    Attributes:
+        id: which release it holds.
+        event: what the release costs.
+        input_hash: of the state that it was made from.
+    """
+
+    id: ReleaseId
+    event: Event
+    input_hash: str
+
+
 class Outgoing:
     """The messages of one agent in one run. `find` may be called from any thread.
 
@@ -236,13 +250,7 @@ class Outgoing:
             )
 
     def commit(
-        self,
-        made: Made,
-        state: Any,
-        recipients: Sequence[str],
-        id: ReleaseId | None = None,
-        event: Event | None = None,
-        input_hash: str = "",
+        self, made: Made, state: Any, recipients: Sequence[str], charge: Charge | None = None
     ) -> None:
         """Put a message on the disk; when this returns it may be sent.
 
@@ -250,9 +258,7 @@ class Outgoing:
             made: the message.
             state: of the method after it.
             recipients: who will get it.
-            id: which release it holds; `None` if it holds none.
-            event: what the release costs.
-            input_hash: of the state that it was made from.
+            charge: what it costs; `None` if it releases nothing.
 
         Raises:
             BudgetExceeded: the ledger does not allow the release.
@@ -260,13 +266,13 @@ class Outgoing:
         """
         self._check_there()
         kept = [_POSITION.pack(made.position), *packed(state)]
-        if id is not None and self._account is not None and event is not None:
+        if charge is not None and self._account is not None:
             account = self._account
             sequence = account.ledger.prepare(
-                id,
-                event,
+                charge.id,
+                charge.event,
                 made.data,
-                input_hash=input_hash,
+                input_hash=charge.input_hash,
                 dataset=account.dataset,
                 recipients=recipients,
                 state=b"".join(kept),

@@ -72,7 +72,7 @@ class Restorer:
             for position, at, phase in schedule.turns()
             if phase.sender is Role.SERVER and phase.receiver is not None
         }
-        self._mine[schedule.length] = Address(run, coordinator, schedule.rounds, 255, 0, FINISHED)
+        self._mine[schedule.length] = Address.last(run, coordinator, schedule.rounds)
 
     def take(self, sender: int, key: str, data: bytes) -> bool:
         """Take a client's answer; whether it is one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -137,6 +137,13 @@ class Form(NamedTuple):
     structure: Any
     sent: int
     after: Any = None
+
+    def handed(self, leaves: Sequence[tuple[bytes, Any, tuple[int, ...]]]) -> tuple[Any, list[Any]]:
+        """The coordinator's state in a message, and the arrays between it and what is sent."""
+        arrays = [np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in leaves]
+        kept = len(arrays) - self.after.num_leaves
+        state = jax.tree.unflatten(self.after, map(jnp.asarray, arrays[kept:]))
+        return state, arrays[self.sent : kept]
 
     def blank(self) -> Payload:
         """A message of zeros."""

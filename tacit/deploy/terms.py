@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tacit.deploy.bounds import Bounds
 from tacit.deploy.schedule import Form, Schedule
@@ -64,6 +65,16 @@ class Progress:
     stopping: threading.Event | None = None
     left_out: tuple[int, ...] = ()
     failure: str = ""
+    _entered: float | None = field(default=None, init=False, repr=False)
+
+    def enter(self, round: int) -> None:
+        """The member is in this round now: note how long the one before took."""
+        if round == self.round:
+            return
+        now = time.monotonic()
+        if self.seconds is not None and self._entered is not None:
+            self.seconds.append(now - self._entered)
+        self._entered, self.round = now, round
 
     def stop_if_asked(self) -> None:
         """Between turns and while waiting.

@@ -58,6 +58,11 @@ class Address:
     step: int = 0
     kind: int = MESSAGE
 
+    @classmethod
+    def last(cls, run: bytes, sender: int, rounds: int) -> Address:
+        """Of the word by which a member of a run of so many rounds ends it."""
+        return cls(run, sender, rounds, 255, 0, FINISHED)
+
     def key(self) -> str:
         """Its name on the network, below the run."""
         return f"{self.sender}/{self.round + 1}/{self.phase}/{self.step}"

@@ -29,7 +29,7 @@ import numpy as np
 
 from tacit.deploy import keys as site_keys
 from tacit.deploy.binding import Binding
-from tacit.deploy.outgoing import Account, Made, Outgoing, state_digest
+from tacit.deploy.outgoing import Account, Charge, Made, Outgoing, state_digest
 from tacit.deploy.wire import Address
 from tacit.errors import RuntimeFailure, TacitError
 from tacit.privacy.event import GaussianRelease
@@ -92,9 +92,10 @@ def turns(network: int, outgoing: Outgoing, ready: int) -> None:
         address = Address(RUN, 0, round, phase)
         noise = np.frombuffer(os.urandom(32), np.uint64) / 2.0**64
         made = Made(at, address.key(), (x + noise).tobytes() * 20)
-        known, x = state_digest(at, x), x + noise
-        id = None if phase else ReleaseId(AGENT, RUN.hex(), round + 1, "gradient")
-        outgoing.commit(made, x, ["south"], id, None if phase else EVENT, known)
+        id = ReleaseId(AGENT, RUN.hex(), round + 1, "gradient")
+        charge = None if phase else Charge(id, EVENT, state_digest(at, x))
+        x = x + noise
+        outgoing.commit(made, x, ["south"], charge)
         send(network, made.key, made.data)
         outgoing.settle(at - 5, every=4)
 

@@ -132,15 +132,15 @@ def test_a_lost_coordinator_is_restored_to_the_bit(tmp_path: Path) -> None:
 
 DYING = """
 import os, signal, sys
-from tacit.deploy import party
-publish, count = party.Party._publish, 0
+from tacit.deploy.sending import Sender
+publish, count = Sender.publish, 0
 def dying(self, address):
     global count
     count += 1
     if count == 5:
         os.kill(os.getpid(), signal.SIGKILL)
     publish(self, address)
-party.Party._publish = dying
+Sender.publish = dying
 from tacit.cli import main
 main()
 """

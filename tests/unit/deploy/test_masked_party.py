@@ -18,12 +18,13 @@ import pytest
 
 import tacit
 from tacit import Privacy, network, problem
-from tacit.deploy import certificates, keys, party
+from tacit.deploy import certificates, ending, keys
 from tacit.deploy.bounds import bounds_of
 from tacit.deploy.compare import Comparison
 from tacit.deploy.masked_party import MaskedParty, Sums
 from tacit.deploy.outgoing import Outgoing
 from tacit.deploy.schedule import Schedule, forms
+from tacit.deploy.sending import Sender
 from tacit.deploy.terms import Progress, Terms
 from tacit.deploy.transport import Transport
 from tacit.deploy.wire import Address, decode, encode
@@ -302,22 +303,22 @@ def crashing(monkeypatch: pytest.MonkeyPatch, number: int, where: str) -> None:
     """The member ends at its third message: before it is stored, before or after it is sent."""
     count = 0
 
-    def third(party: MaskedParty) -> bool:
+    def third(member: int) -> bool:
         nonlocal count
-        if party._desk.agent != number:
+        if member != number:
             return False
         count += 1
         return count == 3
 
-    keep, publish = MaskedParty._keep, MaskedParty._publish
+    keep, publish = MaskedParty._keep, Sender.publish
 
     def kept(self: MaskedParty, *more: Any, **named: Any) -> None:
-        if where == "before it is stored" and third(self):
+        if where == "before it is stored" and third(self._desk.agent):
             raise CrashError
         keep(self, *more, **named)
 
-    def published(self: MaskedParty, address: Any) -> None:
-        here = where != "before it is stored" and third(self)
+    def published(self: Sender, address: Any) -> None:
+        here = where != "before it is stored" and third(self._member)
         if here and where == "before it is sent":
             raise CrashError
         publish(self, address)
@@ -325,7 +326,7 @@ def crashing(monkeypatch: pytest.MonkeyPatch, number: int, where: str) -> None:
             raise CrashError
 
     monkeypatch.setattr(MaskedParty, "_keep", kept)
-    monkeypatch.setattr(MaskedParty, "_publish", published)
+    monkeypatch.setattr(Sender, "publish", published)
 
 
 @pytest.mark.parametrize("number", [1, SERVER])
@@ -390,7 +391,7 @@ def test_a_coordinator_cannot_say_of_how_many_rounds_a_model_is(
         return told
 
     monkeypatch.setattr(MaskedParty, "_last_word", lying)
-    monkeypatch.setattr(party, "LINGER", 2.0)
+    monkeypatch.setattr(ending, "LINGER", 2.0)
     run = star(rounds=2, patience=2.0)
     for thread in [run.start(i) for i in range(AGENTS + 1)]:
         thread.join(300)
@@ -413,7 +414,7 @@ def test_two_stories_of_one_sum_cannot_be_read(
 
     monkeypatch.setattr(MaskedParty, "_hear", deceived)
     # the coordinator gives up: nobody waits long for its word
-    monkeypatch.setattr(party, "LINGER", 5.0)
+    monkeypatch.setattr(ending, "LINGER", 5.0)
     for thread in [run.start(i) for i in range(AGENTS + 1)]:
         thread.join(300)
     vectors = [

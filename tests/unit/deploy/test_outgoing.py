@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tacit.deploy.outgoing import Account, Made, Outgoing, state_digest
+from tacit.deploy.outgoing import Account, Charge, Made, Outgoing, state_digest
 from tacit.errors import ConfigError, RuntimeFailure
 from tacit.privacy.event import GaussianRelease
 from tacit.privacy.ledger import Ledger, ReleaseId
@@ -130,7 +130,8 @@ def test_a_ledger_that_is_put_back_is_refused(tmp_path: Path) -> None:
             for round in rounds:
                 made = Made(round, f"0/{round + 1}/0/0", b"an answer")
                 id = ReleaseId("north", "ab" * 32, round + 1, "send")
-                outgoing.commit(made, State(np.zeros(1)), ["south"], id, event, "of a state")
+                charge = Charge(id, event, "of a state")
+                outgoing.commit(made, State(np.zeros(1)), ["south"], charge)
             outgoing.close()
 
     released(0)

@@ -24,10 +24,11 @@ from tacit import DPSG, Privacy, network, problem
 from tacit.deploy import certificates, keys, party
 from tacit.deploy.bounds import Bounds, bounds_of
 from tacit.deploy.compare import Comparison, Words, digest_of, word_of
+from tacit.deploy.divergence import check_diverged, check_model
 from tacit.deploy.evidence import check
 from tacit.deploy.neighbours import Neighbours
 from tacit.deploy.outgoing import Absence, Outgoing
-from tacit.deploy.party import Party, check_diverged, check_model
+from tacit.deploy.party import Party
 from tacit.deploy.record import Record
 from tacit.deploy.schedule import Schedule, forms
 from tacit.deploy.terms import Progress, Terms
