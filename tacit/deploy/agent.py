@@ -20,10 +20,11 @@ from tacit.deploy import evidence
 from tacit.deploy.address import host_and_port
 from tacit.deploy.binding import Binding, digest_of
 from tacit.deploy.files import check_private, make_folder, write_json
+from tacit.deploy.journal import check_state
 from tacit.deploy.keys import WARN_DAYS, Keys, load
 from tacit.deploy.manifest import Manifest, read_manifest
 from tacit.deploy.masked_party import MaskedParty
-from tacit.deploy.outgoing import Account, Outgoing, check_state
+from tacit.deploy.outgoing import Account, Outgoing
 from tacit.deploy.pairs import check_writable, forget, has_key, pair_keys
 from tacit.deploy.party import Party
 from tacit.deploy.results import Outcome, write
@@ -297,7 +298,7 @@ def _take_part(
                 refused=party.mailbox.counts["refused"],
                 absences=[
                     (manifest.members[each.agent].name, each.first, each.back)
-                    for each in outgoing.absences()
+                    for each in outgoing.absences.all()
                 ],
             )
             guarantee = None if account is None else run_.guarantee[number]

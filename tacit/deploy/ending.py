@@ -91,7 +91,7 @@ class Ending:
 
     def say(self, closing: Sequence[np.ndarray]) -> None:
         """What this coordinator says at the end, but for its record."""
-        said = self._outgoing.heard_of(self._desk.agent)
+        said = self._outgoing.heard.digests(self._desk.agent)
         self._word = [*closing, self._record.of(said)]
 
     def model(self) -> np.ndarray:
@@ -111,7 +111,7 @@ class Ending:
         self._neighbours.keep_heard()
         leaves = self._mailbox.finished[above].leaves
         told = [data for data, _, _ in leaves]
-        self._word = word_of(self._record, told, self._outgoing.heard_of(above))
+        self._word = word_of(self._record, told, self._outgoing.heard.digests(above))
         if (doubt := int(self._word[2])) >= 0:
             log.error(
                 "in %(place)s the coordinator sent this member another message than it says at the "

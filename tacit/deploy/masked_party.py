@@ -129,7 +129,7 @@ class MaskedParty(Party):
         """At the sum that is tried now: whoever answers a greeting is awaited in the next."""
         schedule, here = self._schedule, self.progress.round
         if position < schedule.length:
-            self._outgoing.away(self._desk.agent, here, schedule.round(position))
+            self._outgoing.absences.away(self._desk.agent, here, schedule.round(position))
             log.warning("comes in again; sums were tried without this member")
         return position
 

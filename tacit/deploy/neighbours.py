@@ -16,10 +16,11 @@ from contextlib import suppress
 
 import numpy as np
 
+from tacit.deploy.absences import Absences
+from tacit.deploy.heard import HeardStore
 from tacit.deploy.hello import HELLO, Hello, Question, read_hello
 from tacit.deploy.keys import Card
 from tacit.deploy.mailbox import Conflict, Mailbox
-from tacit.deploy.outgoing import Outgoing
 from tacit.deploy.schedule import Turn
 from tacit.deploy.terms import GO_ON, Progress, Terms
 from tacit.deploy.transport import Transport
@@ -54,7 +55,8 @@ class Neighbours:
         member: number of this member.
         cards: of the neighbours, by number.
         last: arrays in a neighbour's last message, by its number.
-        outgoing: where absences are noted.
+        heard: where what came is noted.
+        absences: where those are.
         progress: kept up to date.
         refused: told of messages that were refused.
         coordinator: whether this member is one.
@@ -68,7 +70,8 @@ class Neighbours:
         member: int,
         cards: dict[int, Card],
         last: dict[int, list[Leaf]],
-        outgoing: Outgoing,
+        heard: HeardStore,
+        absences: Absences,
         progress: Progress,
         refused: Callable[[int, str, str], None],
         *,
@@ -78,7 +81,8 @@ class Neighbours:
     ) -> None:
         self._terms, self._schedule = terms, terms.schedule
         self._member, self._coordinator, self._varying = member, coordinator, varying
-        self.cards, self._outgoing, self._progress = cards, outgoing, progress
+        self.cards, self._progress = cards, progress
+        self._heard, self._absences = heard, absences
         self.mailbox = Mailbox(
             terms.run,
             cards,
@@ -89,8 +93,8 @@ class Neighbours:
             refused,
             drifting=terms.skipping or varying,
             last=last,
-            stored=outgoing.heard,
-            newest=outgoing.newest_heard(),
+            stored=heard.find,
+            newest=heard.newest(),
             conflicting=self._contradicted,
             beyond=self._beyond,
             keeping=keeping,
@@ -133,7 +137,7 @@ class Neighbours:
         """Put on the disk what was heard: who restarts can still say what it has of a neighbour."""
         if heard := self.mailbox.unstored():
             copy = self.mailbox.copy()
-            self._outgoing.keep_heard(heard, copy if copy[0] >= 0 else None)
+            self._heard.keep(heard, copy if copy[0] >= 0 else None)
             self.mailbox.forget(heard)
 
     def _contradicted(self, conflict: Conflict) -> None:
@@ -141,7 +145,7 @@ class Neighbours:
         name = self.cards[conflict.heard.sender].name
         told = f"{name!r} answered one question twice, and what it sent could not be kept"
         try:
-            told = self._outgoing.contradicted(name, conflict)
+            told = self._heard.contradicted(name, conflict)
         finally:
             self._progress.failure = told
             self._answered.set()
@@ -326,7 +330,7 @@ class Neighbours:
 
     def remember_absences(self) -> None:
         """After a start: who was left out before is, unless nobody else is there."""
-        away = {each.agent for each in self._outgoing.absences() if each.back is None}
+        away = {each.agent for each in self._absences.all() if each.back is None}
         self._progress.left_out = tuple(sorted(away & self.cards.keys()))
         if len(self._progress.left_out) < len(self.cards):
             self.mailbox.leave_out(self._progress.left_out)
@@ -358,7 +362,7 @@ class Neighbours:
         """Where to: as far ahead as the others keep messages, so that they wait for it there."""
         schedule, here = self._schedule, self._progress.round
         first = schedule.next_round(schedule.next_round(position))
-        self._outgoing.away(self._member, here, schedule.round(first))
+        self._absences.away(self._member, here, schedule.round(first))
         told = {"here": here + 1, "round": schedule.round(first) + 1}
         if first == schedule.length:
             log.warning("the others have finished without it; its model is of round %(here)d", told)
@@ -417,7 +421,7 @@ class Neighbours:
         for sender in silent:
             self._answers.pop(sender, None)  # it has to answer again to be in again
             if sender not in self._progress.left_out:
-                self._outgoing.left(sender, round)
+                self._absences.left(sender, round)
         self.mailbox.leave_out(silent)
         self._progress.left_out = tuple(sorted({*self._progress.left_out, *silent}))
 
@@ -427,5 +431,5 @@ class Neighbours:
         for sender in self._progress.left_out:
             if sender not in gone:
                 log.warning("%(name)r is there again", {"name": self.cards[sender].name})
-                self._outgoing.back(sender, round)
+                self._absences.back(sender, round)
         self._progress.left_out = tuple(sorted(gone))

@@ -1,8 +1,5 @@
 """What an agent has sent and may have to send again: on the disk before it leaves, or never sent.
 
-And what it has heard, on the disk before it is used: so it can tell a neighbour that comes back
-with an older state, also after a restart of its own.
-
 A message that releases something private is charged and stored by the ledger; any other, and the
 coordinator's, by a journal in the folder of state. What one of the two holds is noted with the
 other before it leaves, so that neither can be put back unnoticed. Both keep the method's state as
@@ -13,32 +10,28 @@ repeats its exact bytes.
 from __future__ import annotations
 
 import itertools
-import sqlite3
 import struct
 import threading
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tacit.deploy.absences import Absences
 from tacit.deploy.binding import Binding
-from tacit.deploy.evidence import keep
-from tacit.deploy.files import check_private, make_private
-from tacit.deploy.mailbox import Conflict, Heard
-from tacit.deploy.stored import ANOTHER_VERSION, Rows, packed, unpacked
+from tacit.deploy.heard import HeardStore
+from tacit.deploy.journal import Journal
+from tacit.deploy.mailbox import Heard
+from tacit.deploy.stored import Rows, packed, unpacked
 from tacit.deploy.wire import Address, digest_of, signature_of
-from tacit.errors import ConfigError, RuntimeFailure
+from tacit.errors import RuntimeFailure
 from tacit.privacy.event import Event
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.ledger.chain import digest
-from tacit.privacy.ledger.lock import still_there
 from tacit.privacy.ledger.outbox import ReleaseId
 
 SETTLE_EVERY = 64
 """Releases that are kept longer than needed, so that their deletion is one entry of the ledger."""
 
-_FORMAT = 5
-_HEAR = "INSERT OR IGNORE INTO heard VALUES (?, ?, ?, ?)"
 _POSITION, _NAME = struct.Struct("<q"), struct.Struct("<H")
 
 
@@ -54,20 +47,6 @@ class Made(NamedTuple):
     position: int
     key: str
     data: bytes
-
-
-class Absence(NamedTuple):
-    """A member that a run went on without.
-
-    Attributes:
-        agent: its number; this member's own if it was this one.
-        first: round without it.
-        back: round in which it was there again; `None` if it never was.
-    """
-
-    agent: int
-    first: int
-    back: int | None
 
 
 class Account(NamedTuple):
@@ -112,6 +91,10 @@ class Outgoing:
         position: of an address in the run.
         binding: that is told of each message before it leaves; `None` in tests.
 
+    Attributes:
+        heard: what came from neighbours, in the same journal.
+        absences: who was away, in the same journal.
+
     Raises:
         RuntimeFailure: the journal cannot be opened, or the state is an older copy.
         ConfigError: it is that of another run, or others may read it.
@@ -127,53 +110,22 @@ class Outgoing:
         position: Callable[[Address], int | None],
         binding: Binding | None = None,
     ) -> None:
-        self._path, self._run, self._account = path, run, account
-        self._number, self._binding = number, binding
-        self._lock, self._writer = threading.Lock(), threading.RLock()
+        self._run, self._account, self._number, self._binding = run, account, number, binding
+        self._lock = threading.Lock()
         self._stored: dict[str, bytes] = {}
         # by position: its key, and its entry in the ledger or its row in the journal
         self._released: dict[int, tuple[str, int]] = {}
         self._rows: dict[int, tuple[str, int]] = {}
         self._kept_from = 0
-        make_private(path)
-        check_private(path)
-        with self._writing():
-            self._journal = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            # large rows are written in fewer pieces; once a file is there it has no effect
-            self._journal.execute("PRAGMA page_size = 16384")
-            self._journal.execute("PRAGMA journal_mode = WAL")
-            self._journal.execute("PRAGMA synchronous = FULL")
-            self._file = path.stat().st_ino
-            # rows are soon written over: the fewer checkpoints, the fewer are written twice
-            self._journal.execute("PRAGMA wal_autocheckpoint = 2048")
-            self._journal.execute("CREATE TABLE IF NOT EXISTS run (id TEXT)")
-            self._messages = Rows(self._journal, "messages")
-            self._state = Rows(self._journal, "state")
-            self._journal.execute(
-                "CREATE TABLE IF NOT EXISTS absences (agent INTEGER, first INTEGER, back INTEGER)"
-            )
-            self._journal.execute(
-                "CREATE TABLE IF NOT EXISTS heard (sender INTEGER, position INTEGER, digest BLOB, "
-                "signature BLOB, PRIMARY KEY (sender, position)) WITHOUT ROWID"
-            )
-            # of a coordinator, the newest that was heard
-            self._journal.execute(
-                "CREATE TABLE IF NOT EXISTS copy (one INTEGER PRIMARY KEY CHECK (one = 1), "
-                "position INTEGER, data BLOB)"
-            )
+        self._journal = Journal(path, run)
+        self.heard, self.absences = HeardStore(self._journal), Absences(self._journal)
+        with self._journal.writing() as file:
+            self._messages, self._state = Rows(file, "messages"), Rows(file, "state")
             # the ledger lies elsewhere, and is older than this if it was put back
-            self._journal.execute(
+            file.execute(
                 "CREATE TABLE IF NOT EXISTS released (one INTEGER PRIMARY KEY CHECK (one = 1), "
                 "position INTEGER, digest TEXT)"
             )
-            known = self._journal.execute("SELECT id FROM run").fetchone()
-            if known is None:
-                self._journal.execute(f"PRAGMA user_version = {_FORMAT}")
-                self._journal.execute("INSERT INTO run VALUES (?)", (run,))
-            elif known[0] != run:
-                raise ConfigError(other_run(path.parent, known[0], run))
-            elif self._journal.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
-                raise RuntimeFailure(f"{path} is {ANOTHER_VERSION}")
             for row, data in self._messages.read():
                 self._remember(_opened(data), self._rows, row)
         if account is not None:
@@ -214,7 +166,7 @@ class Outgoing:
         return max(found, key=_position)
 
     def _in_journal(self) -> bytes | None:
-        with self._writing():
+        with self._journal.writing():
             return max((data for _, data in self._state.read()), key=_position, default=None)
 
     def _in_ledger(self, account: Account) -> bytes | None:
@@ -226,8 +178,8 @@ class Outgoing:
 
     def _check_ledger(self, account: Account) -> None:
         """Compare the ledger's newest release with the newest that ever left."""
-        with self._writing():
-            row = self._journal.execute("SELECT position, digest FROM released").fetchone()
+        with self._journal.writing() as file:
+            row = file.execute("SELECT position, digest FROM released").fetchone()
         at = _position(self._in_ledger(account))
         data = self._bytes(self._released, at)
         if row is not None and (
@@ -244,8 +196,8 @@ class Outgoing:
 
     def _note(self, position: int, data: bytes) -> None:
         """Note a release of the ledger's on this side before it leaves."""
-        with self._writing():
-            self._journal.execute(
+        with self._journal.writing() as file:
+            file.execute(
                 "INSERT OR REPLACE INTO released VALUES (1, ?, ?)", (position, digest(data))
             )
 
@@ -264,7 +216,7 @@ class Outgoing:
             BudgetExceeded: the ledger does not allow the release.
             RuntimeFailure: the disk is full, the file cannot be written or is not there any more.
         """
-        self._check_there()
+        self._journal.check_there()
         kept = [_POSITION.pack(made.position), *packed(state)]
         if charge is not None and self._account is not None:
             account = self._account
@@ -284,12 +236,10 @@ class Outgoing:
             return
         row = self._free_row(made.position)
         own = Heard(self._number, made.position, digest_of(made.data), signature_of(made.data))
-        with self._writing():
-            self._journal.execute("BEGIN IMMEDIATE")
-            self._journal.execute(_HEAR, own)  # a coordinator says at the end what it announced
+        with self._journal.transaction():
+            self.heard.note([own])  # a coordinator says at the end what it announced
             self._messages.write(row, _closed(made))
             self._state.write(1, kept)
-            self._journal.execute("COMMIT")
         if self._binding is not None:
             self._binding.record(made.position, made.data)
         self._remember(made, self._rows, row)
@@ -302,65 +252,10 @@ class Outgoing:
             state: of the method after it.
             said: what others heard of it.
         """
-        self.keep_heard(said)
+        self.heard.keep(said)
         if self._binding is not None:
             self._binding.restored(made.position, made.data)
         self.commit(made, state, [])
-
-    def copy(self) -> tuple[int, bytes]:
-        """Position and bytes of a coordinator's newest message that was heard; -1 for none."""
-        with self._writing():
-            row = self._journal.execute("SELECT position, data FROM copy").fetchone()
-        return row or (-1, b"")
-
-    def keep_heard(self, heard: Sequence[Heard], copy: tuple[int, bytes] | None = None) -> None:
-        """Put on the disk what came from neighbours, before it is used.
-
-        Args:
-            heard: of each message.
-            copy: position and bytes of a coordinator's newest one, if it is to be kept.
-        """
-        with self._writing():
-            self._journal.execute("BEGIN IMMEDIATE")
-            self._journal.executemany(_HEAR, heard)
-            if copy is not None:
-                self._journal.execute("INSERT OR REPLACE INTO copy VALUES (1, ?, ?)", copy)
-            self._journal.execute("COMMIT")
-
-    def heard(self, sender: int, position: int) -> Heard | None:
-        """What is on the disk of a neighbour's message; may be called from any thread."""
-        query = "SELECT * FROM heard WHERE sender = ? AND position = ?"
-        with self._writing():
-            row = self._journal.execute(query, (sender, position)).fetchone()
-        return None if row is None else Heard(*row)
-
-    def heard_of(self, sender: int) -> dict[int, bytes]:
-        """Digests of all messages of a sender, or of what this member said itself, by position."""
-        return {each.position: each.digest for each in self.all_heard(sender)}
-
-    def all_heard(self, sender: int) -> list[Heard]:
-        """What is on the disk of a sender's messages; may be called from any thread."""
-        query = "SELECT * FROM heard WHERE sender = ?"
-        with self._writing():
-            return [Heard(*row) for row in self._journal.execute(query, (sender,)).fetchall()]
-
-    def contradicted(self, name: str, conflict: Conflict) -> str:
-        """Keep a neighbour's two messages of one address; may be called from any thread.
-
-        Args:
-            name: of the neighbour.
-            conflict: the two.
-
-        Returns:
-            What is to be said of it.
-        """
-        return keep(self._path.parent, self._run, name, conflict)
-
-    def newest_heard(self) -> dict[int, int]:
-        """Position of each neighbour's newest message that was ever on the disk here."""
-        query = "SELECT sender, max(position) FROM heard GROUP BY sender"
-        with self._writing():
-            return dict(self._journal.execute(query).fetchall())
 
     def settle(self, before: int, every: int = SETTLE_EVERY) -> None:
         """Forget messages of phases before a position: everybody has them.
@@ -376,16 +271,6 @@ class Outgoing:
         if gone := self._forget(self._released, before):
             self._account.ledger.delivered(self._account.owner, self._run, max(gone) + 1)
 
-    def _check_there(self) -> None:
-        """Nothing is sent whose record would stand in a file that nobody finds again."""
-        if still_there(self._path, self._file):
-            return
-        raise RuntimeFailure(
-            f"{self._path} was deleted or replaced while this member ran, and with it what the run "
-            "would go on from. Nothing more is sent; put the folder back as it was, or agree on a "
-            "new manifest, for a run of its own"
-        )
-
     def _forget(self, places: dict[int, tuple[str, int]], before: int) -> list[int]:
         with self._lock:
             gone = [places.pop(position) for position in sorted(places) if position < before]
@@ -400,33 +285,6 @@ class Outgoing:
         taken = {row for _, row in self._rows.values()}
         return next(row for row in itertools.count(1) if row not in taken)
 
-    def left(self, agent: int, round: int) -> None:
-        """The run goes on without an agent from this round on."""
-        with self._writing():
-            self._journal.execute("INSERT INTO absences VALUES (?, ?, NULL)", (agent, round))
-
-    def back(self, agent: int, round: int) -> None:
-        """An agent is there again; it was not away if the round that it missed is taken anew."""
-        with self._writing():
-            self._journal.execute(
-                "DELETE FROM absences WHERE agent = ? AND back IS NULL AND first >= ?",
-                (agent, round),
-            )
-            self._journal.execute(
-                "UPDATE absences SET back = ? WHERE agent = ? AND back IS NULL", (round, agent)
-            )
-
-    def away(self, agent: int, first: int, back: int) -> None:
-        """An agent was away for these rounds, and is there again."""
-        with self._writing():
-            self._journal.execute("INSERT INTO absences VALUES (?, ?, ?)", (agent, first, back))
-
-    def absences(self) -> list[Absence]:
-        """Who was away, in order."""
-        with self._writing():
-            rows = self._journal.execute("SELECT agent, first, back FROM absences ORDER BY rowid")
-            return [Absence(*row) for row in rows]
-
     def close(self) -> None:
         """Close the journal; the ledger is its owner's to close."""
         self._journal.close()
@@ -435,41 +293,6 @@ class Outgoing:
         with self._lock:
             self._stored[made.key] = made.data
             places[made.position] = made.key, place
-
-    @contextmanager
-    def _writing(self) -> Generator[None, None, None]:
-        try:
-            with self._writer:
-                yield
-        except sqlite3.Error as error:
-            raise RuntimeFailure(
-                f"the journal {self._path} cannot be written ({error}); nothing was sent. Free "
-                "some space or repair the disk, and give the same command again"
-            ) from error
-
-
-def check_state(folder: Path, run: str) -> None:
-    """Refuse a folder with the state of another run, before anything else is looked at.
-
-    Raises:
-        ConfigError: it is another's.
-    """
-    path = folder / "journal.db"
-    if not path.exists():
-        return
-    place = f"{path.resolve().as_uri()}?mode=ro"
-    with suppress(sqlite3.Error), closing(sqlite3.connect(place, uri=True)) as file:
-        known = file.execute("SELECT id FROM run").fetchone()
-        if known is not None and known[0] != run:
-            raise ConfigError(other_run(folder, known[0], run))
-
-
-def other_run(folder: Path, known: str, run: str) -> str:
-    """What is said then."""
-    return (
-        f"{folder} holds the state of run {known[:12]}, and this is run {run[:12]}; give every run "
-        "a --state directory of its own"
-    )
 
 
 def state_digest(position: int, state: Any) -> str:

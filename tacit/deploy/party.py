@@ -77,7 +77,8 @@ class Party:
             desk.agent,
             cards,
             {above: closing} | {client: word_form(record) for client in below},
-            outgoing,
+            outgoing.heard,
+            outgoing.absences,
             progress,
             refused,
             coordinator=desk.server,
@@ -254,7 +255,7 @@ class Party:
     def serve(self, key: str) -> bytes | None:
         """An own message that a neighbour asks for, or word that this member is there."""
         if self._desk.role is Role.CLIENT and key == restore_key(self._desk.agent):
-            return write_copy(self._outgoing, self.mailbox, self._desk.plan.agents)
+            return write_copy(self._outgoing.heard, self.mailbox, self._desk.plan.agents)
         question = Question.read(key)
         if question is not None and question.asked == self._desk.agent:
             return write_hello(

@@ -14,10 +14,11 @@ import struct
 import time
 from collections.abc import Sequence
 
+from tacit.deploy.heard import HeardStore
 from tacit.deploy.keys import Keys
 from tacit.deploy.mailbox import Heard, Mailbox
 from tacit.deploy.neighbours import ASK_EVERY, Neighbours
-from tacit.deploy.outgoing import Made, Outgoing
+from tacit.deploy.outgoing import Made
 from tacit.deploy.terms import GO_ON, Progress, Terms
 from tacit.deploy.wire import FINISHED, Address, Leaf, Received, decode, was_sent
 from tacit.errors import PeerTimeout, RuntimeFailure, WireError
@@ -33,11 +34,11 @@ def restore_key(client: int) -> str:
     return f"{client}/restore"
 
 
-def write_copy(outgoing: Outgoing, mailbox: Mailbox, coordinator: int) -> bytes:
+def write_copy(stored: HeardStore, mailbox: Mailbox, coordinator: int) -> bytes:
     """What a client has of its coordinator: the newest message, and what it heard of all."""
-    position, message = max(outgoing.copy(), mailbox.copy())
+    position, message = max(stored.copy(), mailbox.copy())
     heard = [each for each in mailbox.unstored() if each.sender == coordinator]
-    rows = [_ROW.pack(*each[1:]) for each in (*outgoing.all_heard(coordinator), *heard)]
+    rows = [_ROW.pack(*each[1:]) for each in (*stored.of(coordinator), *heard)]
     return b"".join([_HEAD.pack(position, len(message)), message, *rows])
 
 

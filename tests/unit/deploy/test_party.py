@@ -22,12 +22,14 @@ import pytest
 import tacit
 from tacit import DPSG, Privacy, network, problem
 from tacit.deploy import certificates, keys, party
+from tacit.deploy.absences import Absence
 from tacit.deploy.bounds import Bounds, bounds_of
 from tacit.deploy.compare import Comparison, Words, digest_of, word_of
 from tacit.deploy.divergence import check_diverged, check_model
 from tacit.deploy.evidence import check
+from tacit.deploy.heard import HeardStore
 from tacit.deploy.neighbours import Neighbours
-from tacit.deploy.outgoing import Absence, Outgoing
+from tacit.deploy.outgoing import Outgoing
 from tacit.deploy.party import Party
 from tacit.deploy.record import Record
 from tacit.deploy.schedule import Schedule, forms
@@ -156,7 +158,7 @@ class Ring:
             party.farewell()
             return solution
         finally:
-            self.absences[number] = outgoing.absences()
+            self.absences[number] = outgoing.absences.all()
             transport.close()
             outgoing.close()
 
@@ -289,7 +291,7 @@ def split(star: Ring, *, owned: bool, model: bool) -> None:
     def last(arrays: list[np.ndarray]) -> list[np.ndarray]:
         record = np.array(arrays[1])
         if owned:
-            heard = sorted(star.parties[2]._outgoing.heard_of(MEMBERS).items())
+            heard = sorted(star.parties[2]._outgoing.heard.digests(MEMBERS).items())
             record[2] = np.frombuffer(heard[2][1], "<i8")
         return [arrays[0] + 0.5 * model, record]
 
@@ -881,9 +883,9 @@ def test_a_coordinator_that_lost_its_state_goes_on_to_the_bit(
     write = party.write_copy
     kept: dict[Any, bytes] = {}
 
-    def lying(outgoing: Outgoing, *more: Any) -> bytes:
-        answer = write(outgoing, *more)
-        liar = star.parties[0]._outgoing is outgoing
+    def lying(stored: HeardStore, *more: Any) -> bytes:
+        answer = write(stored, *more)
+        liar = star.parties[0]._outgoing.heard is stored
         if liar and shown == "older":
             return kept[0]
         if liar and shown == "forged":
@@ -904,7 +906,7 @@ def test_a_coordinator_that_lost_its_state_goes_on_to_the_bit(
         def noting(self: Neighbours) -> None:
             keep(self)
             if self._member == 0 and 0 not in kept and self._progress.round == 2:
-                kept[0] = write(self._outgoing, self.mailbox, MEMBERS)
+                kept[0] = write(self._heard, self.mailbox, MEMBERS)
 
         monkeypatch.setattr(Neighbours, "keep_heard", noting)
     clients = lost(star)
