@@ -4,77 +4,72 @@ from __future__ import annotations
 
 import shutil
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-import jax
 import numpy as np
 import pytest
 
-import tacit
 from tacit import Privacy, network, problem
-from tacit.deploy import certificates, ending, keys
-from tacit.deploy.bounds import bounds_of
-from tacit.deploy.compare import Comparison
+from tacit.deploy import ending, keys
 from tacit.deploy.masked_party import MaskedParty, Sums
-from tacit.deploy.outgoing import Outgoing
-from tacit.deploy.schedule import Schedule, forms
 from tacit.deploy.sending import Sender
-from tacit.deploy.terms import Progress, Terms
 from tacit.deploy.transport import Transport
 from tacit.deploy.wire import Address, decode, encode
 from tacit.errors import PeerTimeout, RuntimeFailure
-from tacit.layout import lay_out, masked_releases
+from tacit.layout import masked_releases
 from tacit.method import GradientDescent
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.masked import Masks
 from tacit.privacy.masking import new_key, pair_key
-from tacit.runtime.desk import Desk, mixing_of
-from tacit.runtime.keys import agent_secret
-from tests.sites import free_port
+from tests.unit.deploy.ring import RUN, Members, created, until
 
-RUN = bytes(range(32))
 AGENTS = 4
 SERVER = AGENTS
 
 
 class Recording(Transport):
-    """Keeps what leaves."""
+    """Keeps what leaves, by the member's number."""
 
-    sent: list[tuple[str, bytes]]
+    def __init__(
+        self,
+        kept: dict[int, list[tuple[str, bytes]]],
+        own: keys.Keys,
+        run: str,
+        number: int,
+        *more: Any,
+        **named: Any,
+    ) -> None:
+        super().__init__(own, run, number, *more, **named)
+        self._kept = kept.setdefault(number, [])
 
     def publish(self, key: str, data: bytes) -> None:
-        self.sent.append((key, data))
+        self._kept.append((key, data))
         super().publish(key, data)
 
 
-@dataclass
-class Star:
-    """Agents and a coordinator in threads, each with connections and files of its own."""
+@dataclass(kw_only=True)
+class Star(Members):
+    """Agents and a coordinator that reads sums only."""
 
-    folder: Path
-    keys: list[keys.Keys]
+    network: AbstractNetwork = field(default_factory=lambda: network.Coordinator(AGENTS))
     rounds: int = 6
     masks: Masks = field(default_factory=Masks)
-    skipping: bool = False
     patience: float = 30.0
-    seconds_a_sum: float = 0.0
-    answers: dict[int, Any] = field(default_factory=dict)
-    parties: dict[int, MaskedParty] = field(default_factory=dict)
     sent: dict[int, list[tuple[str, bytes]]] = field(default_factory=dict)
+    early: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         rng = np.random.default_rng(0)
+        self.records = [6 + i for i in range(AGENTS)]
         self.task = problem.empirical_risk(
-            [rng.normal(size=(6 + i, 9)) for i in range(AGENTS)],
-            [rng.choice([0.0, 1.0], 6 + i) for i in range(AGENTS)],
+            [rng.normal(size=(count, 9)) for count in self.records],
+            [rng.choice([0.0, 1.0], count) for count in self.records],
             problem.Logistic(),
         )
-        self.network = network.Coordinator(AGENTS)
         self.method = GradientDescent(
             step=0.5, privacy=Privacy(clip=1.0, noise_multiplier=1.0, masks=self.masks)
         )
@@ -83,126 +78,30 @@ class Star:
             {j: pair_key(pairs[i][0], pairs[j][1], RUN, i, j) for j in range(AGENTS) if j != i}
             for i in range(AGENTS)
         ]
-        # compiles what all members run, so that none is silent because it compiles
-        self.expected = tacit.run(
-            self.task,
-            self.network,
-            self.method,
-            rounds=self.rounds,
-            seed=0,
-            runtime=tacit.Simulation(exact=True),
-        ).solution
+        self.transport = partial(Recording, self.sent)
+        super().__post_init__()
 
     @property
-    def tried(self) -> int:
+    def turns(self) -> int:
         return self.masks.attempts or self.rounds
 
-    def start(
-        self, number: int, stopping: threading.Event | None = None, *, restore: bool = False
-    ) -> threading.Thread:
-        thread = threading.Thread(target=self._take_part, args=(number, stopping, restore))
-        thread.start()
-        return thread
-
-    def _take_part(
-        self, number: int, stopping: threading.Event | None, restore: bool = False
-    ) -> None:
-        try:
-            with jax.enable_x64(True), self.member(number, stopping, restore) as it:
-                party, transport = it
-                self.answers[number] = party.run(transport)
-                party.farewell()
-        except (KeyboardInterrupt, PeerTimeout, RuntimeFailure) as error:
-            self.answers[number] = error
-
-    @contextmanager
-    def member(
-        self, number: int, stopping: threading.Event | None = None, restore: bool = False
-    ) -> Iterator[tuple[MaskedParty, Transport]]:
-        plan, roots, owners = lay_out(self.task, self.network, self.method, self.rounds, 0)
-        desk = Desk(plan, number, agent_secret(roots[0], number))
-        schedule = Schedule(plan, self.tried)
-        state = self.folder / f"state-{number}"
-        state.mkdir(exist_ok=True)
-        others = range(AGENTS) if number == SERVER else [SERVER]
-        cards = {i: self.keys[i].card for i in others}
-        release = None if number == SERVER else masked_releases(plan.method, owners)[number]
-
-        def mixing(round: int) -> Any:
-            time.sleep(self.seconds_a_sum)
-            return mixing_of(desk.plan, round)
-
-        with ExitStack() as stack:
-            outgoing = Outgoing(
-                state / "journal.db", RUN.hex(), None, {}, number, schedule.position
-            )
-            stack.callback(outgoing.close)
-            party = MaskedParty(
-                Sums(
-                    self.rounds,
-                    self.masks.cohort(AGENTS),
-                    release,
-                    {} if number == SERVER else self.shared[number],
-                ),
-                Terms(
-                    RUN,
-                    schedule,
-                    forms(plan),
-                    mixing,
-                    self.patience,
-                    self.skipping,
-                    early=True,
-                    bounds=bounds_of(plan, owners, [6 + i for i in range(AGENTS)]),
-                ),
-                desk,
-                None if number == SERVER else jax.tree.map(lambda x: x[number], plan.objectives),
-                None,
-                self.keys[number],
-                cards,
-                outgoing,
-                Progress(rounds=self.tried, seconds=[], stopping=stopping),
-                lambda *told: None,
-                {i: self.keys[i].card for i in range(AGENTS) if i != number},
-                restore=restore,
-            )
-            self.parties[number] = party
-            transport = Recording(
-                self.keys[number],
-                RUN.hex(),
-                number,
-                cards,
-                state,
-                listen=number == SERVER,
-                serve=party.serve,
-                accept=party.accept,
-            )
-            transport.sent = self.sent.setdefault(number, [])
-            stack.callback(transport.close)
-            yield party, transport
-
-    def told_the_same(self, number: int) -> Comparison:
-        """What an agent finds when every other was told what it was."""
-        names = [each.card.name for i, each in enumerate(self.keys[:AGENTS]) if i != number]
-        return Comparison(same=tuple(names), other=(), silent=())
+    def kind(self, number: int, plan: Any, owners: Any) -> Callable[..., MaskedParty]:
+        server = number == SERVER
+        release = None if server else masked_releases(plan.method, owners)[number]
+        shared = {} if server else self.shared[number]
+        return partial(MaskedParty, Sums(self.rounds, self.masks.cohort(AGENTS), release, shared))
 
 
 @pytest.fixture
 def star(tmp_path: Path) -> Callable[..., Star]:
-    certificates.create_authority(tmp_path / "authority", "test")
-    made = [
-        keys.create(
-            tmp_path / str(i), f"member-{i}", f"127.0.0.1:{free_port()}", tmp_path / "authority"
-        )
-        for i in range(AGENTS + 1)
-    ]
-    return partial(Star, tmp_path, made)
+    return partial(Star, folder=tmp_path, keys=created(tmp_path, AGENTS + 1))
 
 
-def _until(done: Callable[[], bool], seconds: float = 120.0) -> None:
-    ends = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < ends
-        time.sleep(0.01)
+def one_message_each(sent: list[tuple[str, bytes]]) -> None:
+    """Whatever was sent how often."""
+    told: dict[str, bytes] = {}
+    for key, data in sent:
+        assert told.setdefault(key, data) == data
 
 
 def test_real_sums_are_those_of_the_simulation_to_the_bit(star: Callable[..., Star]) -> None:
@@ -210,7 +109,7 @@ def test_real_sums_are_those_of_the_simulation_to_the_bit(star: Callable[..., St
     for thread in [run.start(i) for i in range(AGENTS + 1)]:
         thread.join(300)
     for number in range(AGENTS + 1):
-        np.testing.assert_array_equal(run.answers[number], run.expected)
+        np.testing.assert_array_equal(run.answers[number], run.expected[0])
         assert run.parties[number].rounds == 6
     # what left an agent is as large as random integers are, and the values are small
     for number in range(AGENTS):
@@ -229,19 +128,19 @@ def test_a_sum_is_tried_again_without_who_is_missing_and_with_who_comes_back(
         masks=Masks(1, 3, attempts=160),
         skipping=True,
         patience=1.5,
-        seconds_a_sum=0.02,
+        seconds_a_round=0.02,
     )
     stop = threading.Event()
     others, gone = [run.start(i) for i in (0, 1, 3, SERVER)], run.start(2, stop)
-    _until(lambda: SERVER in run.parties and run.parties[SERVER].progress.round > 5)
+    until(lambda: run.parties[SERVER].progress.round > 5)
     stop.set()
     gone.join(100)
     assert isinstance(run.answers[2], KeyboardInterrupt)
-    _until(lambda: run.parties[SERVER].progress.left_out == (2,))
+    until(lambda: run.parties[SERVER].progress.left_out == (2,))
     left = run.parties[SERVER].progress.round
-    _until(lambda: run.parties[SERVER].progress.round > left + 5)
+    until(lambda: run.parties[SERVER].progress.round > left + 5)
     back = run.start(2)
-    _until(lambda: run.parties[SERVER].progress.left_out == ())
+    until(lambda: run.parties[SERVER].progress.left_out == ())
     for thread in [*others, back]:
         thread.join(300)
     for number in range(AGENTS + 1):
@@ -252,9 +151,7 @@ def test_a_sum_is_tried_again_without_who_is_missing_and_with_who_comes_back(
         assert run.parties[number].compared == run.told_the_same(number)
     # one answer to each sum, whatever was sent how often
     for number in range(AGENTS):
-        told: dict[str, bytes] = {}
-        for key, data in run.sent[number]:
-            assert told.setdefault(key, data) == data
+        one_message_each(run.sent[number])
     tried = {key for key, _ in run.sent[0] if key.split("/")[2] == "1"}
     assert 120 < len(tried) <= 160
 
@@ -283,10 +180,10 @@ def test_who_is_missing_for_good_leaves_a_run_of_the_others(star: Callable[..., 
 def test_when_no_attempt_is_left_the_model_so_far_is_the_answer(
     star: Callable[..., Star],
 ) -> None:
-    run = star(rounds=60, masks=Masks(1, 3), skipping=True, patience=3.0, seconds_a_sum=0.02)
+    run = star(rounds=60, masks=Masks(1, 3), skipping=True, patience=3.0, seconds_a_round=0.02)
     stop = threading.Event()
     threads = [run.start(i) for i in (0, 1, 3, SERVER)] + [run.start(2, stop)]
-    _until(lambda: SERVER in run.parties and run.parties[SERVER].progress.round > 5)
+    until(lambda: run.parties[SERVER].progress.round > 5)
     stop.set()
     for thread in threads:
         thread.join(300)
@@ -329,20 +226,24 @@ def crashing(monkeypatch: pytest.MonkeyPatch, number: int, where: str) -> None:
     monkeypatch.setattr(Sender, "publish", published)
 
 
-@pytest.mark.parametrize("number", [1, SERVER])
-@pytest.mark.parametrize("where", ["before it is stored", "before it is sent", "after it is sent"])
-def test_a_crash_anywhere_changes_no_bit(
-    star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch, number: int, where: str
-) -> None:
-    run, crashed = star(), threading.Event()
-    crashing(monkeypatch, number, where)
+def go_through_a_crash(run: Star, number: int, *, lost: bool = False) -> None:
+    """All take part; one crashes and starts again, and all end as if it had not.
+
+    Args:
+        run: of the members.
+        number: of the one that crashes.
+        lost: whether it is a coordinator whose state is lost with it.
+    """
+    crashed = threading.Event()
 
     def until_it_ends() -> None:
         try:
-            run._take_part(number, None)
+            run.take_part(number)
         except CrashError:
             crashed.set()
-            run._take_part(number, None)
+            if lost:
+                shutil.rmtree(run.folder / f"state-{number}")
+            run.take_part(number, restore=lost)
 
     members = [run.start(i) for i in range(AGENTS + 1) if i != number]
     mortal = threading.Thread(target=until_it_ends)
@@ -351,13 +252,22 @@ def test_a_crash_anywhere_changes_no_bit(
         thread.join(300)
     assert crashed.is_set()
     for each in range(AGENTS + 1):
-        np.testing.assert_array_equal(run.answers[each], run.expected)
+        np.testing.assert_array_equal(run.answers[each], run.expected[0])
+        assert run.parties[each].rounds == 6
     for each in range(AGENTS):
         assert run.parties[each].compared == run.told_the_same(each)
-    for sent in run.sent.values():
-        told: dict[str, bytes] = {}
-        for key, data in sent:
-            assert told.setdefault(key, data) == data
+        one_message_each(run.sent[each])
+
+
+@pytest.mark.parametrize("number", [1, SERVER])
+@pytest.mark.parametrize("where", ["before it is stored", "before it is sent", "after it is sent"])
+def test_a_crash_anywhere_changes_no_bit(
+    star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch, number: int, where: str
+) -> None:
+    run = star()
+    crashing(monkeypatch, number, where)
+    go_through_a_crash(run, number)
+    one_message_each(run.sent[SERVER])
 
 
 def test_a_coordinator_that_asks_for_too_few_or_no_round_gets_nothing(
@@ -449,7 +359,7 @@ def test_two_halves_that_are_told_other_cohorts_are_found(
     for thread in [run.start(i) for i in range(AGENTS + 1)]:
         thread.join(300)
     for number in range(AGENTS):
-        np.testing.assert_array_equal(run.answers[number], run.expected)
+        np.testing.assert_array_equal(run.answers[number], run.expected[0])
         found = run.parties[number].compared
         assert found is not None and found.own == "sum 3" and len(found.other) == 3
         assert set(found.where) == {"another message in sum 3 than the coordinator says it sent"}
@@ -460,31 +370,9 @@ def test_a_coordinator_that_lost_its_state_goes_on_to_the_bit(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     """Nobody has what was not sent; what was sent is the newest that all have."""
-    run, restored = star(), threading.Event()
+    run = star()
     crashing(monkeypatch, SERVER, where)
-
-    def until_it_ends() -> None:
-        try:
-            run._take_part(SERVER, None)
-        except CrashError:
-            shutil.rmtree(run.folder / f"state-{SERVER}")
-            restored.set()
-            run._take_part(SERVER, None, restore=True)
-
-    members = [run.start(i) for i in range(AGENTS)]
-    mortal = threading.Thread(target=until_it_ends)
-    mortal.start()
-    for thread in [*members, mortal]:
-        thread.join(300)
-    assert restored.is_set()
-    for number in range(AGENTS + 1):
-        np.testing.assert_array_equal(run.answers[number], run.expected)
-        assert run.parties[number].rounds == 6
-    for number in range(AGENTS):
-        assert run.parties[number].compared == run.told_the_same(number)
-        told: dict[str, bytes] = {}
-        for key, data in run.sent[number]:
-            assert told.setdefault(key, data) == data
+    go_through_a_crash(run, SERVER, lost=True)
 
 
 def test_copies_with_other_keys_are_noticed(star: Callable[..., Star]) -> None:
