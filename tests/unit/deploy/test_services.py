@@ -164,15 +164,6 @@ def test_a_run_without_masks_writes_nothing_beside_its_keys(tmp_path: Path) -> N
     assert not found
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="for root every folder is writable")
-def test_keys_for_masks_that_cannot_be_deleted_are_told_of_first(tmp_path: Path) -> None:
-    own = keys.create(tmp_path / "north", "north")
-    offer(own, bytes(32))
-    (own.folder / "masks").chmod(0o500)
-    with pytest.raises(ConfigError, match="ReadWritePaths"):
-        check_writable(own)
-
-
 def _can_mount() -> bool:
     if sys.platform != "linux" or shutil.which("unshare") is None:
         return False
@@ -200,6 +191,31 @@ def started(folder: Path, command: list[str], *, writable: bool) -> subprocess.P
             stdout=log,
             stderr=log,
         )
+
+
+CHECK = """
+import sys
+from pathlib import Path
+from tacit.deploy.keys import load
+from tacit.deploy.pairs import check_writable
+check_writable(load(Path(sys.argv[1])))
+"""
+
+
+def test_keys_for_masks_that_cannot_be_deleted_are_told_of_first(tmp_path: Path) -> None:
+    own = keys.create(tmp_path / "keys", "north")
+    offer(own, bytes(32))
+    if os.geteuid() != 0:
+        (own.folder / "masks").chmod(0o500)
+        with pytest.raises(ConfigError, match="ReadWritePaths"):
+            check_writable(own)
+        return
+    if not _can_mount():
+        pytest.skip("for root every folder is writable, and it may not mount one read-only")
+    command = [sys.executable, "-c", CHECK, str(own.folder)]
+    assert started(tmp_path, command, writable=True).wait(60) == 0
+    assert started(tmp_path, command, writable=False).wait(60) == 1
+    assert "ReadWritePaths" in (tmp_path / "log.txt").read_text()
 
 
 @pytest.mark.slow
