@@ -23,29 +23,9 @@ from tacit.deploy.files import write_text
 from tacit.deploy.keys import load
 from tacit.deploy.rehearse import Rehearsal, prepare
 
-STUDY = """
-title = "Memory"
-[data]
-path = "records.csv"
-features = { age = { lower = 0, upper = 100 } }
-target = { column = "ill", positive = "yes", negative = "no" }
-[partition]
-by = "even"
-sites = SITES
-[problem]
-loss = "logistic"
-[network]
-graph = "ring"
-[method]
-name = "dpsg"
-step = 1.0
-[privacy]
-epsilon = 4.0
-delta = 1e-12
-clip = 1.0
-[run]
-rounds = 50
-"""
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for tests.sites
+from tests.sites import STUDY
+
 CASES = ((3, 1, 20), (64, 1, 100_000), (64, 1, 20_000_000), (64, 63, 1_000_000_000))
 """Sites, how many others declare many records, and how many."""
 
@@ -55,7 +35,9 @@ def prepared(folder: Path, sites: int, many: int, records: int) -> Rehearsal:
     rng = np.random.default_rng(0)
     rows = [f"{rng.integers(100)},{rng.choice(['yes', 'no'])}" for _ in range(20 * sites)]
     (folder / "records.csv").write_text("\n".join(["age,ill", *rows]) + "\n")
-    source = parse_study(STUDY.replace("SITES", str(sites)), "study.toml", folder)
+    study = STUDY.replace('by = "column"\ncolumn = "site"', f'by = "even"\nsites = {sites}')
+    study = study.replace("delta = 1e-6", "delta = 1e-12").replace("rounds = 5", "rounds = 50")
+    source = parse_study(study, "study.toml", folder)
     made = prepare(source, folder / "run")
     if records == 20:
         return made
