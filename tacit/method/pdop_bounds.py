@@ -249,9 +249,9 @@ def consensus_bound(
 
     `theta = beta^-2`, `beta = 1 - eta / (4 N^2)`, `M1 = 2 N theta sup ||x||`,
     `M2 = 2 N C2 theta`, `M3 = 2 N theta`. Printed, the last sum has `beta^(t-s+1)`; the proof takes
-    a step from `z` for one of length `gamma C2` at most, which it is only for `z` in the set.
-    `PDOP` projects `z` before the step, and the projection moves the mixture by no more than the
-    mixed noise, after the mixing.
+    a step from `z` for one of length `gamma C2` at most, which it is only for `z` in the set. It
+    fails where a cost is steep outside. `PDOP` projects `z` before the step, and the projection
+    moves the mixture by no more than the mixed noise, after the mixing.
 
     Source: Huang, Mitra, Vaidya (2015), section 4.3, lemmas 6, 7, eq (13).
 

@@ -16,7 +16,7 @@ from tacit import Privacy, network, problem
 from tacit.layout import lay_out
 from tacit.method import PDOP, PDOPPrinted
 from tacit.method.pdop import Mixture
-from tacit.method.pdop_bounds import printed_accuracy
+from tacit.method.pdop_bounds import consensus_bound, mixing_rate, printed_accuracy
 from tacit.method.pdop_printed import PrintedStep
 from tacit.problem.public import Public
 from tacit.types import Context, PublicContext, Relation, Unit
@@ -219,3 +219,39 @@ def test_a_projection_may_lengthen_an_l1_distance() -> None:
     assert sum(map(abs, moved.tolist())) == pytest.approx((1.0 + math.sqrt(2.0)) / 2.0)
     # the lemma's bound stands: an l2 norm is not lengthened, and costs sqrt(n) afterwards
     assert math.hypot(*moved.tolist()) <= 1.0
+
+
+def test_lemma_7_fails_where_a_cost_is_steep_outside_of_the_set() -> None:
+    """Eq (13): a last message just outside throws one of two agents to the other end of the set."""
+    rounds, c, q, outside, steep = 60, 1e-3, 0.99, 0.01, 1e6
+    steps, noise = c * q ** np.arange(rounds), np.zeros(rounds)
+    noise[-1] = outside
+    x = np.ones(2)
+    for gamma, w in zip(steps, noise, strict=True):
+        z = np.full(2, np.mean(x + w))
+        # (x - 1)^2 / 2, of the second agent with steep max(x - 1, 0)^2 more: the same on [-1, 1]
+        slopes = z - 1.0 + np.array([0.0, 2.0 * steep]) * np.maximum(z - 1.0, 0.0)
+        x = np.clip(z - gamma * slopes, -1.0, 1.0)
+    setting: dict[str, Any] = {
+        "agents": 2,
+        "smallest_weight": 0.5,
+        "gradient_bound": 2.0,  # at -1, on the set
+        "radius": 1.0,
+    }
+    allowed = consensus_bound(steps, noise, form="printed", **setting)[-1]
+    assert abs(x[0] - x[1]) == pytest.approx(2.0)
+    assert allowed == pytest.approx(0.835, abs=1e-3)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_mixing_leaves_room_for_the_power_of_lemma_7(directed: bool) -> None:
+    """`sqrt(2 N) beta^s` bounds what `s` rounds leave, and (13) needs `2 N theta beta^(s+1)`."""
+    agents = 6
+    ahead = np.roll(np.eye(agents), 1, axis=1)
+    weights = (np.eye(agents) + ahead) / 2.0 if directed else (np.eye(agents) + ahead + ahead.T) / 3
+    beta = mixing_rate(agents, 0.5 if directed else 1.0 / 3.0)
+    theta, product = beta**-2.0, np.eye(agents)
+    for s in range(400):
+        left = max(float(np.sum(np.abs(product[0] - row))) for row in product)
+        assert left <= math.sqrt(2.0 * agents) * beta**s <= 2.0 * agents * theta * beta ** (s + 1)
+        product = product @ weights
