@@ -4,7 +4,7 @@
 #   make VENV=elsewhere            another place for the environment (no spaces)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check format bench plots docs wheel clean
+.PHONY: help demo quick test test-all check format bench plots docs wheel clean
 
 VENV ?= .venv
 WORKERS ?= 2
@@ -17,6 +17,9 @@ help: ## Say what there is to make
 
 demo: $(VENV)/.demo ## Fit a private model of real records at eight sites; say where the report is
 	@$(VENV)/bin/tacit demo
+
+quick: $(VENV)/.dev ## Run the unit tests that compile nothing and start nothing (a minute)
+	@JAXTYPING_DISABLE=1 $(PYTEST) --quick -m "not slow and not site" --quiet tests/unit
 
 test: $(VENV)/.dev ## Run the tests
 	@$(PYTEST) -m "not slow and not site" --durations=20 --durations-min=10

@@ -1,7 +1,10 @@
-"""Settings that every test shares."""
+"""Settings that every test shares, and `--quick`."""
 
 import gc
+import sys
+import threading
 from collections.abc import Iterator
+from typing import Any
 
 import jax
 import pytest
@@ -10,9 +13,50 @@ import pytest
 # garbage takes long.
 gc.set_threshold(100_000, 50, 50)
 
+COMPILES = "/jax/core/compile/jaxpr_to_mlir_module_duration"
+"""What JAX reports after a program was traced and before it is compiled."""
+
+LEAVES = ("subprocess.Popen", "os.fork", "socket.__new__")
+"""What Python reports before a process is started or a socket is opened."""
+
+_running = False
+
 
 @pytest.fixture
 def float64() -> Iterator[None]:
     """Run a test of traced code in the precision that `tacit.run` works in."""
     with jax.enable_x64(True):
         yield
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--quick",
+        action="store_true",
+        help="skip every test that compiles a program, starts a process or opens a socket, as "
+        "soon as it does",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("quick"):
+        jax.monitoring.register_event_duration_secs_listener(
+            lambda event, duration, **more: _skip("compiles") if event == COMPILES else None
+        )
+        sys.addaudithook(lambda event, details: _skip(event) if event in LEAVES else None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Any:
+    global _running
+    _running = True
+    try:
+        return (yield)
+    finally:
+        _running = False
+
+
+def _skip(why: str) -> None:
+    # a test that waits for its own threads would wait for ever
+    if _running and threading.current_thread() is threading.main_thread():
+        pytest.skip(f"not quick: {why}")
