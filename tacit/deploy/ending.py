@@ -17,7 +17,7 @@ import numpy as np
 from tacit.deploy.compare import Comparison, Words, word_of
 from tacit.deploy.divergence import check_model
 from tacit.deploy.keys import Card, Keys
-from tacit.deploy.neighbours import ASK_EVERY, Neighbours
+from tacit.deploy.neighbours import Neighbours
 from tacit.deploy.outgoing import Made, Outgoing
 from tacit.deploy.record import Record
 from tacit.deploy.sending import Sender
@@ -105,7 +105,7 @@ class Ending:
             self._progress.stop_if_asked()
             self._neighbours.keep_heard()
             self._neighbours.ask([self._last(above)])
-            self._mailbox.wait_finished(ASK_EVERY)
+            self._mailbox.wait_finished(self._terms.ask_every)
         if above not in self._mailbox.finished:
             raise PeerTimeout(f"all rounds are done, and the coordinator says no model. {GO_ON}")
         self._neighbours.keep_heard()
@@ -138,7 +138,7 @@ class Ending:
         self._outgoing.commit(Made(length, done.key(), word), state, [])
         self._sender.publish(done)
         ends = time.monotonic() + (LINGER if again else max(self._terms.patience, LINGER))
-        while not self._mailbox.wait_finished(ASK_EVERY) and time.monotonic() < ends:
+        while not self._mailbox.wait_finished(self._terms.ask_every) and time.monotonic() < ends:
             self._progress.stop_if_asked()
             if not (awaited := self._neighbours.unfinished()):
                 break
@@ -146,7 +146,7 @@ class Ending:
             self._neighbours.ask([self._last(other) for other in awaited])
         self._compare()
         # the last neighbour may not have heard of it yet, nor clients of each other's word
-        time.sleep(2 * ASK_EVERY if not self._desk.server else 8 * ASK_EVERY)
+        time.sleep((8 if self._desk.server else 2) * self._terms.ask_every)
         if not self._neighbours.unfinished():
             self._outgoing.settle(length, every=1)
             log.info("every neighbour has finished")
@@ -161,7 +161,7 @@ class Ending:
         while (missing := self._words.keys()) and time.monotonic() < ends:
             self._progress.stop_if_asked()
             transport.request(self._above, missing.values())
-            time.sleep(ASK_EVERY)
+            time.sleep(self._terms.ask_every)
         self.compared = found = self._words.compared(self._word)
         if found.other:
             log.error(

@@ -30,9 +30,6 @@ from tacit.types import Role
 
 log = logging.getLogger("tacit.site")
 
-ASK_EVERY = 0.25
-"""Seconds after which a missing message is asked for, again and again."""
-
 _GREET_AFTER = 5.0
 """Seconds after which who is awaited is asked where it is."""
 
@@ -206,7 +203,7 @@ class Neighbours:
                     f"said what it has of this member. {GO_ON}"
                 )
             self._greet(silent)
-            self._answered.wait(ASK_EVERY)
+            self._answered.wait(self._terms.ask_every)
             self._answered.clear()
         self._progress.waiting_for = ()
 
@@ -231,7 +228,7 @@ class Neighbours:
         early = self.mailbox.ahead
         there = [i for i in self.mailbox.missing(position, senders) if early.get(i, -1) >= position]
         self.ask([Address(self._terms.run, sender, *at) for sender in there])
-        while not self.mailbox.wait(position, senders, ASK_EVERY):
+        while not self.mailbox.wait(position, senders, self._terms.ask_every):
             self.keep_heard()
             self._progress.stop_if_asked()
             missing = self.mailbox.missing(position, senders)
@@ -307,7 +304,7 @@ class Neighbours:
                 self._leave_out(unheard, turn.at.round)
                 continue
             self._progress.waiting_for = (*gone, *unheard)
-            self._answered.wait(ASK_EVERY)
+            self._answered.wait(self._terms.ask_every)
             self._answered.clear()
         self._progress.waiting_for, self._progress.round = (), turn.at.round
         self._welcome(turn.at.round)

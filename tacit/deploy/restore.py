@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from tacit.deploy.heard import HeardStore
 from tacit.deploy.keys import Keys
 from tacit.deploy.mailbox import Heard, Mailbox
-from tacit.deploy.neighbours import ASK_EVERY, Neighbours
+from tacit.deploy.neighbours import Neighbours
 from tacit.deploy.outgoing import Made
 from tacit.deploy.terms import GO_ON, Progress, Terms
 from tacit.deploy.wire import FINISHED, Address, Leaf, Received, decode, was_sent
@@ -115,7 +115,7 @@ class Restorer:
                 raise PeerTimeout(self._refusal(silent, ahead))
             for client in silent or ahead:
                 transport.request(client, [restore_key(client)])
-            time.sleep(ASK_EVERY)
+            time.sleep(self._terms.ask_every)
         self._progress.waiting_for = ()
         if received is None:
             return None

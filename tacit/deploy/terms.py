@@ -31,6 +31,7 @@ class Terms:
         largest: bytes that a message may have.
         early: whether the run may end before all turns are taken.
         bounds: on the numbers in messages; `None` for none.
+        ask_every: seconds after which a missing message is asked for, again and again.
     """
 
     run: bytes
@@ -42,6 +43,7 @@ class Terms:
     largest: int = LARGEST
     early: bool = False
     bounds: Bounds | None = None
+    ask_every: float = 0.25
 
 
 @dataclass

@@ -170,6 +170,7 @@ class Members:
                     self.skipping,
                     early=self.early,
                     bounds=bounds_of(plan, owners, self.records),
+                    ask_every=0.05,
                 ),
                 desk,
                 None if number == agents else jax.tree.map(lambda x: x[number], plan.objectives),
