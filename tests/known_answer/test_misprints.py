@@ -151,3 +151,26 @@ def test_the_integral_of_corollary_a_3_is_over_sums_of_at_most_one() -> None:
     # over points of sum 1, by the first coordinate, it is another one
     on_the_line = quad(lambda x: x ** powers[0] * (1.0 - x) ** powers[1], 0.0, 1.0)[0]
     assert on_the_line == pytest.approx(3.5 * printed)
+
+
+def test_the_distance_in_the_proof_of_lemma_7_is_at_most_a_sum() -> None:
+    """H15 appendix, before eq (18): it is said to equal a sum of norms."""
+    mixed = np.array([[0.75, 0.25], [0.25, 0.75]])
+    start = np.array([1.0, 1.0])
+    x = mixed @ start  # one round without noise or step
+    summed = float(np.sum(np.abs(mixed[0] - mixed[1]) * np.abs(start)))
+    assert abs(x[0] - x[1]) == 0.0 and summed == pytest.approx(1.0)
+
+
+def test_the_determinant_of_eq_25c_stands_on_the_other_side() -> None:
+    """R21 A.3: `pdf |det| = L`, with the Jacobian of the map from minimiser to noise."""
+    rho, eta, scale, n = 2.0, 1.0, 0.5, 2
+
+    def whole(power: int) -> float:
+        """Integral of `L(xi(alpha)) |det|^power`, coordinates apart; `xi` falls with `alpha`."""
+        slope = rho + 1.0 / eta  # of eq (25d), without a barrier
+        half = quad(lambda a: math.exp(-slope * a / scale) / (2.0 * scale), 0.0, 20.0)[0]
+        return (2.0 * half * slope**power) ** n
+
+    assert whole(-1) == pytest.approx(1.0 / 81.0)
+    assert whole(1) == pytest.approx(1.0)
