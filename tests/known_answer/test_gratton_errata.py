@@ -63,10 +63,13 @@ def test_gradients_of_the_squared_loss_are_longer_than_c1(seed: int) -> None:
     def lengths(b: Any) -> Any:
         return 2 * np.abs(features @ b - targets) * np.linalg.norm(features, axis=-1)
 
-    # at the cold start of every round, and where the run ends
-    start, end = lengths(np.zeros(10)), lengths(task.reference().solution)
-    assert np.mean(start > 1) > 0.5 and start.max() > 3
-    assert np.mean(end > 1) > 0.05 and end.max() > 1.4
+    # at the cold start of every round, and where the run ends: a sum of losses, and their mean
+    mean = paper_problem("ridge", seed, "agent")
+    solutions = [np.zeros(10), *(each.reference().solution for each in (task, mean))]
+    start, end, of_mean = (lengths(b) for b in solutions)
+    assert 0.54 <= np.mean(start > 1) <= 0.73 and 3.2 < start.max() < 6.0
+    assert 0.06 <= np.mean(end > 1) <= 0.12 and 1.4 < end.max() < 2.3
+    assert 0.46 <= np.mean(of_mean > 1) <= 0.60 and 2.5 < of_mean.max() < 4.2
 
 
 def test_a_sum_of_losses_leaves_no_direction_without_the_factor_of_a_mean() -> None:
