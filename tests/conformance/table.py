@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tacit import DGD, DPSG, DZOA, DZOASolver, GradientDescent, Privacy, network, problem
 from tacit.config.catalogue import METHODS, Protection
@@ -272,3 +273,16 @@ ROWS = (
         _DRAWN,
     ),
 )
+
+rows = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name, scope="module")
+"""The scope makes the tests of a row follow each other: they share what was compiled."""
+
+plain_rows = pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=row.name, marks=() if number < len(PLAIN) else pytest.mark.slow)
+        for number, row in enumerate(ROWS)  # the plain ones come first
+    ],
+    scope="module",
+)
+"""For what takes long: every method in `make test`, its variants in `make test-all`."""

@@ -20,20 +20,7 @@ from tacit.runner import Simulation
 from tacit.runtime import context_of
 from tacit.runtime.exact import ExactEngine, Transcript
 from tacit.types import Oracle
-from tests.conformance.table import PLAIN, ROWS, Row
-
-rows = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name, scope="module")
-"""The scope makes the tests of a row follow each other: they share what was compiled."""
-
-plain_rows = pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(row, id=row.name, marks=() if number < len(PLAIN) else pytest.mark.slow)
-        for number, row in enumerate(ROWS)  # the plain ones come first
-    ],
-    scope="module",
-)
-"""For what takes long to compile: every method in `make test`, its variants in `make test-all`."""
+from tests.conformance.table import Row, plain_rows, rows
 
 
 def _transcript(
@@ -102,7 +89,7 @@ def test_replayed_releases_determine_everything_that_leaves(row: Row) -> None:
     assert not np.array_equal(states, _transcript(row, seed=5)[1])
 
 
-@rows
+@plain_rows
 def test_noise_scales_do_not_depend_on_data(row: Row) -> None:
     scales = []
     for seed in (0, 5):
@@ -149,7 +136,7 @@ def test_history_and_guarantee_are_complete(row: Row) -> None:
         assert np.all(spent <= budget * (1 + 1e-9))
 
 
-@rows
+@plain_rows
 def test_no_query_draws_noise(row: Row) -> None:
     # its key chooses the records of a sample, or their rows of a mask, and nothing else
     with jax.enable_x64(True):

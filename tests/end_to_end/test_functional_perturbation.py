@@ -71,8 +71,8 @@ def test_every_projection_runs_and_raises_the_curvature(basis: Any, bounds: Any)
     ("inner", "on"),
     [
         (EXTRA(step=0.15), network.ring(4)),
-        (GradientTracking(step=0.05), network.complete(4)),
-        (GradientDescent(step=0.2), network.Coordinator(4)),
+        pytest.param(GradientTracking(step=0.05), network.complete(4), marks=pytest.mark.slow),
+        pytest.param(GradientDescent(step=0.2), network.Coordinator(4), marks=pytest.mark.slow),
         (GradientDescent(step=0.2), network.ExactSum(network.ring(4))),
         (FedAvg(step=0.2, local_steps=1), network.Coordinator(4)),
     ],

@@ -70,7 +70,14 @@ def test_equal_agents_follow_the_law() -> None:
     ],
     ids=["budget", "multiplier", "budgets", "persons"],
 )
-@pytest.mark.parametrize("masks", [Masks(), Masks(3), Masks(1, 4), Masks(2, attempts=90)])
+@pytest.mark.parametrize(
+    "masks",
+    [
+        Masks(),
+        *(pytest.param(m, marks=pytest.mark.slow) for m in (Masks(3), Masks(1, 4))),
+        Masks(2, attempts=90),
+    ],
+)
 def test_it_is_the_noise_that_a_run_adds(masks: Masks, values: Any) -> None:
     private = GradientDescent(step=1.0, privacy=budget(masks, **values))
     found = compared(private, counts=COUNTS)

@@ -75,7 +75,12 @@ def _open(one: socket.socket) -> bool:
 
 
 @pytest.mark.parametrize(
-    "begin", [HALF, b"GET / HTTP/1.1\r\n\r\n", b"whole"], ids=["half", "no TLS", "whole"]
+    "begin",
+    [
+        pytest.param(HALF, id="half", marks=pytest.mark.slow),
+        pytest.param(b"GET / HTTP/1.1\r\n\r\n", id="no TLS", marks=pytest.mark.slow),
+        pytest.param(b"whole", id="whole"),
+    ],
 )
 def test_members_get_in_past_strangers(
     tmp_path: Path, begin: bytes, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch

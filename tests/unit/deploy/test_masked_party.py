@@ -260,7 +260,14 @@ def go_through_a_crash(run: Star, number: int, *, lost: bool = False) -> None:
 
 
 @pytest.mark.parametrize("number", [1, SERVER])
-@pytest.mark.parametrize("where", ["before it is stored", "before it is sent", "after it is sent"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "before it is stored",
+        pytest.param("before it is sent", marks=pytest.mark.slow),
+        pytest.param("after it is sent", marks=pytest.mark.slow),
+    ],
+)
 def test_a_crash_anywhere_changes_no_bit(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch, number: int, where: str
 ) -> None:

@@ -56,7 +56,10 @@ def test_a_network_that_mangles_messages_changes_no_bit(ring: Callable[..., Ring
         np.testing.assert_array_equal(run.answers[number], expected[number])
 
 
-@pytest.mark.parametrize("changing", [network.LinkFailure, network.RandomActivation])
+@pytest.mark.parametrize(
+    "changing",
+    [pytest.param(network.LinkFailure, marks=pytest.mark.slow), network.RandomActivation],
+)
 def test_graphs_that_change_are_followed_to_the_bit(
     ring: Callable[..., Ring], changing: Callable[..., AbstractNetwork]
 ) -> None:

@@ -40,7 +40,14 @@ def all_the_same(star: Ring) -> None:
         assert star.parties[number].compared == star.told_the_same(number)
 
 
-@pytest.mark.parametrize("shown", ["all", pytest.param("older", marks=pytest.mark.slow), "forged"])
+@pytest.mark.parametrize(
+    "shown",
+    [
+        pytest.param("all", marks=pytest.mark.slow),
+        pytest.param("older", marks=pytest.mark.slow),
+        "forged",
+    ],
+)
 def test_a_coordinator_that_lost_its_state_goes_on_to_the_bit(
     ring: Callable[..., Ring], monkeypatch: pytest.MonkeyPatch, shown: str
 ) -> None:

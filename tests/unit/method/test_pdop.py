@@ -133,7 +133,7 @@ SETS = {
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
-@pytest.mark.parametrize("clip_norm", [1, 2, "inf"])
+@pytest.mark.parametrize("clip_norm", [1, pytest.param(2, marks=pytest.mark.slow), "inf"])
 def test_no_cost_moves_the_answer_beyond_the_sensitivity(
     name: str, noise: Any, clip_norm: Any
 ) -> None:

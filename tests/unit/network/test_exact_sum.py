@@ -188,7 +188,7 @@ def test_the_largest_residual_that_is_accepted_is_small():
     assert ExactSum(grid(10, 10), "polynomial").residual < RESIDUAL
 
 
-@pytest.mark.parametrize("private", [False, True])
+@pytest.mark.parametrize("private", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_gradient_descent_takes_the_same_steps_as_with_a_coordinator(private):
     budget = tacit.Privacy(clip=1.0, epsilon=2.0, delta=1e-5) if private else None
     method = tacit.GradientDescent(step=0.3, privacy=budget)

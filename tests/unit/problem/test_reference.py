@@ -83,7 +83,14 @@ def label(part):
     return type(part).__name__
 
 
-@pytest.mark.parametrize(("loss", "regulariser", "constraint"), SMOOTH, ids=label)
+@pytest.mark.parametrize(
+    ("loss", "regulariser", "constraint"),
+    [
+        pytest.param(*case, marks=() if number % 3 == 0 else pytest.mark.slow)
+        for number, case in enumerate(SMOOTH)
+    ],
+    ids=label,
+)
 def test_smooth_solutions_are_fixed_points_of_the_proximal_step(
     loss, regulariser, constraint, float64
 ):

@@ -20,7 +20,7 @@ from tacit.privacy.sensitivity import ClippedGradient
 from tacit.problem import Logistic
 from tacit.runtime.environment import source_digest
 from tacit.runtime.identity import fingerprint, opaque
-from tests.conformance.table import ROWS, Row, task
+from tests.conformance.table import Row, plain_rows, task
 
 
 def test_the_fingerprint_sees_every_setting() -> None:
@@ -55,7 +55,7 @@ def test_the_fingerprint_sees_the_source_of_tacit(monkeypatch: pytest.MonkeyPatc
     assert len(source_digest()) == 64
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@plain_rows
 def test_runs_of_tacits_own_parts_are_seen_whole(row: Row) -> None:
     with jax.enable_x64(True):
         plan = lay_out(task(0), row.network, row.method, 3, 1)[0]
