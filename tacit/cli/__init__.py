@@ -76,7 +76,10 @@ def demo(
     public: Public = False,
     json: Json = False,
 ) -> None:
-    """Fit a private model of 20,190 real medical records at eight simulated sites."""
+    """Fit a private model of real medical records at eight sites.
+
+    The 20,190 records ship with a library; the sites and the noise are simulated.
+    """
     from tacit.cli.running import run_demo
 
     raise typer.Exit(run_demo(output, force=force, public=public, json=json))
@@ -84,7 +87,9 @@ def demo(
 
 @app.command()
 def run(
-    study: Annotated[Path, typer.Argument(help="Study file, TOML. `tacit init` writes one.")],
+    study: Annotated[
+        Path, typer.Argument(metavar="STUDY", help="Study file, TOML. `tacit init` writes one.")
+    ],
     output: Output = None,
     force: Force = False,
     resume: Annotated[
@@ -93,7 +98,7 @@ def run(
     public: Public = False,
     json: Json = False,
 ) -> None:
-    """Run a study and write results, guarantee and report to a directory."""
+    """Run a study and write results, guarantee and report."""
     from tacit.cli.running import run_study
 
     raise typer.Exit(run_study(study, output, force=force, resume=resume, public=public, json=json))
@@ -109,10 +114,12 @@ def methods(json: Json = False) -> None:
 
 @app.command()
 def describe(
-    method: Annotated[str, typer.Argument(help="Name of a method, as `tacit methods` lists it.")],
+    method: Annotated[
+        str, typer.Argument(metavar="METHOD", help="Name of a method, as `tacit methods` lists it.")
+    ],
     json: Json = False,
 ) -> None:
-    """Say of a method what is private, what leaves, how it is protected and what that costs."""
+    """Say what a method sends, how that is protected and its cost."""
     from tacit.cli.showing import show_method
 
     raise typer.Exit(show_method(method, json=json))
@@ -120,12 +127,23 @@ def describe(
 
 @app.command()
 def init(
-    data: Annotated[Path, typer.Argument(help="CSV (or .tsv) file with a header line.")],
+    data: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="CSV (or .tsv) file with a header line.")
+    ],
     target: Annotated[
-        str | None, typer.Option("--target", "-t", help="Column to be predicted.")
+        str | None,
+        typer.Option(
+            "--target", "-t", show_default="the last column", help="Column to be predicted."
+        ),
     ] = None,
     site: Annotated[
-        str | None, typer.Option("--site", "-s", help="Column that says who holds a record.")
+        str | None,
+        typer.Option(
+            "--site",
+            "-s",
+            show_default="none: four simulated sites",
+            help="Column that says who holds a record.",
+        ),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Study file to write.")] = Path(
         "study.toml"
@@ -138,12 +156,13 @@ def init(
         ),
     ] = False,
     separator: Annotated[
-        str | None, typer.Option(help="Of a CSV file, such as ';'; a comma if not given.")
+        str | None,
+        typer.Option(show_default="a comma", help="Between the columns of the file, such as ';'."),
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option(help="Of a CSV file, such as cp1252; UTF-8 if not given.")
+        str | None, typer.Option(show_default="UTF-8", help="Of the file, such as cp1252.")
     ] = None,
-    decimal: Annotated[str, typer.Option(help="Mark of decimals in its numbers: . or ,")] = ".",
+    decimal: Annotated[str, typer.Option(help="Decimal mark of its numbers: . or ,")] = ".",
     force: Force = False,
     json: Json = False,
 ) -> None:

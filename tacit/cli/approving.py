@@ -28,7 +28,10 @@ def request(
     ] = "",
     json: Json = False,
 ) -> None:
-    """Make keys and a request for an authority to sign; no private key leaves the folder."""
+    """Make keys and a request for an authority to sign.
+
+    No private key leaves the folder.
+    """
     from tacit.cli.console import guarded
     from tacit.deploy.requests import ask
 
@@ -73,7 +76,10 @@ def approve(
     days: Annotated[int, typer.Option(min=1, help="How long the certificate is good for.")] = 365,
     replace: Replace = False,
 ) -> None:
-    """Sign a member's request, and vouch for its card; the authority's key stays in its folder."""
+    """Sign a member's request, and vouch for its card.
+
+    The authority's key stays in its folder.
+    """
     from tacit.cli.console import guarded, say
     from tacit.deploy.requests import approve as sign
     from tacit.deploy.requests import read_request
@@ -94,7 +100,10 @@ def accept(
     replace: Replace = False,
     json: Json = False,
 ) -> None:
-    """Take a certificate that an authority has signed; the key made for it serves from now on."""
+    """Take a certificate that an authority has signed.
+
+    The key that was made for it serves from now on.
+    """
     from tacit.cli.console import guarded
     from tacit.cli.keys import shown
     from tacit.deploy.requests import accept as take

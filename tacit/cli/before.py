@@ -22,39 +22,55 @@ Examples:
 
 def advise(
     study: Annotated[
-        Path | None, typer.Argument(help="Study file; or give the dimensions as options.")
+        Path | None,
+        typer.Argument(metavar="STUDY", help="Study file; or give the dimensions as options."),
     ] = None,
     records: Annotated[
         str | None, typer.Option(help="Records of one site, or of each: 120,40,300.")
     ] = None,
     parameters: Annotated[int | None, typer.Option(help="Number of parameters.")] = None,
     agents: Annotated[int | None, typer.Option(help="Number of sites.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Budget of the whole run.")] = None,
-    delta: Annotated[float | None, typer.Option(help="Of the whole run; 1e-6 if left out.")] = None,
-    graph: Annotated[
-        str | None, typer.Option(help="ring, complete, path, star, tree or coordinator.")
+    epsilon: Annotated[float | None, typer.Option(help="Epsilon of the whole run.")] = None,
+    delta: Annotated[
+        float | None, typer.Option(show_default="1e-6", help="Delta of the whole run.")
     ] = None,
-    loss: Annotated[str | None, typer.Option(help="Of one record; squared if left out.")] = None,
-    classes: Annotated[int | None, typer.Option(help="How many, with softmax.")] = None,
+    graph: Annotated[
+        str | None,
+        typer.Option(show_default="ring", help="ring, complete, path, star, tree or coordinator."),
+    ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(show_default="squared", help="Loss of one record, such as logistic."),
+    ] = None,
+    classes: Annotated[int | None, typer.Option(help="Number of classes, with softmax.")] = None,
     row_norm: Annotated[
         float | None, typer.Option(help="Largest l2 norm of a record's features.")
     ] = None,
     prevalence: Annotated[
-        float | None, typer.Option(help="Share of yes among answers; 0.3 is assumed if left out.")
+        float | None,
+        typer.Option(show_default="0.3, assumed", help="Share of yes among the answers."),
     ] = None,
     gain: Annotated[
         float | None,
         typer.Option(
+            show_default="0.2, assumed",
             help="Share of the base rate's loss that a fit without privacy takes away (R² for "
-            "squared loss); 0.2 is assumed if left out."
+            "squared loss).",
         ),
     ] = None,
     oracle: Annotated[
-        str | None, typer.Option(help="value: only values of the loss can be had.")
+        str | None,
+        typer.Option(
+            show_default="gradient",
+            help="gradient, or value where only values of the loss can be had.",
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say whether a study has any hope, and how to set it; reads no records."""
+    """Say whether a study has any hope and which settings to take.
+
+    Methods are tried on made-up records of the same shape; no record of yours is read.
+    """
     from tacit.cli.advising import show_advice
     from tacit.cli.dimensions import Asked
 
@@ -76,11 +92,16 @@ def advise(
 
 
 def check(
-    study: Annotated[Path, typer.Argument(help="Study file, or a manifest that has one.")],
-    data: Annotated[Path, typer.Option(metavar="FILE", help="Records of one's own site.")],
+    study: Annotated[
+        Path, typer.Argument(metavar="STUDY", help="Study file, or a manifest that has one.")
+    ],
+    data: Annotated[Path, typer.Option(metavar="FILE", help="Records of your own site.")],
     json: Json = False,
 ) -> None:
-    """Say what to declare of one's own records in a manifest; what it prints is for their owner."""
+    """Say what to declare of your own records in a manifest.
+
+    What it prints is not private: it is for the owner of the records only.
+    """
     from tacit.cli.checking import check as look
 
     raise typer.Exit(look(study, data, json=json))
@@ -88,10 +109,11 @@ def check(
 
 def account(
     study: Annotated[
-        Path | None, typer.Argument(help="Study file; leave it out to ask by numbers.")
+        Path | None,
+        typer.Argument(metavar="STUDY", help="Study file; leave it out to ask by numbers."),
     ] = None,
     epsilon: Annotated[
-        float | None, typer.Option("--epsilon", "-e", help="Budget of the whole run.")
+        float | None, typer.Option("--epsilon", "-e", help="Epsilon of the whole run.")
     ] = None,
     rounds: Annotated[
         int | None, typer.Option("--rounds", "-r", help="Releases of an owner, one a round.")
@@ -103,12 +125,15 @@ def account(
         ),
     ] = None,
     delta: Annotated[
-        float | None, typer.Option("--delta", "-d", help="Of the whole run; 1e-6 if left out.")
+        float | None,
+        typer.Option("--delta", "-d", show_default="1e-6", help="Delta of the whole run."),
     ] = None,
     noise: Annotated[
         str | None,
         typer.Option(
-            "--noise", help="gaussian (default), laplace, discrete-gaussian or discrete-laplace."
+            "--noise",
+            show_default="gaussian",
+            help="gaussian, laplace, discrete-gaussian or discrete-laplace.",
         ),
     ] = None,
     sampling: Annotated[
@@ -117,27 +142,37 @@ def account(
     ] = None,
     relation: Annotated[
         str | None,
-        typer.Option("--relation", help="Neighbours: replace-one (default) or add-remove."),
+        typer.Option(
+            "--relation",
+            show_default="replace-one",
+            help="Neighbouring data sets: replace-one or add-remove.",
+        ),
     ] = None,
     clip: Annotated[
         float | None, typer.Option("--clip", help="Largest norm of one record's contribution.")
     ] = None,
     records: Annotated[
-        int | None, typer.Option("--records", help="Of one owner; sums are divided by it.")
+        int | None,
+        typer.Option("--records", help="Number of records of one owner; sums are divided by it."),
     ] = None,
     graph: Annotated[
         str | None,
-        typer.Option("--graph", help="Average on ring, path, star, complete or tree instead."),
+        typer.Option(
+            "--graph",
+            help="Account for gossip instead: averaging on ring, path, star, complete or tree.",
+        ),
     ] = None,
     agents: Annotated[
-        int | None, typer.Option("--agents", help="On that graph, or of that sum.")
+        int | None, typer.Option("--agents", help="Number of agents on that graph, or in that sum.")
     ] = None,
     gossip_rounds: Annotated[
         int | None, typer.Option("--gossip-rounds", help="Averaging steps on that graph.")
     ] = None,
     observer: Annotated[
         list[int] | None,
-        typer.Option("--observer", help="Who looks; 0 if left out. Repeat it for a coalition."),
+        typer.Option(
+            "--observer", show_default="0", help="Agent that looks on; repeat it for a coalition."
+        ),
     ] = None,
     fresh_noise: Annotated[
         bool, typer.Option("--fresh-noise", help="Noise at every averaging step, not only once.")
@@ -151,7 +186,9 @@ def account(
     coalition: Annotated[
         int | None,
         typer.Option(
-            "--coalition", help="Agents that pool what they know of masks; 1 if left out."
+            "--coalition",
+            show_default="1",
+            help="Number of agents that pool what they know of masks.",
         ),
     ] = None,
     absent: Annotated[
@@ -171,7 +208,7 @@ def account(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Say what a study guarantees, what noise it needs or how many rounds it affords; runs nothing.
+    """Compute epsilon, noise or rounds of a study; run nothing.
 
     Of --epsilon, --noise-multiplier and --rounds, give two: the third is the answer.
     """

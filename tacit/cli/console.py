@@ -132,9 +132,11 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """A table on standard output, without colours unless it is a terminal."""
     from rich.box import SIMPLE
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    drawn = Table(*map(visible, headings), box=SIMPLE, header_style="bold", pad_edge=False)
+    # what a row is about is wanted whole: to be typed, to be searched for
+    columns = [Column(visible(each), no_wrap=not index) for index, each in enumerate(headings)]
+    drawn = Table(*columns, box=SIMPLE, header_style="bold", pad_edge=False)
     for row in rows:
         drawn.add_row(*(visible(str(cell)) for cell in row))
     width = None if sys.stdout.isatty() else 110

@@ -19,26 +19,33 @@ Examples:
 
 
 def audit(
-    study: Annotated[Path, typer.Argument(help="Study file, TOML.")],
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file, TOML.")],
     owner: Annotated[
-        str | None, typer.Option("--owner", help="Whose data to attack; the first owner's.")
+        str | None,
+        typer.Option("--owner", show_default="the first", help="Owner whose data to attack."),
     ] = None,
     trials: Annotated[
-        int, typer.Option("--trials", help="Runs on either of two neighbouring data sets.")
+        int, typer.Option("--trials", help="Runs on each of two neighbouring data sets.")
     ] = 20_000,
     rounds: Annotated[
-        int | None, typer.Option("--rounds", "-r", help="Of every run; the study's own.")
+        int | None,
+        typer.Option("--rounds", "-r", show_default="the study's own", help="Rounds of every run."),
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Instead of the study's own.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", show_default="the study's own", help="Seed of the runs.")
+    ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Directory for the files; audit.")
+        Path | None,
+        typer.Option("--output", "-o", show_default="audit", help="Directory for the files."),
     ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Attack the guarantee of a study: run it on the worst neighbouring data, see what leaks.
+    """Attack the guarantee of a study: try to refute its epsilon.
 
-    Writes audit.json and audit.html. Exit code 0: not refuted, which is no proof; 4: refuted.
+    Runs its method many times on the worst two neighbouring data sets, and tells from what is sent
+    which of them it was. Writes audit.json and audit.html. Exit code 0: not refuted, which is no
+    proof; 4: refuted.
     """
     from tacit.cli.auditing import audit_study
 
@@ -58,23 +65,26 @@ def audit(
 
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[TARGET]...", help="Such as huang2015/fig1.")
+        list[str] | None, typer.Argument(metavar="TARGET", help="Figures, such as huang2015/fig1.")
     ] = None,
-    paper: Annotated[str | None, typer.Option("--paper", help="All targets of this paper.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All targets of all papers.")] = False,
+    paper: Annotated[str | None, typer.Option("--paper", help="All figures of this paper.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All figures of all papers.")] = False,
     listed: Annotated[
-        bool, typer.Option("--list", help="Name the targets and their times.")
+        bool, typer.Option("--list", help="List the figures with the time that each takes.")
     ] = False,
     fast: Annotated[
-        bool, typer.Option("--fast", help="Fewer trials; says so on the page.")
+        bool, typer.Option("--fast", help="Take fewer trials; the page says so.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Directory of the pages; reproduction.")
+        Path | None,
+        typer.Option("--output", "-o", show_default="reproduction", help="Directory of the pages."),
     ] = None,
-    cores: Annotated[int | None, typer.Option("--cores", help="Processes; all cores.")] = None,
+    cores: Annotated[
+        int | None, typer.Option("--cores", show_default="all cores", help="Number of processes.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Draw the figures of the field's papers anew, each with a verdict.
+    """Draw figures of published papers anew, each with a verdict.
 
     Beside every figure stands the same comparison with proved guarantees. What has been computed is
     stored in the output directory: the same command goes on where it was interrupted.
@@ -96,18 +106,26 @@ def reproduce(
 
 
 def sweep(
-    study: Annotated[Path, typer.Argument(help="Study file, TOML.")],
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file, TOML.")],
     extra: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     seeds: Annotated[
-        int | None, typer.Option("--seeds", "-n", help="Runs of each cell; [run] trials.")
+        int | None,
+        typer.Option("--seeds", "-n", show_default="[run] trials", help="Runs of each cell."),
     ] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option("--method", "-m", help="Methods, commas between; the study's own."),
+        typer.Option(
+            "--method", "-m", show_default="the study's own", help="Methods, with commas between."
+        ),
     ] = None,
     epsilon: Annotated[
         list[str] | None,
-        typer.Option("--epsilon", "-e", help="Budgets of one run, commas between."),
+        typer.Option(
+            "--epsilon",
+            "-e",
+            show_default="the study's own",
+            help="Budgets of one run, with commas between.",
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -116,36 +134,50 @@ def sweep(
         ),
     ] = None,
     measure: Annotated[
-        str | None, typer.Option("--measure", help="What the page draws, such as auc.")
+        str | None, typer.Option("--measure", help="What the report draws, such as auc.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", "-w", help="Processes at most; all cores.")
+        int | None,
+        typer.Option("--workers", "-w", show_default="all cores", help="Most processes."),
     ] = None,
     cluster: Annotated[
         str | None,
-        typer.Option("--cluster", help="Dask scheduler instead: tls://host:port, or tcp://."),
+        typer.Option(
+            "--cluster",
+            help="Run on the Dask cluster of this scheduler: tls://host:port or tcp://host:port.",
+        ),
     ] = None,
     tls_ca: Annotated[
-        Path | None, typer.Option("--tls-ca", help="The cluster's authority, PEM.")
+        Path | None, typer.Option("--tls-ca", help="Certificate of the cluster's authority, PEM.")
     ] = None,
-    tls_cert: Annotated[Path | None, typer.Option("--tls-cert", help="Your own, PEM.")] = None,
-    tls_key: Annotated[Path | None, typer.Option("--tls-key", help="Your own, PEM.")] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option("--tls-cert", help="Your certificate, PEM.")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option("--tls-key", help="Your private key, PEM.")
+    ] = None,
     chunk: Annotated[
         int | None,
-        typer.Option("--chunk", help="Runs stored at a time, about; some seconds' worth."),
+        typer.Option(
+            "--chunk",
+            show_default="some seconds' worth",
+            help="About how many runs are stored at a time.",
+        ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Directory of the sweep; sweep.")
+        Path | None,
+        typer.Option("--output", "-o", show_default="sweep", help="Directory of the sweep."),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace another sweep's table and report.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Run a study in many settings, with many seeds: one table, one report.
+    """Run a study in many settings, with many seeds each.
 
-    Every combination of methods, budgets and settings is a cell. What ends is stored in the output
-    directory: the same command goes on where it was interrupted. A simulation: to choose a setting
+    Every combination of methods, budgets and settings is a cell of one table and one report. What
+    ends is stored in the output directory: the same command goes on where it was interrupted. A
+    simulation: to choose a setting
     on private records is a release that no single run's guarantee covers.
     """
     from tacit.cli.sweeping import Asked as AskedSweep

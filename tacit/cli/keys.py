@@ -31,7 +31,7 @@ place, so compare fingerprints over another channel, such as the telephone, and 
 
 app = typer.Typer(
     name="keys",
-    help="Make, show and renew the keys of a member of runs between sites.",
+    help="Make, show and renew the keys of a member.",
     epilog=_EPILOG,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -41,15 +41,15 @@ app = typer.Typer(
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the keys.")]
 Authority = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Folder of a consortium's authority; its own if left out."),
+    typer.Option(metavar="DIR", show_default="its own", help="Folder of a consortium's authority."),
 ]
-Days = Annotated[int, typer.Option(min=1, help="How long the certificate is good for.")]
+Days = Annotated[int, typer.Option(min=1, help="Days that the certificate is valid.")]
 
 
 @app.command()
 def new(
     folder: Folder,
-    name: Annotated[str, typer.Option(help="Of the agent, as in the study's data.")],
+    name: Annotated[str, typer.Option(help="Name of the agent, as in the study's data.")],
     address: Annotated[
         str, typer.Option(metavar="HOST:PORT", help="Where it listens; none if it only dials out.")
     ] = "",
@@ -71,9 +71,12 @@ def new(
 @app.command()
 def authority(
     folder: Folder,
-    name: Annotated[str, typer.Option(help="Of the authority.")],
+    name: Annotated[str, typer.Option(help="Name of the authority.")],
 ) -> None:
-    """Make a consortium's authority in a new folder: whoever has it says who is who."""
+    """Make a consortium's authority in a new folder.
+
+    Whoever has it says who is who.
+    """
     from tacit.cli.console import guarded, say
     from tacit.deploy.certificates import create_authority
     from tacit.deploy.vouch import authority_fingerprint
@@ -91,7 +94,7 @@ def authority(
 
 @app.command()
 def show(folder: Folder, json: Json = False) -> None:
-    """Show name, address, fingerprint and end of the keys in a folder, or of a card."""
+    """Show name, address, fingerprint and expiry of keys or a card."""
     from tacit.cli.console import guarded
 
     raise typer.Exit(guarded(lambda: shown(folder, json), as_json=json))
@@ -115,9 +118,10 @@ def trust(
         bool, typer.Option("--replace", help="In the place of an older card, after a rotation.")
     ] = False,
 ) -> None:
-    """Pin another member's card: no manifest with another one is signed or run with these keys.
+    """Pin another member's card, or an authority.
 
-    Or pin an authority: the cards that it vouches for are trusted, whoever's they are.
+    No manifest with another card of that member is then signed or run with these keys.
+    Of an authority, the cards that it vouches for are trusted, whoever's they are.
     """
     from tacit.cli.console import guarded, say
     from tacit.deploy.keys import load, read_card
@@ -146,12 +150,13 @@ def forget(
     folder: Folder,
     run: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="Of one run, or how its id begins; all if left out."),
+        typer.Option(metavar="ID", show_default="all", help="Of one run, or how its id begins."),
     ] = None,
 ) -> None:
-    """Delete keys for masks of runs that never ended: what was masked with them stays masked.
+    """Delete keys for masks of runs that never ended.
 
-    A member that ends a run deletes its own. A run whose key is gone cannot go on.
+    What was masked with them stays masked. A member that ends a run deletes its own. A run whose
+    key is gone cannot go on.
     """
     from tacit.cli.console import guarded, say
     from tacit.deploy.keys import load
@@ -182,11 +187,16 @@ def rotate(
     days: Days = 365,
     identity: Annotated[
         bool,
-        typer.Option("--identity", help="And the signing key: somebody may have copied it."),
+        typer.Option(
+            "--identity", help="Replace the signing key too: somebody may have copied it."
+        ),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Replace the certificate and its key; the card changes, and manifests are to be made anew."""
+    """Replace the certificate and its key.
+
+    The card changes, and manifests have to be made anew.
+    """
     from tacit.cli.console import guarded
     from tacit.deploy.keys import renew
 

@@ -52,7 +52,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
 
 @app.command()
 def new(file: File, json: Json = False) -> None:
-    """Make a ledger, yet without any budget."""
+    """Make a ledger, without any budget yet."""
     from tacit.cli.console import emit, guarded, say
     from tacit.privacy.ledger import Ledger, read
 
@@ -99,7 +99,7 @@ def budget(
 
 @app.command()
 def show(file: File, json: Json = False) -> None:
-    """Say of each owner and dataset what may be spent, what is spent and what is left."""
+    """Show what may be spent, is spent and is left, for each owner."""
     from tacit.cli.console import emit, guarded, say, table
     from tacit.privacy.ledger import read
     from tacit.privacy.wording import rounded_down

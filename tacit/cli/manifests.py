@@ -26,7 +26,7 @@ Signatures stand beside what is signed: `--from` collects those of other copies 
 
 app = typer.Typer(
     name="manifest",
-    help="Make, read and sign what all owners of a run between sites agree to.",
+    help="Make, read and sign what the owners of a run agree to.",
     epilog=_EPILOG,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -89,7 +89,7 @@ def new(
 
 @app.command()
 def check(file: File, json: Json = False) -> None:
-    """Say what a run will do, what it will cost each owner, and who has signed."""
+    """Say what a run will do and cost, and who has signed."""
     from tacit.cli.console import emit, guarded, say, table
 
     def command() -> int:

@@ -42,7 +42,9 @@ def agent(
     data: Annotated[Path, typer.Option(metavar="FILE", help="Records of this site.")],
     ledger: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="That pays for it; one for this run if left out."),
+        typer.Option(
+            metavar="FILE", show_default="one for this run", help="Ledger that is charged."
+        ),
     ] = None,
     dataset: Annotated[
         str, typer.Option(help="Name of the records in the ledger, always the same.")
@@ -54,7 +56,7 @@ def agent(
     json: Json = False,
     test_seed: TestSeed = None,
 ) -> None:
-    """Take part in a run between sites, beside the records of this one.
+    """Take part in a run between sites, beside your records.
 
     Stop it at any time, or let it crash: the same command goes on where it was, and nothing is
     released twice.
@@ -82,7 +84,9 @@ def coordinator(
     json: Json = False,
     test_seed: TestSeed = None,
 ) -> None:
-    """Coordinate a run of a star: it listens, sites dial in, and it sees noised messages only.
+    """Coordinate a run between sites.
+
+    It listens, the sites dial in, and it sees noised messages only.
 
     If its --state was lost, `--restore` with an empty one goes on from what the sites have.
     """
@@ -96,24 +100,31 @@ def coordinator(
 
 def rehearse(
     study: Annotated[
-        Path | None, typer.Argument(help="Study file; that of `tacit demo` if left out.")
+        Path | None,
+        typer.Argument(metavar="STUDY", show_default="that of `tacit demo`", help="Study file."),
     ] = None,
     folder: Annotated[
         Path, typer.Option("--output", metavar="DIR", help="A new folder for everything.")
     ] = Path("rehearsal"),
     rounds: Annotated[
-        int | None, typer.Option(min=1, help="Fewer rounds than the study has.")
+        int | None,
+        typer.Option(
+            min=1, show_default="the study's own", help="Run fewer rounds than the study has."
+        ),
     ] = None,
     agents: Annotated[
         int | None,
-        typer.Option(min=2, help="Divide the records among so many; the study's own by default."),
+        typer.Option(
+            min=2, show_default="the study's own", help="Divide the records among so many."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Try a run between sites on this machine: real processes, keys that are thrown away.
+    """Try a run between sites on this machine.
 
-    The records are divided as the study says, and every member runs as it will at its site, with
-    mutual TLS on loopback, a ledger of its own and secure noise.
+    Real processes, with keys that are thrown away: the records are divided as the study says, and
+    every member runs as it will at its site, with mutual TLS on loopback, a ledger of its own and
+    secure noise.
     """
     from tacit.cli import rehearsing
 
@@ -127,7 +138,7 @@ def status(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show how far a member of a run between sites is, for whom it waits, and what it has spent."""
+    """Show how far a member is, for whom it waits, what it spent."""
     from tacit.cli import rehearsing
 
     raise typer.Exit(rehearsing.status(state, follow=follow, json=json))
@@ -141,9 +152,10 @@ def doctor(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Find out why a run between sites does not begin: which name, port, certificate or clock.
+    """Find out why a run between sites does not begin.
 
-    Run it while this member's own agent does not run; nothing is released.
+    Says which name, port, certificate or clock is wrong. Run it while this member's own agent does
+    not run; nothing is released.
     """
     from tacit.cli import rehearsing
 

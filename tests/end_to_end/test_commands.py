@@ -39,6 +39,15 @@ def test_every_command_has_help_and_json(command: str) -> None:
     assert "--json" in invoke(command, "--help")
 
 
+@pytest.mark.parametrize("group", [(), ("keys",), ("ledger",), ("manifest",)])
+def test_a_list_of_commands_cuts_no_sentence_off(group: tuple[str, ...]) -> None:
+    listed = RUN.invoke(app, [*group, "--help"], env={"COLUMNS": "80"}).stdout
+    commands = listed.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert len(commands) >= 3
+    for line in commands:
+        assert line.endswith(".") and not line.endswith("..."), line
+
+
 def test_help_needs_no_heavy_import() -> None:
     code = (
         "import sys\n"
@@ -74,8 +83,8 @@ def test_the_version() -> None:
 @pytest.mark.slow
 def test_methods_are_listed() -> None:
     text = invoke("methods")
-    for name in METHODS:
-        assert name in text
+    for name in METHODS:  # whole, in each of the three tables
+        assert text.count(f"\n {name} ") == 3
     rows = json.loads(invoke("methods", "--json"))["methods"]
     assert [row["name"] for row in rows] == list(METHODS)
     private = {row["name"]: row["privacy"] for row in rows}
