@@ -18,21 +18,10 @@ from tacit.method.calibrate import calibrate
 from tacit.method.claim import Owners
 from tacit.runner import Simulation
 from tacit.runtime import context_of
-from tacit.runtime.exact import ExactEngine, Transcript
+from tacit.runtime.exact import Transcript
 from tacit.types import Oracle
+from tests.conformance.runs import transcript
 from tests.conformance.table import Row, plain_rows, rows
-
-
-def _transcript(
-    row: Row, seed: int, replay: Transcript | None = None, order: list[int] | None = None
-) -> tuple[Transcript, np.ndarray]:
-    """Releases and final answers of an exact run."""
-    kept: Transcript = {}
-    with jax.enable_x64(True):
-        plan, roots, _ = lay_out(row.task(seed), row.network, row.method, row.rounds, seed=1)
-        engine = ExactEngine(plan, roots, transcript=kept, replay=replay, order=order)
-        states, _ = engine.advance(engine.start(), np.array([[0, row.rounds]]))
-    return kept, np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(states)])
 
 
 def _same(one: Transcript, other: Transcript) -> bool:
@@ -72,21 +61,21 @@ def test_batched_simulation_agrees_with_the_exact_runtime(row: Row) -> None:
 
 @plain_rows
 def test_the_order_of_agents_does_not_matter(row: Row) -> None:
-    first, states = _transcript(row, seed=0)
-    second, reordered = _transcript(row, seed=0, order=[2, 0, 3, 1])
+    first, states = transcript(row, seed=0)
+    second, reordered = transcript(row, seed=0, order=[2, 0, 3, 1])
     assert _same(first, second)
     assert np.array_equal(states, reordered)
 
 
 @plain_rows
 def test_replayed_releases_determine_everything_that_leaves(row: Row) -> None:
-    released, states = _transcript(row, seed=0)
+    released, states = transcript(row, seed=0)
     assert released
-    on_other_data, replayed = _transcript(row, seed=5, replay=released)
+    on_other_data, replayed = transcript(row, seed=5, replay=released)
     assert np.array_equal(states, replayed)
     assert not on_other_data.keys() - released.keys()
     # and the data do matter when nothing is replayed
-    assert not np.array_equal(states, _transcript(row, seed=5)[1])
+    assert not np.array_equal(states, transcript(row, seed=5)[1])
 
 
 @plain_rows
