@@ -41,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("quick"):
         jax.monitoring.register_event_duration_secs_listener(
-            lambda event, duration, **more: _skip("compiles") if event == COMPILES else None
+            lambda event, duration_secs, **kwargs: _skip("compiles") if event == COMPILES else None
         )
         sys.addaudithook(lambda event, details: _skip(event) if event in LEAVES else None)
 

@@ -229,6 +229,7 @@ def rehearsed(cell: Cell, folder: Path) -> str:
 
 def main(folder: Path, door: str) -> int:
     """Try everything; print what went well, what was refused and what broke."""
+    folder.mkdir(parents=True, exist_ok=True)
     records(folder)
     well: Counter[str] = Counter()
     refused: Counter[str] = Counter()
