@@ -76,7 +76,10 @@ def test_the_smallest_nonzero_eigenvalue_bounds_nothing_for_copies_that_agree() 
     adjacency = np.zeros((5, 5))
     adjacency[FIVE.links.receivers, FIVE.links.senders] = 1.0
     laplacian = np.diag(FIVE.degrees) - adjacency
-    smallest = network.laplacian_extremes(FIVE).signed_smallest_nonzero
+    extremes = network.laplacian_extremes(FIVE)
+    smallest = extremes.signed_smallest_nonzero
+    assert smallest == pytest.approx(0.8299, abs=5e-5)
+    assert extremes.signless_largest == pytest.approx(4.4812, abs=5e-5)
     x = np.ones(5)
     assert -x @ laplacian @ x / 2.0 == 0.0
     assert -smallest / 2.0 * x @ x == pytest.approx(-2.07, abs=0.01)
@@ -118,6 +121,38 @@ def test_both_sides_differ_by_what_the_proof_drops(closed: bool) -> None:
     noise = rho * float(np.sum(np.diag(degrees) * spread**2))
     assert np.mean(gaps) == pytest.approx(start + noise - dropped / rounds, abs=0.02)
     assert np.mean(cost(exact)) - cost(best) <= np.mean(gaps) < start + noise
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_theorem_3_is_exceeded_on_a_complete_graph(closed: bool) -> None:
+    # ridge regularisers alone, and a start at their minimiser: nothing but noise is allowed
+    agents, rounds, rho, bend = 50, 10, 4.0, 800.0
+    apart = np.ones((agents, agents)) - np.eye(agents)
+    degree = agents - 1.0
+    plus, minus = degree * np.eye(agents) + apart, degree * np.eye(agents) - apart
+    if closed:  # a link from every agent to itself
+        degree, plus = degree + 1.0, plus + 2.0 * np.eye(agents)
+    # every copy as a sum of the noise of all rounds and agents
+    w, dual, exact = np.zeros((3, agents, rounds * agents))
+    for m in range(rounds):
+        v = (rho * plus @ w - dual) / (bend + 2.0 * rho * degree)
+        exact = exact + v / rounds
+        w = v + np.eye(agents, rounds * agents, m * agents)
+        dual = dual + rho * minus @ w
+    deviation = np.sqrt(2.1 * np.log(1250.0)) / (0.15 * rho * degree * 20.0)
+    excess = 10 * bend / 2.0 * float(np.sum(exact**2)) * deviation**2
+    setting: dict[str, Any] = PAPER | {
+        "rounds": rounds,
+        "counts": [20] * agents,
+        "optimum": 0.0,
+        "closed": closed,
+    }
+    claim, net = PaperClaim(0.15, 1e-3), network.complete(agents)
+    printed = outer_loop_bound(claim, net, agent=0, form="printed", **setting)
+    corrected = outer_loop_bound(claim, net, **setting)
+    assert printed.descent == corrected.descent == 0.0
+    assert 1.5 * printed.noise < excess < corrected.noise
+    assert closed or excess == pytest.approx(1.58 * printed.noise, rel=5e-3)
 
 
 def test_noise_of_the_claim_is_that_of_the_simulation() -> None:
