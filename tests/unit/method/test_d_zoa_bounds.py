@@ -72,7 +72,7 @@ def test_the_printed_noise_falls_below_the_corrected_one_on_a_large_complete_gra
 
 
 def test_the_smallest_nonzero_eigenvalue_bounds_nothing_for_copies_that_agree() -> None:
-    # the step from (53) to (54): -||Q x||^2 <= -(lmin / 2) ||x||^2
+    # the step from (52) to (53): -||Q x||^2 <= -(lmin / 2) ||x||^2
     adjacency = np.zeros((5, 5))
     adjacency[FIVE.links.receivers, FIVE.links.senders] = 1.0
     laplacian = np.diag(FIVE.degrees) - adjacency
