@@ -124,8 +124,8 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
     secret = keep_secret(outcome)
     if secret:
         say(
-            f"Publish none of {', '.join(secret)} with them: they hold the seed that the noise was "
-            "drawn from, so whoever has one can take the noise off."
+            f"Do not publish {', '.join(secret)}: they hold the seed that the noise was drawn "
+            "from, and whoever has it can take the noise off."
         )
 
 

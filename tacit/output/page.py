@@ -68,6 +68,7 @@ def report_data(outcome: Outcome, files: Sequence[str], public: bool = False) ->
         network=picture(outcome.assembled.network, problem.names),
         phases=_phases(outcome),
         history=_history(outcome),
+        averaged=getattr(outcome.assembled.method, "average", None) is True,
         accuracy=[{"name": fit, **scores} for fit, scores in outcome.scores.items()] or None,
         coefficients=coefficients(outcome),
         mean_noise=mean_noise(outcome.assembled, result.rounds),
@@ -97,7 +98,7 @@ def coefficients(outcome: Outcome) -> list[dict[str, Any]]:
 
 def picture(network: AbstractNetwork, names: Sequence[str]) -> NetworkPicture:
     """The union graph of a network; of exact sums, the graph that they are computed over."""
-    facts: dict[str, Any] = {"Connected": network.connectivity}
+    facts: dict[str, Any] = {"Connectivity": network.connectivity}
     if isinstance(network, ExactSum):
         cost = network.cost
         facts["Phases a round"], facts["Messages a round"] = cost.phases, cost.messages

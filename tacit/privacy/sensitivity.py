@@ -149,7 +149,7 @@ class Exact(AbstractQuery):
 
 
 class ClippedGradient(AbstractQuery):
-    """Sum of per-unit gradients, each clipped to `clip`, over the declared normaliser.
+    """Sum of the gradients of all units, each clipped, over the declared normaliser.
 
     Where declared bounds imply a smaller bound on gradients (`RecordBounds`), that is the clip; an
     infinite `clip` leaves it to them alone. Proofs: docs/proofs/clipping.md for the bound,

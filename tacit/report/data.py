@@ -98,6 +98,7 @@ class ReportData:
         history: columns of equal length, `round` among them; see `PUBLIC_HISTORY`.
         accuracy: one row a fit with a `name` and one column a metric (simulation only).
         coefficients: rows of `feature`, `agreed` and perhaps `pooled` (simulation only).
+        averaged: whether answers are means of the second half of the iterates.
         mean_noise: noise in the mean with and without masks, where a run could use them.
         adversary: against whom the guarantee holds, in sentences.
         files: names of the files that the guarantee covers.
@@ -135,6 +136,7 @@ class ReportData:
     history: Mapping[str, Column] = field(default_factory=dict)
     accuracy: Sequence[Row] | None = None
     coefficients: Sequence[Row] = ()
+    averaged: bool = False
     mean_noise: MeanNoise | None = None
     adversary: str = ""
     files: Sequence[str] = ()

@@ -47,6 +47,17 @@ def thin(count: int, most: int = POINTS) -> list[int]:
     return [round(i * (count - 1) / (most - 1)) for i in range(most)]
 
 
+def every(count: int, most: int) -> list[int]:
+    """Indices of at most `most` (at least 2) of `count` points, as far apart, and the last one.
+
+    Example:
+        >>> every(51, 40)[:3], every(10, 5)
+        ([0, 2, 4], [0, 3, 6, 9])
+    """
+    found = list(range(0, count, max(1, math.ceil((count - 1) / (most - 1)))))
+    return found if not found or found[-1] == count - 1 else [*found, count - 1]
+
+
 def convergence(rounds: Column, columns: Mapping[str, Column], colours: Sequence[str]) -> go.Figure:
     """Lines over the rounds on a log scale; values that are not positive leave a gap.
 
@@ -69,7 +80,7 @@ def convergence(rounds: Column, columns: Mapping[str, Column], colours: Sequence
             marker={"symbol": SYMBOLS[index % 5], "size": 6},
             hovertemplate="round %{x}<br>%{y:.3g}<extra>" + plain(label) + "</extra>",
         )
-    figure.update_yaxes(type="log", exponentformat="power", dtick=_ticks(columns.values()))
+    figure.update_yaxes(type="log", exponentformat="e", dtick=_ticks(columns.values()))
     figure.update_xaxes(title="round")
     return finish(figure, height=320, legend=len(columns) > 1)
 
@@ -134,6 +145,7 @@ def accuracy(rows: Sequence[Row], metric: str) -> go.Figure:
             y0=level,
             y1=level,
             line={"color": GREY, "width": 1},
+            layer="below",
         )
         figure.add_scatter(
             x=[value],
@@ -175,9 +187,8 @@ def coefficients(rows: Sequence[Row]) -> go.Figure:
     agreed = [finite(row.get("agreed")) for row in shown]
     for level, a, b in zip(levels, agreed, pooled, strict=True):
         if a is not None and b is not None:
-            figure.add_shape(
-                type="line", x0=a, x1=b, y0=level, y1=level, line={"color": GREY, "width": 1.5}
-            )
+            line = {"color": GREY, "width": 1.5}
+            figure.add_shape(type="line", x0=a, x1=b, y0=level, y1=level, line=line, layer="below")
     for label, values, colour, symbol in (
         ("agreed by the sites", agreed, BLUE, "circle"),
         ("pooled, no privacy", pooled, ORANGE, "diamond-open"),

@@ -23,6 +23,14 @@ FEATURES = 200
 ROUNDS = 40
 """Most rounds in the table of the history."""
 
+_DISTANCE = (
+    "Distance is the squared distance of a site's answer from the pooled solution over that "
+    "solution's squared norm, summed over the sites: answering zero scores the number of sites."
+)
+_AVERAGED = (
+    "From half of the rounds on, a site's answer is the mean of its iterates since then, in which "
+    "noise averages out."
+)
 _WITH_NOISE = (
     "The coefficients were released with noise in them: their error is not that of an ordinary "
     "regression table."
@@ -143,10 +151,11 @@ def _convergence(data: ReportData) -> Section | None:
     }
     if monitored:
         ends = "; ".join(f"{name} {words.last(v)}" for name, v in monitored.items())
+        meaning = f" {_DISTANCE}" if "distance" in data.history else ""
         blocks.append(
             Block(
                 "Against the best solution of all data together, on a log scale. At the end: "
-                f"{ends}.",
+                f"{ends}.{meaning}",
                 "gap-figure",
                 figures.convergence(
                     rounds, monitored, (figures.BLUE, figures.ORANGE, figures.GREY)
@@ -159,8 +168,8 @@ def _convergence(data: ReportData) -> Section | None:
     if _drawable(consensus):
         blocks.append(
             Block(
-                "How far the answers of the sites lie from their mean, on a log scale. At the end: "
-                f"{words.last(consensus)}.",
+                "How far the answers of the sites lie from their mean (root mean square), on a log "
+                f"scale. At the end: {words.last(consensus)}.",
                 "consensus-figure",
                 figures.convergence(rounds, {heading("consensus"): consensus}, (figures.GREEN,)),
                 title="Disagreement between sites",
@@ -178,9 +187,8 @@ def _convergence(data: ReportData) -> Section | None:
             folded=True,
         )
     )
-    return Section(
-        "convergence", "Convergence and consensus", words.ending(data.status), tuple(blocks)
-    )
+    intro = f"{words.ending(data.status)} {_AVERAGED if data.averaged else ''}".strip()
+    return Section("convergence", "Convergence and consensus", intro, tuple(blocks))
 
 
 def _accuracy(data: ReportData) -> Section | None:
@@ -292,7 +300,7 @@ def _releases(data: ReportData) -> Section | None:
         "The steps of a round: who computes on private data, what leaves, and how it is protected.",
         (
             Block(
-                "One column a step. A step that asks nothing of private data costs nothing.",
+                "One column for each step. A step that reads no private data costs nothing.",
                 table=sideways(data.phases, "phase"),
             ),
         ),
@@ -321,5 +329,5 @@ def _drawable(values: Column) -> bool:
 
 
 def _rows(history: Mapping[str, Column]) -> list[Row]:
-    keep = figures.thin(len(history["round"]), ROUNDS)
+    keep = figures.every(len(history["round"]), ROUNDS)
     return [{name: values[i] for name, values in history.items()} for i in keep]

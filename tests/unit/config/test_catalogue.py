@@ -72,7 +72,7 @@ def test_a_description_says_who_sends_what_to_whom() -> None:
         "nothing",
         "every site",
     )
-    assert gradient["private"].startswith("Sum of per-unit gradients")
+    assert gradient["private"].startswith("Sum of the gradients of all units, each clipped")
     assert gradient["private"].endswith("Clip: 1 in the l2 norm.")
     assert gradient["protected_by"].startswith("Gaussian: ")
     assert gradient["receiver"] == "the coordinator"

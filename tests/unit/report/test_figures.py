@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import pytest
 
@@ -39,6 +40,14 @@ def test_a_long_line_is_thinned_and_keeps_its_ends():
 
 def test_thinning_repeats_no_point():
     assert len(set(figures.thin(1001))) == figures.POINTS
+
+
+@pytest.mark.parametrize(("count", "most"), [(0, 40), (1, 40), (40, 40), (51, 40), (1001, 40)])
+def test_rows_stand_evenly_and_end_with_the_last(count, most):
+    found = figures.every(count, most)
+    assert len(found) <= most
+    assert found[-1:] == list(range(count))[-1:]
+    assert len({after - before for before, after in pairwise(found[:-1])}) <= 1
 
 
 def test_lines_differ_without_colour():

@@ -162,6 +162,15 @@ def test_the_objective_is_not_drawn_beside_its_gap():
     assert alone == {"Objective", "Distance"}
 
 
+def test_the_page_says_what_distance_is_and_where_answers_are_means():
+    assert "answering zero scores the number of sites" in text(render(sample()))
+    history = {name: each for name, each in sample().history.items() if name != "distance"}
+    assert "answering zero" not in text(render(sample(history=history)))
+    told = "From half of the rounds on"
+    assert told in text(render(sample(averaged=True)))
+    assert told not in text(render(sample()))
+
+
 def test_coefficients_of_a_run_without_noise_are_not_called_noisy():
     assert "released with noise in them" in text(render(sample()))
     page = text(render(sample(noise="none", guarantee_status="none")))
