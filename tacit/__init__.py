@@ -54,8 +54,16 @@ def __getattr__(name: str) -> Any:
     if name == "audit":
         return importlib.import_module("tacit.audit")  # a package that can be called
     if name not in _HOMES:
-        raise AttributeError(f"module 'tacit' has no attribute {name!r}")
+        raise AttributeError(f"module 'tacit' has no attribute {name!r}{_elsewhere(name)}")
     return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def _elsewhere(name: str) -> str:
+    """Where else a name may be that was meant to be public."""
+    # dunders and submodules are looked for by tools, which are not to wait for JAX
+    if name[:1].isupper() and name in importlib.import_module("tacit.method").__all__:
+        return f"; it is in tacit.method: from tacit.method import {name}"
+    return ""
 
 
 def __dir__() -> list[str]:

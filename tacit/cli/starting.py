@@ -211,8 +211,9 @@ def _target(name: str, column: Any, public: bool) -> str:
     elif kind == "numeric":
         lines += [f"lower = {float(values.min())}", f"upper = {float(values.max())}"]
     else:
+        yes = '"> 0"   ' if _kind(column) == "numeric" else '["yes"] '
         lines += [
-            f'{_OPEN}positive = "> 0"    # a yes/no question: threshold, or the value(s) of yes',
+            f"{_OPEN}positive = {yes} # a yes/no question: threshold, or the value(s) of yes",
             '#   or: levels = ["a", "b", "c"]   several classes, with loss = "softmax"',
             '#   or: lower = 0, upper = 10      a number, with loss = "squared"',
         ]
@@ -284,8 +285,8 @@ def _relative(data: Path, output: Path) -> str:
 
 
 _HEAD = """\
-# A study for `tacit run`. Lines that begin with "# declare:" are for you: remove the mark and put a
-# public number there, known without looking at the data (the ends of a scale, a legal limit).
+# A study for `tacit run`. Lines that begin with "# declare:" are for you: remove the mark and put
+# what is public there, known without looking at the data (the ends of a scale, a legal limit).
 title = "A study"
 
 [data]
@@ -301,6 +302,7 @@ _BY_COLUMN = """\
 [partition]
 by = "column"
 column = {site}
+# sites = ["a", "b"]       # all of them: names that are read off the data are assumed public
 """
 
 _EVEN = """\

@@ -70,7 +70,8 @@ class Numeric:
             raise ProblemError(
                 f"a numeric column needs declared bounds, got lower={self.lower!r} and "
                 f"upper={self.upper!r}: give both, as public numbers known without looking at the "
-                "data, or set statistics='public' if the data's own minimum and maximum are public"
+                'data, or set statistics = "public" if the data\'s own minimum and maximum are '
+                "public"
             )
         check_order("lower", self.lower, "upper", self.upper)
         check_order("to[0]", self.to[0], "to[1]", self.to[1])
@@ -125,8 +126,9 @@ class Categorical:
             object.__setattr__(self, "levels", check_levels(self.levels))
         elif not public:
             raise ProblemError(
-                "a categorical column needs its levels: declare levels=(...), or set "
-                "statistics='public' if the set of values in the data is public"
+                "a categorical column needs its levels: declare all values that may occur, as in "
+                'levels = ["no", "yes"], or set statistics = "public" if the set of values in the '
+                "data is public"
             )
         if self.other not in ("error", "zero"):
             raise ProblemError(f"other={self.other!r} must be 'error' or 'zero'")

@@ -148,6 +148,14 @@ def test_init_with_bounds_from_the_data_says_that_they_leak(tmp_path: Path) -> N
     assert "the maximum of column age was taken from the data" in assumed
 
 
+def test_init_suggests_an_answer_of_the_kind_of_the_target(tmp_path: Path) -> None:
+    visits().to_csv(tmp_path / "visits.csv", index=False)
+    study = tmp_path / "study.toml"
+    for target, answer in (("visits", 'positive = "> 0"'), ("smoker", 'positive = ["yes"]')):
+        invoke("init", tmp_path / "visits.csv", "-t", target, "-o", study, "--force")
+        assert f"# declare: {answer}" in study.read_text()
+
+
 def test_init_refuses_what_it_cannot_do(tmp_path: Path) -> None:
     visits().to_csv(tmp_path / "visits.csv", index=False)
     data, study = tmp_path / "visits.csv", tmp_path / "study.toml"

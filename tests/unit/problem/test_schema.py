@@ -25,7 +25,7 @@ NAN = float("nan")
 @pytest.mark.parametrize(
     ("declare", "message"),
     [
-        (lambda: Numeric(), "needs declared bounds.*statistics='public'"),
+        (lambda: Numeric(), 'needs declared bounds.*statistics = "public"'),
         (lambda: Numeric(0), "lower=0 and upper=None"),
         (lambda: Numeric(1, 1), "lower=1 must be below upper=1"),
         (lambda: Numeric(0, float("inf")), "upper=inf must be a finite number"),
