@@ -1,4 +1,4 @@
-# `make demo` and `make test` do all the set-up on a machine with Python 3.11 or later.
+# `make demo` and `make test` do all the set-up on a machine with Python 3.11 to 3.14.
 #
 #   make PYTHON=/path/to/python3   another interpreter
 #   make VENV=elsewhere            another place for the environment (no spaces)
