@@ -36,6 +36,17 @@ class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
+_DECLARED = {"name", "address", "signing_key", "authority", "records"}
+
+# What the owners of format 1 sign. With one field more no signature fits any more, and a field that
+# stands in the manifest and not here is not signed: a new field needs a new format.
+_AGREED: Any = {
+    **dict.fromkeys(("format", "study", "features", "classes", "patience", "silent"), True),
+    "agents": {"__all__": _DECLARED},
+    "coordinator": _DECLARED,
+}
+
+
 class Member(_Strict):
     """An agent of the run: its card, and what it declares of its data.
 
@@ -92,7 +103,7 @@ class Manifest(_Strict):
     @property
     def run(self) -> bytes:
         """Digest of everything but signatures and vouchers: the run's id, 32 bytes."""
-        agreed = self.model_dump(exclude={"signatures", "mask_keys", "vouchers"})
+        agreed = self.model_dump(include=_AGREED)
         text = json.dumps(agreed, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).digest()
 

@@ -150,7 +150,7 @@ class Guarantee:
 
     @property
     def neighbours(self) -> str:
-        """What epsilon is about; epsilons about other neighbours are not added up in a ledger."""
+        """What epsilon is about: a key in ledgers, which add up no others, so its words stay."""
         person = f"{self.sites_per_person} sites, {self.records_per_person} records a site"
         many = self.sites_per_person > 1 or self.records_per_person > 1
         # an epsilon against fewer readers is no part of one against all

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
@@ -32,22 +31,25 @@ from tacit.privacy.event import (
 
 _VERSION = 1
 
-_EVENTS: Mapping[str, type[Event]] = {
-    kind.__name__: kind
-    for kind in (
-        DiscreteGaussianRelease,
-        DiscreteLaplaceRelease,
-        GaussianRelease,
-        LaplaceRelease,
-        Masked,
-        ModelClaim,
-        NoRelease,
-        NonPrivate,
-        PerReleaseClaim,
-        PoissonSampled,
-        Repeated,
-    )
+_NOISE: Mapping[str, type] = {"noise_multiplier": float}
+_CLAIM: Mapping[str, type] = {"event": Event, "theorem": str, "assumption": str, "reason": str}
+
+# Names on disk, which stay as they are whatever becomes of the classes and their attributes.
+_KINDS: Mapping[str, tuple[type[Event], Mapping[str, type]]] = {
+    "DiscreteGaussianRelease": (DiscreteGaussianRelease, _NOISE),
+    "DiscreteLaplaceRelease": (DiscreteLaplaceRelease, _NOISE),
+    "GaussianRelease": (GaussianRelease, _NOISE),
+    "LaplaceRelease": (LaplaceRelease, _NOISE),
+    "Masked": (Masked, {"event": Event, "coalition": int, "cohort": int}),
+    "ModelClaim": (ModelClaim, _CLAIM),
+    "NoRelease": (NoRelease, {}),
+    "NonPrivate": (NonPrivate, {}),
+    "PerReleaseClaim": (PerReleaseClaim, _CLAIM),
+    "PoissonSampled": (PoissonSampled, {"rate": float, "event": Event}),
+    "Repeated": (Repeated, {"event": Event, "count": int}),
 }
+
+_NAMES: Mapping[type[Event], str] = {kind: name for name, (kind, _) in _KINDS.items()}
 
 
 def canonical(document: Any) -> str:
@@ -72,12 +74,12 @@ def event_to_json(event: Event) -> dict[str, Any]:
         >>> event_to_json(GaussianRelease(2.0))
         {'kind': 'GaussianRelease', 'version': 1, 'noise_multiplier': 2.0}
     """
-    name = type(event).__name__
-    if _EVENTS.get(name) is not type(event):
+    name = _NAMES.get(type(event))
+    if name is None:
         raise UnsupportedEvent(
-            f"the ledger has no stored form for {event!r}; it knows {', '.join(_EVENTS)}"
+            f"the ledger has no stored form for {event!r}; it knows {', '.join(_KINDS)}"
         )
-    values = {field.name: _plain(getattr(event, field.name), field.type) for field in fields(event)}
+    values = {each: _plain(getattr(event, each), form) for each, form in _KINDS[name][1].items()}
     return {"kind": name, "version": _VERSION, **values}
 
 
@@ -122,25 +124,23 @@ def grouped_from_json(rows: Any) -> list[Event]:
         raise LedgerDamaged(f"no list of counted events: {rows!r}") from error
 
 
-def _plain(value: Any, declared: Any) -> Any:
-    if isinstance(value, Event):
+def _plain(value: Any, form: type) -> Any:
+    if form is Event:
         return event_to_json(value)
-    if declared == "float":  # also from NumPy and JAX
+    if form is float:  # also from NumPy and JAX
         number = float(value)
         return number if math.isfinite(number) else str(number)
-    return int(value) if declared == "int" else value
+    return form(value)
 
 
 @lru_cache(maxsize=4096)
 def _decoded(text: str) -> Event:
     document = json.loads(text)
     try:
-        kind = _EVENTS[document.pop("kind")]
+        kind, forms = _KINDS[document.pop("kind")]
         if document.pop("version") != _VERSION:
             raise LedgerDamaged(f"event {text} is of a version that this tacit does not know")
-        values = {
-            field.name: _restored(document.pop(field.name), field.type) for field in fields(kind)
-        }
+        values = {name: _restored(document.pop(name), form) for name, form in forms.items()}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise LedgerDamaged(f"{text} is no event") from error
     if document:
@@ -148,7 +148,5 @@ def _decoded(text: str) -> Event:
     return kind(**values)
 
 
-def _restored(value: Any, declared: Any) -> Any:
-    if declared == "Event":
-        return event_from_json(value)
-    return {"float": float, "int": int, "str": str}[declared](value)
+def _restored(value: Any, form: type) -> Any:
+    return event_from_json(value) if form is Event else form(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from tacit.privacy.event import (
     Repeated,
 )
 from tacit.privacy.ledger.encoding import (
-    _EVENTS,
+    _KINDS,
     canonical,
     event_from_json,
     event_to_json,
@@ -61,8 +62,13 @@ def test_every_event_has_a_stored_form() -> None:
         for name, kind in vars(events).items()
         if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
     }
-    assert known == set(_EVENTS)
+    assert known == set(_KINDS)
     assert {type(event).__name__ for event in ONE_OF_EACH} == known
+
+
+def test_every_attribute_of_an_event_is_stored() -> None:
+    for kind, names in _KINDS.values():
+        assert {field.name for field in fields(kind)} == set(names)
 
 
 def test_what_a_stored_event_looks_like_stays() -> None:
