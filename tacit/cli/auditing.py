@@ -118,7 +118,7 @@ def _tell(assembled: Assembled, found: Audit, folder: Path) -> None:
         f"the two data sets; {found.weighed()}."
     )
     table(
-        ["Read by", "Epsilon is at least", "Claimed", "False alarms", "Missed"],
+        ["Estimator", "Epsilon is at least", "Claimed", "False alarms", "Missed"],
         [
             [
                 bound.estimator,
@@ -165,11 +165,11 @@ def _page(assembled: Assembled, found: Audit) -> AuditData:
             ("At least", rounded_down(found.best.epsilon)),
             ("Delta", rounded_up(claim.delta)),
             ("Confidence", f"{100 * found.confidence:g} %"),
-            ("Runs a side", f"{found.trials:,}"),
+            ("Runs per data set", f"{found.trials:,}"),
         ),
         bounds=[
             {
-                "read_by": bound.estimator,
+                "estimator": bound.estimator,
                 "epsilon_is_at_least": rounded_down(bound.epsilon),
                 "claimed": rounded_up(claim.epsilon),
                 "false_alarms": bound.false_alarms,
@@ -189,7 +189,7 @@ def _page(assembled: Assembled, found: Audit) -> AuditData:
         ),
         checks=[
             {
-                "of": check.of,
+                "what": check.of,
                 "tested": check.what,
                 "found": check.found,
                 "result": "failed" if check.failed else "passed",

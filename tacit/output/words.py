@@ -190,7 +190,7 @@ def findings(outcome: Outcome) -> list[str]:
         gap = objective_gap(outcome)
         if gap is not None:
             found.append(
-                f"The objective stands {gap:.3g} above its minimum of "
+                f"The objective, summed over the sites, stands {gap:.3g} above its minimum of "
                 f"{outcome.reference.value:.6g}, which the pooled fit reaches."
             )
     return found

@@ -178,8 +178,8 @@ def trade_off(curve: TradeOff) -> go.Figure:
         line={"color": BLUE, "width": 2},
         hovertemplate="false alarms %{x:.3f}<br>missed %{y:.3f}<extra>measured</extra>",
     )
-    figure.update_xaxes(title="false alarms: says D, was D'", range=[-0.01, 1.01])
-    figure.update_yaxes(title="missed: says D', was D", range=[-0.01, 1.01])
+    figure.update_xaxes(title="false alarms (says D, was D')", range=[-0.01, 1.01])
+    figure.update_yaxes(title="missed (says D', was D)", range=[-0.01, 1.01])
     return finish(figure, height=HEIGHT, legend=True)
 
 
