@@ -73,6 +73,13 @@ class Result:
     parameter_names: tuple[str, ...]
     charge: Charge | None = None
 
+    def __str__(self) -> str:
+        """What came out and what was promised, for a person; `repr` has every field."""
+        trials, agents, _ = self.solutions.shape
+        whose = f"mean answer of {agents} agents" + (" in the first trial" if trials > 1 else "")
+        shown = np.array2string(self.solution, precision=4, threshold=12)
+        return f"{self.status}; {whose} after {self.rounds} rounds: {shown}\n{self.guarantee}"
+
     @property
     def solution(self) -> Float[np.ndarray, " p"]:
         """The agents' mean answer in the first trial, shape `(p,)`."""

@@ -251,6 +251,9 @@ class Guarantees(Sequence[Guarantee]):
         if not self.owners:
             raise PrivacyError("a run has at least one owner; no guarantee was given")
 
+    def __str__(self) -> str:
+        return self.sentence()
+
     def __len__(self) -> int:
         return len(self.owners)
 

@@ -170,6 +170,14 @@ def test_the_table_of_releases() -> None:
     assert gradient.noise_scale > gradient.sensitivity
 
 
+def test_a_printed_result_is_short_and_says_what_was_promised() -> None:
+    method = DPSG(step=0.1, privacy=PRIVATE)
+    result = tacit.run(task(0), network.ring(4), method, rounds=3, seed=0)
+    told = str(result)
+    assert told.startswith("finished; mean answer of 4 agents after 3 rounds: [")
+    assert told.endswith("\n" + result.guarantee.sentence())
+
+
 def test_of_several_trials_one_is_published_and_the_guarantee_says_so() -> None:
     method = DPSG(step=0.1, privacy=PRIVATE)
     result = tacit.run(
