@@ -13,7 +13,7 @@ from tacit.deploy.stored import ANOTHER_VERSION
 from tacit.errors import ConfigError, RuntimeFailure
 from tacit.privacy.ledger.lock import still_there
 
-_FORMAT = 5
+_FORMAT = 6
 
 
 class Journal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import sqlite3
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ ANOTHER_VERSION = "of another version of tacit. Finish the run with the version 
 """What is said of a file that this version does not read."""
 
 _HERE, _NOT_HERE = b"1", b"0"
+_PLACES = 8
 
 
 class Rows:
@@ -48,12 +50,14 @@ class Rows:
 
 
 def packed(state: Any) -> list[bytes | memoryview]:
-    """The leaves one after the other, each with its type and shape; one that is not there is short.
+    """A digest of where the leaves stand, and these one after the other, with type and shape.
 
-    What a state holds may change within a round, such as a gradient between send and receive.
+    What a state holds may change within a round, such as a gradient between send and receive: a
+    leaf that is not there is short.
     """
-    pieces: list[bytes | memoryview] = []
-    for leaf in jax.tree.leaves(state, is_leaf=_absent):
+    leaves, _ = jax.tree.flatten_with_path(state, is_leaf=_absent)
+    pieces: list[bytes | memoryview] = [_places(leaves)]
+    for _, leaf in leaves:
         pieces.append(_HERE if leaf is not None else _NOT_HERE)
         if leaf is not None:
             array, head = np.asarray(leaf, order="C"), io.BytesIO()
@@ -72,10 +76,12 @@ def unpacked(data: bytes, like: Any) -> Any:
     Raises:
         RuntimeFailure: it is none of this method.
     """
-    leaves, structure = jax.tree.flatten(like, is_leaf=_absent)
+    leaves, structure = jax.tree.flatten_with_path(like, is_leaf=_absent)
     file = io.BytesIO(data)
     found: list[np.ndarray | None] = []
     try:
+        if file.read(_PLACES) != _places(leaves):
+            raise ValueError("other fields, or in another order")
         for _ in leaves:
             found.append(np.load(file, allow_pickle=False) if file.read(1) == _HERE else None)
         complete = not file.read(1)
@@ -84,6 +90,12 @@ def unpacked(data: bytes, like: Any) -> Any:
     if not complete:
         raise RuntimeFailure(f"the stored state is not one of this method; it is {ANOTHER_VERSION}")
     return jax.tree.unflatten(structure, found)
+
+
+def _places(leaves: Sequence[tuple[Any, Any]]) -> bytes:
+    """A digest of the fields, without which two of the same shape could change places."""
+    names = "\n".join(jax.tree_util.keystr(path) for path, _ in leaves)
+    return hashlib.sha256(names.encode()).digest()[:_PLACES]
 
 
 def _absent(leaf: Any) -> bool:
