@@ -67,6 +67,7 @@ class Binding:
 
     def __init__(self, keys: Keys, run: bytes, state: Path, *, restore: bool = False) -> None:
         self._restore = restore
+        self._going_on: Bound | None = None
         self._state, self._own = state, state / "bound.json"
         self.folder = folder_of(keys.folder, run)
         try:
@@ -164,13 +165,30 @@ class Binding:
         return own
 
     def bind(self, records: str) -> None:
-        """Check, and note a start on both sides: in the folder first, so that no kill between
-        the two leaves a run without its state.
+        """Check, and note the start of a state that begins; that of one that goes on is noted by
+        `start`, once it is known to be the newest.
 
         Args:
             records: as for `check`.
         """
-        own = self.check(records) or Bound(secrets.token_hex(16), 0, records)
+        self._going_on = self.check(records)
+        if self._going_on is None:
+            self._note(Bound(secrets.token_hex(16), 0, records))
+
+    def start(self) -> None:
+        """Note the start of a state that goes on, before anything is sent.
+
+        An older copy that is refused before this has changed nothing, so that the newest state goes
+        on when it is put back.
+        """
+        if self._going_on is not None:
+            self._note(self._going_on)
+            self._going_on = None
+
+    def _note(self, own: Bound) -> None:
+        """On both sides: in the folder first, so that no kill between the two leaves a run without
+        its state.
+        """
         own = replace(own, starts=(self._known[1] if self._known else 0) + 1)
         write_secret(
             self._own, json.dumps({"format": "tacit-bound-1", **asdict(own)}, indent=2).encode()

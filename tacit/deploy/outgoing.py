@@ -141,6 +141,8 @@ class Outgoing:
             binding.catch_up(at, self._bytes(self._rows, at))
         if account is not None:
             self._check_ledger(account)
+        if binding is not None:
+            binding.start()
 
     def find(self, key: str) -> bytes | None:
         """The bytes of a message that was made and may still be needed."""

@@ -169,7 +169,7 @@ class Owner:
         self.copies.append(place)
 
     def instead(self, place: Path, other: Path | None) -> None:
-        """Try to start with another folder in a place; then put the newest back."""
+        """Try to start with another folder in a place; put the newest back if that is refused."""
         newest = self.folder / "newest"
         place.rename(newest)
         if other is None:
@@ -180,10 +180,10 @@ class Owner:
         if child is not None:
             self.counts["begun again"] += 1
             self.work(child)
-        if child is None or self.guarded:
+        if child is None:
             shutil.rmtree(place)
             newest.rename(place)
-        else:
+        else:  # nothing was sent since the copy, or nobody guards; now this is the newest
             shutil.rmtree(newest)
 
     def mistake(self, what: str) -> None:

@@ -131,10 +131,14 @@ def test_a_copy_that_was_taken_while_the_member_ran_is_refused(
         shutil.copytree(state, tmp_path / "older")
         outgoing.commit(Made(1, "0/1/0/0", b"second"), np.zeros(2), ["south"])
         outgoing.close()
-    shutil.rmtree(state)
+    state.rename(tmp_path / "newest")
     shutil.move(tmp_path / "older", state)
     with pytest.raises(RuntimeFailure, match="messages left that it does not know of"):
         started(own, state)
+    # what was refused has changed nothing
+    shutil.rmtree(state)
+    shutil.move(tmp_path / "newest", state)
+    started(own, state, 2)
 
 
 def test_one_position_has_one_message(own: keys.Keys, tmp_path: Path) -> None:
@@ -169,6 +173,11 @@ def test_a_kill_between_commit_and_head_loses_nothing(
         assert binding._head is not None and binding._head[0] == 7
 
 
+def noted(binding: Binding) -> None:
+    binding.bind("")
+    binding.start()
+
+
 @pytest.mark.parametrize("killed", [1, 2])
 def test_a_kill_while_a_start_is_noted_is_no_reason_to_refuse(
     own: keys.Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: int
@@ -180,7 +189,7 @@ def test_a_kill_while_a_start_is_noted_is_no_reason_to_refuse(
             with Binding(own, RUN, state) as binding, monkeypatch.context() as patched:
                 patched.setattr(binding, "_written", None)
                 with pytest.raises(TypeError):
-                    binding.bind("")
+                    noted(binding)
         started(own, state, 0)
         with pytest.raises(RuntimeFailure, match="another --state"):
             started(own, folder(tmp_path, "other"))
