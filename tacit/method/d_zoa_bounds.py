@@ -125,8 +125,9 @@ def outer_loop_bound(
         2 rho E ||b*||^2 / M + (rho/2) P s_k^2 lmax(D + A)^2 / lmin(D - A)
 
     The agent `k` is left open, and a step of the proof takes the smallest *nonzero* eigenvalue
-    of `D - A`, which bounds nothing for copies that agree. It is exceeded 1.58 times on a complete
-    graph of 50 agents. Corrected, for noise of mean 0 given all that came before it:
+    of `D - A`, which bounds nothing for copies that agree. It counts one agent's noise, and is
+    exceeded by ten agents on a complete graph; with `sum_k s_k^2` for `s_k^2` it holds. Corrected,
+    for noise of mean 0 given all that came before it:
 
         2 rho E ||b*||^2 / M + rho P sum_k |V_k| s_k^2
 
