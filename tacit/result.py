@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -79,6 +80,10 @@ class Result:
         whose = f"mean answer of {agents} agents" + (" in the first trial" if trials > 1 else "")
         shown = np.array2string(self.solution, precision=4, threshold=12)
         return f"{self.status}; {whose} after {self.rounds} rounds: {shown}\n{self.guarantee}"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """The same at the end of a notebook's cell."""
+        printer.text(str(self))
 
     @property
     def solution(self) -> Float[np.ndarray, " p"]:

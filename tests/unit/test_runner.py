@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -176,6 +177,9 @@ def test_a_printed_result_is_short_and_says_what_was_promised() -> None:
     told = str(result)
     assert told.startswith("finished; mean answer of 4 agents after 3 rounds: [")
     assert told.endswith("\n" + result.guarantee.sentence())
+    shown: list[str] = []
+    result._repr_pretty_(SimpleNamespace(text=shown.append), False)
+    assert shown == [told]
 
 
 def test_of_several_trials_one_is_published_and_the_guarantee_says_so() -> None:
