@@ -102,6 +102,7 @@ def test_one_trial_is_the_same_however_many_there_are(row: Row) -> None:
     assert np.array_equal(answers(1), answers(3))
 
 
+@pytest.mark.slow
 @plain_rows
 def test_history_and_guarantee_are_complete(row: Row) -> None:
     result = _batched(row)

@@ -28,23 +28,33 @@ def _runs(cell: Cell) -> None:
     result = run(cell)
     assert np.isfinite(result.solutions).all(), str(cell)
     assert result.status == "finished", str(cell)
+    history, stated = result.history, result.guarantee.owners
+    assert all(np.isfinite(value).all() for value in history.measured.values()), str(cell)
+    assert np.all(np.diff(history.evaluations) >= 0), str(cell)
+    assert history.bytes[-1] > 0, str(cell)
+    assert {each.status.value for each in stated} == {cell.row.status}, str(cell)
+    spent = [each.epsilon if each.total_epsilon is None else each.total_epsilon for each in stated]
+    np.testing.assert_allclose(history.epsilon[-1], spent, rtol=1e-6, err_msg=str(cell))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def compiled_quickly() -> Iterator[None]:
     """Compile without optimisations: what is asked is whether it runs."""
     jax.config.update("jax_disable_most_optimizations", True)
     yield
     jax.config.update("jax_disable_most_optimizations", False)
+    # less exact, too: an inverse square root has the digits of float32
+    forget_programs()
 
 
 @pytest.mark.parametrize("number", range(len(METHODS)))
-def test_every_method_runs_on_a_mixture_of_what_it_accepts(number: int) -> None:
+def test_every_method_runs_on_a_mixture_of_what_it_accepts(
+    number: int, compiled_quickly: None
+) -> None:
     row = methods_of_all_kinds()[number]
     _runs(one(plain(row), VALUES, refusal, number))
 
 
-@pytest.mark.slow  # minutes
 @pytest.mark.parametrize("cell", read_pairs(), ids=str)
 def test_every_pair_of_values_runs(cell: Cell, compiled_quickly: None) -> None:
     _runs(cell)
