@@ -76,7 +76,8 @@ def check(
         error: of the first that is none.
     """
     hints = _hints(target)
-    for name, value in {**dict(zip(hints, given, strict=False)), **named}.items():
+    values = {**dict(zip(hints, given, strict=False)), **named}
+    for name, value in values.items():
         asked = None if name in own else wanted(value, hints.get(name, Any))
         if asked is None:
             continue
@@ -84,7 +85,16 @@ def check(
             raise error(f"{name} is {shown(value)}; write {name}={asked.removeprefix('write ')}")
         if asked.startswith("give "):
             raise error(f"{name} is {shown(value)}; {asked}")
-        raise error(f"{name}={shown(value)} must be {asked}")
+        others = [each for each in hints if each not in values]
+        raise error(f"{name}={shown(value)} must be {asked}{_elsewhere(value, hints, others)}")
+
+
+def _elsewhere(value: Any, hints: Mapping[str, Any], others: Sequence[str]) -> str:
+    """The one argument that a part of tacit in a wrong place fits, as a remedy; else nothing."""
+    if not type(value).__module__.startswith("tacit."):
+        return ""
+    fitting = [each for each in others if wanted(value, hints[each]) is None]
+    return f"; it fits {fitting[0]}=" if len(fitting) == 1 else ""
 
 
 def wanted(value: Any, hint: Any) -> str | None:

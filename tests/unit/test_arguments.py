@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from jaxtyping import Float, Int
 
+from tacit import DPSG, Privacy
 from tacit.arguments import checked, wanted
 from tacit.errors import ConfigError
 from tacit.ranges import Count, NotNegative, Number, One, Positive, Range, Table, Unset
@@ -130,6 +131,13 @@ def test_a_function_is_held_to_its_annotations() -> None:
         _several(1.0, 0)
     with pytest.raises(TypeError, match="missing 1 required"):
         _several()
+
+
+def test_a_part_in_a_wrong_place_is_told_the_right_one() -> None:
+    with pytest.raises(ConfigError, match=r"decay=a Privacy must be a number; it fits privacy=$"):
+        DPSG(0.3, Privacy(clip=1.0, epsilon=1.0, delta=1e-6))  # type: ignore[arg-type]  # is tested
+    with pytest.raises(ConfigError, match=r"decay='often' must be a number$"):
+        DPSG(0.3, "often")  # type: ignore[arg-type]  # is tested
 
 
 def test_a_subclass_is_held_to_its_own_annotations() -> None:
