@@ -189,7 +189,7 @@ def panels(found: Answers, at: Setting) -> list[Panel]:
     )
     return [
         Panel(
-            "MNIST, at equal true epsilon",
+            f"{at.images}, at equal true epsilon",
             "total epsilon of the run",
             "test error, %",
             curves,

@@ -138,7 +138,7 @@ def panels(found: Answers, at: Setting) -> list[Panel]:
     def of(what: str, title: str, y: str, log: bool) -> list[Panel]:
         return [
             over_iterations(
-                f"MNIST, {title}, epsilon {e:g}",
+                f"{at.images}, {title}, epsilon {e:g}",
                 [
                     along(name, answer, at, what)
                     for (name, own), answer in found.items()
@@ -161,7 +161,9 @@ def rows(found: Answers, at: Setting) -> list[Row]:
     return [
         *(row(at, f"{name}, epsilon {e:g}", answer) for (name, e), answer in found.items()),
         *(
-            compared(f"MNIST, {name}, epsilon {e:g}, violation", None, last(answer, "violation"))
+            compared(
+                f"{at.images}, {name}, epsilon {e:g}, violation", None, last(answer, "violation")
+            )
             for (name, e), answer in found.items()
         ),
     ]
@@ -171,7 +173,7 @@ def long_rows(found: Answers, at: Setting) -> list[Row]:
     """Errors beside those of the remark, which has other iterations, so without a ratio."""
     return [
         compared(
-            f"MNIST, {method}, epsilon {e:g}, test error %",
+            f"{at.images}, {method}, epsilon {e:g}, test error %",
             None,
             last(answer),
             **{"paper, in full": PRINTED_LONG.get(method)},

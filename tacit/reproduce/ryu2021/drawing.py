@@ -56,11 +56,9 @@ def last(answer: Answer, what: str = "error") -> float:
     return float(np.mean(answer[what][-1]))
 
 
-def row(
-    at: Setting, what: str, answer: Answer, paper: float | None = None, *, of: str = "MNIST"
-) -> Row:
+def row(at: Setting, what: str, answer: Answer, paper: float | None = None) -> Row:
     """A test error at the end; a ratio to the paper's only where the run is the paper's."""
-    name = f"{of}, {what}, test error %"
+    name = f"{at.images}, {what}, test error %"
     if at.exact or paper is None:
         return compared(name, paper, last(answer))
     return compared(name, None, last(answer), **{"paper, in full": paper})

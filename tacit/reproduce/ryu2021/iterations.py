@@ -11,7 +11,7 @@ from tacit.reproduce.decide import below, every
 from tacit.reproduce.ryu2021.drawing import along, ends, last, over_iterations, row
 from tacit.reproduce.ryu2021.half import Answers, Part, Runs, Stated, figure
 from tacit.reproduce.ryu2021.rules import Case, Told, exceptions, faster, lower, number
-from tacit.reproduce.ryu2021.setting import DRAWN, METHODS, Data, Setting, looks, run
+from tacit.reproduce.ryu2021.setting import DRAWN, METHODS, Setting, looks, run
 from tacit.reproduce.target import Answer
 
 ENDS = (DRAWN[0], DRAWN[-1])
@@ -99,7 +99,7 @@ def loses_at_one(found: Answers, at: Setting) -> Told:
     return lower([("epsilon 1", ("OutP", found["OutP", 1.0]), ("ObjP", found["ObjP", 1.0]))])
 
 
-def panels(data: Data, *, noise: bool) -> Callable[[Answers, Setting], list[Panel]]:
+def panels(*, noise: bool) -> Callable[[Answers, Setting], list[Panel]]:
     """Errors at each epsilon, below the noise where the paper has it."""
 
     def drawn(found: Answers, at: Setting) -> list[Panel]:
@@ -114,22 +114,25 @@ def panels(data: Data, *, noise: bool) -> Callable[[Answers, Setting], list[Pane
                 for e in DRAWN
             ]
 
-        top = of("noise", f"{data}, noise", "mean magnitude of a coordinate", True) if noise else []
-        return [*top, *of("error", data, "test error, %", False)]
+        top = (
+            of("noise", f"{at.images}, noise", "mean magnitude of a coordinate", True)
+            if noise
+            else []
+        )
+        return [*top, *of("error", at.images, "test error, %", False)]
 
     return drawn
 
 
-def rows(data: Data, *, noise: bool) -> Callable[[Answers, Setting], list[Row]]:
+def rows(*, noise: bool) -> Callable[[Answers, Setting], list[Row]]:
     """Errors, and where the paper has it the noise, at the end of every run."""
 
     def made(found: Answers, at: Setting) -> list[Row]:
         errors = [
-            row(at, f"{method}, epsilon {e:g}", answer, of=data)
-            for (method, e), answer in found.items()
+            row(at, f"{method}, epsilon {e:g}", answer) for (method, e), answer in found.items()
         ]
         magnitudes = [
-            compared(f"{data}, {method}, epsilon {e:g}, noise", None, last(answer, "noise"))
+            compared(f"{at.images}, {method}, epsilon {e:g}, noise", None, last(answer, "noise"))
             for (method, e), answer in found.items()
         ]
         return [*errors, *magnitudes] if noise else errors
@@ -167,8 +170,8 @@ FIG1 = figure(
                 lambda found, at: faster(beside(found, OURS, ["OutP"]), at),
             ),
         ),
-        panels("MNIST", noise=True),
-        rows("MNIST", noise=True),
+        panels(noise=True),
+        rows(noise=True),
     ),
     notes=[
         "Noise of ObjP and ObjT is on gradients, that of OutP on solutions: their magnitudes are "
@@ -204,7 +207,7 @@ FIG3 = figure(
                 flat,
             ),
         ),
-        panels("FEMNIST", noise=False),
-        rows("FEMNIST", noise=False),
+        panels(noise=False),
+        rows(noise=False),
     ),
 )

@@ -63,6 +63,11 @@ class Setting:
     shortened: str
 
     @property
+    def images(self) -> str:
+        """What the images are, in a word for figures and tables."""
+        return {"mnist": "MNIST", "digits": "Digits", "femnist": "FEMNIST"}[self.chosen.source]
+
+    @property
     def exact(self) -> bool:
         """Whether all this is the paper's, so that its numbers can be compared."""
         return not self.instead and not self.shortened

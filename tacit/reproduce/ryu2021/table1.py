@@ -44,10 +44,10 @@ def _part(data: Data) -> Part:
         each = zip(COLUMNS, PRINTED[data], found[data]["row"], strict=True)
         if at.instead:
             return [
-                compared(f"{data}, {name}", None, ours, **{"paper, in full": paper})
+                compared(f"{at.images}, {name}", None, ours, **{"paper, in full": paper})
                 for name, paper, ours in each
             ]
-        return [compared(f"{data}, {name}", paper, ours) for name, paper, ours in each]
+        return [compared(f"{at.images}, {name}", paper, ours) for name, paper, ours in each]
 
     numbers = ", ".join(f"{value:g}" for value in PRINTED[data][:4])
     mean, deviation = PRINTED[data][4:]

@@ -98,14 +98,10 @@ def improved(found: Answers, at: Setting, paper: float) -> Told:
     return printed(gaps, paper, at)
 
 
-def panels(data: Data) -> Callable[[Answers, Setting], list[Panel]]:
+def panels(found: Answers, at: Setting) -> list[Panel]:
     """Errors over epsilon."""
-
-    def drawn(found: Answers, at: Setting) -> list[Panel]:
-        curves = [band(m, EPSILONS, [ends(found[m, e]) for e in EPSILONS]) for m in METHODS]
-        return [Panel(data, "epsilon of one iteration", "test error, %", curves, BAND, log="x")]
-
-    return drawn
+    curves = [band(m, EPSILONS, [ends(found[m, e]) for e in EPSILONS]) for m in METHODS]
+    return [Panel(at.images, "epsilon of one iteration", "test error, %", curves, BAND, log="x")]
 
 
 def rows(data: Data) -> Callable[[Answers, Setting], list[Row]]:
@@ -113,7 +109,7 @@ def rows(data: Data) -> Callable[[Answers, Setting], list[Row]]:
 
     def made(found: Answers, at: Setting) -> list[Row]:
         keys = [*((method, e) for e in EPSILONS for method in METHODS), WITHOUT]
-        return [row(at, words(*key), found[key], PRINTED[data].get(key), of=data) for key in keys]
+        return [row(at, words(*key), found[key], PRINTED[data].get(key)) for key in keys]
 
     return made
 
@@ -129,12 +125,12 @@ FIG2 = figure(
         "MNIST",
         lambda at: {**runs(at), **beside.runs(at)},
         stated("MNIST"),
-        panels("MNIST"),
+        panels,
         _mnist_rows,
         beside.panels,
         beside.notes,
     ),
-    Part("FEMNIST", runs, stated("FEMNIST"), panels("FEMNIST"), rows("FEMNIST")),
+    Part("FEMNIST", runs, stated("FEMNIST"), panels, rows("FEMNIST")),
     notes=[
         "Epsilon is that of one iteration, under a sensitivity that is local, so that not even one "
         "iteration is private."

@@ -124,7 +124,7 @@ def _penalties(data: Data, place: str) -> Part:
     def panels(found: Answers, at: Setting) -> list[Panel]:
         return [
             over_iterations(
-                f"{data}, OutP at epsilon {e:g}",
+                f"{at.images}, OutP at epsilon {e:g}",
                 [along(named(rho), found[e, rho], at) for rho in PENALTIES],
             )
             for e in DRAWN
@@ -132,7 +132,7 @@ def _penalties(data: Data, place: str) -> Part:
 
     def rows(found: Answers, at: Setting) -> list[Row]:
         return [
-            row(at, f"OutP, epsilon {e:g}, {named(rho)}", answer, of=data)
+            row(at, f"OutP, epsilon {e:g}, {named(rho)}", answer)
             for (e, rho), answer in found.items()
         ]
 
@@ -144,7 +144,7 @@ def _penalties(data: Data, place: str) -> Part:
 def _proximities(found: Answers, at: Setting) -> list[Panel]:
     return [
         over_iterations(
-            f"FEMNIST, a = {a:g}, epsilon {e:g}",
+            f"{at.images}, a = {a:g}, epsilon {e:g}",
             [along(method, found[method, e, a], at) for method in METHODS],
         )
         for a in PROXIMITIES
@@ -154,7 +154,7 @@ def _proximities(found: Answers, at: Setting) -> list[Panel]:
 
 def _proximity_rows(found: Answers, at: Setting) -> list[Row]:
     return [
-        row(at, f"{method}, epsilon {e:g}, a = {a:g}", answer, of="FEMNIST")
+        row(at, f"{method}, epsilon {e:g}, a = {a:g}", answer)
         for (method, e, a), answer in found.items()
     ]
 

@@ -197,6 +197,19 @@ def test_every_number_of_figure_2_has_a_verdict_in_both_directions() -> None:
     assert printed["FEMNIST, without privacy, test error %"] == 35.25
 
 
+@pytest.mark.parametrize("figure", ["fig1", "fig2", "fig4", "fig5", "remark3"])
+def test_digits_in_place_of_mnist_are_not_called_mnist(
+    sizes: dict[Data, Setting | str], figure: str
+) -> None:
+    sizes["MNIST"] = replace(MNIST, chosen=Chosen("digits", "0"), instead="on digits")
+    sizes["FEMNIST"] = "FEMNIST is not there."
+    found = told(figure)
+    drawn = [*found.published, *found.certified]
+    names = [str(row["what"]) for row in found.comparison] + [panel.title for panel in drawn]
+    assert any(name.startswith("Digits") for name in names)
+    assert not any("MNIST" in name for name in names)
+
+
 def test_a_shortened_run_cannot_tell_a_number(sizes: dict[Data, Setting | str]) -> None:
     sizes["MNIST"] = replace(MNIST, shortened="some of it")
     sizes["FEMNIST"] = replace(FEMNIST, instead="on a part of the sample")
