@@ -19,6 +19,7 @@ demo: $(VENV)/.demo ## Fit a private model of real records at eight sites; say w
 	@$(VENV)/bin/tacit demo
 
 quick: $(VENV)/.dev ## Run the unit tests that compile nothing and start nothing (a minute)
+	@# shapes in annotations are checked by `make test`, which takes longer
 	@JAXTYPING_DISABLE=1 $(PYTEST) --quick -m "not slow and not site" --quiet tests/unit
 
 test: $(VENV)/.dev ## Run the tests

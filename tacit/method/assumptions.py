@@ -19,9 +19,9 @@ def check_projection(name: str, problem: Any) -> None:
     if not problem.constraint.exact:
         raise ProblemError(
             f"{name} projects before it adds noise, and its bound holds for exact projections; "
-            f"those on a {type(problem.constraint).__name__} are a solver's, wrong by up to "
-            "4.4e-7 where it was measured. Use DPSG, which projects what is noised already, or a "
-            "Box, Ball, Simplex or Affine set"
+            f"those on a {type(problem.constraint).__name__} are a solver's, on a half disc "
+            "wrong by up to 7e-5. Use DPSG, which projects what is noised already, or a Box, Ball, "
+            "Simplex or Affine set"
         )
 
 

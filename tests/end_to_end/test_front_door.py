@@ -43,7 +43,7 @@ def compiled_quickly() -> Iterator[None]:
     jax.config.update("jax_disable_most_optimizations", True)
     yield
     jax.config.update("jax_disable_most_optimizations", False)
-    # less exact, too: an inverse square root has the digits of float32
+    # they round otherwise: two known answers of other tests would differ by 6e-8
     forget_programs()
 
 

@@ -76,6 +76,18 @@ def test_convex_set_in_compiled_and_batched_code_keeps_double_precision(float64)
     assert abs(float(batch[0].sum()) - 0.25) < 1e-10
 
 
+def test_projections_of_a_solver_are_not_exact(float64):
+    """So no method may project by one within a private question."""
+    right_half = ConvexSet(lambda x: [cvxpy.norm(x, 2) <= 1.0, x[0] >= 0.0])
+    rng = np.random.default_rng(0)
+    worst = 0.0
+    for point in (scale * rng.normal(size=2) for scale in (1.0, 10.0, 100.0) for _ in range(100)):
+        nearest = np.array([max(point[0], 0.0), point[1]])
+        nearest /= max(1.0, np.linalg.norm(nearest))
+        worst = max(worst, np.linalg.norm(right_half.project(point) - nearest))
+    assert 1e-7 < worst < 1e-3
+
+
 def test_convex_set_gives_nan_for_a_run_that_diverged(float64):
     assert np.isnan(ConvexSet(half_disc).project(np.array([np.inf, 0.0, 0.0, 0.0]))).all()
 
