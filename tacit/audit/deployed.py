@@ -75,7 +75,6 @@ def deployed_checks(
                     phase.query,
                     owners.contexts[agent],
                     phase.release.relation,
-                    problem.dimension,
                     most_records=counts[agent],
                 )
                 for agent in agents

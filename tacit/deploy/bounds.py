@@ -15,7 +15,6 @@ import numpy as np
 from tacit.errors import PrivacyError
 from tacit.method.claim import Owners
 from tacit.method.oracle import send_released
-from tacit.privacy.noise.release import bounded
 from tacit.runtime.plan import Plan
 
 _REACH = 100.0
@@ -90,11 +89,11 @@ def bounds_of(plan: Plan, owners: Owners, most_records: Sequence[int]) -> Bounds
         if not released or phase.message is not send_released:
             continue
         assert phase.query is not None and phase.release is not None
-        size, relation = phase.query.size(len(plan.x0)), phase.release.relation
+        relation = phase.release.relation
         scale = np.asarray(plan.scales[index]).reshape(-1, plan.agents).max(axis=0)
-        with suppress(PrivacyError):  # no clipped sum: what is refused wherever values leave
+        with suppress(PrivacyError):  # no bound: what is refused wherever values leave
             answers = [
-                bounded(phase.query, public, relation, size, most)[1]
+                phase.query.computed(public, relation, most).largest
                 for public, most in zip(owners.contexts, most_records, strict=True)
             ]
             reach[index] = _SLACK * (np.array(answers) + _REACH * scale)

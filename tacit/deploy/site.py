@@ -296,7 +296,6 @@ def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]]
             phase.query,
             public,
             phase.release.relation,
-            phase.query.size(run.problem.dimension),
             most_records=run.manifest.agents[agent].records,
         )
         noised[index] = partial(release, noise=noise)

@@ -13,7 +13,15 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from tacit.clipping import clipped
 from tacit.method.functional_basis import AbstractBasis
-from tacit.privacy.sensitivity import AbstractQuery, PerAgent, own, own_public
+from tacit.privacy.rounding import DOUBLE
+from tacit.privacy.sensitivity import (
+    AbstractQuery,
+    Computed,
+    PerAgent,
+    computed_sum,
+    own,
+    own_public,
+)
 from tacit.privacy.sensitivity import per_agent as one_or_each
 from tacit.types import AbstractObjective, Context, Oracle, PublicContext, Relation
 
@@ -62,6 +70,19 @@ class WeightedCoefficients(AbstractQuery):
         if relation is Relation.ADD_REMOVE:  # what comes or goes is as large as its distance from 0
             return (clip + self._length(public.agent)) / public.normaliser
         return 2.0 * clip / public.normaliser
+
+    def computed(
+        self,
+        public: PublicContext,
+        relation: Relation,
+        most_records: int | None = None,
+        roundoff: float = DOUBLE,
+    ) -> Computed:
+        centre = self._length(public.agent) / public.normaliser
+        return computed_sum(self, public, relation, most_records, roundoff, centre)
+
+    def size(self, dimension: int) -> int:
+        return self.basis.size - 1
 
     def _length(self, agent: int) -> float:
         """l1 norm of the weighted centre, rounded up."""

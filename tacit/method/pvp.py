@@ -25,7 +25,15 @@ from tacit.method.consensus_admm import Consensus
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import NoiseKind, Privacy
 from tacit.privacy.mechanism import Release
-from tacit.privacy.sensitivity import AbstractQuery, PerAgent, own, own_public, per_agent
+from tacit.privacy.rounding import DOUBLE
+from tacit.privacy.sensitivity import (
+    AbstractQuery,
+    Computed,
+    PerAgent,
+    own,
+    own_public,
+    per_agent,
+)
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss, AbstractScalarLoss
 from tacit.ranges import PositiveOne
@@ -239,3 +247,16 @@ class ProximalSolution(AbstractQuery):
 
     def evaluations(self, dimension: int) -> int:
         return 1
+
+    def computed(
+        self,
+        public: PublicContext,
+        relation: Relation,
+        most_records: int | None = None,
+        roundoff: float = DOUBLE,
+    ) -> Computed:
+        raise PrivacyError(
+            "PVP has no secure form: its solver is certified in exact arithmetic, and a local "
+            "solution is rounded in proportion to the iterates, which no public number bounds. "
+            "Take dpsg or, with a coordinator, dp-admm, whose answers are gradients, or simulate it"
+        )

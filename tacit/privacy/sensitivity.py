@@ -13,7 +13,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
 
 import equinox as eqx
 import jax
@@ -24,6 +24,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from tacit.arguments import checked
 from tacit.clipping import ORDERS, clipped, norm_ratio
 from tacit.errors import PrivacyError
+from tacit.privacy.rounding import DOUBLE, sum_error
 from tacit.ranges import Count, NotNegative, Positive, Range, Whole
 from tacit.types import (
     AbstractDifferentiable,
@@ -68,9 +69,25 @@ def own_public(value: PerAgent, agent: int) -> float:
     return float(array if array.ndim == 0 else array[agent])
 
 
+class Computed(NamedTuple):
+    """What is known of an answer as floating-point arithmetic gives it.
+
+    Attributes:
+        sensitivity: of the computed answer, rounding errors included.
+        largest: size that no coordinate exceeds.
+    """
+
+    sensitivity: float
+    largest: float
+
+
 @checked(PrivacyError)
 class AbstractQuery(eqx.Module):
     """One question to a private objective.
+
+    A query states everything about its answer, a flat vector: how many coordinates it has (`size`),
+    how far it moves between neighbours (`sensitivity`), and what arithmetic makes of it
+    (`computed`).
 
     Attributes:
         oracle: what it asks of the objective.
@@ -108,6 +125,32 @@ class AbstractQuery(eqx.Module):
         """Number of coordinates of the answer: by default one for each parameter."""
         return dimension
 
+    def computed(
+        self,
+        public: PublicContext,
+        relation: Relation,
+        most_records: int | None = None,
+        roundoff: float = DOUBLE,
+    ) -> Computed:
+        """Sensitivity and size of the computed answer; by default there is no such bound.
+
+        Args:
+            public: declared constants of the owner; `dimension` among them.
+            relation: when two data sets are neighbours.
+            most_records: a public number that the number of records never exceeds, at least 1;
+                whoever asks the query must see to that. Needed by a sum under add/remove, where
+                their number is private; otherwise that of `public` counts where it is larger.
+            roundoff: unit roundoff of the arithmetic.
+
+        Raises:
+            PrivacyError: there is no such bound, with the reason.
+        """
+        raise PrivacyError(
+            f"{type(self).__name__} has no secure form: nothing bounds how large its computed "
+            "answer and the rounding errors in it may be. Bound both and use grid_release, or "
+            "simulate it"
+        )
+
     def evaluations_of(self, agent: int, dimension: int) -> int:
         """`evaluations` of one agent's units: the same for all agents by default."""
         return self.evaluations(dimension)
@@ -139,10 +182,6 @@ class Exact(AbstractQuery):
 
     def evaluations(self, dimension: int) -> int:
         return self.points * int(np.max(np.asarray(self.times)))
-
-    def size(self, dimension: int) -> int:
-        """Number of coordinates of the answer: by default one for each parameter."""
-        return dimension
 
     def evaluations_of(self, agent: int, dimension: int) -> int:
         return self.points * int(own_public(self.times, agent))
@@ -196,6 +235,15 @@ class ClippedGradient(AbstractQuery):
         size = public.dimension
         bound = clip * _conversion(self.clip_norm, self.order, size, "PublicContext.dimension")
         return _of_a_sum(bound, self.rate, public, relation)
+
+    def computed(
+        self,
+        public: PublicContext,
+        relation: Relation,
+        most_records: int | None = None,
+        roundoff: float = DOUBLE,
+    ) -> Computed:
+        return computed_sum(self, public, relation, most_records, roundoff)
 
     def evaluations(self, dimension: int) -> int:
         return 1
@@ -261,6 +309,15 @@ class ClippedDifferences(AbstractQuery):
         bound = clip * _conversion(self.clip_norm, self.order, size, "count")
         return _of_a_sum(bound, self.rate, public, relation)
 
+    def computed(
+        self,
+        public: PublicContext,
+        relation: Relation,
+        most_records: int | None = None,
+        roundoff: float = DOUBLE,
+    ) -> Computed:
+        return computed_sum(self, public, relation, most_records, roundoff)
+
     def size(self, dimension: int) -> int:
         return dimension if self.count is None else self.count
 
@@ -319,8 +376,83 @@ class ClippedUpdate(AbstractQuery):
         size = public.dimension
         return 2.0 * clip * _conversion(self.clip_norm, self.order, size, "PublicContext.dimension")
 
+    def computed(
+        self,
+        public: PublicContext,
+        relation: Relation,
+        most_records: int | None = None,
+        roundoff: float = DOUBLE,
+    ) -> Computed:
+        # one vector, whatever the records behind it
+        return computed_terms(self, public, relation, 1, roundoff)
+
     def evaluations(self, dimension: int) -> int:
         return self.points
+
+
+def computed_sum(
+    query: AbstractQuery,
+    public: PublicContext,
+    relation: Relation,
+    most_records: int | None,
+    roundoff: float,
+    beside: float = 0.0,
+) -> Computed:
+    """`AbstractQuery.computed` of a sum over records of vectors within a bound.
+
+    Args:
+        query: whose answer it is.
+        public: as there.
+        relation: as there.
+        most_records: as there.
+        roundoff: as there.
+        beside: length of what is added to every record's vector after the clip, in norm `order`,
+            over the normaliser.
+
+    Raises:
+        PrivacyError: as there.
+    """
+    if relation is Relation.ADD_REMOVE and (most_records is None or most_records < 1):
+        raise PrivacyError(
+            f"most_records={most_records!r}: under add/remove the number of records is private, "
+            "and rounding errors of their sum grow with it; declare one that is never exceeded"
+        )
+    # what is summed, whatever the sum is divided by
+    known = public.count if relation is Relation.REPLACE_ONE else 1
+    records = max(known, most_records or 1)
+    return computed_terms(query, public, relation, records, roundoff, beside)
+
+
+def computed_terms(
+    query: AbstractQuery,
+    public: PublicContext,
+    relation: Relation,
+    terms: int,
+    roundoff: float,
+    beside: float = 0.0,
+) -> Computed:
+    """As `computed_sum`, of so many vectors."""
+    if relation is Relation.METRIC:
+        raise PrivacyError(
+            "relation='metric' has no secure form: its bound holds between two costs and says "
+            "nothing of how large an answer may be, which a grid needs to know; use "
+            "relation='replace_one' with a clip, or simulate it"
+        )
+    if public.dimension is None:
+        raise PrivacyError(
+            "rounding errors grow with the number of parameters; give PublicContext.dimension"
+        )
+    sensitivity = query.sensitivity(public, relation)
+    if not math.isfinite(sensitivity):
+        raise PrivacyError(
+            f"{type(query).__name__} of agent {public.agent} has no finite sensitivity, so nothing "
+            "bounds its answers. Set a finite clip, or declare bounds of the records that imply one"
+        )
+    # replacing moves a sum by two vectors within the clip; what is added or removed is one whole
+    replaces = relation is Relation.REPLACE_ONE
+    longest = sensitivity / 2 + beside if replaces else sensitivity
+    error = sum_error(terms, longest, query.size(public.dimension), roundoff)
+    return Computed(sensitivity + error, 2 * terms * longest)
 
 
 def sample(key: PRNGKeyArray, units: int, rate: float) -> Bool[Array, " n"] | None:

@@ -10,22 +10,45 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxtyping import PRNGKeyArray
 
 import tacit
+from tacit.errors import PrivacyError
 from tacit.layout import lay_out
 from tacit.method import claim
 from tacit.method.calibrate import calibrate
 from tacit.method.claim import Owners
+from tacit.method.pdop_step import ProjectedStep
+from tacit.method.pvp import ProximalSolution
 from tacit.runner import Simulation
 from tacit.runtime import context_of
 from tacit.runtime.exact import Transcript
-from tacit.types import Oracle
+from tacit.runtime.keys import PhaseKeys
+from tacit.runtime.plan import Plan
+from tacit.types import Context, Oracle
 from tests.conformance.runs import transcript
-from tests.conformance.table import Row, plain_rows, rows
+from tests.conformance.table import FEATURES, Row, plain_rows, rows
 
 
 def _same(one: Transcript, other: Transcript) -> bool:
     return one.keys() == other.keys() and all(np.array_equal(one[key], other[key]) for key in one)
+
+
+def _context(plan: Plan, secret: PRNGKeyArray, phase: int) -> tuple[Context, PhaseKeys]:
+    """What agent 0 knows in round 0."""
+    zero = jnp.asarray(0)
+    return context_of(
+        plan.public,
+        round=zero,
+        rounds=plan.rounds,
+        step=0,
+        agent=zero,
+        agents=plan.agents,
+        degree=plan.degrees[0],
+        records=plan.records[0],
+        secret=secret,
+        phase=phase,
+    )
 
 
 @functools.lru_cache(maxsize=1)
@@ -137,19 +160,7 @@ def test_no_query_draws_noise(row: Row) -> None:
             if phase.query is None or phase.release is None or phase.query.rate < 1.0:
                 continue
             assert phase.sender is plan.sender_role
-            zero = jnp.asarray(0)
-            context, keys = context_of(
-                plan.public,
-                round=zero,
-                rounds=plan.rounds,
-                step=0,
-                agent=zero,
-                agents=plan.agents,
-                degree=plan.degrees[0],
-                records=plan.records[0],
-                secret=roots[0],
-                phase=index,
-            )
+            context, keys = _context(plan, roots[0], index)
             ask = eqx.filter_jit(phase.query)
             answers = [ask(state, objective, context, key) for key in (keys.sample, keys.noise)]
             assert eqx.tree_equal(*answers)
@@ -171,3 +182,39 @@ def test_a_query_is_the_only_thing_that_sees_the_objective(row: Row) -> None:
         calibrated = calibrate(row.method.on(row.network), owners)
         assert all(claim.Releases(calibrated).all(public) for public in owners.contexts)
         assert jnp.asarray(1.0).dtype == jnp.float64
+
+
+@rows
+def test_a_query_states_the_size_of_its_answer(row: Row) -> None:
+    with jax.enable_x64(True):
+        plan, roots, _ = lay_out(row.task(0), row.network, row.method, row.rounds, seed=1)
+        one = jax.tree.map(lambda leaf: leaf[0], plan.objectives)
+        for index, phase in enumerate(plan.method.phases()):
+            if phase.query is None or plan.method.privacy is None:
+                continue
+            state = jax.tree.map(lambda leaf: leaf[0], plan.initial()[phase.sender])
+            context, keys = _context(plan, roots[0], index)
+            answer = jax.eval_shape(phase.query, state, one, context, keys.sample)
+            assert answer.shape == (phase.query.size(FEATURES),)
+
+
+@rows
+def test_between_sites_answers_are_bounded_or_refused_for_their_rounding(row: Row) -> None:
+    if row.status != "proved":
+        return
+    with jax.enable_x64(True):
+        _, _, owners = lay_out(row.task(0), row.network, row.method, row.rounds, seed=1)
+    for phase in row.method.on(row.network).phases():
+        assert phase.query is not None or phase.release is None
+        if phase.query is None or phase.release is None:
+            continue
+        for public in owners.contexts:
+            relation = phase.release.relation
+            if isinstance(phase.query, ProjectedStep | ProximalSolution):
+                with pytest.raises(PrivacyError, match="is rounded in proportion to"):
+                    phase.query.computed(public, relation, 9)
+                continue
+            proved = phase.query.sensitivity(public, relation)
+            computed = phase.query.computed(public, relation, 9)
+            assert proved < computed.sensitivity < proved * (1.0 + 1e-12)
+            assert proved <= computed.largest < np.inf

@@ -37,6 +37,7 @@ METHOD
 epsilon = 4.0
 delta = 1e-6
 clip = 1.0
+BUDGET
 [run]
 rounds = ROUNDS
 seed = 3
@@ -45,8 +46,10 @@ PEERS = ('[network]\ngraph = "ring"', 'name = "dpsg"\nstep = 0.5')
 STAR = ('[network]\ngraph = "coordinator"', 'name = "gradient-descent"\nstep = 0.5')
 
 
-def a_study(folder: Path, parts: tuple[str, str] = PEERS, rounds: int = 12) -> Source:
-    """The study, with its records in a folder."""
+def a_study(
+    folder: Path, parts: tuple[str, str] = PEERS, rounds: int = 12, budget: str = ""
+) -> Source:
+    """The study, with its records in a folder; `budget` is more of its section [privacy]."""
     rng = np.random.default_rng(0)
     rows = ["age,dose,ill,site"]
     for number in range(120):
@@ -55,7 +58,8 @@ def a_study(folder: Path, parts: tuple[str, str] = PEERS, rounds: int = 12) -> S
         rows.append(f"{age},{dose},{ill},{('north', 'south', 'west')[number % 3]}")
     (folder / "records.csv").write_text("\n".join(rows) + "\n")
     text = STUDY.replace("NETWORK", parts[0]).replace("METHOD", parts[1])
-    return parse_study(text.replace("ROUNDS", str(rounds)), "study.toml", folder)
+    text = text.replace("ROUNDS", str(rounds)).replace("BUDGET", budget)
+    return parse_study(text, "study.toml", folder)
 
 
 def simulated(source: Source, seed: int) -> np.ndarray:

@@ -244,10 +244,18 @@ def test_the_coordinator_holds_nothing_but_what_was_released(tmp_path: Path) -> 
     assert results(rehearsal, 3)["solution"].tobytes() in stored
 
 
+FUNCTIONAL = """
+inner = { name = "extra", step = 0.1 }
+bounds = { strong_convexity = 0.0, smoothness = 4.0 }
+basis = { kind = "quadratic", lower = [-2.0, -2.0, -2.0], upper = [2.0, 2.0, 2.0] }
+"""
+"""One release, before the first round."""
+
 FEW = {
     "or-zo": ("coordinator", "step = 0.05\ndirections = 4\nsmoothing = 1e-3"),
     "zoo-admm": ("coordinator", "step = 0.05\ndirections = 4\nsmoothing = 1e-3\npenalty = 1.0"),
     "d-zoa": ("ring", 'estimator = "scalar"'),
+    "functional-perturbation": ("ring", FUNCTIONAL),
 }
 """Methods whose answers have fewer entries, or more, than there are parameters."""
 
@@ -259,7 +267,9 @@ def test_answers_of_another_size_than_the_parameters(
     tmp_path: Path, name: str, seed: int | None
 ) -> None:
     graph, settings = FEW[name]
-    source = a_study(tmp_path, (f'[network]\ngraph = "{graph}"', f'name = "{name}"\n{settings}'), 3)
+    parts = (f'[network]\ngraph = "{graph}"', f'name = "{name}"\n{settings}')
+    budget = 'noise = "laplace"' if settings is FUNCTIONAL else ""
+    source = a_study(tmp_path, parts, 3, budget)
     rehearsal = prepare(source, tmp_path / "rehearsal")
     found = perform(rehearsal, [] if seed is None else ["--test-seed", str(seed)], seconds=600.0)
     assert [each["rounds"] for each in found] == [3] * len(found)

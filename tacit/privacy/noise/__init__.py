@@ -20,8 +20,8 @@ from tacit.privacy.noise.release import (
     on_grid,
     sampling_delta,
 )
-from tacit.privacy.noise.rounding import sum_error
 from tacit.privacy.noise.source import AbstractNoise, SecureNoise, SeededNoise
+from tacit.privacy.rounding import sum_error
 
 __all__ = [
     "STATISTICAL_DISTANCE",

@@ -19,15 +19,9 @@ from tacit.privacy.event import (
 )
 from tacit.privacy.mechanism import AbstractMechanism, Gaussian, Laplace
 from tacit.privacy.noise.grid import Grid
-from tacit.privacy.noise.rounding import DOUBLE, sum_error
 from tacit.privacy.noise.source import AbstractNoise, check_law
-from tacit.privacy.sensitivity import (
-    AbstractQuery,
-    ClippedDifferences,
-    ClippedGradient,
-    ClippedUpdate,
-    own_public,
-)
+from tacit.privacy.rounding import DOUBLE
+from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.types import PublicContext, Relation
 
 STATISTICAL_DISTANCE = 2.0**-133
@@ -128,32 +122,30 @@ def on_grid(
     query: AbstractQuery,
     public: PublicContext,
     relation: Relation,
-    dimension: int,
-    roundoff: float = DOUBLE,
     *,
     most_records: int | None = None,
+    roundoff: float = DOUBLE,
 ) -> GridRelease:
     """The release on a grid that stands for a Gaussian or Laplace mechanism on real numbers.
 
     Its event is the discrete one with the same noise multiplier. The sensitivity is the query's,
-    plus what the rounding errors of a sum over all records may add.
+    plus what the rounding errors in its answer may add.
 
     Args:
         mechanism: `Gaussian` or `Laplace`.
-        query: `ClippedGradient`, `ClippedDifferences` or `ClippedUpdate`.
-        public: declared constants of the owner.
+        query: one whose computed answers have a bound (`AbstractQuery.computed`).
+        public: declared constants of the owner; `dimension` among them.
         relation: when two data sets are neighbours.
-        dimension: number of coordinates of the query's answer.
+        most_records: as for `AbstractQuery.computed`.
         roundoff: unit roundoff of the arithmetic of the query.
-        most_records: a public number that the number of records never exceeds, at least 1; whoever
-            asks the query must see to that. Needed under add/remove, where their number is private;
-            otherwise that of `public` counts where it is larger.
 
     Raises:
-        PrivacyError: add/remove without `most_records`, a mechanism that adds no noise to the
-            answer or also changes the objective (discrete noise does not protect that), a query
-            that is no clipped sum or has no bound, the relation metric, or no grid that fits.
+        PrivacyError: a mechanism that adds no noise to the answer or also changes the objective
+            (discrete noise does not protect that), a query whose computed answers have no bound, no
+            `dimension`, or no grid that fits.
     """
+    computed = query.computed(public, relation, most_records, roundoff)
+    assert public.dimension is not None  # no answer is bounded without it
     # Not isinstance: a subclass may also perturb the objective.
     if type(mechanism) is not Gaussian and type(mechanism) is not Laplace:
         raise PrivacyError(
@@ -161,7 +153,6 @@ def on_grid(
             "(Gaussian, Laplace) can be drawn on a grid. Choose a method with such a release, or "
             "simulate it."
         )
-    _check_clipped(query, relation)
     event = mechanism.event(query, public, relation)
     multiplier = own_public(mechanism.noise_multiplier, public.agent)
     if isinstance(event, NonPrivate):
@@ -169,71 +160,18 @@ def on_grid(
             f"noise_multiplier=0 for agent {public.agent} releases its answer without noise; "
             "give a positive noise multiplier"
         )
-    sensitivity, largest = bounded(query, public, relation, dimension, most_records, roundoff)
     release = grid_release(
         NoiseKind.GAUSSIAN if isinstance(mechanism, Gaussian) else NoiseKind.LAPLACE,
         multiplier,
-        sensitivity,
-        dimension,
-        largest=largest,
+        computed.sensitivity,
+        query.size(public.dimension),
+        largest=computed.largest,
         roundoff=roundoff,
     )
     if not isinstance(event, PoissonSampled):
         return release
     sampled = PoissonSampled(event.rate, release.event)
     return GridRelease(release.law, release.grid, release.scale, sampled, roundoff)
-
-
-def bounded(
-    query: AbstractQuery,
-    public: PublicContext,
-    relation: Relation,
-    dimension: int,
-    most_records: int | None = None,
-    roundoff: float = DOUBLE,
-) -> tuple[float, float]:
-    """Sensitivity of a query's computed answer, rounding errors included, and how large it may be.
-
-    Args:
-        query: `ClippedGradient`, `ClippedDifferences` or `ClippedUpdate`.
-        public: declared constants of the owner.
-        relation: when two data sets are neighbours.
-        dimension: number of coordinates of the query's answer.
-        most_records: as for `on_grid`.
-        roundoff: unit roundoff of the arithmetic of the query.
-
-    Raises:
-        PrivacyError: as for `on_grid`.
-    """
-    _check_clipped(query, relation)
-    sensitivity = query.sensitivity(public, relation)
-    replaces = relation is Relation.REPLACE_ONE
-    contribution = sensitivity / 2 if replaces else sensitivity
-    single = isinstance(query, ClippedUpdate)  # one vector, whatever the records behind it
-    if not (replaces or single) and (most_records is None or most_records < 1):
-        raise PrivacyError(
-            f"most_records={most_records!r}: under add/remove the number of records is private, "
-            "and rounding errors of their sum grow with it; declare one that is never exceeded"
-        )
-    # what is summed, whatever the sum is divided by
-    known = max(public.count if replaces else 1, most_records or 1)
-    records = 1 if single else known
-    error = sum_error(records, contribution, dimension, roundoff)
-    return sensitivity + error, 2 * records * contribution
-
-
-def _check_clipped(query: AbstractQuery, relation: Relation) -> None:
-    if not isinstance(query, ClippedGradient | ClippedDifferences | ClippedUpdate):
-        raise PrivacyError(
-            f"{type(query).__name__} is no clipped sum, so nothing here bounds its answers and "
-            "their rounding errors: bound both and use grid_release, or simulate it"
-        )
-    if relation is Relation.METRIC:
-        raise PrivacyError(
-            "relation='metric' has no secure form: its bound holds between two costs and says "
-            "nothing of how large an answer may be, which a grid needs to know; use "
-            "relation='replace_one' with a clip, or simulate it"
-        )
 
 
 def sampling_delta(epsilon: float, draws: int) -> float:

@@ -24,7 +24,6 @@ from tacit.privacy.budget import NoiseKind
 from tacit.privacy.masked import MaskedGaussian
 from tacit.privacy.masking import largest_cohort
 from tacit.privacy.noise.grid import Grid
-from tacit.privacy.noise.release import bounded
 from tacit.privacy.noise.source import AbstractNoise
 from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.types import PublicContext, Relation
@@ -72,7 +71,7 @@ def sum_releases(
 
     Args:
         mechanism: with noise of one scale for all.
-        query: `ClippedGradient`, `ClippedDifferences` or `ClippedUpdate`.
+        query: one whose computed answers have a bound.
         contexts: declared constants, one an agent.
         relation: when two data sets are neighbours.
         most_records: a public number of records that no agent exceeds, each; as for `on_grid`.
@@ -99,10 +98,9 @@ def sum_releases(
                 f"noise_multiplier={multiplier!r} of agent {public.agent} must be positive and "
                 "finite: without noise a sum protects nobody"
             )
-        sensitivity, largest = bounded(query, public, relation, size, count)
-        grid = Grid.for_release(sensitivity, 2, size, multiplier * sensitivity, largest)
-        grids.append(grid)
-        moved.append(Fraction(sensitivity))
+        moves, largest = query.computed(public, relation, count)
+        grids.append(Grid.for_release(moves, 2, size, multiplier * moves, largest))
+        moved.append(Fraction(moves))
     exponent = max(grid.exponent for grid in grids)
     step = Fraction(2) ** exponent
     # rounding may move two neighbours apart by a root of the coordinates, in steps

@@ -229,6 +229,30 @@ def test_no_record_moves_the_answer_by_more_than_its_share(
     assert query.sensitivity(public, Relation.ADD_REMOVE) == pytest.approx(0.7 / 6)
 
 
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
+def test_rounding_errors_stay_below_what_the_query_states(relation: str) -> None:
+    # in single precision they are large enough to be seen: 4,000 equal records, and one far away
+    basis, many = QuadraticBasis([-1.0, -1.0], [1.0, 1.0]), 4000
+    rows, answers = np.full((many, 2), 0.3), np.ones(many)
+    centre = np.full(basis.size - 1, 0.01)
+    query = WeightedCoefficients(basis, 0.7, 0.5, centre)
+    public = PublicContext(0, 2, 0, 1, many, 10.0, Unit.RECORD, 1, 1, dimension=2)
+    bound = query.computed(public, Relation(relation), many, 2.0**-24)
+    moved = []
+    for far in (9.0, -9.0):
+        rows[7] = far
+        task = problem.empirical_risk(
+            [rows, rows[:1]], [answers, answers[:1]], problem.Logistic(), normaliser=10.0
+        )
+        answer = query(None, task.agent(0), a_context(task, agent=0), jax.random.key(0))
+        assert answer.dtype == jnp.float32 and answer.shape == (query.size(2),)
+        assert float(jnp.abs(answer).max()) <= bound.largest
+        moved.append(np.asarray(answer, float))
+    proved = query.sensitivity(public, Relation(relation))
+    assert 0.0 < np.abs(moved[0] - moved[1]).sum() <= 2.0 * bound.sensitivity
+    assert bound.sensitivity > 1.5 * proved
+
+
 def test_the_ball_of_all_records_asks_for_no_more_noise_than_their_distance() -> None:
     logistic, corners = problem.Logistic(), ([0.0, 0.0], [1.0, 1.0], [0.0, 1.0])
     for basis in (

@@ -22,7 +22,6 @@ from tacit.privacy.noise import (
     sampling_delta,
     sum_error,
 )
-from tacit.privacy.noise.release import bounded
 from tacit.privacy.sensitivity import ClippedGradient, ClippedUpdate, Exact
 from tacit.types import PublicContext, Relation, Unit
 
@@ -36,6 +35,7 @@ PUBLIC = PublicContext(
     unit=Unit.RECORD,
     degree=1,
     participations=10,
+    dimension=3,
 )
 
 
@@ -93,7 +93,7 @@ def test_a_mechanism_keeps_its_multiplier(
 ) -> None:
     order = 2 if isinstance(mechanism, Gaussian) else 1
     event = DiscreteGaussianRelease if order == 2 else DiscreteLaplaceRelease
-    release = on_grid(mechanism, clipped(order), PUBLIC, relation, dimension=3, most_records=51)
+    release = on_grid(mechanism, clipped(order), PUBLIC, relation, most_records=51)
     assert release.event == event(4.0)
     assert release.grid.order == order
     bound = clipped(order).sensitivity(PUBLIC, relation)
@@ -106,7 +106,8 @@ def test_a_mechanism_keeps_its_multiplier(
 
 
 def test_no_value_that_a_query_can_give_is_beyond_the_grid() -> None:
-    release = on_grid(Laplace(1e-6), clipped(1), PUBLIC, Relation.REPLACE_ONE, dimension=1)
+    alone = dataclasses.replace(PUBLIC, dimension=1)
+    release = on_grid(Laplace(1e-6), clipped(1), alone, Relation.REPLACE_ONE)
     noised = release([1.0], SecureNoise())  # fifty records, each clipped to 1, over fifty
     assert noised == pytest.approx([1.0], abs=1e-5)
 
@@ -118,7 +119,6 @@ def test_the_grid_of_an_update_does_not_tell_the_number_of_records() -> None:
             ClippedUpdate(itself, 1.0),
             dataclasses.replace(PUBLIC, count=count, unit=Unit.AGENT),
             Relation.REPLACE_ONE,
-            dimension=3,
         )
         for count in (1, 10_000)
     )
@@ -128,17 +128,17 @@ def test_the_grid_of_an_update_does_not_tell_the_number_of_records() -> None:
 
 def test_a_sampled_release_stays_sampled() -> None:
     release = on_grid(
-        Gaussian(2.0), clipped(2, rate=0.1), PUBLIC, Relation.ADD_REMOVE, 3, most_records=51
+        Gaussian(2.0), clipped(2, rate=0.1), PUBLIC, Relation.ADD_REMOVE, most_records=51
     )
     assert release.event == PoissonSampled(0.1, DiscreteGaussianRelease(2.0))
 
 
 def test_single_precision_needs_a_release_that_allows_for_it() -> None:
     answer = np.zeros(3, np.float32)
-    double = on_grid(Gaussian(2.0), clipped(2), PUBLIC, Relation.REPLACE_ONE, 3)
+    double = on_grid(Gaussian(2.0), clipped(2), PUBLIC, Relation.REPLACE_ONE)
     with pytest.raises(PrivacyError, match="type float32 has larger rounding errors"):
         double(answer, SecureNoise())
-    single = on_grid(Gaussian(2.0), clipped(2), PUBLIC, Relation.REPLACE_ONE, 3, roundoff=2.0**-24)
+    single = on_grid(Gaussian(2.0), clipped(2), PUBLIC, Relation.REPLACE_ONE, roundoff=2.0**-24)
     assert single(answer, SecureNoise()).any()
     assert single.grid.sensitivity > double.grid.sensitivity
 
@@ -156,24 +156,24 @@ def test_a_mechanism_without_a_secure_form_is_refused(
     mechanism: AbstractMechanism, message: str
 ) -> None:
     with pytest.raises(PrivacyError, match=message):
-        on_grid(mechanism, clipped(2), PUBLIC, Relation.REPLACE_ONE, dimension=3)
+        on_grid(mechanism, clipped(2), PUBLIC, Relation.REPLACE_ONE)
 
 
-def test_a_query_that_is_no_clipped_sum_is_refused() -> None:
-    with pytest.raises(PrivacyError, match="Exact is no clipped sum"):
-        on_grid(Gaussian(1.0), Exact(itself), PUBLIC, Relation.REPLACE_ONE, dimension=3)
+def test_a_query_without_a_bound_on_its_computed_answer_is_refused() -> None:
+    with pytest.raises(PrivacyError, match="Exact has no secure form"):
+        on_grid(Gaussian(1.0), Exact(itself), PUBLIC, Relation.REPLACE_ONE)
 
 
 def test_an_unbounded_query_is_refused() -> None:
     with pytest.raises(PrivacyError, match="no finite sensitivity"):
-        on_grid(Gaussian(1.0), clipped(2, clip=math.inf), PUBLIC, Relation.REPLACE_ONE, dimension=3)
+        on_grid(Gaussian(1.0), clipped(2, clip=math.inf), PUBLIC, Relation.REPLACE_ONE)
 
 
 def test_a_private_number_of_records_needs_a_declared_limit() -> None:
     with pytest.raises(PrivacyError, match="most_records=None: under add/remove"):
-        on_grid(Gaussian(2.0), clipped(2), PUBLIC, Relation.ADD_REMOVE, 3)
+        on_grid(Gaussian(2.0), clipped(2), PUBLIC, Relation.ADD_REMOVE)
     few, many = (
-        on_grid(Gaussian(2.0), clipped(2), PUBLIC, Relation.ADD_REMOVE, 3, most_records=most)
+        on_grid(Gaussian(2.0), clipped(2), PUBLIC, Relation.ADD_REMOVE, most_records=most)
         for most in (50, 10**6)
     )
     assert few.scale * few.grid.step < many.scale * many.grid.step
@@ -182,7 +182,7 @@ def test_a_private_number_of_records_needs_a_declared_limit() -> None:
 def test_the_relation_metric_is_refused() -> None:
     whole = dataclasses.replace(PUBLIC, unit=Unit.AGENT, count=1)
     with pytest.raises(PrivacyError, match="relation='metric' has no secure form"):
-        on_grid(Gaussian(1.0), clipped(2), whole, Relation.METRIC, dimension=3)
+        on_grid(Gaussian(1.0), clipped(2), whole, Relation.METRIC)
 
 
 @pytest.mark.parametrize("multiplier", [0.0, -1.0, math.inf, math.nan])
@@ -216,7 +216,7 @@ def test_rounding_is_that_of_the_records_and_not_of_what_their_sum_is_divided_by
     known: dict[str, int],
 ) -> None:
     public = dataclasses.replace(PUBLIC, count=known.pop("count"), normaliser=100.0)
-    moved, largest = bounded(clipped(2), public, Relation.REPLACE_ONE, 3, **known)
+    moved, largest = clipped(2).computed(public, Relation.REPLACE_ONE, **known)
     assert moved == 0.02 + sum_error(10**6, 0.01, 3)
     assert moved - 0.02 > 1e-6
     assert largest == 2 * 10**6 * 0.01

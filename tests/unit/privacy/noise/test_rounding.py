@@ -9,7 +9,7 @@ import pytest
 
 from tacit.clipping import clipped
 from tacit.errors import PrivacyError
-from tacit.privacy.noise.rounding import sum_error
+from tacit.privacy.rounding import sum_error
 
 
 def exact_sum(rows: np.ndarray) -> list[Fraction]:
