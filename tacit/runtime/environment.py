@@ -12,7 +12,6 @@ from pathlib import Path
 import tacit
 
 _PACKAGES = (
-    "tacit",
     "jax",
     "jaxlib",
     "equinox",
@@ -21,6 +20,8 @@ _PACKAGES = (
     "pandas",
     "networkx",
     "dp-accounting",
+    "cvxpy",
+    "clarabel",
 )
 
 
@@ -44,8 +45,8 @@ def environment() -> dict[str, str]:
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Of the packages that are there; reading them takes a while."""
-    found = {}
+    """Of tacit as it runs, and of the packages that are there; reading them takes a while."""
+    found = {"tacit": str(tacit.__version__)}  # what is installed may be older than a checkout
     for package in _PACKAGES:
         try:
             found[package] = version(package)
