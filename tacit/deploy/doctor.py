@@ -29,7 +29,7 @@ from tacit.deploy.keys import WARN_DAYS, Card, Keys, load
 from tacit.deploy.manifest import Manifest, read_manifest
 from tacit.deploy.site import misfits
 from tacit.deploy.transport import Transport
-from tacit.errors import TacitError, TransportError, WireError
+from tacit.errors import EnvironmentMismatch, TacitError, TransportError, WireError
 from tacit.runtime.environment import versions
 
 CLOCK_SECONDS = 60.0
@@ -307,6 +307,8 @@ def _greeting(manifest: Manifest, question: Question, data: bytes | None) -> Fin
         )
     try:
         hello = read_hello(data, question, manifest.run, card)
+    except EnvironmentMismatch as error:
+        return Finding(what, False, str(error))
     except WireError as error:
         return Finding(what, False, f"{error}: its identity is another than the manifest's")
     apart = hello.time - time.time()
@@ -320,7 +322,7 @@ def _greeting(manifest: Manifest, question: Question, data: bytes | None) -> Fin
     mine = versions()
     other_versions = [
         f"{name} {hello.versions.get(name)} there, {mine[name]} here"
-        for name in ("tacit", "jax", "numpy")
+        for name in ("jax", "numpy")
         if name in mine and hello.versions.get(name) != mine[name]
     ]
     if other_versions:

@@ -15,13 +15,15 @@ from string import hexdigits
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+import tacit
 from tacit.deploy.keys import Card, sign, verify
-from tacit.errors import WireError
+from tacit.errors import EnvironmentMismatch, WireError
 
 HELLO = "hello"
 """Its name below a member's number."""
 
-_CONTEXT = b"tacit hello 2\n"
+_FORMAT, _FORMATS = 2, range(1, 10)
+"""That is written here, and those of other versions that are known for what they are."""
 _NONCE = 32
 """Digits of a nonce."""
 _LARGEST = 4096
@@ -102,9 +104,7 @@ def write_hello(
         "heard": heard,
     }
     text = json.dumps(said)
-    return json.dumps(
-        {"text": text, "signature": sign(identity, _CONTEXT + text.encode())}
-    ).encode()
+    return json.dumps({"text": text, "signature": sign(identity, _signed(text, _FORMAT))}).encode()
 
 
 def read_hello(data: bytes, question: Question, run: bytes, card: Card) -> Hello:
@@ -118,17 +118,21 @@ def read_hello(data: bytes, question: Question, run: bytes, card: Card) -> Hello
 
     Raises:
         WireError: anything else than this agent's signed answer to this question in this run.
+        EnvironmentMismatch: it is the agent's, whose tacit is of another version.
     """
     if len(data) > _LARGEST:
         raise WireError(f"{len(data)} bytes, and at most {_LARGEST} are read")
     try:
         found = json.loads(data)
         text, signature = found["text"], found["signature"]
-        if not verify(card, _CONTEXT + text.encode(), signature):
+        formats = [each for each in _FORMATS if verify(card, _signed(text, each), signature)]
+        if not formats:
             raise WireError("the signature is not the sender's")
         said = json.loads(text)
         if said["run"] != run.hex():
             raise WireError("an answer from another run")
+        if formats != [_FORMAT] or said["versions"].get("tacit") != tacit.__version__:
+            raise EnvironmentMismatch(_another(card.name, said["versions"].get("tacit")))
         if (said["asker"], said["nonce"]) != (question.asker, question.nonce):
             raise WireError("an answer to another question")
         versions = {str(name): str(value) for name, value in said["versions"].items()}
@@ -138,3 +142,15 @@ def read_hello(data: bytes, question: Question, run: bytes, card: Card) -> Hello
         *(OverflowError, RecursionError),  # Infinity, and depth
     ) as error:
         raise WireError("no answer of an agent") from error
+
+
+def _signed(text: str, format: int) -> bytes:
+    return b"tacit hello %d\n" % format + text.encode()
+
+
+def _another(name: str, version: object) -> str:
+    return (
+        f"{name!r} runs tacit {str(version)[:40]} and this member {tacit.__version__}, so one may "
+        "compute what the other does not expect, and nothing more is sent; install the version "
+        "that the run began with at both, and give the same command again"
+    )

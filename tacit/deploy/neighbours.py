@@ -12,7 +12,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from tacit.deploy.schedule import Turn
 from tacit.deploy.terms import GO_ON, Progress, Terms
 from tacit.deploy.transport import Transport
 from tacit.deploy.wire import Address, Leaf, Received
-from tacit.errors import PeerTimeout, RuntimeFailure, WireError
+from tacit.errors import EnvironmentMismatch, PeerTimeout, RuntimeFailure, WireError
 from tacit.types import Role
 
 log = logging.getLogger("tacit.site")
@@ -114,11 +113,16 @@ class Neighbours:
         question = self._questions.get(sender)
         if question is None or question.key() != key:
             return  # answered already, or never asked
-        with suppress(WireError):
+        try:
             hello = read_hello(data, question, self._terms.run, self.cards[sender])
+        except WireError:
+            return
+        except EnvironmentMismatch as error:
+            self._progress.failure = str(error)
+        else:
             self._questions.pop(sender, None)
             self._greeted[sender], self._answers[sender] = hello.round, hello
-            self._answered.set()
+        self._answered.set()
 
     def heard_of(self, asker: int) -> int:
         """Position of the newest message of a neighbour; -1 for none."""

@@ -174,6 +174,11 @@ def decode(
     Raises:
         WireError: anything else than a whole, finite, signed message of this address.
     """
+    if len(data) > len(MAGIC) and data.startswith(MAGIC) and data[len(MAGIC)] != VERSION:
+        raise WireError(
+            f"a message of version {data[len(MAGIC)]}, and {VERSION} is read: its sender runs "
+            "another version of tacit; install one version at both"
+        )
     size = _HEAD.size + sum(2 + 4 * len(shape) + _bytes(name, shape) for name, shape in shapes)
     if len(data) != size + _SIGNATURE:
         raise WireError(f"{len(data)} bytes where a message of this phase has {size + _SIGNATURE}")
@@ -182,9 +187,9 @@ def decode(
         key.verify(signature, _signed(data[: _HEAD.size], digest))
     except InvalidSignature as error:
         raise WireError("the signature is not the sender's") from error
-    magic, version, kind, run, sender, round, phase, step, count = _HEAD.unpack_from(data)
-    if magic != MAGIC or version != VERSION:
-        raise WireError(f"not a message of version {VERSION}")
+    magic, _, kind, run, sender, round, phase, step, count = _HEAD.unpack_from(data)
+    if magic != MAGIC:
+        raise WireError("bytes that are no message")
     if (address := Address(run, sender, round, phase, step, kind)) != expected:
         raise WireError(f"a message of {_place(address)} in the place of {_place(expected)}")
     if count != len(shapes):

@@ -6,6 +6,7 @@ member's journal, is refused, and nothing is sent.
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 from pathlib import Path
@@ -18,9 +19,12 @@ from typer.testing import CliRunner
 import tacit
 from tacit import DPSG, GradientDescent, Privacy, network, problem
 from tacit.cli import app
+from tacit.deploy.hello import Question, read_hello
 from tacit.deploy.journal import Journal
+from tacit.deploy.keys import Card
 from tacit.deploy.manifest import _AGREED, Manifest, Member, read_manifest
-from tacit.errors import LedgerError, RuntimeFailure
+from tacit.deploy.wire import Address, decode
+from tacit.errors import EnvironmentMismatch, LedgerError, RuntimeFailure, WireError
 from tacit.privacy import Masks
 from tacit.privacy.event import GaussianRelease
 from tacit.privacy.guarantee import Guarantees
@@ -151,3 +155,15 @@ def test_a_journal_is_of_its_version(tmp_path: Path) -> None:
     run = read_manifest(GOLDEN / "manifest.toml").run.hex()
     with pytest.raises(RuntimeFailure, match=r"journal\.db is of another version of tacit\. "):
         Journal(path, run)
+
+
+def test_what_another_version_sent_is_known_for_that() -> None:
+    sent = json.loads((GOLDEN / "sent.json").read_text())
+    card, run = Card(sent["name"], "", sent["signing_key"], ""), bytes.fromhex(sent["run"])
+    with pytest.raises(
+        EnvironmentMismatch, match=r"'south' runs tacit 0\.1\.0 .*; install the ver"
+    ):
+        read_hello(sent["hello"].encode(), Question(1, 0), run, card)
+    message = base64.b64decode(sent["message"])
+    with pytest.raises(WireError, match=r"of version 1, and 2 is read: .*; install one version"):
+        decode(message, Address(run, 1, 0, 0), [("<f8", (2,))], card.public_key())

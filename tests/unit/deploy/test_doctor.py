@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import tacit
 from tacit.config.read import parse_study
 from tacit.deploy import certificates, keys
 from tacit.deploy.agent import Options
@@ -110,6 +111,9 @@ def test_a_clock_an_hour_off_and_another_version_are_found(
     ward.hello = lambda question: write_hello(question, run, 3, versions() | {"jax": "0.1"}, own)
     told = ward.asked(manifest)["south, its agent"]
     assert told.good is False and "jax 0.1 there" in told.told
+    ward.hello = lambda question: write_hello(question, run, 3, {"tacit": "0.1.0"}, own)
+    told = ward.asked(manifest)["south, its agent"]
+    assert told.good is False and told.told.startswith("'south' runs tacit 0.1.0 and this member")
 
 
 def test_another_manifest_and_another_identity_are_found(ward: Ward) -> None:
@@ -132,7 +136,8 @@ def test_a_greeting_with_numbers_that_are_none_is_a_typed_error(ward: Ward, numb
     own, question = ward.keys[1], Question(1, 0)
     asked = {"asker": 0, "nonce": question.nonce}
     for name in ("time", "round", "heard"):
-        said = asked | {"run": "ab" * 32, "time": 1.0, "round": 1, "heard": 1, "versions": {}}
+        said = asked | {"run": "ab" * 32, "time": 1.0, "round": 1, "heard": 1}
+        said["versions"] = {"tacit": tacit.__version__}
         text = json.dumps(said | {name: "X"}).replace('"X"', number)
         signature = keys.sign(own.identity, b"tacit hello 2\n" + text.encode())
         data = json.dumps({"text": text, "signature": signature}).encode()

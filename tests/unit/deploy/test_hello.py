@@ -6,19 +6,21 @@ from pathlib import Path
 
 import pytest
 
+import tacit
 from tacit.deploy import keys
 from tacit.deploy.hello import Question, read_hello, write_hello
 from tacit.errors import WireError
 
 RUN = bytes(range(32))
+VERSIONS = {"tacit": tacit.__version__}
 
 
 def test_an_answer_is_its_questions(tmp_path: Path) -> None:
     own, other = (keys.create(tmp_path / name, name) for name in ("north", "south"))
     question = Question(asked=1, asker=0)
-    data = write_hello(question, RUN, 7, {"tacit": "1"}, own.identity, heard=41)
+    data = write_hello(question, RUN, 7, VERSIONS, own.identity, heard=41)
     hello = read_hello(data, question, RUN, own.card)
-    assert (hello.round, hello.heard, hello.versions) == (7, 41, {"tacit": "1"})
+    assert (hello.round, hello.heard, hello.versions) == (7, 41, VERSIONS)
     for wrong in (Question(1, 0), Question(1, 2, question.nonce)):
         with pytest.raises(WireError, match="another question"):
             read_hello(data, wrong, RUN, own.card)

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import random
+import sqlite3
+import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import tacit
 from tacit import network
 from tacit.deploy import keys
+from tacit.deploy.hello import Question
+from tacit.deploy.party import Party
 from tacit.deploy.transport import Transport
-from tacit.errors import PeerTimeout
+from tacit.errors import PeerTimeout, RuntimeFailure
 from tacit.network.base import AbstractNetwork
-from tests.unit.deploy.ring import MEMBERS, Ring, until
+from tests.unit.deploy.ring import MEMBERS, Ring, created, until
 
 
 class Unruly(Transport):
@@ -113,3 +122,49 @@ def test_a_run_that_does_not_go_on_stops_and_names_who_is_silent(ring: Callable[
     for number in (0, 1):
         assert isinstance(run.answers[number], PeerTimeout)
         assert "nothing from 'member-2' for 1 seconds" in str(run.answers[number])
+
+
+class Another(Ring):
+    """The third member greets as one of another version, in its format."""
+
+    format: int
+
+    def kind(self, number: int, plan: Any, owners: Any) -> Callable[..., Party]:
+        def made(*arguments: Any, **more: Any) -> Party:
+            party = Party(*arguments, **more)
+            party.serve = partial(self.greeting, party.serve)  # pyright: ignore
+            return party
+
+        return made if number == 2 else Party
+
+    def greeting(self, serve: Callable[[str], bytes | None], key: str) -> bytes | None:
+        answer = serve(key)
+        if answer is None or Question.read(key) is None:
+            return answer
+        said = json.loads(json.loads(answer)["text"])
+        text = json.dumps(said | {"versions": {"tacit": "0.1.0"}})
+        signed = f"tacit hello {self.format}\n{text}".encode()
+        signature = keys.sign(self.keys[2].identity, signed)
+        return json.dumps({"text": text, "signature": signature}).encode()
+
+
+@pytest.mark.parametrize("format", [1, 2, 3])
+def test_nothing_is_sent_where_a_neighbour_runs_another_version(
+    tmp_path: Path, format: int
+) -> None:
+    run = Another(folder=tmp_path, keys=created(tmp_path, MEMBERS + 1), rounds=3)
+    run.format = format
+    stop = threading.Event()
+    other = run.start(2, stop)
+    for thread in [run.start(0), run.start(1)]:
+        thread.join(400)
+    stop.set()
+    other.join(400)
+    for number in (0, 1):
+        assert isinstance(run.answers[number], RuntimeFailure)
+        told = str(run.answers[number])
+        assert f"'member-2' runs tacit 0.1.0 and this member {tacit.__version__}" in told
+        assert "install the version that the run began with" in told
+        with closing(sqlite3.connect(run.folder / f"state-{number}" / "journal.db")) as file:
+            assert file.execute("SELECT count(*) FROM messages").fetchone() == (0,)
+    assert isinstance(run.answers[2], KeyboardInterrupt)
