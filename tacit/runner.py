@@ -30,6 +30,7 @@ from tacit.privacy.ledger import Charge, Ledger
 from tacit.problem.problem import Problem, anonymous
 from tacit.result import Result
 from tacit.runtime import simulation
+from tacit.runtime.checkpoint import check as check_checkpoint
 from tacit.runtime.drive import Engine, Progress, drive
 from tacit.runtime.environment import edited, environment
 from tacit.runtime.exact import ExactEngine
@@ -179,6 +180,10 @@ def run(
         identity = ""
         if checkpoint is not None or ledger is not None:
             identity = fingerprint(plan, roots, runtime.exact, recorded)
+        # a checkpoint of a run with other noise is another run's
+        own = identity if ledger is None else ledger.run_name(identity)
+        if path is not None:
+            check_checkpoint(path, own)
         charge = None
         if ledger is not None:
             # what a user wrote, or edited, cannot be compared: every start is a run of its own
@@ -186,12 +191,10 @@ def run(
             named = f"{identity} {start}"
             charge = _charge(ledger, dataset, owner, named, method, owners, stated, runtime.trials)
             roots = rekeyed(roots, ledger.noise_key(named))
-            # a checkpoint of a run with other noise is another run's
-            identity = ledger.run_name(identity)
         engine: Engine = ExactEngine(plan, roots) if runtime.exact else _Batched(plan, roots)
         engine = _Watched(engine, problem)
         trace = drive(
-            engine, rounds=rounds, record=recorded, identity=identity, path=path, progress=shower
+            engine, rounds=rounds, record=recorded, identity=own, path=path, progress=shower
         )
         answers = np.asarray(_solutions(plan, trace.states))
         counts = [taken(method, network, int(stop), plan.shared) for stop in trace.rounds]

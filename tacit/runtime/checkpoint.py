@@ -39,6 +39,17 @@ def save(path: Path, identity: str, round: int, trees: Any) -> None:
         raise RuntimeFailure(f"cannot write the checkpoint {path}: {error.strerror}") from error
 
 
+def check(path: Path, identity: str) -> None:
+    """Refuse a checkpoint of another run, before anything is charged for this one.
+
+    Raises:
+        EnvironmentMismatch: it belongs to another study, seed, source or machine.
+        RuntimeFailure: it cannot be read.
+    """
+    if path.exists():
+        _read(path, identity)
+
+
 def load(path: Path, identity: str, like: Any) -> tuple[int, Any] | None:
     """The round and states of a checkpoint, or `None` if there is none.
 
@@ -48,25 +59,30 @@ def load(path: Path, identity: str, like: Any) -> tuple[int, Any] | None:
         like: a pytree of the expected structure.
 
     Raises:
-        EnvironmentMismatch: it belongs to another study, seed or environment.
+        EnvironmentMismatch: it belongs to another study, seed, source or machine.
         RuntimeFailure: it cannot be read.
     """
     if not path.exists():
         return None
+    round, stored = _read(path, identity)
+    leaves, structure = jax.tree.flatten(like)
+    if len(leaves) != len(stored):
+        raise EnvironmentMismatch(f"the checkpoint {path} has another layout; delete it")
+    return round, jax.tree.unflatten(structure, stored)
+
+
+def _read(path: Path, identity: str) -> tuple[int, list[np.ndarray]]:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            header = json.loads(str(archive["header"]))
+            header = dict(json.loads(str(archive["header"])))
             stored = [archive[f"leaf{i}"] for i in range(len(archive.files) - 1)]
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+    except (OSError, TypeError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise RuntimeFailure(
             f"the checkpoint {path} cannot be read ({error}); delete it to start afresh"
         ) from error
     if header.get("format") != _FORMAT or header.get("identity") != identity:
         raise EnvironmentMismatch(
-            f"the checkpoint {path} belongs to another study, seed, number of rounds or version; "
-            "delete it, or run what it was made from"
+            f"the checkpoint {path} belongs to another study, seed, number of rounds, version or "
+            "machine; delete it to start afresh, or run what it was made from where it was made"
         )
-    leaves, structure = jax.tree.flatten(like)
-    if len(leaves) != len(stored):
-        raise EnvironmentMismatch(f"the checkpoint {path} has another layout; delete it")
-    return int(header["round"]), jax.tree.unflatten(structure, stored)
+    return int(header["round"]), stored

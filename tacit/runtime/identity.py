@@ -2,8 +2,8 @@
 
 Two runs with one digest draw the same noise and are charged once, so the digest may only be used
 where it sees everything. It sees arrays by their bytes, settings by their values, and tacit's code
-by its source. It cannot see all that a function or a class of a user computes with (helpers,
-globals, files), so `opaque` says where there is one.
+by its source. It cannot see all that a function or a class of a user computes with (globals,
+files, what a notebook defined), so `opaque` says where there is one.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tacit.runtime.environment import HOME, environment, source_digest
+from tacit.runtime.sources import code_now
 
 _SETTINGS = (
     "jax_threefry_partitionable",
@@ -44,8 +45,8 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes, range)
 def fingerprint(*trees: Any) -> str:
     """A digest of every array and setting of a run, and of what computes it.
 
-    Of code that a user wrote it sees the compiled functions and classes that stand in the trees,
-    and not what these call: see `opaque`.
+    Of code that a user wrote it sees the compiled functions and classes that stand in the trees and
+    the source that these import, and not what they read besides: see `opaque`.
     """
     computes = {**environment(), **{name: str(jax.config.values.get(name)) for name in _SETTINGS}}
     computes |= {"XLA_FLAGS": os.environ.get("XLA_FLAGS", ""), "source": source_digest()}
@@ -122,9 +123,10 @@ def _array(value: Any) -> Iterator[tuple[bytes, bool]]:
 
 
 def _code(named: Any, holds: Mapping[str, Any]) -> Iterator[tuple[bytes, bool]]:
-    """A class or a function by its name and, where it is not tacit's, by what it is compiled to."""
+    """A class or a function by its name, and by source and compiled code where it is not ours."""
     yield _name(named), not _own(named)
     if not _own(named):
+        yield code_now(str(getattr(named, "__module__", ""))).encode(), True
         for key, value in holds.items():
             inner = inspect.unwrap(value) if callable(value) else value
             code = getattr(getattr(inner, "__func__", inner), "__code__", None)

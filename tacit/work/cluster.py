@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import ConfigError, RuntimeFailure
+from tacit.runtime.sources import code_of
 from tacit.work.piece import Answer, Piece
-from tacit.work.store import code_of, name_of
+from tacit.work.store import name_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future

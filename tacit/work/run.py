@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tacit.errors import RuntimeFailure
 from tacit.runtime.environment import edited
+from tacit.runtime.sources import code_now, code_of
 from tacit.work.cluster import Cluster, on_cluster
 from tacit.work.piece import Answer, Piece
 from tacit.work.processes import in_processes
@@ -19,9 +20,9 @@ def missing(pieces: Sequence[Piece], store: Store) -> list[Piece]:
     """The pieces without a stored answer, each once, the longest first.
 
     Raises:
-        RuntimeFailure: tacit's source was edited after it was loaded.
+        RuntimeFailure: the source was edited after it was loaded.
     """
-    _check_source()
+    _check_source(pieces)
     found = {name_of(piece): piece for piece in pieces if store.get(piece) is None}
     return sorted(found.values(), key=lambda piece: -piece.seconds)
 
@@ -55,10 +56,10 @@ def run(
     Raises:
         ConfigError: a cluster that cannot be used.
         RuntimeFailure: processes die again and again, the cluster is lost, the store cannot be
-            written, or tacit's source was edited after it was loaded.
+            written, or the source was edited after it was loaded.
         KeyboardInterrupt: what had ended is stored.
     """
-    _check_source()
+    _check_source(pieces)
     total, done = sum(piece.seconds for piece in pieces), 0.0
     for piece, answer in _each(pieces, store, where, patience):
         store.put(piece, answer)
@@ -82,12 +83,13 @@ def answers(pieces: Sequence[Piece], store: Store) -> list[Answer]:
     return found
 
 
-def _check_source() -> None:
+def _check_source(pieces: Sequence[Piece]) -> None:
     """Answers are stored under the code that computes them, so that has to be known."""
-    if edited():
+    modules = {piece.work.__module__ for piece in pieces}
+    if edited() or any(code_now(module) != code_of(module) for module in modules):
         raise RuntimeFailure(
-            "tacit's own source was edited after this process had loaded it, so answers would be "
-            "stored under code that did not compute them; start Python anew"
+            "the source of tacit, or of the work, was edited after this process had loaded it, so "
+            "answers would be stored under code that did not compute them; start Python anew"
         )
 
 

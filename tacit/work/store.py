@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import hashlib
 import json
 import os
-import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from tacit.errors import RuntimeFailure
-from tacit.runtime.environment import HOME, computing, versions
+from tacit.runtime.environment import versions
+from tacit.runtime.sources import code_of
 from tacit.work.piece import Answer, Piece
 
 
@@ -120,34 +118,3 @@ def _digest(path: Path, changed: int, size: int) -> str:
     """Read once, and again when the file has changed."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@functools.cache
-def code_of(module: str) -> str:
-    """A digest of the source that a module runs, in a process that has loaded the module."""
-    files = computing() | _reached(Path(str(sys.modules[module].__file__)))
-    digest = hashlib.sha256()
-    for file in sorted(files):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
-def _reached(file: Path) -> set[Path]:
-    """The file and those of tacit that it imports, directly or not."""
-    found: set[Path] = set()
-    waiting = [file]
-    while waiting:
-        file = waiting.pop()
-        if file not in found:
-            found.add(file)
-            named = (HOME / f"{name.replace('.', '/')}.py" for name in _imported(file))
-            waiting += [each for each in named if each.is_file()]
-    return found
-
-
-def _imported(file: Path) -> Iterator[str]:
-    """What a file imports from tacit; names of no module are among them."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
-                yield name.removeprefix("tacit.")

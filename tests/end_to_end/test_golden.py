@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -132,7 +133,8 @@ def test_guarantees() -> None:
     assert found.worst.epsilon == pytest.approx(1.0)
 
 
-def test_a_study_runs_and_its_results_have_what_they_had(tmp_path: Path) -> None:
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
     rng = np.random.default_rng(0)
     rows = [
         f"{NAMES[i % 3]},{rng.integers(20, 90)},{rng.choice(['yes', 'no'])},"
@@ -140,13 +142,60 @@ def test_a_study_runs_and_its_results_have_what_they_had(tmp_path: Path) -> None
         for i in range(90)
     ]
     (tmp_path / "visits.csv").write_text("\n".join(["hospital,age,smoker,visits", *rows]))
-    study = shutil.copy(GOLDEN / "study.toml", tmp_path)
+    return Path(shutil.copy(GOLDEN / "study.toml", tmp_path))
+
+
+def test_a_study_runs_and_its_results_have_what_they_had(study: Path, tmp_path: Path) -> None:
     ran = CliRunner().invoke(app, ["run", str(study), "--output", str(tmp_path / "results")])
     assert ran.exit_code == 0, ran.output
     now = json.loads((tmp_path / "results" / "result.json").read_text())
     then = json.loads((GOLDEN / "result.json").read_text())
     assert now["format"] == then["format"]
     assert then.keys() <= now.keys()
+
+
+def test_a_checkpoint_is_of_its_version_and_beginning_afresh_is_charged(
+    study: Path, tmp_path: Path
+) -> None:
+    """Nothing is charged for what is refused, and a run from the start is another run."""
+    text = study.read_text()
+    paid = 'ledger = "clinics.ledger"\ndataset = "visits"\nclip = 1.0 '
+    study.write_text(text.replace("clip = 1.0 ", paid))
+    file = shutil.copy(GOLDEN / "interrupted.ledger", tmp_path / "clinics.ledger")
+    shutil.copy(GOLDEN / "interrupted.checkpoint", tmp_path / "results.checkpoint")
+    command = ["run", str(study), "--output", str(tmp_path / "results")]
+
+    def spent() -> dict[str, tuple[float, int]]:
+        with Ledger.open(file) as ledger:
+            return {each.owner: (each.spent, each.releases) for each in ledger.balances()}
+
+    before = spent()
+    refused = CliRunner().invoke(app, [*command, "--resume"])
+    assert refused.exit_code == 1
+    assert "results.checkpoint belongs to another study" in refused.stderr
+    assert "delete it to start afresh, or run what it was made from" in refused.stderr
+    assert spent() == before and not (tmp_path / "results").exists()
+    ran = CliRunner().invoke(app, [*command, "--force"])
+    assert ran.exit_code == 0, ran.output
+    for owner, (epsilon, releases) in spent().items():
+        assert epsilon > 1.3 * before[owner][0] and releases == 2 * before[owner][1]
+
+
+def test_answers_of_other_code_are_not_shown(study: Path, tmp_path: Path) -> None:
+    """A sweep in the folder of an earlier one computes anew, whatever is stored there."""
+    swept = Path(shutil.copytree(GOLDEN / "swept", tmp_path / "swept"))
+    older = sorted((swept / "pieces").iterdir())
+    for file in older:
+        document = json.loads(file.read_text())
+        measured = document["answer"]["measured"]
+        document["answer"]["measured"] = {name: [-7.0] * 3 for name in measured}
+        file.write_text(json.dumps(document))
+    command = ["sweep", str(study), "-n", "3", "-e", "0.5,1", "--output", str(swept)]
+    ran = CliRunner().invoke(app, command)
+    assert ran.exit_code == 0, ran.output
+    assert len(set((swept / "pieces").iterdir()) - set(older)) == len(older) == 2
+    table = pd.read_csv(swept / "results.csv")
+    assert len(table) == 6 and not (table == -7.0).any(axis=None)
 
 
 def test_a_journal_is_of_its_version(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -60,6 +62,20 @@ def test_runs_of_tacits_own_parts_are_seen_whole(row: Row) -> None:
     with jax.enable_x64(True):
         plan = lay_out(task(0), row.network, row.method, 3, 1)[0]
     assert not opaque(plan)
+
+
+def test_the_fingerprint_sees_what_code_of_others_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_helper.py").write_text("SCALE = 1.0")
+    text = "import own_helper\nfrom tacit.problem import Logistic\nclass Mine(Logistic): pass"
+    (tmp_path / "own_loss.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    mine = importlib.import_module("own_loss").Mine()
+    before, plain = fingerprint(mine), fingerprint(Logistic())
+    assert fingerprint(mine) == before
+    (tmp_path / "own_helper.py").write_text("SCALE = 2.0")
+    assert fingerprint(mine) != before and fingerprint(Logistic()) == plain
 
 
 class Own(Logistic):

@@ -1,10 +1,14 @@
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from tacit.errors import RuntimeFailure
+from tacit.runtime.environment import HOME
 from tacit.work import Answer, Piece, Store, Told, announced, answers, missing, run
 from tests.unit.work.pieces import die, die_once, fail, resume, square, square_of, squares, whose
 
@@ -135,3 +139,58 @@ def test_the_longest_come_first_and_bound_the_time() -> None:
 def test_an_answer_that_vanished_is_reported(tmp_path: Path) -> None:
     with pytest.raises(RuntimeFailure, match=r"vanished.*same command again"):
         answers(squares(1), Store(tmp_path))
+
+
+SCRIPT = """
+from pathlib import Path
+from tacit.work import Piece, Store, answers, missing, run
+from own.work import doubled
+pieces, store = [Piece(doubled, {"number": 3.0}, 1.0)], Store(Path("pieces"))
+left = missing(pieces, store)
+for _ in run(left, store, 1):
+    pass
+print(len(left), answers(pieces, store)[0]["value"])
+"""
+OWN = {
+    "own/__init__.py": "",
+    "own/work.py": "from .law import law\ndef doubled(number): return {'value': law(number)}",
+    "own/law.py": "import factor\ndef law(number): return factor.FACTOR * number",
+    "factor.py": "FACTOR = 2",
+}
+
+
+def test_an_answer_of_ones_own_code_is_computed_anew_when_that_code_was_edited(
+    tmp_path: Path,
+) -> None:
+    """Also where a module was edited that the work's own module imports."""
+    (tmp_path / "own").mkdir()
+    for name, text in {**OWN, "script.py": SCRIPT}.items():
+        (tmp_path / name).write_text(text)
+
+    def told() -> list[str]:
+        command = [sys.executable, "script.py"]
+        place = {**os.environ, "PYTHONPATH": str(HOME.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(command, cwd=tmp_path, env=place, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    assert [told(), told()] == [["1", "6.0"], ["0", "6.0"]]
+    (tmp_path / "factor.py").write_text("FACTOR = 5")
+    assert told() == ["1", "15.0"]
+    (tmp_path / "own" / "law.py").write_text("def law(number): return number")
+    assert told() == ["1", "3.0"]
+
+
+def test_ones_own_code_that_is_edited_while_it_runs_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "edited_work.py").write_text("def work(number): return {'value': number}")
+    monkeypatch.syspath_prepend(tmp_path)
+    pieces, store = (
+        [Piece(import_module("edited_work").work, {"number": 1.0}, 1.0)],
+        Store(tmp_path),
+    )
+    assert missing(pieces, store) == pieces
+    (tmp_path / "edited_work.py").write_text("def work(number): return {'value': -number}")
+    with pytest.raises(RuntimeFailure, match=r"edited after .* start Python anew"):
+        next(run(pieces, store, 1))

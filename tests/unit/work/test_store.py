@@ -4,9 +4,9 @@ import pytest
 
 from tacit.errors import RuntimeFailure
 from tacit.reproduce import run
+from tacit.runtime.sources import reached
 from tacit.sweep import chunk
 from tacit.work import Piece, Store, name_of
-from tacit.work.store import _reached
 from tests.unit.work.pieces import fail, square
 
 
@@ -26,9 +26,9 @@ def test_the_name_depends_on_what_is_computed_and_not_on_its_price() -> None:
 
 
 def test_code_that_a_module_imports_is_part_of_the_name() -> None:
-    found = {file.name for file in _reached(Path(str(run.__file__)))}
+    found = {file.name for file in reached(Path(str(run.__file__)))[0]}
     assert found >= {"run.py", "papers.py", "claims.py", "images.py", "target.py"}
-    found = {file.name for file in _reached(Path(str(chunk.__file__)))}
+    found = {file.name for file in reached(Path(str(chunk.__file__)))[0]}
     assert found >= {"chunk.py", "read.py", "execute.py", "build.py", "records.py", "evaluate.py"}
     assert not found & {"page.py", "folder.py", "words.py"}
 
