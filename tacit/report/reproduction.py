@@ -151,6 +151,7 @@ class Reproduction:
         shortened: what was left out of a fast run; empty if nothing.
         claims: what the paper says of the figure, each with its own verdict; `verdict` and
             `sentence` are what `concluded` makes of them.
+        across: panels of the paper's figure beside each other, 2 or 3.
     """
 
     verdict: Verdict
@@ -162,6 +163,7 @@ class Reproduction:
     notes: Sequence[str] = ()
     shortened: str = ""
     claims: Sequence[Claim] = ()
+    across: int = 2
 
     @property
     def stated(self) -> str:
@@ -277,7 +279,7 @@ def draw(panel: Panel) -> go.Figure:
     for axis, update in (("x", figure.update_xaxes), ("y", figure.update_yaxes)):
         update(title=plain(getattr(panel, axis)))
         if axis in panel.log:
-            update(type="log", exponentformat="power", dtick=_every(panel, axis))
+            update(type="log", exponentformat="power", **_ticks(panel, axis))
     figure.update_layout(bargap=0.05, barmode="overlay")
     return finish(figure, height=HEIGHT, legend=len(panel.curves) > 1)
 
@@ -332,8 +334,8 @@ def _faint(colour: str) -> str:
     return f"rgba({red}, {green}, {blue}, 0.15)"
 
 
-def _every(panel: Panel, axis: str) -> int | str:
-    """Powers of ten; also twice and five times where there are few."""
+def _ticks(panel: Panel, axis: str) -> dict[str, Any]:
+    """Powers of ten; also twice and five times where there are few, written out: 20, not 2."""
     values = [
         value
         for curve in panel.curves
@@ -341,7 +343,11 @@ def _every(panel: Panel, axis: str) -> int | str:
         if value is not None
     ]
     span = math.log10(max(values) / min(values)) if values else 0.0
-    return "D2" if 0.7 <= span < 2.0 else max(1, math.ceil(span / 6))
+    if not 0.7 <= span < 2.0:
+        return {"dtick": max(1, math.ceil(span / 6))}
+    first, last = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    marks = [m * 10.0**power for power in range(first, last + 1) for m in (1, 2, 5)]
+    return {"tickvals": marks, "tickformat": "~g"}
 
 
 def alternative(panel: Panel) -> str:

@@ -12,7 +12,17 @@ from tacit.report.reproduction import Panel, Verdict, compared
 from tacit.reproduce.decide import below, every, ratio_above
 from tacit.reproduce.ryu2021.drawing import along, ends, last, over_iterations, row
 from tacit.reproduce.ryu2021.half import Answers, Part, Runs, Stated, figure
-from tacit.reproduce.ryu2021.rules import Case, Told, either, exceptions, lower, number, printed
+from tacit.reproduce.ryu2021.rules import (
+    Case,
+    Told,
+    either,
+    exceptions,
+    improved,
+    lower,
+    number,
+    printed,
+    readings,
+)
 from tacit.reproduce.ryu2021.runs import penalty
 from tacit.reproduce.ryu2021.setting import DRAWN, METHODS, Setting, looks, run
 from tacit.reproduce.target import Answer
@@ -30,6 +40,9 @@ LONG_EPSILON, LONG_ROUNDS = 0.01, 1_000_000
 
 PRINTED_LONG = {"ObjT": 15.64, "OutP": 37.98}
 """Test errors on MNIST, %, after a million iterations at epsilon .01, from remark 3."""
+
+IMPROVEMENT = 22.34
+"""Points from OutP to ObjT there."""
 
 
 def runs(at: Setting) -> Runs:
@@ -107,12 +120,12 @@ def drops(found: Answers, at: Setting) -> Told:
     }
     falls = every(list(told.values()))
     shares = "; ".join(
-        f"epsilon {e:g}: " + ", ".join(f"{n} {np.mean(left(found[n, e])):.0%}" for n in METHODS)
+        f"epsilon {e:g}: "
+        + ", ".join(f"{n} {100 * np.mean(left(found[n, e])):.0f} %" for n in METHODS)
         for e in DRAWN
     )
     return either(verdict, falls), (
-        f"{said} Left of their peak: {shares}.{exceptions(told)} By the first: {verdict.value}; by "
-        f"the second: {falls.value}."
+        f"{said} Left of their peak: {shares}.{exceptions(told)} {readings(verdict, falls)}"
     )
 
 
@@ -240,6 +253,11 @@ REMARK3 = figure(
         (
             _number_of("ObjT"),
             _number_of("OutP"),
+            Stated(
+                "remark 3; abstract",
+                f"at epsilon {LONG_EPSILON:g} ObjT improves on OutP by {IMPROVEMENT:g} points",
+                lambda found, at: improved(found, at, LONG_EPSILON, IMPROVEMENT),
+            ),
             Stated("remark 3; abstract", "ObjT has a lower test error than OutP", _long_order),
             Stated("remark 3", "the solutions of all three methods are feasible", vanishes),
         ),

@@ -14,7 +14,7 @@ from tacit.reproduce.target import Answer, Piece, Scale, Target
 Runs = Mapping[Any, Piece]
 Answers = Mapping[Any, Answer]
 
-ELSEWHERE = "Certified methods at equal total epsilon stand with figure 2."
+ELSEWHERE = "Certified methods at equal total epsilon stand with figure 2 (a)."
 
 
 @dataclass(frozen=True)
@@ -146,9 +146,12 @@ def shown(
         parameters=parameters,
         notes=[
             *notes,
+            *(f"{at.data[0].upper()}{at.data[1:]}." for _, _, at in present if at.instead),
             *(note for part, answers, at in present for note in part.notes(answers, at)),
             *(at for _, _, at in made if isinstance(at, str)),
             *([ELSEWHERE] if published and not certified else []),
         ],
         shortened=shortened,
+        # a column for each epsilon, as in the paper
+        across=3 if len(published) % 3 == 0 else 2,
     )

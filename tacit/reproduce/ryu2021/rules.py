@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def ordered(cases: Sequence[tuple[str, Named, Named]], unit: str = " %") -> Told
     numbers: dict[str, dict[str, str]] = {}
     for where, *pair in cases:
         own = numbers.setdefault(where, {})
-        own |= {name: f"{name} {number(values)}{unit}" for name, values in pair}
+        own |= {name: f"{number(values)}{unit} ({name})" for name, values in pair}
     said = "; ".join(f"{where}: {', '.join(own.values())}" for where, own in numbers.items())
     return every(list(told.values())), f"{said}.{exceptions(told)}"
 
@@ -101,10 +102,9 @@ def faster(cases: Sequence[Case], at: Setting) -> Told:
         )
     verdicts = every(list(own.values())), every(list(common.values()))
     return either(*verdicts), (
-        f"Iterations, median, until {WAY:.0%} of the way to its own last error, and until as low "
-        f"as the worse of both ends: {'; '.join(said)}. A run that falls by less than {FALLS:g} "
-        f"points never converges. By the first: {verdicts[0].value}; by the "
-        f"second: {verdicts[1].value}."
+        f"Iterations, median, until {100 * WAY:.0f} % of the way to its own last error, and until "
+        f"as low as the worse of both ends: {'; '.join(said)}. A run that falls by less than "
+        f"{FALLS:g} points never converges. {readings(*verdicts)}"
     )
 
 
@@ -135,6 +135,16 @@ def either(first: Verdict, second: Verdict) -> Verdict:
     return Verdict.UNDECIDED
 
 
+def readings(first: Verdict, second: Verdict) -> str:
+    """What came of two readings, in a sentence: the claim alone has a verdict."""
+    said = {
+        Verdict.REPRODUCED: "it holds",
+        Verdict.NOT_REPRODUCED: "it does not hold",
+        Verdict.UNDECIDED: "the trials cannot tell",
+    }
+    return f"By the first reading {said[first]}, by the second {said[second]}."
+
+
 def within(values: Sequence[float], aim: float, most: float) -> bool | None:
     """Whether the mean of some trials is within `most` of a number; `None` if they cannot tell.
 
@@ -163,6 +173,12 @@ def printed(values: Sequence[float], paper: float, at: Setting) -> Told:
     mean, spread = float(np.mean(values)), float(np.std(values, ddof=min(1, len(values) - 1)))
     said = f"{mean:.2f}, with a deviation of {spread:.2f} over {len(values)} trials"
     return _whole(within(values, paper, CLOSE), said, at)
+
+
+def improved(found: Mapping[Any, Answer], at: Setting, epsilon: float, paper: float) -> Told:
+    """Whether ObjT is ahead of OutP by as many points as the paper prints."""
+    ends_of = (ends(found[method, epsilon]) for method in ("ObjT", "OutP"))
+    return printed([b - a for a, b in zip(*ends_of, strict=True)], paper, at)
 
 
 def printed_exactly(value: float, paper: float, at: Setting) -> Told:

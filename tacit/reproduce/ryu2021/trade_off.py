@@ -9,7 +9,7 @@ from tacit.report.reproduction import Panel
 from tacit.reproduce.ryu2021 import beside
 from tacit.reproduce.ryu2021.drawing import BAND, band, ends, last, row
 from tacit.reproduce.ryu2021.half import Answers, Part, Runs, Stated, figure
-from tacit.reproduce.ryu2021.rules import Told, growing, near, printed, printed_exactly
+from tacit.reproduce.ryu2021.rules import growing, improved, near, printed, printed_exactly
 from tacit.reproduce.ryu2021.setting import EPSILONS, METHODS, Data, Setting, run
 
 SMALL, LARGE = EPSILONS[0], EPSILONS[-1]
@@ -63,7 +63,7 @@ def stated(data: Data) -> list[Stated]:
         of("ObjT", LARGE, "the trust region"),
         Stated(
             place,
-            f"that of a method without privacy is {paper[WITHOUT]:.2f} %",
+            f"the test error of a method without privacy is {paper[WITHOUT]:.2f} %",
             lambda found, at: printed_exactly(last(found[WITHOUT]), paper[WITHOUT], at),
             "",
         ),
@@ -87,15 +87,9 @@ def stated(data: Data) -> list[Stated]:
         Stated(
             place,
             f"at epsilon {SMALL:g} ObjT improves on OutP by {IMPROVEMENT[data]:.2f} points",
-            lambda found, at: improved(found, at, IMPROVEMENT[data]),
+            lambda found, at: improved(found, at, SMALL, IMPROVEMENT[data]),
         ),
     ]
-
-
-def improved(found: Answers, at: Setting, paper: float) -> Told:
-    """Whether ObjT is ahead of OutP by what the paper prints."""
-    gaps = [b - a for a, b in zip(*(ends(found[m, SMALL]) for m in ("ObjT", "OutP")), strict=True)]
-    return printed(gaps, paper, at)
 
 
 def panels(found: Answers, at: Setting) -> list[Panel]:
@@ -130,7 +124,14 @@ FIG2 = figure(
         beside.panels,
         beside.notes,
     ),
-    Part("FEMNIST", runs, stated("FEMNIST"), panels, rows("FEMNIST")),
+    Part(
+        "FEMNIST",
+        runs,
+        stated("FEMNIST"),
+        panels,
+        rows("FEMNIST"),
+        notes=lambda found, at: ["Certified methods are run for (a) alone."],
+    ),
     notes=[
         "Epsilon is that of one iteration, under a sensitivity that is local, so that not even one "
         "iteration is private."

@@ -127,8 +127,9 @@ def test_a_part_of_the_sample_is_read_and_called_one(
     assert np.all(read.features[0] == 0.2) and np.all(read.test_features == 1.0)
     for scale in Scale:
         at = setting.femnist(scale)
-        assert "2 of 195 writers with 3 of 36,708 records" in at.data
-        assert at.instead == "on 0% of the sample"
+        assert "2 of 195 writers with 3 of 36,708 records; tested on 1" in at.data
+        assert at.images == "FEMNIST (0 %)"
+        assert at.instead == "on 0 % of the sample"
         assert not at.exact
     arrays["n_train"] = np.array([2, 2])
     np.savez(path, **arrays)
