@@ -114,6 +114,33 @@ def test_a_tacit_that_was_edited_is_charged_at_every_start(
     assert not (again.solutions == third.solutions).all()
 
 
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        ("tacit.runtime.environment.versions", lambda: {"tacit": "0.1.0"}),
+        ("tacit.runtime.environment.os.cpu_count", lambda: 3),
+        ("tacit.runtime.identity.source_digest", lambda: "of other code"),
+    ],
+    ids=["version", "machine", "code"],
+)
+def test_a_checkpoint_from_elsewhere_is_refused_and_the_run_begun_afresh_is_charged(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, value: Any
+) -> None:
+    """What is refused costs nothing; what begins afresh has noise of its own."""
+    path = tmp_path / "run.npz"
+    first = go(ledger, checkpoint=path)
+    assert go(ledger, checkpoint=path).charge.repeated
+    spent = ledger.balances()
+    monkeypatch.setattr(where, value)
+    with pytest.raises(EnvironmentMismatch, match="version or machine; delete it to start afresh"):
+        go(ledger, checkpoint=path)
+    assert ledger.balances() == spent
+    path.unlink()
+    again = go(ledger, checkpoint=path)
+    assert not again.charge.repeated and ledger.balances()[0].runs == 2
+    assert not (again.solutions == first.solutions).all()
+
+
 _LOSS = """
 from typing import ClassVar
 

@@ -24,6 +24,7 @@ from tacit.deploy.hello import Question, read_hello
 from tacit.deploy.journal import Journal
 from tacit.deploy.keys import Card
 from tacit.deploy.manifest import _AGREED, Manifest, Member, read_manifest
+from tacit.deploy.outgoing import Account, Outgoing
 from tacit.deploy.wire import Address, decode
 from tacit.errors import EnvironmentMismatch, LedgerError, RuntimeFailure, WireError
 from tacit.privacy import Masks
@@ -216,3 +217,19 @@ def test_what_another_version_sent_is_known_for_that() -> None:
     message = base64.b64decode(sent["message"])
     with pytest.raises(WireError, match=r"of version 1, and 2 is read: .*; install one version"):
         decode(message, Address(run, 1, 0, 0), [("<f8", (2,))], card.public_key())
+
+
+def test_a_site_without_its_state_does_not_go_on_from_the_ledger_of_another_version(
+    tmp_path: Path,
+) -> None:
+    file = Path(shutil.copy(GOLDEN / "site.ledger", tmp_path))
+    run = read_manifest(GOLDEN / "manifest.toml").run.hex()
+    with Ledger.open(file) as ledger:
+        account = Account(ledger, "east", "records", ABOUT["gauss"])
+        begun = ledger.latest("east", run)
+        path = tmp_path / "journal.db"
+        outgoing = Outgoing(path, run, account, {}, 0, lambda address: address.round)
+        with pytest.raises(RuntimeFailure, match=r"of another version of tacit\. Finish the run"):
+            outgoing.resume({"x": np.zeros(2)})
+        outgoing.close()
+        assert begun is not None and ledger.latest("east", run) == begun

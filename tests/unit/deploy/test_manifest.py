@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -11,13 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tacit
 from tacit.config.read import parse_study
 from tacit.deploy import keys
 from tacit.deploy.agent import Options, check, run
 from tacit.deploy.binding import folder_of
 from tacit.deploy.manifest import agreed, parse_manifest, read_manifest
 from tacit.deploy.trust import check_trusted, trust
-from tacit.errors import ConfigError, PrivacyError, ProblemError
+from tacit.errors import ConfigError, EnvironmentMismatch, PrivacyError, ProblemError
 from tests.sites import STUDY, a_manifest, member, records
 
 NAMES = ("north", "south", "west")
@@ -178,6 +180,20 @@ def test_a_dry_run_releases_nothing(options: Options) -> None:
         folder_of(options.keys, read_manifest(options.manifest).run) / "ledger"
     ).balances
     assert balance.spent == 0.0 and balance.releases == 0
+
+
+def test_a_state_of_another_version_is_not_gone_on_from(options: Options) -> None:
+    run(options, only_check=True)
+    file = options.state / "versions.json"
+    versions = json.loads(file.read_text())
+    assert versions["tacit"] == tacit.__version__
+    file.write_text(json.dumps({**versions, "tacit": "0.1.0"}))
+    told = (
+        rf"\(tacit 0\.1\.0 -> {re.escape(tacit.__version__)}\).* Finish the run with the versions"
+    )
+    for only_check in (True, False):
+        with pytest.raises(EnvironmentMismatch, match=told):
+            run(options, only_check=only_check)
 
 
 @pytest.mark.parametrize(
