@@ -25,6 +25,17 @@ _PACKAGES = (
 )
 
 
+@functools.cache
+def processor() -> str:
+    """What the processor is and can do: compilers choose instructions, and so last bits, by it."""
+    kept = ("model name", "flags", "CPU part", "Features")
+    try:
+        lines = Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
+    except OSError:
+        return platform.processor()
+    return "\n".join(line for line in lines if line.startswith(kept))
+
+
 HOME = Path(str(tacit.__file__)).parent
 """Where tacit's source lies."""
 

@@ -28,7 +28,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tacit.runtime.environment import HOME, environment, source_digest
+from tacit.runtime.environment import HOME, environment, processor, source_digest
 from tacit.runtime.sources import code_now
 
 _SETTINGS = (
@@ -49,7 +49,11 @@ def fingerprint(*trees: Any) -> str:
     the source that these import, and not what they read besides: see `opaque`.
     """
     computes = {**environment(), **{name: str(jax.config.values.get(name)) for name in _SETTINGS}}
-    computes |= {"XLA_FLAGS": os.environ.get("XLA_FLAGS", ""), "source": source_digest()}
+    computes |= {
+        "processor": processor(),
+        "XLA_FLAGS": os.environ.get("XLA_FLAGS", ""),
+        "source": source_digest(),
+    }
     digest = hashlib.sha256(json.dumps(computes, sort_keys=True).encode())
     for part, _ in _parts(trees, set()):
         digest.update(len(part).to_bytes(8, "big") + part)

@@ -119,9 +119,10 @@ def test_a_tacit_that_was_edited_is_charged_at_every_start(
     [
         ("tacit.runtime.environment.versions", lambda: {"tacit": "0.1.0"}),
         ("tacit.runtime.environment.os.cpu_count", lambda: 3),
+        ("tacit.runtime.identity.processor", lambda: "of another kind"),
         ("tacit.runtime.identity.source_digest", lambda: "of other code"),
     ],
-    ids=["version", "machine", "code"],
+    ids=["version", "machine", "processor", "code"],
 )
 def test_a_checkpoint_from_elsewhere_is_refused_and_the_run_begun_afresh_is_charged(
     ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, value: Any
