@@ -49,8 +49,11 @@ def silent_end(costs: Costs, start: Any) -> float:
 def test_pdop_of_figure_1_ends_away_from_the_minimiser_without_noise_too() -> None:
     rng = np.random.default_rng(0)
     costs = [Costs(np.random.default_rng(seed)) for seed in range(3)]
-    # from 0, which happens to lie near it, from the same random point for all, and from a corner
+    # from 0, which happens to lie near it, from a random point of one's own or the same for all,
+    # and from a corner
     assert all(0.05 < silent_end(each, [0.0, 0.0]) < 0.3 for each in costs)
     ends = [silent_end(each, rng.uniform(-HALF, HALF, 2)) for each in costs for _ in range(20)]
     assert 3.0 < np.mean(ends) < 5.0
+    own = [rng.uniform(-HALF, HALF, (AGENTS, 2)) for _ in range(20)]
+    assert 2.0 < np.mean([silent_end(each, start) for each in costs for start in own]) < 3.0
     assert all(4.5 < silent_end(each, [HALF, HALF]) < 5.0 for each in costs)
