@@ -37,7 +37,7 @@ class Stated:
     def claim(self, data: Data, answers: Answers, at: Setting | str) -> Claim:
         """The verdict on a data set; what holds with a change only is called so.
 
-        What does not hold on other records than the paper's is undecided.
+        What does not hold on other records than the paper's, or in a shortened run, is undecided.
 
         Args:
             data: which.
@@ -52,9 +52,10 @@ class Stated:
         change = ", ".join(filter(None, (coded, at.instead)))
         if verdict is Verdict.REPRODUCED and change:
             verdict = Verdict.CONDITIONALLY
-        if verdict is Verdict.NOT_REPRODUCED and at.instead:
+        if verdict is Verdict.NOT_REPRODUCED and not at.exact:
             verdict = Verdict.UNDECIDED
-            sentence = f"{sentence} It does not hold here, on other records than the paper's."
+            where = "in a shortened run" if at.shortened else "on other records than the paper's"
+            sentence = f"{sentence} It does not hold here, {where}."
         if change:
             sentence = f"{sentence} {change[0].upper()}{change[1:]}."
         return Claim(self.place, said, verdict, sentence)
