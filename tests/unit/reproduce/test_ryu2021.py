@@ -224,6 +224,8 @@ def test_a_part_of_the_sample_is_named_wherever_it_is_drawn(
         rows = [str(row["what"]) for row in found.comparison if "FEMNIST" in str(row["what"])]
         assert titles and rows
         assert all(name.startswith("FEMNIST (42 %)") for name in (*titles, *rows))
+        pixels = [value for name, value in found.parameters.items() if name.endswith("pixels")]
+        assert len(pixels) == 1 and pixels[0].startswith("inverted")
         # a column an epsilon, as in the paper
         assert found.across == (2 if figure == "fig2" else 3)
 
