@@ -4,7 +4,7 @@
 #   make VENV=elsewhere            another place for the environment (no spaces)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-all check format bench plots docs wheel clean
+.PHONY: help demo quick test long test-all check format bench plots docs wheel clean
 
 VENV ?= .venv
 WORKERS ?= 2
@@ -20,12 +20,15 @@ demo: $(VENV)/.demo ## Fit a private model of real records at eight sites; say w
 
 quick: $(VENV)/.dev ## Run the unit tests that compile nothing and start nothing (a minute)
 	@# shapes in annotations are checked by `make test`, which takes longer
-	@JAXTYPING_DISABLE=1 $(PYTEST) --quick -m "not slow and not site" --quiet tests/unit
+	@JAXTYPING_DISABLE=1 $(PYTEST) --quick -m "not long and not slow and not site" --quiet tests/unit
 
-test: $(VENV)/.dev ## Run the tests
-	@$(PYTEST) -m "not slow and not site" --durations=20 --durations-min=10
+test: $(VENV)/.dev ## Run the tests but the long ones (six minutes)
+	@$(PYTEST) -m "not long and not slow and not site" --durations=20 --durations-min=10
 
-test-all: $(VENV)/.dev ## Run the tests, the slow ones too, with coverage (hours)
+long: $(VENV)/.dev ## Run the long tests, which with `make test` are what every change must pass
+	@$(PYTEST) -m "long and not slow and not site" --durations=20 --durations-min=10
+
+test-all: $(VENV)/.dev ## Run the tests, the long and slow ones too, with coverage (hours)
 	@$(PYTEST) --cov --cov-report=term --cov-fail-under=90
 
 check: $(VENV)/.dev ## Check format, lint, types, import rules, sources and documentation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -274,15 +274,27 @@ ROWS = (
     ),
 )
 
-rows = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name, scope="module")
-"""The scope makes the tests of a row follow each other: they share what was compiled."""
 
-plain_rows = pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(row, id=row.name, marks=() if number < len(PLAIN) else pytest.mark.slow)
-        for number, row in enumerate(ROWS)  # the plain ones come first
-    ],
-    scope="module",
-)
+def _rows(quick: Collection[str], variants: pytest.MarkDecorator) -> pytest.MarkDecorator:
+    """Methods in `quick` for `make test`, the other methods for `make long`, and their variants."""
+    names = [row.name for row in PLAIN]
+    assert set(quick) <= set(names)
+    marks = [() if name in quick else pytest.mark.long for name in names]
+    marks += [variants] * (len(ROWS) - len(PLAIN))  # the plain ones come first
+    return pytest.mark.parametrize(
+        "row",
+        [pytest.param(row, id=row.name, marks=mark) for row, mark in zip(ROWS, marks, strict=True)],
+        scope="module",  # the tests of a row follow each other: they share what was compiled
+    )
+
+
+_ALL = [row.name for row in PLAIN]
+
+rows = _rows(_ALL, variants=pytest.mark.long)
+"""Every method in `make test`, its variants in `make long`."""
+
+plain_rows = _rows(_ALL, variants=pytest.mark.slow)
 """For what takes long: every method in `make test`, its variants in `make test-all`."""
+
+runtime_rows = _rows(["dp-iadmm-prox", "dpsg"], variants=pytest.mark.slow)
+"""For what the runtime does: a method with a coordinator and one between peers in `make test`."""

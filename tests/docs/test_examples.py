@@ -16,13 +16,14 @@ import pytest
 from typer.testing import CliRunner
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 QUICK_METHODS = ("dgd", "dpsg", "dvp", "gradient_descent")
-LONG = {
+SLOW = {
     *(ROOT / "docs" / page for page in ("advise.md", "audit.md", "study.md")),
     *(page for page in (ROOT / "docs" / "methods").glob("*.md") if page.stem not in QUICK_METHODS),
 }
-"""Pages whose examples take long: run by `make test-all`."""
+"""Pages of `make test-all`; `make test` runs the examples of the README, `make long` the others."""
 BLOCK = re.compile(r"^```(python|console|toml)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -75,7 +76,7 @@ def run_example(
         pytest.param(
             page,
             id=str(page.relative_to(ROOT)),
-            marks=[pytest.mark.slow] if page in LONG else [],
+            marks=() if page == README else pytest.mark.slow if page in SLOW else pytest.mark.long,
         )
         for page in PAGES
         if examples(page)

@@ -217,6 +217,7 @@ def test_the_metric_relation_protects_costs_in_proportion_to_their_distance() ->
     assert found.relation is Relation.METRIC and found.status.value == "proved"
 
 
+@pytest.mark.long
 def test_a_small_delta_buys_accuracy_with_either_noise() -> None:
     task, net, rounds = rendezvous(), network.complete(4), 20
     errors: dict[tuple[str, float], float] = {}
@@ -257,7 +258,7 @@ def test_without_noise_a_single_shot_is_exact_on_common_hessians() -> None:
     np.testing.assert_allclose(result.solution, task.reference().solution, atol=1e-12)
 
 
-@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("directed", [pytest.param(False, marks=pytest.mark.long), True])
 def test_graphs_that_vary_and_are_directed(directed: bool) -> None:
     graphs = [nx.cycle_graph(4, create_using=nx.DiGraph), nx.complete_graph(4, nx.DiGraph)]
     if not directed:

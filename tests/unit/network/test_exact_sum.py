@@ -188,6 +188,7 @@ def test_the_largest_residual_that_is_accepted_is_small():
     assert ExactSum(grid(10, 10), "polynomial").residual < RESIDUAL
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("private", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_gradient_descent_takes_the_same_steps_as_with_a_coordinator(private):
     budget = tacit.Privacy(clip=1.0, epsilon=2.0, delta=1e-5) if private else None
@@ -207,6 +208,7 @@ def test_gradient_descent_takes_the_same_steps_as_with_a_coordinator(private):
         assert relayed.history.bytes.tolist() == [24 * messages * t for t in range(21)]
 
 
+@pytest.mark.long
 def test_one_agent_after_the_other_it_is_the_same():
     method, network = tacit.GradientDescent(step=0.3), ExactSum(ring(5), "tree")
     exact, centred = (

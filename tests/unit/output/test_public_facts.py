@@ -52,7 +52,13 @@ WHOLE_AGENT = {
 }
 
 
-@pytest.mark.parametrize("changes", [ADD_REMOVE, WHOLE_AGENT], ids=["add/remove", "agent"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param(ADD_REMOVE, id="add/remove"),
+        pytest.param(WHOLE_AGENT, id="agent", marks=pytest.mark.long),
+    ],
+)
 def test_no_covered_file_tells_how_many_records_there_are(
     changes: dict[str, str], tmp_path: Path
 ) -> None:

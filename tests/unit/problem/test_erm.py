@@ -238,8 +238,8 @@ def test_a_loss_of_neither_kind_is_refused(float64):
         risk(Odd()).losses(np.ones(4))
 
 
-@pytest.mark.parametrize("records", [1000, 1234])
-@pytest.mark.parametrize("loss", [Logistic(), Softmax(3)])
+@pytest.mark.parametrize("records", [pytest.param(1000, marks=pytest.mark.long), 1234])
+@pytest.mark.parametrize("loss", [pytest.param(Logistic(), marks=pytest.mark.long), Softmax(3)])
 def test_blocks_of_records_in_float32_add_up_to_all_at_once(loss, records):
     rng = np.random.default_rng(4)
     whole = EmpiricalRisk(

@@ -106,17 +106,17 @@ def test_what_was_allowed_is_not_used_for_another_budget_or_event() -> None:
     assert spending.fits(2.0, 1e-6, loud)
 
 
-@pytest.mark.parametrize("event", ["GaussianRelease(1e4)", "LaplaceRelease(1e4)"])
-def test_no_accounting_library_is_loaded_for_closed_forms(event: str) -> None:
+def test_no_accounting_library_is_loaded_for_closed_forms() -> None:
     program = (
         "import sys\n"
         "from tacit.privacy.event import GaussianRelease, LaplaceRelease\n"
         "from tacit.privacy.ledger.spending import Spending\n"
         "from tacit.privacy.tally import Tally\n"
-        f"one = Tally.of([{event}])\n"
-        "s = Spending()\n"
-        "s.add(one)\n"
-        "assert s.fits(1.0, 1e-6, one)\n"
+        "for event in GaussianRelease(1e4), LaplaceRelease(1e4):\n"
+        "    one = Tally.of([event])\n"
+        "    s = Spending()\n"
+        "    s.add(one)\n"
+        "    assert s.fits(1.0, 1e-6, one)\n"
         "assert 'dp_accounting' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
