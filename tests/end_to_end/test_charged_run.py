@@ -195,9 +195,17 @@ def _written(folder: Path, text: str) -> ModuleType:
 @pytest.mark.parametrize(
     ("text", "before", "after"),
     [
-        pytest.param(_LOSS, "return slope(scores, targets)", "return 0.0 * scores", id="loss"),
+        pytest.param(
+            *(_LOSS, "return slope(scores, targets)", "return 0.0 * scores"),
+            id="loss",
+            marks=pytest.mark.long,
+        ),
         pytest.param(_LOSS, "2.0 * (scores", "0.0 * (scores", id="function that a loss calls"),
-        pytest.param(_METHOD, "start(x0), degree", "start(x0) + 1.0, degree", id="method"),
+        pytest.param(
+            *(_METHOD, "start(x0), degree", "start(x0) + 1.0, degree"),
+            id="method",
+            marks=pytest.mark.long,
+        ),
         pytest.param(_METHOD, "return x0", "return x0 + 1.0", id="function that a method calls"),
     ],
 )
@@ -270,6 +278,7 @@ def test_records_dealt_to_sites_anew_are_charged_to_one_account(ledger: Ledger) 
     assert ledger.balance("consortium", "all").spent == pytest.approx(epsilon(both, 1e-6))
 
 
+@pytest.mark.long
 def test_a_study_of_made_up_sites_names_one_account(tmp_path: Path) -> None:
     write(tmp_path)
     charged = '[privacy]\nledger = "a.ledger"\ndataset = "visits"'

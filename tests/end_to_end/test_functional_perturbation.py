@@ -53,13 +53,16 @@ def solved(
 @pytest.mark.parametrize(
     ("basis", "bounds"),
     [
-        (LegendreBasis(*LINE, 2), STEEPER),
-        (LegendreBasis(*LINE, 4), STEEPER),
-        (LegendreBasis(*LINE, 4), CurvatureBounds(3.0, 8.0, 20.0, tolerance=1e-7)),
-        (LegendreBasis(*LINE, 8), STEEPER),
-        (QuadraticBasis(*LINE), STEEPER),
+        pytest.param(LegendreBasis(*LINE, 2), STEEPER, id="squares 2"),
+        pytest.param(LegendreBasis(*LINE, 4), STEEPER, id="squares 4", marks=pytest.mark.long),
+        pytest.param(
+            LegendreBasis(*LINE, 4),
+            CurvatureBounds(3.0, 8.0, 20.0, tolerance=1e-7),
+            id="grid 4",
+        ),
+        pytest.param(LegendreBasis(*LINE, 8), STEEPER, id="grid 8", marks=pytest.mark.long),
+        pytest.param(QuadraticBasis(*LINE), STEEPER, id="quadratic"),
     ],
-    ids=["squares 2", "squares 4", "grid 4", "grid 8", "quadratic"],
 )
 def test_every_projection_runs_and_raises_the_curvature(basis: Any, bounds: Any) -> None:
     method = FunctionalPerturbation(EXTRA(step=0.15), basis, bounds, privacy=SILENT)
@@ -73,7 +76,9 @@ def test_every_projection_runs_and_raises_the_curvature(basis: Any, bounds: Any)
         (EXTRA(step=0.15), network.ring(4)),
         pytest.param(GradientTracking(step=0.05), network.complete(4), marks=pytest.mark.slow),
         pytest.param(GradientDescent(step=0.2), network.Coordinator(4), marks=pytest.mark.slow),
-        (GradientDescent(step=0.2), network.ExactSum(network.ring(4))),
+        pytest.param(
+            GradientDescent(step=0.2), network.ExactSum(network.ring(4)), marks=pytest.mark.long
+        ),
         (FedAvg(step=0.2, local_steps=1), network.Coordinator(4)),
     ],
     ids=lambda part: type(part).__name__,
@@ -84,6 +89,7 @@ def test_around_every_kind_of_method(inner: Any, on: Any) -> None:
     np.testing.assert_allclose(found, np.full_like(found, 0.1), atol=1e-5)
 
 
+@pytest.mark.long
 def test_agent_by_agent_and_in_trials() -> None:
     basis = LegendreBasis(*LINE, 4)
     loud = Privacy(clip=20.0, epsilon=5.0, delta=0.0, noise="laplace")

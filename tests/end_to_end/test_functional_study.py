@@ -53,8 +53,10 @@ def star(text: str) -> str:
 
 @pytest.mark.parametrize(
     "text",
-    [changed(OWN, QUADRATIC, PURE), star(changed(OWN, LEGENDRE, SMALL))],
-    ids=["quadratic", "legendre"],
+    [
+        pytest.param(changed(OWN, QUADRATIC, PURE), id="quadratic"),
+        pytest.param(star(changed(OWN, LEGENDRE, SMALL)), id="legendre", marks=pytest.mark.long),
+    ],
 )
 def test_a_study_of_it_runs(text: str, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["run", str(write(tmp_path, text))])

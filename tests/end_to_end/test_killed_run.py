@@ -32,6 +32,7 @@ tacit.run(
 """
 
 
+@pytest.mark.long
 def test_sigkill_and_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "run.checkpoint"
     rounds = 60_000

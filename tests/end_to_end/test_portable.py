@@ -57,6 +57,7 @@ def robbed(*command: str, folder: Path, given: str = "") -> str:
     return told
 
 
+@pytest.mark.long
 def test_all_modules_and_a_charged_run(tmp_path: Path) -> None:
     """One process for all of it: what takes long is to begin one."""
     study = STUDY.replace("clip = 1.0", 'clip = 1.0\nledger = "my.ledger"\ndataset = "visits"')

@@ -100,7 +100,10 @@ def test_what_does_not_exist_is_refused_with_a_remedy(
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("cores", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "cores",
+    [pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.slow)],
+)
 def test_an_interrupted_run_goes_on_where_it_was(cores: int, tmp_path: Path) -> None:
     log, out = tmp_path / "log", tmp_path / "out"
     log.mkdir()

@@ -30,7 +30,13 @@ from tests.end_to_end.site_study import (
 ROUNDS = 12
 
 
-@pytest.mark.parametrize("parts", [PEERS, pytest.param(STAR, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param(PEERS, marks=pytest.mark.long),  # `make test` has a coordinator, with masks
+        pytest.param(STAR, marks=pytest.mark.slow),
+    ],
+)
 def test_sites_compute_what_the_simulation_does_to_the_bit(
     tmp_path: Path, parts: tuple[str, str]
 ) -> None:

@@ -12,11 +12,18 @@ from tests.matrix import cells, choices, forget_programs, one
 from tests.quick import only
 from tests.study_door import VALUES, plain, records, refusal, rehearsed, tried
 
-QUICK = ("d-zoa", "dp-iadmm-prox", "dpsg", "functional-perturbation", "gradient-descent", "or-zo")
+QUICK = ("dpsg", "gradient-descent", "or-zo")
+LONG = ("d-zoa", "dp-iadmm-prox", "functional-perturbation")
 NUMBER = {name: number for number, name in enumerate(METHODS)}
 
 
-@pytest.mark.parametrize("method", only(QUICK, METHODS))
+@pytest.mark.parametrize(
+    "method",
+    [
+        *only(QUICK, [name for name in METHODS if name not in LONG]),
+        *only((), LONG, others=pytest.mark.long),
+    ],
+)
 def test_a_mixture_of_what_a_method_accepts_is_run(method: str, tmp_path: Path) -> None:
     records(tmp_path)
     ask = partial(refusal, folder=tmp_path)

@@ -67,7 +67,9 @@ CASES: list[tuple[str, Any, Callable[[int], list[Fraction]]]] = [
 ]
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 3])
+@pytest.mark.parametrize(
+    "rounds", [*(pytest.param(fewer, marks=pytest.mark.long) for fewer in (1, 2)), 3]
+)
 @pytest.mark.parametrize(("name", "method", "by_hand"), CASES, ids=[case[0] for case in CASES])
 def test_rounds_worked_by_hand(
     name: str, method: Any, by_hand: Callable[[int], list[Fraction]], rounds: int

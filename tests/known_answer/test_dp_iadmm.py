@@ -128,6 +128,13 @@ def test_two_rounds_of_dp_iadmm_worked_by_hand(case: str) -> None:
 
 AGENTS, SIZE, ROUNDS = 3, 4, 9
 GROWING = GrowingPenalty(0.5, every=2)
+PENALTIES = pytest.mark.parametrize(
+    "penalty",
+    [
+        pytest.param(3.0, id="constant", marks=pytest.mark.long),
+        pytest.param(GROWING, id="growing"),
+    ],
+)
 
 
 def _context(round: int) -> Context:
@@ -170,7 +177,7 @@ def round_of(
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize("penalty", [3.0, GROWING], ids=["constant", "growing"])
+@PENALTIES
 @pytest.mark.parametrize("kind", [DPIADMMProx, DPIADMMTrust], ids=["prox", "trust"])
 def test_the_mean_takes_noised_gradient_steps(kind: Any, penalty: Any) -> None:
     method = kind(penalty=penalty) if kind is DPIADMMProx else kind(penalty=penalty, radius=1e6)
@@ -195,7 +202,7 @@ def test_the_mean_takes_noised_gradient_steps(kind: Any, penalty: Any) -> None:
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize("penalty", [3.0, GROWING], ids=["constant", "growing"])
+@PENALTIES
 def test_output_perturbation_takes_the_path_of_the_proximal_variant(penalty: Any) -> None:
     prox, out = DPIADMMProx(penalty=penalty), OutP(penalty=penalty)
     server, clients = begin(prox)

@@ -115,7 +115,9 @@ METHODS: list[tuple[Any, Callable[[int], Pair]]] = [
 ]
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 3])
+@pytest.mark.parametrize(
+    "rounds", [*(pytest.param(fewer, marks=pytest.mark.long) for fewer in (1, 2)), 3]
+)
 @pytest.mark.parametrize(("method", "by_hand"), METHODS, ids=lambda part: type(part).__name__)
 def test_rounds_worked_by_hand(method: Any, by_hand: Callable[[int], Pair], rounds: int) -> None:
     task = problem.empirical_risk(

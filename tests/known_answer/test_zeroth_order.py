@@ -93,7 +93,13 @@ def box(x: Any, agent: int) -> float:
     return (float(x[0]) - float(TARGETS[agent])) ** 2
 
 
-@pytest.mark.parametrize(("pairs", "clip"), [(2, None), (1, CLIP)], ids=["plain", "clipped"])
+@pytest.mark.parametrize(
+    ("pairs", "clip"),
+    [
+        pytest.param(2, None, id="plain", marks=pytest.mark.long),
+        pytest.param(1, CLIP, id="clipped"),
+    ],
+)
 @pytest.mark.parametrize(
     ("kind", "by_hand", "more"),
     [

@@ -56,7 +56,7 @@ def bounds(name: str, epsilon: float, runs: int, repetitions: int, seed: int = 0
 
 
 @pytest.mark.parametrize("epsilon", only({"1.0"}, SHARES))
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", only({"gaussian"}, MECHANISMS, pytest.mark.long))
 def test_bounds_come_close_and_rarely_exceed_the_truth(name: str, epsilon: float) -> None:
     # 200 repetitions of so many runs are below, marked slow
     found = bounds(name, epsilon, RUNS, repetitions=6)
@@ -74,6 +74,7 @@ def test_two_hundred_bounds_at_fifty_thousand_runs(name: str, epsilon: float) ->
     assert np.sum(found > epsilon) <= MOST
 
 
+@pytest.mark.long
 def test_at_a_large_epsilon_the_number_of_runs_is_the_limit() -> None:
     ceiling = math.log(RUNS / 3.7)  # of Clopper-Pearson with a perfect attack
     perfect = lower_bounds(np.ones(RUNS), np.zeros(RUNS), delta=0.0)
@@ -85,10 +86,10 @@ def test_at_a_large_epsilon_the_number_of_runs_is_the_limit() -> None:
 @pytest.mark.parametrize(
     ("name", "claim", "factor", "most"),
     [
-        ("laplace", 1.0, 1.25, 1500),
-        ("laplace", 1.0, 1.5, 408),
+        pytest.param("laplace", 1.0, 1.25, 1500, marks=pytest.mark.long),
+        pytest.param("laplace", 1.0, 1.5, 408, marks=pytest.mark.long),
         ("laplace", 1.0, 2.0, 135),
-        ("laplace", 0.1, 2.0, 3900),
+        pytest.param("laplace", 0.1, 2.0, 3900, marks=pytest.mark.long),
         pytest.param("gaussian", 1.0, 2.0, 752, marks=pytest.mark.slow),
     ],
 )

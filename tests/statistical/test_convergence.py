@@ -56,6 +56,7 @@ def test_gradient_descent_on_a_star_reaches_the_optimum(loss: str) -> None:
     assert _distance(result) < 1e-8
 
 
+@pytest.mark.long
 def test_a_sparse_solution_is_reached_through_the_proximal_step() -> None:
     x, y = _data(1)
     task = problem.empirical_risk(x, y, problem.Squared(), regulariser=problem.L1(6.0))
@@ -120,6 +121,7 @@ def test_the_d_zoa_solver_on_the_five_agents_of_the_paper(kind: str) -> None:
     assert relative < 1e-3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("penalty", only({"0.1"}, [0.1, 0.2, 0.4]))
 @pytest.mark.parametrize("seed", only({"0"}, range(3)))
 @pytest.mark.parametrize("kind", only({"lasso"}, ["ridge", "lasso"]))
@@ -226,6 +228,7 @@ def test_beside_an_exact_penalty_the_estimate_keeps_its_randomness(kind: Any) ->
     assert 1e-10 < late < 0.15 * early
 
 
+@pytest.mark.long
 def test_whole_updates_without_noise_reach_the_optimum_of_one_local_step() -> None:
     x, y = _data(5)
     task = problem.empirical_risk(x, y, problem.Squared())

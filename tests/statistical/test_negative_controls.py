@@ -26,7 +26,7 @@ def test_the_mistake_is_found_in_the_stated_number_of_runs(name: str) -> None:
     assert all(CONTROLS[name].refuted(rng, correct=False) for _ in range(MISTAKEN))
 
 
-@pytest.mark.parametrize("name", CONTROLS)
+@pytest.mark.parametrize("name", only(QUICK, CONTROLS, pytest.mark.long))
 def test_the_same_mechanism_without_the_mistake_stands(name: str) -> None:
     rng = np.random.default_rng(2)
     assert sum(CONTROLS[name].refuted(rng, correct=True) for _ in range(CORRECT)) <= MOST

@@ -78,6 +78,7 @@ def test_the_exact_formula_for_quadratics_with_one_hessian(method: PDOP, law: fl
     assert error < 0.02 * expected
 
 
+@pytest.mark.long
 def test_one_shot_is_as_accurate_as_one_noisy_average() -> None:
     method = PDOP(step=0.5, one_shot=True, privacy=pure(), **KNOWN)
     squared, scale = errors(FREE, method, network.complete(AGENTS), 20_000)
@@ -95,6 +96,7 @@ def test_one_shot_is_as_accurate_as_one_noisy_average() -> None:
     assert expected == pytest.approx(4.0, rel=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("graph", only({"ring"}, ["complete", "ring"]))
 def test_the_corrected_bound_is_one(graph: str) -> None:
     net = network.complete(AGENTS) if graph == "complete" else network.ring(AGENTS)

@@ -49,7 +49,7 @@ def test_columns_are_as_declared() -> None:
     assert np.linalg.norm(bounded, axis=1).max() <= 1.0 + 1e-12
 
 
-@pytest.mark.parametrize("prevalence", [0.1, 0.5])
+@pytest.mark.parametrize("prevalence", [0.1, pytest.param(0.5, marks=pytest.mark.long)])
 def test_prevalence_and_gain_are_met(prevalence: float) -> None:
     asked = replace(FEW, loss=Logistic(), prevalence=prevalence, gain=0.3)
     law = Law(asked, seed=1)

@@ -63,7 +63,7 @@ def test_what_others_answer_is_taken_off() -> None:
 
 
 @pytest.mark.parametrize("pairs", [None, tuple((i, (i + 1) % 7) for i in range(7))])
-@pytest.mark.parametrize("coalition", [0, 1])
+@pytest.mark.parametrize("coalition", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_the_worst_coalition_is_found(pairs: Any, coalition: int) -> None:
     masks = PairMasks(coalition, ratio=2.0, pairs=pairs)
     worst = worst_coalitions(masks, 7)

@@ -49,7 +49,7 @@ def test_mistakes_between_sites_are_found(
     assert finds in failed()
 
 
-@pytest.mark.parametrize("agents", [2, 4])
+@pytest.mark.parametrize("agents", [pytest.param(2, marks=pytest.mark.long), 4])
 def test_masks_cancel_and_serve_once(agents: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not any(check.failed for check in mask_checks(agents))
     one_mask_for_all_rounds(monkeypatch)

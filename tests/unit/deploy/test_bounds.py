@@ -62,7 +62,9 @@ def args_of(own: keys.Keys) -> int:
     ("star", "number", "phase", "bound"),
     [
         (False, 2, 0, "divergence in \\[run\\] allows 1e\\+06"),
-        (True, MEMBERS, 0, "divergence in \\[run\\] allows 1e\\+06"),
+        pytest.param(
+            *(True, MEMBERS, 0, "divergence in \\[run\\] allows 1e\\+06"), marks=pytest.mark.long
+        ),
         (True, 2, 1, "its clip and noise reach [0-9.]+ at most"),
     ],
 )
@@ -124,7 +126,7 @@ def test_what_ran_away_is_not_sent() -> None:
                 check_diverged(desk, away, 1)
 
 
-@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("again", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_member_sends_nothing_beyond_the_bounds(
     ring: Callable[..., Ring], monkeypatch: pytest.MonkeyPatch, again: bool
 ) -> None:

@@ -104,6 +104,7 @@ def one_message_each(sent: list[tuple[str, bytes]]) -> None:
         assert told.setdefault(key, data) == data
 
 
+@pytest.mark.long
 def test_real_sums_are_those_of_the_simulation_to_the_bit(star: Callable[..., Star]) -> None:
     run = star()
     for thread in [run.start(i) for i in range(AGENTS + 1)]:
@@ -259,7 +260,7 @@ def go_through_a_crash(run: Star, number: int, *, lost: bool = False) -> None:
         one_message_each(run.sent[each])
 
 
-@pytest.mark.parametrize("number", [1, SERVER])
+@pytest.mark.parametrize("number", [1, pytest.param(SERVER, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "where",
     [
@@ -295,7 +296,7 @@ def test_a_coordinator_that_asks_for_too_few_or_no_round_gets_nothing(
         assert not any(key.split("/")[2] == "1" for key, _ in run.sent.get(number, []))
 
 
-@pytest.mark.parametrize("said", [0, 10**12])
+@pytest.mark.parametrize("said", [0, pytest.param(10**12, marks=pytest.mark.long)])
 def test_a_coordinator_cannot_say_of_how_many_rounds_a_model_is(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch, said: int
 ) -> None:
@@ -372,7 +373,9 @@ def test_two_halves_that_are_told_other_cohorts_are_found(
         assert set(found.where) == {"another message in sum 3 than the coordinator says it sent"}
 
 
-@pytest.mark.parametrize("where", ["before it is sent", "after it is sent"])
+@pytest.mark.parametrize(
+    "where", [pytest.param("before it is sent", marks=pytest.mark.long), "after it is sent"]
+)
 def test_a_coordinator_that_lost_its_state_goes_on_to_the_bit(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:

@@ -65,6 +65,7 @@ def test_a_network_that_mangles_messages_changes_no_bit(ring: Callable[..., Ring
         np.testing.assert_array_equal(run.answers[number], expected[number])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "changing",
     [pytest.param(network.LinkFailure, marks=pytest.mark.slow), network.RandomActivation],

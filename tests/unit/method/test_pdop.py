@@ -250,6 +250,7 @@ def test_a_single_shot_releases_once_and_then_only_averages() -> None:
     np.testing.assert_allclose(result.solutions[0], result.solutions[0][[0, 0, 0, 0]], atol=1e-12)
 
 
+@pytest.mark.long
 def test_without_noise_a_single_shot_is_exact_on_common_hessians() -> None:
     silent = Privacy(clip=math.inf, epsilon=math.inf)
     method = PDOP(step=0.5, one_shot=True, privacy=silent)

@@ -235,6 +235,7 @@ def test_tuning_by_the_exact_formula_finds_one_step() -> None:
     assert found.accuracy == pytest.approx(2 * 2 * 4.0**2 / 10_000, rel=0.02)
 
 
+@pytest.mark.long
 def test_tuning_by_the_corrected_bound_is_within_its_range() -> None:
     found = tune_pdop(dataclasses.replace(RENDEZVOUS, epsilon=1e4), "corrected")
     assert found.step * RENDEZVOUS.curvature <= 1.0

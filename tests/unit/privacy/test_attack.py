@@ -76,7 +76,9 @@ def sites(agents: int = 3, seed: int = 0) -> tuple[list[np.ndarray], list[np.nda
     return features, [rng.normal(size=10) for _ in range(agents)]
 
 
-@pytest.mark.parametrize("kind", [list, tuple, np.array])
+@pytest.mark.parametrize(
+    "kind", [list, *(pytest.param(kind, marks=pytest.mark.long) for kind in (tuple, np.array))]
+)
 def test_every_owner_keeps_its_own_budget_however_the_budgets_are_listed(kind: Any) -> None:
     task = empirical_risk(*sites(), Squared())
     method = DPSG(step=0.1, privacy=Privacy(clip=1.0, epsilon=kind([10.0, 0.1, 0.1])))

@@ -160,7 +160,9 @@ def test_slopes_and_rows_at_both_ends_of_the_range_are_clipped(order, target, fl
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Softmax(2), JaxLoss(square)])
-@pytest.mark.parametrize("order", [1, 2, np.inf])
+@pytest.mark.parametrize(
+    "order", [2, *(pytest.param(other, marks=pytest.mark.long) for other in (1, np.inf))]
+)
 def test_a_row_that_overflows_in_float32_counts_for_nothing(loss, order):
     rows = ROWS.copy()
     rows[1, 2] = 1e39

@@ -134,6 +134,7 @@ def test_the_printed_noise_loses_epsilon_over_p_and_the_larger_noise_epsilon() -
     assert least["error"][0] < 2.0 * least["start"][0] < true["error"][0]
 
 
+@pytest.mark.long
 def test_one_setting_is_run_at_every_epsilon_and_without_noise() -> None:
     found = fixed(3, 0.1, 10.0, [0.1], rounds=2, trials=10)
     assert len(found["error"]) == 1

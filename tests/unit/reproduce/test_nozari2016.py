@@ -35,7 +35,7 @@ def verdicts(found: Any) -> list[Verdict]:
     return [claim.verdict for claim in found.claims]
 
 
-@pytest.mark.parametrize("scale", list(Scale))
+@pytest.mark.parametrize("scale", [Scale.FAST, pytest.param(Scale.FULL, marks=pytest.mark.long)])
 def test_floors_in_the_order_of_the_degrees_are_reproduced(scale: Scale) -> None:
     found = fig2.FIG2.told(answers(FLOORS, scale), scale)
     # improvement, saturation and bound; at small epsilons noise drowns the order of the degrees
@@ -52,6 +52,7 @@ def test_floors_in_the_order_of_the_degrees_are_reproduced(scale: Scale) -> None
     assert row["bound_printed"] == pytest.approx(683.8, abs=0.05)
 
 
+@pytest.mark.long
 def test_floors_out_of_order_and_distances_that_do_not_fall_are_not() -> None:
     full = Scale.FULL
     swapped = fig2.FIG2.told(answers({**FLOORS, 14: 0.05}, full), full)

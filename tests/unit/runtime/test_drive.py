@@ -72,7 +72,7 @@ def test_a_step_that_is_too_large_becomes_a_status() -> None:
     assert again.status == "finished"
 
 
-@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("exact", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_answers_that_run_away_are_no_finished_run_though_they_are_finite(exact: bool) -> None:
     features = [np.eye(2) for _ in range(3)]
     task = problem.empirical_risk(features, [np.ones(2)] * 3, problem.Logistic())

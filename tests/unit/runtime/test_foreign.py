@@ -70,7 +70,12 @@ def stated(task: problem.Problem, method: Any = METHOD) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(
-    "loss", [problem.JaxLoss(whole), problem.JaxLoss(deep), OwnLoss()], ids=["whole", "deep", "own"]
+    "loss",
+    [
+        pytest.param(problem.JaxLoss(whole), id="whole"),
+        pytest.param(problem.JaxLoss(deep), id="deep", marks=pytest.mark.long),
+        pytest.param(OwnLoss(), id="own"),
+    ],
 )
 def test_a_loss_that_holds_all_records_is_refused(loss: Any) -> None:
     with pytest.raises(ProblemError, match="as long as the records"):
