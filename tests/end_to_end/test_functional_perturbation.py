@@ -61,7 +61,7 @@ def solved(
             id="grid 4",
         ),
         pytest.param(LegendreBasis(*LINE, 8), STEEPER, id="grid 8", marks=pytest.mark.long),
-        pytest.param(QuadraticBasis(*LINE), STEEPER, id="quadratic"),
+        pytest.param(QuadraticBasis(*LINE), STEEPER, id="quadratic", marks=pytest.mark.long),
     ],
 )
 def test_every_projection_runs_and_raises_the_curvature(basis: Any, bounds: Any) -> None:

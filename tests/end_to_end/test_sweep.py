@@ -105,6 +105,7 @@ def test_the_same_command_again_computes_nothing_and_writes_the_same(tmp_path: P
     assert {file: file.read_bytes() for file in out.rglob("*") if file.is_file()} == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_numbers_do_not_depend_on_chunks_or_workers(
     workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

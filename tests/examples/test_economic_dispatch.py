@@ -16,6 +16,7 @@ def example(load: Callable[[str], ModuleType]) -> ModuleType:
     return load("economic_dispatch")
 
 
+@pytest.mark.long
 def test_it_serves_the_demand_and_says_what_it_promises(
     example: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -33,6 +34,7 @@ def test_the_best_schedule_has_one_marginal_cost(example: ModuleType) -> None:
     np.testing.assert_allclose(best, [500 / 3, 100 / 3], rtol=1e-6)
 
 
+@pytest.mark.long
 def test_with_a_large_budget_it_finds_the_best_schedule(example: ModuleType) -> None:
     curves = np.array([[20.0, 0.1], [30.0, 0.2]])
     result = example.dispatch(curves, 200.0, epsilon=1e6, rounds=1500)

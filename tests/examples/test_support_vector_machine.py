@@ -16,6 +16,7 @@ def example(load: Callable[[str], ModuleType]) -> ModuleType:
     return load("support_vector_machine")
 
 
+@pytest.mark.long
 def test_it_runs_and_says_what_it_promises(
     example: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:

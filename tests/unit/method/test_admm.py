@@ -90,7 +90,7 @@ def test_dp_admm_without_noise_reaches_the_optimum() -> None:
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize("tolerance", [1e-2, 1e-6])
+@pytest.mark.parametrize("tolerance", [pytest.param(1e-2, marks=pytest.mark.long), 1e-6])
 def test_the_local_solution_is_as_close_as_certified(tolerance: float) -> None:
     objective = records(problem.Logistic()).agent(0)
     bound = curvature_bound(objective)
@@ -104,7 +104,9 @@ def test_the_local_solution_is_as_close_as_certified(tolerance: float) -> None:
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize("length", [30.0, 1e4, 1e9])
+@pytest.mark.parametrize(
+    "length", [30.0, *(pytest.param(more, marks=pytest.mark.long) for more in (1e4, 1e9))]
+)
 def test_one_record_moves_a_solution_by_no_more_than_the_sensitivity(length: float) -> None:
     clip = 0.4
     query = ProximalSolution(0.05, clip, 1e-9, 300)
@@ -144,7 +146,7 @@ def crowd(count: int, extra: bool, normaliser: float | list[float]) -> Any:
     )
 
 
-@pytest.mark.parametrize("count", [6, 20])
+@pytest.mark.parametrize("count", [6, pytest.param(20, marks=pytest.mark.long)])
 def test_one_record_more_shortens_no_other_row(count: int) -> None:
     quiet = Privacy(clip=1.0, noise_multiplier=1e-12, relation="add_remove", delta=1e-3)
     method = PVP(penalty=0.1, privacy=quiet)
@@ -178,7 +180,9 @@ def test_rows_whose_squares_overflow_are_shortened_or_refused_for_what_they_are(
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize("loss", [problem.Logistic(), problem.Squared()])
+@pytest.mark.parametrize(
+    "loss", [problem.Logistic(), pytest.param(problem.Squared(), marks=pytest.mark.long)]
+)
 def test_a_certified_solution_is_as_close_as_charged_whatever_the_rows(loss: Any) -> None:
     rng = np.random.default_rng(2)
     lengths = np.array([1.0, 10.0, 1e2, 1e4, 1e6, 1e9])

@@ -27,7 +27,11 @@ def calls(method: Any, net: Any, rounds: int = 3, **changes: Any) -> tuple[np.nd
 
 @pytest.mark.parametrize(
     ("printed", "exact"),
-    [(False, False), (True, True), *(pytest.param(p, not p, marks=SLOW) for p in (False, True))],
+    [
+        (False, False),
+        pytest.param(True, True, marks=pytest.mark.long),
+        *(pytest.param(p, not p, marks=SLOW) for p in (False, True)),
+    ],
 )
 def test_every_agent_is_asked_along_its_own_directions(printed: bool, exact: bool) -> None:
     directions = np.array([2, 2, 2, 16, 1])
@@ -42,8 +46,8 @@ def test_every_agent_is_asked_along_its_own_directions(printed: bool, exact: boo
 @pytest.mark.parametrize(
     ("method", "star", "each"),
     [
-        (ORZO(0.1, directions=4), True, 8),
-        (ZOOADMM(0.1, directions=4), True, 5),
+        pytest.param(ORZO(0.1, directions=4), True, 8, marks=pytest.mark.long),
+        pytest.param(ZOOADMM(0.1, directions=4), True, 5, marks=pytest.mark.long),
         (DZOA(privacy=JOINTLY), False, DIMENSION + 1),
         pytest.param(ORZO(0.1, directions=4, privacy=JOINTLY), True, 8, marks=SLOW),
         pytest.param(DZOAStar(privacy=JOINTLY), True, DIMENSION + 1, marks=SLOW),

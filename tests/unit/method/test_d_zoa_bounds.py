@@ -85,7 +85,7 @@ def test_the_smallest_nonzero_eigenvalue_bounds_nothing_for_copies_that_agree() 
     assert -smallest / 2.0 * x @ x == pytest.approx(-2.07, abs=0.01)
 
 
-@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("closed", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_both_sides_differ_by_what_the_proof_drops(closed: bool) -> None:
     # scalar quadratics h_k (b - a_k)^2 / 2: every step of the proof is then known exactly
     rng = np.random.default_rng(0)
@@ -123,7 +123,7 @@ def test_both_sides_differ_by_what_the_proof_drops(closed: bool) -> None:
     assert np.mean(cost(exact)) - cost(best) <= np.mean(gaps) < start + noise
 
 
-@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("closed", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_theorem_3_is_exceeded_on_a_complete_graph(closed: bool) -> None:
     # a pinball loss on records x = 1, y = 0, and a ridge penalty: the start is the optimum
     rng = np.random.default_rng(0)

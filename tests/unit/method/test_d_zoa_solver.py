@@ -40,7 +40,7 @@ def _by_hand(rounds: int, *, closed: bool, stale: bool = False) -> np.ndarray:
     return b
 
 
-@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("closed", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_every_round_minimises_the_augmented_lagrangian(closed: bool) -> None:
     task = problem.costs(_half_square, CENTRES, np.zeros(2), smooth=True, convex=True)
     method = DZOASolver(step=0.5, penalty=PENALTY, directions=12, inner_steps=200, closed=closed)

@@ -97,7 +97,9 @@ def sums(sites: Sites) -> np.ndarray:
     return np.array([(0.5 - y) @ x for x, y in zip(sites.features, sites.targets, strict=True)])
 
 
-@pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
+@pytest.mark.parametrize(
+    "relation", [pytest.param("replace_one", marks=pytest.mark.long), "add_remove"]
+)
 @pytest.mark.parametrize("name", DIVISIONS)
 def test_what_is_claimed_without_an_assumption_is_true(name: str, relation: str) -> None:
     divide = DIVISIONS[name]

@@ -26,6 +26,7 @@ def on(constraint: Any) -> Any:
     return problem.empirical_risk(rows, [np.zeros(2)] * 4, problem.Squared(), constraint=constraint)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "method",
     [

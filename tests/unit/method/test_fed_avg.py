@@ -80,6 +80,7 @@ def test_updates_are_clipped_as_a_whole() -> None:
     assert done.guarantee.worst.status.value == "none"
 
 
+@pytest.mark.long
 def test_without_a_budget_both_forms_are_one_algorithm() -> None:
     plain, update = (
         tacit.run(task(), STAR, FedAvg(step=0.1, proximal=0.5, release=form), rounds=8, seed=0)

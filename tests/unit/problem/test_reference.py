@@ -83,10 +83,13 @@ def label(part):
     return type(part).__name__
 
 
+MARKS = (pytest.mark.long, pytest.mark.slow, pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
     ("loss", "regulariser", "constraint"),
     [
-        pytest.param(*case, marks=() if number % 3 == 0 else pytest.mark.slow)
+        pytest.param(*case, marks=MARKS[number % 3] if number else ())
         for number, case in enumerate(SMOOTH)
     ],
     ids=label,
