@@ -22,7 +22,7 @@ quick: $(VENV)/.dev ## Run the unit tests that compile nothing and start nothing
 	@# shapes in annotations are checked by `make test`, which takes longer
 	@JAXTYPING_DISABLE=1 $(PYTEST) --quick -m "not long and not slow and not site" --quiet tests/unit
 
-test: $(VENV)/.dev ## Run the tests but the long ones (six minutes)
+test: $(VENV)/.dev ## Run the tests but the long ones
 	@$(PYTEST) -m "not long and not slow and not site" --durations=20 --durations-min=10
 
 long: $(VENV)/.dev ## Run the long tests, which with `make test` are what every change must pass

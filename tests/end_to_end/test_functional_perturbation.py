@@ -79,7 +79,9 @@ def test_every_projection_runs_and_raises_the_curvature(basis: Any, bounds: Any)
         pytest.param(
             GradientDescent(step=0.2), network.ExactSum(network.ring(4)), marks=pytest.mark.long
         ),
-        (FedAvg(step=0.2, local_steps=1), network.Coordinator(4)),
+        pytest.param(
+            FedAvg(step=0.2, local_steps=1), network.Coordinator(4), marks=pytest.mark.long
+        ),
     ],
     ids=lambda part: type(part).__name__,
 )

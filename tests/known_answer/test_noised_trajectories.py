@@ -28,6 +28,7 @@ from tacit.method import (
     PVPPrinted,
 )
 from tacit.runtime.keys import PhaseKeys, agent_secret, phase_keys, trial_key
+from tests.quick import only
 
 SEED, ROUNDS, K, P = 3, 4, 4, 3
 COUNTS = np.array([3, 4, 5, 6])
@@ -265,7 +266,11 @@ CASES: dict[str, tuple[Any, bool, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+METHODS = [name for name in CASES if "," not in name]
+"""The others are variants."""
+
+
+@pytest.mark.parametrize("name", only(METHODS, CASES, pytest.mark.long))
 def test_noised_rounds_are_those_of_the_source(name: str) -> None:
     method, star, expected = CASES[name]
     task = problem.empirical_risk(

@@ -125,6 +125,7 @@ def test_two_rounds_worked_by_hand(
     assert done.solution[0] != 0.0
 
 
+@pytest.mark.long
 def test_or_zo_as_published_ends_at_the_optimum() -> None:
     # a few lines of NumPy on one computer that knows the whole objective
     task = paper_problem("ridge", 0)

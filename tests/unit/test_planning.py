@@ -73,7 +73,7 @@ def test_equal_agents_follow_the_law() -> None:
 @pytest.mark.parametrize(
     "masks",
     [
-        Masks(),
+        pytest.param(Masks(), marks=pytest.mark.long),
         *(pytest.param(m, marks=pytest.mark.slow) for m in (Masks(3), Masks(1, 4))),
         Masks(2, attempts=90),
     ],

@@ -56,6 +56,7 @@ def somewhere(seed: int) -> Consensus:
     return Consensus(*(jnp.asarray(rng.normal(size=3)) for _ in range(4)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("method", "loss"),
     [

@@ -69,6 +69,7 @@ def test_nothing_is_stored_under_code_that_did_not_compute_it(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 def test_a_process_that_dies_again_and_again_is_reported_with_a_remedy(tmp_path: Path) -> None:
     store, pieces = Store(tmp_path), [*squares(3), Piece(die, {"number": 9.0}, 0.5)]
     with pytest.raises(RuntimeFailure, match=r"killed 3 times.*same command.*--cores"):
