@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from tacit.privacy.budget import NoiseKind
+from tacit.privacy.laws import NoiseKind
 from tacit.privacy.noise import OpenDPNoise, SecureNoise, grid_release
 
 LAWS = (NoiseKind.GAUSSIAN, NoiseKind.LAPLACE)  # those that a grid has

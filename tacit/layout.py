@@ -19,8 +19,7 @@ from tacit.method.phase import AbstractMethod
 from tacit.metrics import DIVERGENCE
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
-from tacit.privacy.masked import MaskedGaussian
-from tacit.privacy.mechanism import NoNoise
+from tacit.privacy.masked import SecureSum
 from tacit.privacy.noise.sums import SumRelease, sum_releases
 from tacit.problem.problem import Problem
 from tacit.result import ReleaseRow
@@ -89,7 +88,7 @@ def check_arguments(
         _check_relayed(network, method)
     method.check(problem, network)
     releases = [phase.release for phase in method.phases() if phase.release is not None]
-    if not all(isinstance(release.mechanism, NoNoise) for release in releases):
+    if not all(release.mechanism.bare for release in releases):
         check_closed_over(problem)
     closing = method.on(network).closing
     if rounds <= closing:
@@ -132,8 +131,7 @@ def _check_masks(network: AbstractNetwork, method: AbstractMethod) -> None:
     privacy = method.privacy
     declared = None if privacy is None else privacy.masks
     for phase in method.phases():
-        mechanism = None if phase.release is None else phase.release.mechanism
-        if isinstance(mechanism, MaskedGaussian) and mechanism.masks != declared:
+        if isinstance(phase.hides, SecureSum) and phase.hides.masks != declared:
             raise PrivacyError(
                 f"phase {phase.name!r} of {type(method).__name__} has other masks than the "
                 "method's budget, from which sums are counted and checked; make its mechanism with "
@@ -301,10 +299,8 @@ def masked_releases(
     """
     phase = next(phase for phase in method.phases() if phase.masked)
     assert phase.release is not None and phase.query is not None
-    mechanism = phase.release.mechanism
-    assert isinstance(mechanism, MaskedGaussian)
     return sum_releases(
-        mechanism, phase.query, owners.contexts, phase.release.relation, most_records
+        phase.release.mechanism, phase.query, owners.contexts, phase.release.relation, most_records
     )
 
 
@@ -338,13 +334,13 @@ def release_table(
         times = 0
         if phase.release is not None and phase.query is not None:
             released = phase.release.name
-            mechanism = type(phase.release.mechanism).__name__
+            mechanism = phase.release.mechanism.name
             relation = phase.release.relation
             query = phase.query
             sensitivity = max(query.sensitivity(c, relation) for c in contexts)
             most = max(counted.times(phase, c) for c in contexts)
             times = phase.repeat * (1 if phase.once else most)
-            if phase.release.mechanism.local:
+            if phase.release.mechanism.own_records:
                 sensitivity = noise_scale = None
         rows.append(
             ReleaseRow(

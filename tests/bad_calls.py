@@ -40,7 +40,7 @@ SECONDS = 2.0
 """How long a call may take before nothing was said at once."""
 
 MADE = {
-    "AbstractMechanism",
+    "AbstractDose",
     "AbstractMethod",
     "AbstractNetwork",
     "AbstractQuery",
@@ -129,11 +129,10 @@ MEANT = {
     "Categorical": ("levels",),
     "ClassTarget": ("levels",),
     "Coordinator": ("agents",),  # names
-    "CorrelatedGaussian": ("noise_multiplier",),  # not a number until it is calibrated
-    "Gaussian": ("noise_multiplier",),
-    "L2Laplace": ("noise_multiplier",),
-    "Laplace": ("noise_multiplier",),
-    "MaskedGaussian": ("noise_multiplier",),
+    "Calibrated": ("noise_multiplier",),  # not a number until it is calibrated
+    "gaussian": ("noise_multiplier",),
+    "l2_laplace": ("noise_multiplier",),
+    "laplace": ("noise_multiplier",),
     "audit_callable": ("data", "neighbour"),  # handed on as they are
     "black_box_problem": ("agents",),  # their records
     "costs": ("parameters",),

@@ -173,7 +173,7 @@ def methods() -> list[Call]:
             receiver=Role.PEER,
             update=answer,
             query=privacy.Exact(answer),
-            release=privacy.Release("a", privacy.Gaussian(1.0)),
+            release=privacy.Release("a", privacy.gaussian(1.0)),
         ),
         call(method.QuadraticBasis, lower=[-1.0], upper=[1.0]),
         call(method.ZOOADMM, step=0.1),
@@ -260,25 +260,23 @@ def problems() -> list[Call]:
 
 def protection() -> list[Call]:
     """Budgets, mechanisms, queries and accounting."""
-    gaussian, event = privacy.Gaussian(1.0), privacy.GaussianRelease(1.0)
+    gaussian, event = privacy.gaussian(1.0), privacy.GaussianRelease(1.0)
     weights, masks = np.full((3, 3), 1.0 / 3.0), ~np.eye(3, dtype=bool)
     words = {"theorem": "a", "assumption": "b", "reason": "c"}
     return [
         call(privacy.ClippedDifferences, point=answer, directions=answer, smoothing=0.1, clip=1.0),
         call(privacy.ClippedGradient, point=answer, clip=1.0),
         call(privacy.ClippedUpdate, change=answer, clip=1.0),
-        call(privacy.CorrelatedGaussian, noise_multiplier=1.0),
+        call(privacy.PairNoise),
+        call(privacy.Calibrated, noise_multiplier=1.0),
         call(privacy.DiscreteGaussianRelease, noise_multiplier=1.0),
         call(privacy.DiscreteLaplaceRelease, noise_multiplier=1.0),
         call(privacy.Exact, function=answer),
-        call(privacy.Gaussian, noise_multiplier=1.0),
         call(privacy.GaussianRelease, noise_multiplier=1.0),
-        call(privacy.Intrinsic, claim=privacy.ModelClaim(privacy.NonPrivate(), "a", "b", "c")),
-        call(privacy.L2Laplace, noise_multiplier=1.0),
-        call(privacy.Laplace, noise_multiplier=1.0),
         call(privacy.LaplaceRelease, noise_multiplier=1.0),
         call(privacy.Masked, event=event, coalition=1, cohort=3),
-        call(privacy.MaskedGaussian, noise_multiplier=1.0),
+        call(privacy.SecureSum),
+        call(privacy.Mechanism),
         call(privacy.Masks, min_cohort=3),
         call(privacy.ModelClaim, event=event, **words),
         call(privacy.PairMasks),
@@ -286,11 +284,14 @@ def protection() -> list[Call]:
         call(privacy.PoissonSampled, rate=0.5, event=event),
         call(privacy.Release, name="a", mechanism=gaussian),
         call(privacy.Repeated, event=event, count=3),
+        call(privacy.l2_laplace, noise_multiplier=1.0),
+        call(privacy.laplace, noise_multiplier=1.0),
         call(privacy.affordable_rounds, epsilon=3.0, delta=1e-05, events_at=events),
         call(privacy.at_distance, event=event, distance=2),
         call(privacy.delta, events=[event], epsilon=1.0),
         call(privacy.epsilon, events=[event], delta=1e-05),
         call(privacy.epsilon_curve, events=[event, event], at=[1, 2], delta=1e-05),
+        call(privacy.gaussian, noise_multiplier=1.0),
         call(
             privacy.gossip_guarantees,
             weights=weights,

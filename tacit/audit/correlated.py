@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from tacit.privacy.correlated import CorrelatedGaussian, PairMasks
+from tacit.privacy.correlated import PairMasks, PairNoise
 from tacit.privacy.masks import masked_mu
 from tacit.runtime.agent import ask
 from tacit.runtime.simulation import Observation
@@ -53,8 +53,8 @@ def left_of_masks(
         The answer with what is left of the noise, and the scale of that.
     """
     phase = seen.phase
-    assert phase.release is not None and isinstance(phase.release.mechanism, CorrelatedGaussian)
-    masks, agents = phase.release.mechanism.masks, len(seen.awake)
+    assert isinstance(phase.hides, PairNoise)
+    masks, agents = phase.hides.masks, len(seen.awake)
     worst, pairs = worst_coalitions(masks, agents), masks.among(agents)
     corrupted, weights = jnp.asarray(worst.corrupted)[owner], jnp.asarray(worst.weights)[owner]
 

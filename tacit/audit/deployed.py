@@ -21,10 +21,8 @@ from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.masking import mask, mask_label, new_key, opened, pair_key, sealed
-from tacit.privacy.mechanism import Laplace
 from tacit.privacy.noise import SecureNoise, on_grid
 from tacit.privacy.noise.sums import SumRelease
-from tacit.privacy.sensitivity import own_public
 from tacit.problem.problem import Problem
 
 _AGENTS, _DRAWS, _ROWS = 4, 4, 64
@@ -99,13 +97,14 @@ def _noise_checks(
 ) -> list[Check]:
     assert phase.query is not None and phase.release is not None
     step, size = grid
-    mechanism: Any = phase.release.mechanism
+    mechanism = phase.release.mechanism
+    assert mechanism.law is not None
     draws = np.empty((_ROWS, len(released) * _DRAWS, size))
     coarse = 0.0
     for agent, draw in enumerate(released):
         public = owners.contexts[agent]
         sensitivity = phase.query.sensitivity(public, phase.release.relation)
-        scale = own_public(mechanism.noise_multiplier, agent) * sensitivity
+        scale = mechanism.scale(phase.query, public, phase.release.relation)
         coarse = max(coarse, step / scale)
         for row in range(_ROWS):
             for column in range(_DRAWS):
@@ -117,8 +116,7 @@ def _noise_checks(
         for agent in range(len(released))
         for draw in range(_DRAWS)
     ]
-    law = "laplace" if isinstance(mechanism, Laplace) else "gaussian"
-    return normal_checks(of, standard(draws, law), columns, coarse)
+    return normal_checks(of, standard(draws, mechanism.law.kind), columns, coarse)
 
 
 def _of_sum(release: SumRelease, answer: np.ndarray) -> np.ndarray:

@@ -19,11 +19,11 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from tacit.audit.checks import Check, normal_checks, sample_checks, standard
-from tacit.audit.transcript import law_of, observed, survey
+from tacit.audit.transcript import exact_law, observed, survey
 from tacit.method.claim import Owners
 from tacit.method.phase import Phase
 from tacit.method.worst_case import LinearUnits
-from tacit.privacy.correlated import CorrelatedGaussian
+from tacit.privacy.correlated import PairNoise
 from tacit.problem.erm import EmpiricalRisk
 from tacit.runtime.agent import ask
 from tacit.runtime.keys import trial_key
@@ -108,7 +108,7 @@ class Draws(eqx.Module):
             state, objective = jax.tree.map(lambda leaf: leaf[agent], (seen.states, objectives))
             scale = seen.scale[agent]
             given = ask(seen.phase, state, objective, *seen.known(agent), scale)
-            answer, size = mechanism.added(given, scale)
+            answer, size = mechanism.noise_in(given, scale)
             return jnp.ravel(jnp.asarray(answer)), jnp.asarray(size)
 
         return jax.vmap(one)(jnp.arange(len(seen.awake)))
@@ -121,11 +121,11 @@ class Draws(eqx.Module):
         assert seen.phase.release is not None
         (answers, scale), agents = self._asked(seen, self.objectives), len(seen.awake)
         noise = (jnp.reshape(seen.released, answers.shape) - answers) / scale[:, None]
-        mechanism = seen.phase.release.mechanism
-        if isinstance(mechanism, CorrelatedGaussian):  # what is left when the masks are taken out
-            graph = mechanism.masks.graph(agents).astype(float)
+        hides = seen.phase.hides
+        if isinstance(hides, PairNoise):  # what is left when the masks are taken out
+            graph = hides.masks.graph(agents).astype(float)
             laplacian = np.diag(graph.sum(axis=1)) - graph
-            covariance = np.eye(agents) + mechanism.masks.size(agents) ** 2 * laplacian
+            covariance = np.eye(agents) + hides.masks.size(agents) ** 2 * laplacian
             noise = jnp.asarray(np.linalg.inv(np.linalg.cholesky(covariance))) @ noise
         return noise, answers, scale
 
@@ -204,7 +204,7 @@ def simulated_checks(
         for index, phase in enumerate(phases)
         if phase.query is not None
         and phase.release is not None
-        and law_of(phase.release.mechanism) is not None
+        and exact_law(phase.release.mechanism) is not None
     }
     if len(releasing) < sum(phase.query is not None for phase in phases):
         return []  # some release has no noise that could be told from what it hides
@@ -247,7 +247,9 @@ def _checks(phase: Phase, seen: dict[str, np.ndarray], names: tuple[str, ...]) -
     if not len(there):
         return []
     kept = [columns[i] for i in there]
-    normal = standard(noise[:, there], law_of(phase.release.mechanism) or "")
+    law = exact_law(phase.release.mechanism)
+    assert law is not None
+    normal = standard(noise[:, there], law.kind)
     resolution = float(np.finfo(float).eps * seen["coarse"].max())
     found = normal_checks(f"noise of {phase.release.name!r}", normal, kept, resolution)
     readable = np.isfinite(seen["sample"].reshape(runs, -1)[:, there]).all()

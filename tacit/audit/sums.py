@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tacit.privacy.masked import MaskedGaussian
+from tacit.privacy.masked import SecureSum
 from tacit.runtime.agent import ask
 from tacit.runtime.simulation import Observation
 from tacit.types import AbstractObjective
@@ -38,11 +38,11 @@ def left_of_sum(
         The owner's release with the noise of all honest agents, and the scale of that noise.
     """
     phase = seen.phase
-    assert phase.release is not None and isinstance(phase.release.mechanism, MaskedGaussian)
+    assert isinstance(phase.hides, SecureSum)
     everybody = jnp.arange(len(seen.awake))
     behind = (everybody - owner) % len(everybody)
     # settled before the run; scales are equal, so where nobody sleeps any coalition is the worst
-    corrupted = (behind > 0) & (behind <= phase.release.mechanism.masks.coalition)
+    corrupted = (behind > 0) & (behind <= phase.hides.masks.coalition)
     honest = seen.awake & ~corrupted
 
     def noise(agent: Any) -> Array:

@@ -11,7 +11,6 @@ all releases say of it to a coalition (`correlated`). Where a release has no den
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -25,7 +24,8 @@ from tacit.audit.sums import left_of_sum
 from tacit.errors import PrivacyError
 from tacit.method.phase import AbstractMethod
 from tacit.method.worst_case import Neighbours
-from tacit.privacy.mechanism import AbstractMechanism, Gaussian, L2Laplace, Laplace
+from tacit.privacy.laws import Law
+from tacit.privacy.mechanism import Mechanism
 from tacit.privacy.sensitivity import sample
 from tacit.runtime.plan import Plan, as_arrays
 from tacit.runtime.simulation import OBSERVED, ONCE, Observation, Observer, Simulator
@@ -110,7 +110,9 @@ class Likelihood(AbstractObserver):
         query, release = seen.phase.query, seen.phase.release
         assert query is not None and release is not None
         context, keys = seen.known(owner)
-        ratio = _RATIOS[_law(release.mechanism)]
+        law = release.mechanism.noised
+        assert law is not None
+        ratio = law.log_ratio
 
         def answer(objectives: AbstractObjective, key: PRNGKeyArray) -> Array:
             return jnp.asarray(query(state, _row(objectives, owner), context, key))
@@ -169,10 +171,9 @@ class Features(AbstractObserver):
         context, _ = seen.known(owner)
         key = jax.random.fold_in(jax.random.key(_SAME), context.round + 1)
         context = eqx.tree_at(lambda c: c.key, context, key)
+        noise_in = release.mechanism.noise_in
         one, other = (
-            _flat(
-                release.mechanism.added(query(state, _row(objective, owner), context, key), 1.0)[0]
-            )
+            _flat(noise_in(query(state, _row(objective, owner), context, key), 1.0)[0])
             for objective in (self.pair.objectives, self.pair.others)
         )
         rest = released - (one + other) / 2.0
@@ -188,7 +189,7 @@ def observer(method: AbstractMethod, pair: Pair, rounds: int) -> AbstractObserve
     exact = all(
         phase.query is not None
         and phase.release is not None
-        and _law(phase.release.mechanism) is not None
+        and exact_law(phase.release.mechanism) is not None
         and (phase.query.rate >= 1.0 or pair.lonely)
         for phase in releasing
     )
@@ -235,50 +236,9 @@ def survey(plan: Plan, note: Observer) -> None:
         )
 
 
-def _gaussian(y: Array, mean: Array, other: Array, scale: Any) -> Float[Array, ""]:
-    """`(|y - other|^2 - |y - mean|^2) / 2 s^2`, the difference taken before anything is squared."""
-    return jnp.sum((mean - other) * (2.0 * y - mean - other)) / (2.0 * scale**2)
-
-
-def _laplace(y: Array, mean: Array, other: Array, scale: Any) -> Float[Array, ""]:
-    """`(|y - other|_1 - |y - mean|_1) / b`, entry by entry.
-
-    Written as a clip, so that outputs beyond both means score the same to the last bit: rounding
-    errors there would tell apart what the exact mechanism does not.
-    """
-    gap = mean - other
-    between = jnp.clip(2.0 * y - mean - other, -jnp.abs(gap), jnp.abs(gap))
-    return jnp.sum(jnp.sign(gap) * between) / scale
-
-
-def _l2_laplace(y: Array, mean: Array, other: Array, scale: Any) -> Float[Array, ""]:
-    """`(|y - other|_2 - |y - mean|_2) / b`, as a difference of squares over their sum."""
-    lengths = jnp.linalg.norm(jnp.ravel(y - other)) + jnp.linalg.norm(jnp.ravel(y - mean))
-    squares = jnp.sum((mean - other) * (2.0 * y - mean - other))
-    # no length at all: the answers are equal, and so is what they tell
-    return jnp.where(lengths > 0.0, squares / jnp.where(lengths > 0.0, lengths, 1.0), 0.0) / scale
-
-
-_RATIOS: dict[type[AbstractMechanism] | None, Callable[..., Float[Array, ""]]] = {
-    Gaussian: _gaussian,
-    Laplace: _laplace,
-    L2Laplace: _l2_laplace,
-}
-"""Log-likelihood ratio of a release with additive noise, by the noise's law."""
-
-_NAMES = {Gaussian: "gaussian", Laplace: "laplace", L2Laplace: "l2_laplace"}
-
-
-def law_of(mechanism: AbstractMechanism) -> str | None:
-    """The law's name, such as "l2_laplace"; `None` where anything else protects a release."""
-    found = _law(mechanism)
-    return None if found is None else _NAMES[found]
-
-
-def _law(mechanism: AbstractMechanism) -> type[AbstractMechanism] | None:
-    if type(mechanism).before is not AbstractMechanism.before:
-        return None  # the query sees a perturbed objective
-    return next((law for law in _RATIOS if law is not None and isinstance(mechanism, law)), None)
+def exact_law(mechanism: Mechanism) -> Law | None:
+    """The law of additive noise of a scale that is public; `None` where anything else protects."""
+    return None if mechanism.own_records else mechanism.noised
 
 
 def _forced(rate: float) -> tuple[PRNGKeyArray, PRNGKeyArray]:

@@ -83,9 +83,7 @@ def _mechanism(phase: Phase) -> str:
     if phase.release is None or phase.query is None:
         return "needs no protection"
     mechanism = phase.release.mechanism
-    name = type(mechanism).__name__
-    text = (inspect.getdoc(type(mechanism)) or name).splitlines()[0].rstrip(".")
-    return f"{name}: {text[:1].lower()}{text[1:]}"
+    return f"{mechanism.name}: {mechanism.words}"
 
 
 def _about(method: AbstractMethod) -> str:

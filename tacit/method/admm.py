@@ -16,7 +16,7 @@ from tacit.method.admm_inner import (
 from tacit.method.consensus_admm import Consensus
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
-from tacit.privacy.mechanism import NoNoise, Release
+from tacit.privacy.mechanism import NO_NOISE, Release
 from tacit.privacy.sensitivity import Exact
 from tacit.ranges import PositiveOne
 from tacit.types import AbstractDifferentiable, Context, Inbox, Oracle, Role, Vector
@@ -73,7 +73,7 @@ class ADMM(AbstractMethod):
                 name="minimise",
                 sender=Role.PEER,
                 query=Exact(self.minimise, oracle=Oracle.PROX),
-                release=Release("local solution", NoNoise()),
+                release=Release("local solution", NO_NOISE),
                 message=share,
                 receiver=Role.PEER,
                 update=self.dual_step,

@@ -5,78 +5,89 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import equinox as eqx
 import numpy as np
 
 from tacit.errors import PrivacyError
 from tacit.method.schedule import positive
 from tacit.method.worst_case import LinearUnits, Neighbours
-from tacit.privacy.budget import NoiseKind
-from tacit.privacy.event import Event, GaussianRelease, LaplaceRelease, PerReleaseClaim
-from tacit.privacy.mechanism import Gaussian, L2Laplace
+from tacit.privacy.dose import AbstractDose
+from tacit.privacy.event import ModelClaim, NoRelease, PerReleaseClaim
+from tacit.privacy.laws import LAWS, Law, NoiseKind
+from tacit.privacy.mechanism import Into, Mechanism
 from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.types import PublicContext, Relation
 
 _REASON = "nothing enforces that bound, and the epsilon is counted for one iteration at a time"
 
 
-class ClaimedGaussian(Gaussian):
-    """Gaussian noise of `sqrt(2.1 log(1.25 / delta)) / epsilon` times an assumed sensitivity.
+class AssumedGaussian(AbstractDose):
+    """`sqrt(2.1 log(1.25 / delta)) / epsilon` times an assumed sensitivity, for Gaussian noise.
 
     By analogy with the noise that Gratton et al. (2021) count for their own method in theorem 1, eq
     (20), whose 2.1 stands for the usual 2. They print no noise for the methods that they compare
-    with, so for those this one is ours. Status per_release.
+    with, so for those this one is ours.
 
     Attributes:
         epsilon: as claimed for one iteration, positive.
         delta: of that claim, in (0, 1).
-        source: where the claim stands.
-        assumption: what would have to be true.
     """
 
-    epsilon: Any = eqx.field(kw_only=True)
-    delta: Any = eqx.field(kw_only=True)
-    source: str = eqx.field(static=True, kw_only=True)
-    assumption: str = eqx.field(static=True, kw_only=True)
-    # the claim fixes it
-    noise_multiplier: None = eqx.field(static=True, kw_only=True, default=None)
+    epsilon: Any
+    delta: Any
 
-    @property
-    def multiplier(self) -> float:
-        """Noise scale over sensitivity."""
+    def scale(
+        self, law: Law, query: AbstractQuery, public: PublicContext, relation: Relation
+    ) -> float:
+        return claimed_multiplier(self.epsilon, self.delta) * query.sensitivity(public, relation)
+
+    def multiplier(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
         return claimed_multiplier(self.epsilon, self.delta)
 
-    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
-        return self.multiplier * query.sensitivity(public, relation)
 
-    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
-        claim = GaussianRelease(self.multiplier)
-        return PerReleaseClaim(claim, self.source, self.assumption, _REASON)
+class AssumedPure(AbstractDose):
+    """`1 / epsilon` times an assumed sensitivity, for noise of a pure epsilon.
 
-
-class ClaimedL2Laplace(L2Laplace):
-    """Noise of density proportional to `exp(-epsilon ||v||_2 / D)`, `D` an assumed sensitivity.
-
-    The law of Zhang, Zhu (2017), whose rate `zeta` is `epsilon / D` here. Status per_release.
+    With l2-Laplace noise the law of Zhang, Zhu (2017), whose rate `zeta` is `epsilon / D` here.
 
     Attributes:
         epsilon: as claimed for one iteration, positive.
-        source: where the claim stands.
-        assumption: what would have to be true.
     """
 
-    epsilon: Any = eqx.field(kw_only=True)
-    source: str = eqx.field(static=True, kw_only=True)
-    assumption: str = eqx.field(static=True, kw_only=True)
-    # the claim fixes it
-    noise_multiplier: None = eqx.field(static=True, kw_only=True, default=None)
+    epsilon: Any
 
-    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+    def scale(
+        self, law: Law, query: AbstractQuery, public: PublicContext, relation: Relation
+    ) -> float:
         return query.sensitivity(public, relation) / own_public(self.epsilon, 0)
 
-    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
-        claim = LaplaceRelease(1.0 / own_public(self.epsilon, 0))
-        return PerReleaseClaim(claim, self.source, self.assumption, _REASON)
+    def multiplier(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+        return 1.0 / own_public(self.epsilon, 0)
+
+
+def assumed(
+    noise: NoiseKind,
+    epsilon: Any,
+    delta: Any,
+    claim: ModelClaim,
+    into: Into = Into.ANSWER,
+) -> Mechanism:
+    """Noise of one law or the other, of the size that is claimed.
+
+    Args:
+        noise: its law, Gaussian or l2-Laplace.
+        epsilon: as claimed for one iteration, positive.
+        delta: of that claim, for Gaussian noise.
+        claim: what is claimed, for which event the noise decides.
+        into: where the noise goes.
+    """
+    pure = noise is NoiseKind.L2_LAPLACE
+    dose = AssumedPure(epsilon) if pure else AssumedGaussian(epsilon, delta)
+    return Mechanism(LAWS[noise], dose, claim=claim, into=into)
+
+
+def per_release(source: str, assumption: str) -> PerReleaseClaim:
+    """The claim of one iteration, from a bound that nothing enforces."""
+    return PerReleaseClaim(NoRelease(), source, assumption, _REASON)
 
 
 def claimed_multiplier(epsilon: Any, delta: Any) -> float:

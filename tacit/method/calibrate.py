@@ -162,7 +162,7 @@ def _levelled(method: Method, owners: Owners) -> Method:
 def _shared_scales(method: AbstractMethod, owners: Owners) -> list[Float[np.ndarray, "*_shape"]]:
     """Noise scales of the phases in which agents hide each other, before they are calibrated."""
     found = zip(scales(method, owners), method.phases(), strict=True)
-    return [each for each, phase in found if phase.masked or phase.correlated]
+    return [each for each, phase in found if phase.hides.together]
 
 
 def _with_noise(method: Method, multiplier: Any) -> Method:

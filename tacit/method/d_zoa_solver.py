@@ -21,7 +21,7 @@ from tacit.method.directions import normal_directions
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import Neighbours
 from tacit.privacy.budget import Privacy
-from tacit.privacy.mechanism import Intrinsic, NoNoise, Release
+from tacit.privacy.mechanism import NO_NOISE, Into, Mechanism, Release
 from tacit.privacy.sensitivity import Exact, own
 from tacit.ranges import Count, Positive, Range
 from tacit.types import AbstractObjective, Context, Inbox, Oracle, Role, Vector
@@ -124,7 +124,9 @@ class DZOASolver(AbstractMethod):
         return admm.start(x0, degree)
 
     def phases(self) -> tuple[Phase, ...]:
-        mechanism = NoNoise() if self.claim is None else Intrinsic(self.claim.event)
+        mechanism = NO_NOISE
+        if self.claim is not None:
+            mechanism = Mechanism(claim=self.claim.event, into=Into.NOWHERE)
         return (
             Phase(
                 name="minimise",

@@ -12,12 +12,13 @@ import equinox as eqx
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from tacit.errors import PrivacyError, ProblemError
-from tacit.method.admm_claim import ClaimedGaussian, check_claim, opposite_gradients
+from tacit.method.admm_claim import assumed, check_claim, opposite_gradients, per_release
 from tacit.method.dp_admm import DPADMM, NoisedCopy
 from tacit.method.outp import PublicMean
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import Neighbours
 from tacit.privacy.budget import Privacy
+from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.ranges import Number, Positive
@@ -88,9 +89,8 @@ class DPADMMPrinted(AbstractMethod):
 
     def phases(self) -> tuple[Phase, ...]:
         local, mean = self.method.phases()
-        noise = ClaimedGaussian(
-            epsilon=self.epsilon, delta=self.claimed_delta, source=_SOURCE, assumption=_ASSUMPTION
-        )
+        claim = per_release(_SOURCE, _ASSUMPTION)
+        noise = assumed(NoiseKind.GAUSSIAN, self.epsilon, self.claimed_delta, claim)
         release = Release("gradient with noise for an assumed bound", noise)
         return replace(local, query=AssumedGradient(self.gradient_bound), release=release), mean
 
@@ -117,7 +117,7 @@ class AssumedGradient(AbstractQuery):
     """The gradient at `state.x`, under the assumption that no record's is longer than `bound`.
 
     Attributes:
-        bound: `c1`; nothing enforces it, and `ClaimedGaussian` says so.
+        bound: `c1`; nothing enforces it, and the claim says so.
     """
 
     bound: Any

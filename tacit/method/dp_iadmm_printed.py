@@ -21,8 +21,10 @@ from tacit.method.dp_iadmm_trust import DPIADMMTrust
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import LinearUnits, Neighbours
 from tacit.privacy.budget import Privacy
-from tacit.privacy.event import Event, LaplaceRelease, PerReleaseClaim
-from tacit.privacy.mechanism import AbstractMechanism, Release
+from tacit.privacy.dose import AbstractDose
+from tacit.privacy.event import NoRelease, PerReleaseClaim
+from tacit.privacy.laws import LAPLACE, Law
+from tacit.privacy.mechanism import Mechanism, Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss
@@ -101,7 +103,9 @@ class DPIADMMPrinted(AbstractMethod):
     def phases(self) -> tuple[Phase, ...]:
         consensus, local = self.method.phases()
         name = "gradient with noise scaled to own records"
-        release = Release(name, LocalLaplace(self.epsilon), Relation.ADD_REMOVE)
+        claim = PerReleaseClaim(NoRelease(), "Ryu, Kim (2021), eq (20)", _ASSUMPTION, _REASON)
+        noise = Mechanism(LAPLACE, LongestGradient(self.epsilon), claim=claim)
+        release = Release(name, noise, Relation.ADD_REMOVE)
         return consensus, replace(local, query=LocallyScaled(), release=release)
 
     def solution(self, state: Consensus) -> Vector:
@@ -138,31 +142,28 @@ class OwnLongest(eqx.Module):
     longest: Float[Array, ""]
 
 
-class LocalLaplace(AbstractMechanism):
-    """Laplace noise of the size of the agent's own longest gradient, and the paper's claim for it.
+class LongestGradient(AbstractDose):
+    """`1 / epsilon` times the agent's own longest gradient, which is a part of the private answer.
 
-    That size is a part of the private answer: no noise of a proved method follows the records.
+    No noise of a proved method follows the records.
 
     Attributes:
         epsilon: as claimed for one iteration.
     """
 
-    local: ClassVar[bool] = True
+    own_records: ClassVar[bool] = True
     epsilon: Any
 
-    def after(self, value: OwnLongest, scale: Any, key: PRNGKeyArray) -> Vector:
-        drawn = jax.random.laplace(key, value.gradient.shape, value.gradient.dtype)
-        return value.gradient + scale * value.longest * drawn
-
-    def added(self, value: OwnLongest, scale: Any) -> tuple[Vector, Any]:
-        return value.gradient, scale * value.longest
-
-    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+    def scale(
+        self, law: Law, query: AbstractQuery, public: PublicContext, relation: Relation
+    ) -> float:
         return 1.0 / own_public(self.epsilon, 0)
 
-    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
-        claim = LaplaceRelease(1.0 / own_public(self.epsilon, 0))
-        return PerReleaseClaim(claim, "Ryu, Kim (2021), eq (20)", _ASSUMPTION, _REASON)
+    def multiplier(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+        return 1.0 / own_public(self.epsilon, 0)
+
+    def split(self, answer: OwnLongest, scale: Any) -> tuple[Vector, Any]:
+        return answer.gradient, scale * answer.longest
 
 
 class LocallyScaled(AbstractQuery):

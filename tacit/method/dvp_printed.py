@@ -8,14 +8,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from tacit.errors import PrivacyError, ProblemError
 from tacit.method import consensus_admm as admm
 from tacit.method.admm import share
-from tacit.method.admm_claim import check_claim, claimed_multiplier, opposite_gradients
+from tacit.method.admm_claim import assumed, check_claim, opposite_gradients
 from tacit.method.admm_inner import (
     check_local_problem,
     check_tolerance,
@@ -26,10 +24,12 @@ from tacit.method.assumptions import check_projection
 from tacit.method.consensus_admm import Consensus
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import Neighbours
-from tacit.privacy.budget import NoiseKind, Privacy, noise_kind
-from tacit.privacy.event import Event, GaussianRelease, LaplaceRelease, ModelClaim
-from tacit.privacy.mechanism import AbstractMechanism, Release, l2_laplace
+from tacit.privacy.budget import Privacy, noise_kind
+from tacit.privacy.event import ModelClaim, NoRelease
+from tacit.privacy.laws import NoiseKind
+from tacit.privacy.mechanism import Into, Mechanism, Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
+from tacit.privacy.tilted import Tilted
 from tacit.problem.losses import Logistic, Softmax, Squared
 from tacit.ranges import Number, PositiveOne
 from tacit.types import (
@@ -38,11 +38,9 @@ from tacit.types import (
     Context,
     Inbox,
     Oracle,
-    Params,
     PublicContext,
     Relation,
     Role,
-    Unit,
     Vector,
 )
 
@@ -125,7 +123,7 @@ class DVPPrinted(AbstractMethod):
                 query=PerturbedSolution(self.gradient_bound, self.penalty, self.tolerance),
                 release=Release(
                     "minimiser of a noised objective",
-                    PerturbedObjective(self.epsilon, self.claimed_delta, self.noise),
+                    self._noise(),
                 ),
                 message=share,
                 receiver=Role.PEER,
@@ -143,6 +141,12 @@ class DVPPrinted(AbstractMethod):
         gaussian = self.noise is NoiseKind.GAUSSIAN
         return own_public(self.claimed_delta, agent) if gaussian else 0.0
 
+    def _noise(self) -> Mechanism:
+        """A random linear term, as large as the noise of a gradient that is released."""
+        source = _SOURCE if self.noise is NoiseKind.GAUSSIAN else _ORIGINAL
+        claim = ModelClaim(NoRelease(), source, _ASSUMPTION, _REASON)
+        return assumed(self.noise, self.epsilon, self.claimed_delta, claim, Into.OBJECTIVE)
+
     def check(self, problem: Any, network: Any) -> None:
         loss = getattr(problem.objectives, "loss", problem.objectives)
         if not isinstance(loss, Logistic | Softmax | Squared):
@@ -158,98 +162,8 @@ class DVPPrinted(AbstractMethod):
         return opposite_gradients(self.gradient_bound, problem, owner)
 
 
-class PerturbedObjective(AbstractMechanism):
-    """Adds a random linear term to the objective, and states what the paper claims of that.
-
-    The noise is that of a gradient which is released, and so are scale and sensitivity.
-
-    Attributes:
-        epsilon: as claimed for one iteration.
-        delta: of that claim; of Gaussian noise.
-        noise: law of the noise.
-    """
-
-    epsilon: Any
-    delta: Any
-    noise: NoiseKind = eqx.field(static=True)
-
-    def before(
-        self, objective: AbstractObjective, scale: Any, context: Context, key: PRNGKeyArray
-    ) -> AbstractObjective:
-        if not isinstance(objective, AbstractDifferentiable):
-            raise PrivacyError(
-                f"{type(objective).__name__} gives values only, and DVP asks for gradients"
-            )
-        return Tilted(objective.normaliser, objective, scale, key, self.noise)
-
-    def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
-        return value
-
-    def added(self, value: Any, scale: Any) -> tuple[Any, Any]:
-        return value, 0.0 * scale  # its noise is in the objective
-
-    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
-        moved = query.sensitivity(public, relation)
-        if self.noise is NoiseKind.L2_LAPLACE:
-            return moved / own_public(self.epsilon, 0)
-        return claimed_multiplier(self.epsilon, self.delta) * moved
-
-    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
-        if self.noise is NoiseKind.L2_LAPLACE:
-            pure = LaplaceRelease(1.0 / own_public(self.epsilon, 0))
-            return ModelClaim(pure, _ORIGINAL, _ASSUMPTION, _REASON)
-        noise = GaussianRelease(claimed_multiplier(self.epsilon, self.delta))
-        return ModelClaim(noise, _SOURCE, _ASSUMPTION, _REASON)
-
-
-class Tilted(AbstractDifferentiable):
-    """An objective plus a random linear term `v'x`, the same wherever it is asked.
-
-    Attributes:
-        normaliser: that of the objective.
-        base: the objective.
-        scale: of `v`.
-        key: `v` is drawn from it.
-        noise: law of `v`.
-    """
-
-    normaliser: Any
-    base: AbstractDifferentiable
-    scale: Any
-    key: PRNGKeyArray
-    noise: NoiseKind = eqx.field(static=True)
-    unit: ClassVar[Unit] = Unit.RECORD
-
-    @property
-    def units(self) -> int:
-        """Those of the objective."""
-        return self.base.units
-
-    def term(self, like: Vector) -> Vector:
-        """`v`, of the shape and type of `like`."""
-        if self.noise is NoiseKind.L2_LAPLACE:
-            return self.scale * l2_laplace(self.key, like)
-        return self.scale * jax.random.normal(self.key, like.shape, like.dtype)
-
-    def losses(self, x: Params) -> Float[Array, " n"]:
-        """Those of the objective, without the linear term, which is no unit's."""
-        return self.base.losses(x)
-
-    def value(self, x: Params) -> Float[Array, ""]:
-        """`f(x) + v'x`."""
-        return self.base.value(x) + jnp.asarray(x) @ self.term(jnp.asarray(x))
-
-    def gradient(self, x: Params) -> Float[Array, " p"]:
-        """`grad f(x) + v`."""
-        return self.base.gradient(x) + self.term(jnp.asarray(x))
-
-    def clipped_gradient(self, x: Params, clip: Any, order: Any, keep: Any) -> Float[Array, " p"]:
-        """That of the objective plus `v`."""
-        return self.base.clipped_gradient(x, clip, order, keep) + self.term(jnp.asarray(x))
-
-
 class PerturbedSolution(AbstractQuery):
-    """The local solution of the objective that `PerturbedObjective` hands it.
+    """The local solution of the objective, noised, that the mechanism hands it.
 
     Nothing is proved of how the law of the answer moves between neighbours. The sensitivity is that
     of the gradient, where the noise goes, as the paper has it.

@@ -15,7 +15,7 @@ from tacit.method.oracle import combined, gradient_query, send_released
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.schedule import decayed
 from tacit.privacy.budget import Privacy
-from tacit.privacy.mechanism import NoNoise, Release
+from tacit.privacy.mechanism import NO_NOISE, Release
 from tacit.privacy.sensitivity import AbstractQuery, ClippedUpdate, Exact
 from tacit.ranges import Count, NotNegative, Positive
 from tacit.types import (
@@ -200,7 +200,7 @@ class FedAvg(AbstractMethod):
 
     def _update_query(self) -> tuple[AbstractQuery, Release]:
         if self.privacy is None:
-            return Exact(self.change, points=self.local_steps), Release("update", NoNoise())
+            return Exact(self.change, points=self.local_steps), Release("update", NO_NOISE)
         query = ClippedUpdate(
             self.change,
             self.privacy.clip,

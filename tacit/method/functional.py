@@ -21,7 +21,8 @@ from tacit.method.functional_cost import PublicPolynomial
 from tacit.method.functional_projection import CurvatureBounds
 from tacit.method.functional_query import WeightedCoefficients
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.privacy.budget import NoiseKind, Privacy
+from tacit.privacy.budget import Privacy
+from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import own
 from tacit.privacy.sensitivity import per_agent as one_or_each

@@ -18,9 +18,10 @@ from tacit.method.phase import AbstractMethod, Phase, Span
 from tacit.method.schedule import decayed, tail_average
 from tacit.network.graph import Graph
 from tacit.network.relay import averaging_eigenvalues
-from tacit.privacy.budget import NoiseKind, Privacy
-from tacit.privacy.correlated import CorrelatedGaussian, PairMasks, Pairs
-from tacit.privacy.mechanism import Gaussian, Release
+from tacit.privacy.budget import Privacy
+from tacit.privacy.correlated import PairMasks, PairNoise, Pairs
+from tacit.privacy.laws import NoiseKind
+from tacit.privacy.mechanism import Release
 from tacit.ranges import NotNegative, Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector
 
@@ -146,8 +147,7 @@ class MaskedGossip(AbstractMethod):
 
     def phases(self) -> tuple[Phase, ...]:
         query, plain = gradient_query(self.privacy)
-        assert isinstance(plain.mechanism, Gaussian)
-        noise = CorrelatedGaussian(plain.mechanism.noise_multiplier, self._pairs())
+        noise = replace(plain.mechanism, hides=PairNoise(self._pairs()))
         return (
             Phase(
                 name="iterate",

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from tacit.privacy.budget import Privacy
-from tacit.privacy.mechanism import NoNoise, Release
+from tacit.privacy.mechanism import NO_NOISE, Release
 from tacit.privacy.sensitivity import AbstractQuery, ClippedGradient, Exact
 from tacit.types import Combine, Context, Vector
 
@@ -18,7 +18,7 @@ iterate: Callable[[Any], Vector] = attrgetter("x")
 def gradient_query(privacy: Privacy | None) -> tuple[AbstractQuery, Release]:
     """The gradient at `state.x`: clipped and noised as `privacy` asks, or as it is."""
     if privacy is None:
-        return Exact(_gradient), Release("gradient", NoNoise())
+        return Exact(_gradient), Release("gradient", NO_NOISE)
     query = ClippedGradient(
         iterate,
         privacy.clip,

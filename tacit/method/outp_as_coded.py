@@ -19,8 +19,10 @@ from tacit.method.outp import PublicMean, check_outputs, collect, send_mean
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import LinearUnits, Neighbours
 from tacit.privacy.budget import Privacy
-from tacit.privacy.event import Event, GaussianRelease, ModelClaim
-from tacit.privacy.mechanism import Gaussian, Release
+from tacit.privacy.dose import AbstractDose
+from tacit.privacy.event import ModelClaim, NoRelease
+from tacit.privacy.laws import GAUSSIAN, Law
+from tacit.privacy.mechanism import Mechanism, Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.ranges import Number, Positive
 from tacit.types import (
@@ -107,7 +109,7 @@ class OutPAsCoded(AbstractMethod):
                 name="noised solution",
                 sender=Role.CLIENT,
                 query=CodedSolution(self.penalty, self.epsilon, self.step_delta, self.proximity),
-                release=Release("noised solution, as coded", CodedNoise()),
+                release=Release("noised solution, as coded", _NOISE),
                 message=_send,
                 receiver=Role.SERVER,
                 update=collect,
@@ -197,26 +199,27 @@ class CodedSolution(AbstractQuery):
         return 1
 
 
-class CodedNoise(Gaussian):
-    """Gaussian noise whose standard deviation is `sigma^2`, as a claim."""
+class CodedNoise(AbstractDose):
+    """A standard deviation of `sigma^2`, where the paper has `sigma`."""
 
-    varying: ClassVar[bool] = True
-    noise_multiplier: None = eqx.field(static=True, kw_only=True, default=None)  # the code fixes it
+    @property
+    def varying(self) -> bool:
+        return True
 
-    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
-        assert isinstance(query, CodedSolution)
-        epsilon, delta = (own_public(value, 0) for value in (query.epsilon, query.delta))
-        sigma = 2.0 * math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon / query.curvature(public)
-        return sigma**2
+    def scale(
+        self, law: Law, query: AbstractQuery, public: PublicContext, relation: Relation
+    ) -> float:
+        return _coded_scale(query, public)
 
-    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
-        multiplier = self.scale(query, public, relation) / query.sensitivity(public, relation)
-        return ModelClaim(
-            GaussianRelease(multiplier),
-            "the authors' code of Ryu, Kim (2021), Gaussian mechanism",
-            _ASSUMPTION,
-            "no clip enforces that bound",
-        )
+    def multiplier(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+        return _coded_scale(query, public) / query.sensitivity(public, relation)
+
+
+def _coded_scale(query: AbstractQuery, public: PublicContext) -> float:
+    assert isinstance(query, CodedSolution)
+    epsilon, delta = (own_public(value, 0) for value in (query.epsilon, query.delta))
+    sigma = 2.0 * math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon / query.curvature(public)
+    return sigma**2
 
 
 def _inverse_eta(count: Any, round: Any, epsilon: Any, delta: Any, proximity: Any) -> Any:
@@ -231,3 +234,15 @@ def _log(value: Any) -> Any:
 
 def _send(state: Copy, released: Vector, context: Context) -> tuple[Copy, Vector]:
     return Copy(released, released, state.dual, state.w), released
+
+
+_NOISE = Mechanism(
+    GAUSSIAN,
+    CodedNoise(),
+    claim=ModelClaim(
+        NoRelease(),
+        "the authors' code of Ryu, Kim (2021), Gaussian mechanism",
+        _ASSUMPTION,
+        "no clip enforces that bound",
+    ),
+)

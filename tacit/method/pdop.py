@@ -14,11 +14,13 @@ from jax.core import Tracer
 from tacit import checks
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError
 from tacit.method.assumptions import check_projection
-from tacit.method.pdop_budget import Schedule, Split, VaryingGaussian, VaryingLaplace
+from tacit.method.pdop_budget import Schedule, Split
 from tacit.method.pdop_step import ProjectedStep, projected_step
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.privacy.budget import NoiseKind, Privacy
-from tacit.privacy.mechanism import AbstractMechanism, Release
+from tacit.privacy.budget import Privacy
+from tacit.privacy.dose import Calibrated
+from tacit.privacy.laws import LAWS, NoiseKind
+from tacit.privacy.mechanism import Mechanism, Release
 from tacit.ranges import NotNegative, Number, Positive
 from tacit.types import Context, Inbox, Oracle, Role, Unit, Vector
 
@@ -183,7 +185,7 @@ class PDOP(AbstractMethod):
             coordinatewise=self.domain == "box",
         )
 
-    def _mechanism(self) -> AbstractMechanism:
+    def _mechanism(self) -> Mechanism:
         laplace = self.privacy.noise is NoiseKind.LAPLACE
         split = Split(
             self.schedule,
@@ -196,7 +198,7 @@ class PDOP(AbstractMethod):
         )
         given = self.privacy.noise_multiplier
         multiplier = math.nan if given is None else given  # a run calibrates what is not given
-        return (VaryingLaplace if laplace else VaryingGaussian)(multiplier, split=split)
+        return Mechanism(LAWS[self.privacy.noise], Calibrated(multiplier, split))
 
 
 def send_released(state: Mixture, released: Vector, context: Context) -> tuple[Mixture, Vector]:

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import equinox as eqx
 import numpy as np
 
-from tacit.privacy.event import Event, GaussianRelease, LaplaceRelease, PoissonSampled
-from tacit.privacy.mechanism import Gaussian, Laplace
-from tacit.privacy.sensitivity import AbstractQuery, own_public
-from tacit.types import PublicContext, Relation
+from tacit.privacy.sensitivity import own_public
 
 Schedule = Literal["corrected", "optimised"]
 """Noise that shrinks like `p^t`, or the split with the least variance in the answer."""
@@ -73,47 +70,6 @@ class Split(eqx.Module):
 def grown(factor: float, times: int) -> float:
     """`factor^times`, cut off where a release of so much noise costs nothing measurable."""
     return math.exp(min(times * math.log(factor), _LARGEST))
-
-
-class VaryingLaplace(Laplace):
-    """Laplace noise, of which each round has its own share of the budget."""
-
-    varying: ClassVar[bool] = True
-    split: Split = eqx.field(kw_only=True)
-
-    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
-        return self.split(public.round, public.rounds) * super().scale(query, public, relation)
-
-    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
-        event = super().event(query, public, relation)
-        return _louder(event, self.split(public.round, public.rounds))
-
-
-class VaryingGaussian(Gaussian):
-    """Gaussian noise, of which each round has its own share of the budget."""
-
-    varying: ClassVar[bool] = True
-    split: Split = eqx.field(kw_only=True)
-
-    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
-        return self.split(public.round, public.rounds) * super().scale(query, public, relation)
-
-    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
-        event = super().event(query, public, relation)
-        return _louder(event, self.split(public.round, public.rounds))
-
-
-def _louder(event: Event, factor: float) -> Event:
-    """The event of the same release with `factor` times the noise."""
-    match event:
-        case LaplaceRelease(z):
-            return LaplaceRelease(factor * z)
-        case GaussianRelease(z):
-            return GaussianRelease(factor * z)
-        case PoissonSampled(rate, inner):
-            return PoissonSampled(rate, _louder(inner, factor))
-        case _:
-            return event  # nothing is protected
 
 
 @lru_cache(maxsize=64)

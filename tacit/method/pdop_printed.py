@@ -27,8 +27,10 @@ from tacit.method.pdop_budget import grown
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import LinearUnits, Neighbours
 from tacit.privacy.budget import Privacy
-from tacit.privacy.event import Event, LaplaceRelease, ModelClaim, NoRelease
-from tacit.privacy.mechanism import Laplace, Release
+from tacit.privacy.dose import AbstractDose
+from tacit.privacy.event import ModelClaim, NoRelease
+from tacit.privacy.laws import LAPLACE, Law
+from tacit.privacy.mechanism import Mechanism, Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.ranges import Number, Positive
 from tacit.types import (
@@ -122,12 +124,14 @@ class PDOPPrinted(AbstractMethod):
         schedule = (self.ratio, self.noise_ratio, self.epsilon)
         step = PrintedStep(self.step, self.ratio, self.gradient_bound)
         start = PrintedStep(self.step, self.ratio, self.gradient_bound, answer_start=True)
+        reason = _NOT_ENFORCED if self.stated == "total" else _OFF_BY_ONE
+        noise = PrintedNoise(*schedule, stated=self.stated)
         return (
             Phase(
                 name="start",
                 sender=Role.PEER,
                 query=start,
-                release=Release("noised start", StartNoise(*schedule)),
+                release=Release("noised start", _claimed(StartNoise(*schedule), reason)),
                 message=send_released,
                 receiver=Role.PEER,
                 update=mix,
@@ -137,7 +141,7 @@ class PDOPPrinted(AbstractMethod):
                 name="exchange",
                 sender=Role.PEER,
                 query=step,
-                release=Release("noised iterate", PrintedNoise(*schedule, stated=self.stated)),
+                release=Release("noised iterate", _claimed(noise, reason)),
                 message=send_released,
                 receiver=Role.PEER,
                 update=mix,
@@ -217,8 +221,8 @@ class PrintedStep(AbstractQuery):
         return 0 if self.answer_start else 1
 
 
-class StartNoise(Laplace):
-    """Laplace noise of scale `M_1` on the public start, which reveals nothing: needless.
+class StartNoise(AbstractDose):
+    """Scale `M_1` on the public start, which reveals nothing: needless.
 
     Attributes:
         ratio: `q`.
@@ -226,16 +230,17 @@ class StartNoise(Laplace):
         epsilon: as claimed.
     """
 
-    noise_multiplier: None = eqx.field(static=True, kw_only=True, default=None)  # eq (8) fixes it
     ratio: Any
     noise_ratio: Any
     epsilon: Any
 
-    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+    def scale(
+        self, law: Law, query: AbstractQuery, public: PublicContext, relation: Relation
+    ) -> float:
         return self.printed(0) * query.sensitivity(replace(public, round=0), relation)
 
-    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
-        return NoRelease()
+    def multiplier(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+        return math.inf
 
     def printed(self, times: int) -> float:
         """`M_(t+1)` over the sensitivity of the first step, `t = times`: eq (8)."""
@@ -244,24 +249,30 @@ class StartNoise(Laplace):
 
 
 class PrintedNoise(StartNoise):
-    """Laplace noise of the printed schedule, as a claim.
+    """The printed schedule.
 
     Attributes:
         stated: what is claimed of it, the loss of this noise or what the paper counts.
     """
 
-    varying: ClassVar[bool] = True
     stated: Literal["total", "printed"] = eqx.field(static=True, kw_only=True)
 
-    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+    @property
+    def varying(self) -> bool:
+        return True
+
+    def scale(
+        self, law: Law, query: AbstractQuery, public: PublicContext, relation: Relation
+    ) -> float:
         # M_(t+2): what leaves after the step of round t (from 0) is y(t+2)
         first = replace(public, round=0)
         return self.printed(public.round + 1) * query.sensitivity(first, relation)
 
-    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
-        total = self.stated == "total"
+    def multiplier(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
         q, p = own_public(self.ratio, 0), own_public(self.noise_ratio, 0)
-        multiplier = self.printed(1 if total else 0) * grown(p / q, public.round)
-        reason = _NOT_ENFORCED if total else _OFF_BY_ONE
-        claim = LaplaceRelease(multiplier)
-        return ModelClaim(claim, "Huang, Mitra, Vaidya (2015), eq (8)", _ASSUMPTION, reason)
+        return self.printed(1 if self.stated == "total" else 0) * grown(p / q, public.round)
+
+
+def _claimed(dose: StartNoise, reason: str) -> Mechanism:
+    source = "Huang, Mitra, Vaidya (2015), eq (8)"
+    return Mechanism(LAPLACE, dose, claim=ModelClaim(NoRelease(), source, _ASSUMPTION, reason))

@@ -21,8 +21,9 @@ from tacit.arguments import checked
 from tacit.errors import ConfigError, PrivacyError
 from tacit.method.worst_case import Neighbours, gradient_bounds, linear_neighbours
 from tacit.privacy.budget import Privacy
-from tacit.privacy.correlated import CorrelatedGaussian
-from tacit.privacy.masked import MaskedGaussian
+from tacit.privacy.correlated import PairNoise
+from tacit.privacy.hiding import ALONE, AbstractHiding
+from tacit.privacy.masked import SecureSum
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.types import Combine, Context, Inbox, Oracle, Role, Unit, Vector
@@ -101,37 +102,22 @@ class Phase:
             raise TypeError(f"phase {self.name!r}: the rounds that close a run release nothing")
         if self.once and self.rounds is not Span.EVERY:
             raise TypeError(f"phase {self.name!r}: what is run once is run in no round")
-        if self.masked:
-            self._check_masks()
+        self.hides.check(self)
+
+    @property
+    def hides(self) -> AbstractHiding:
+        """What hides an agent in this phase besides its own noise."""
+        return ALONE if self.release is None else self.release.mechanism.hides
 
     @property
     def masked(self) -> bool:
         """Whether what is released can be read in a sum only."""
-        return self.release is not None and isinstance(self.release.mechanism, MaskedGaussian)
+        return isinstance(self.hides, SecureSum)
 
     @property
     def correlated(self) -> bool:
         """Whether pairs of agents share parts of the noise in what they release."""
-        return self.release is not None and isinstance(self.release.mechanism, CorrelatedGaussian)
-
-    def _check_masks(self) -> None:
-        """A masked release is summed as it is, and asked for at a point that everybody knows."""
-        reason = ""
-        if self.receiver is None:
-            reason = "its agent keeps what it releases, and goes on from an iterate of its own"
-        elif self.sender is not Role.CLIENT or self.receiver is not Role.SERVER:
-            reason = "agents send it to neighbours, each from an iterate of its own"
-        elif self.combine is not Combine.SUM:
-            reason = "the coordinator needs every agent's by itself"
-        elif self.once or self.repeat > 1:
-            reason = "it is not released once a round"
-        if reason:
-            raise PrivacyError(
-                f"masks cancel in a sum over all agents, taken at an iterate that everybody knows, "
-                f"and the release of phase {self.name!r} is no such sum: {reason}. Take a method "
-                "that sums at a public iterate, such as gradient-descent (`tacit methods` says "
-                "which take masks; between peers on network.ExactSum), or leave masks out"
-            )
+        return isinstance(self.hides, PairNoise)
 
 
 @checked(ConfigError)

@@ -23,7 +23,8 @@ from tacit.method.admm_inner import (
 from tacit.method.assumptions import check_projection
 from tacit.method.consensus_admm import Consensus
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.privacy.budget import NoiseKind, Privacy
+from tacit.privacy.budget import Privacy
+from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Release
 from tacit.privacy.rounding import DOUBLE
 from tacit.privacy.sensitivity import (

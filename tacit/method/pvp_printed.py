@@ -14,10 +14,10 @@ from tacit.errors import PrivacyError
 from tacit.method import consensus_admm as admm
 from tacit.method.admm import share
 from tacit.method.admm_claim import (
-    ClaimedGaussian,
-    ClaimedL2Laplace,
+    assumed,
     check_claim,
     opposite_gradients,
+    per_release,
 )
 from tacit.method.admm_inner import (
     check_local_problem,
@@ -29,8 +29,9 @@ from tacit.method.assumptions import check_projection
 from tacit.method.consensus_admm import Consensus
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import Neighbours
-from tacit.privacy.budget import NoiseKind, Privacy, noise_kind
-from tacit.privacy.mechanism import AbstractMechanism, Release
+from tacit.privacy.budget import Privacy, noise_kind
+from tacit.privacy.laws import NoiseKind
+from tacit.privacy.mechanism import Mechanism, Release
 from tacit.privacy.sensitivity import AbstractQuery, own_public
 from tacit.ranges import Number, PositiveOne
 from tacit.types import (
@@ -128,15 +129,10 @@ class PVPPrinted(AbstractMethod):
         gaussian = self.noise is NoiseKind.GAUSSIAN
         return own_public(self.claimed_delta, agent) if gaussian else 0.0
 
-    def _noise(self) -> AbstractMechanism:
-        if self.noise is NoiseKind.GAUSSIAN:
-            return ClaimedGaussian(
-                epsilon=self.epsilon,
-                delta=self.claimed_delta,
-                source=_SOURCE,
-                assumption=_ASSUMPTION,
-            )
-        return ClaimedL2Laplace(epsilon=self.epsilon, source=_ORIGINAL, assumption=_ASSUMPTION)
+    def _noise(self) -> Mechanism:
+        source = _SOURCE if self.noise is NoiseKind.GAUSSIAN else _ORIGINAL
+        claim = per_release(source, _ASSUMPTION)
+        return assumed(self.noise, self.epsilon, self.claimed_delta, claim)
 
     def check(self, problem: Any, network: Any) -> None:
         check_local_problem("PVPPrinted", problem, network)
@@ -151,7 +147,7 @@ class AssumedSolution(AbstractQuery):
     """The local solution, under the assumption that no record's gradient is longer than `bound`.
 
     Attributes:
-        bound: `c1`; nothing enforces it, and `ClaimedGaussian` says so.
+        bound: `c1`; nothing enforces it, and the claim says so.
         penalty: `rho`.
         tolerance: certified distance from the exact solution.
     """

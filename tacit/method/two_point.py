@@ -20,7 +20,7 @@ from jaxtyping import Array, Float
 from tacit.method.oracle import combined, iterate, send_released
 from tacit.method.phase import Phase
 from tacit.privacy.budget import Privacy
-from tacit.privacy.mechanism import NoNoise, Release
+from tacit.privacy.mechanism import NO_NOISE, Release
 from tacit.privacy.sensitivity import ClippedDifferences
 from tacit.types import Context, Inbox, Role, Vector
 
@@ -81,7 +81,7 @@ def two_point_phases(
         norm=None if privacy is None else privacy.clip_norm,
     )
     release = (
-        Release("differences", NoNoise())
+        Release("differences", NO_NOISE)
         if privacy is None
         else Release("noised clipped differences", privacy.mechanism, privacy.relation)
     )

@@ -1,7 +1,8 @@
 """Differential privacy: what is released, what it costs, and what can be promised.
 
 The way from a clip to a promise, one module each: `sensitivity` (queries and the bounds that they
-enforce), `mechanism` (noise), `event` (what was released), `accounting` (what it costs),
+enforce), `laws` (of noise), `dose` (how much of it), `hiding` (what else hides an agent),
+`mechanism` (these together), `event` (what was released), `accounting` (what it costs),
 `calibration` (how much noise a budget needs), `guarantee` (the promise with its conditions). Names
 load when they are first used.
 """
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
         profile,
     )
     from tacit.privacy.adjacency import at_distance
-    from tacit.privacy.budget import NoiseKind, Privacy
+    from tacit.privacy.budget import Privacy
     from tacit.privacy.calibration import affordable_rounds, noise_multiplier
-    from tacit.privacy.correlated import CorrelatedGaussian, PairMasks
+    from tacit.privacy.correlated import PairMasks, PairNoise
+    from tacit.privacy.dose import AbstractDose, Calibrated
     from tacit.privacy.event import (
         DiscreteGaussianRelease,
         DiscreteLaplaceRelease,
@@ -45,7 +47,9 @@ if TYPE_CHECKING:
         Scope,
         Status,
     )
-    from tacit.privacy.masked import MaskedGaussian, Masks
+    from tacit.privacy.hiding import ALONE
+    from tacit.privacy.laws import GAUSSIAN, L2_LAPLACE, LAPLACE, LAWS, Law, NoiseKind
+    from tacit.privacy.masked import Masks, SecureSum
     from tacit.privacy.masks import (
         mask_ratio,
         masked_mu,
@@ -53,12 +57,13 @@ if TYPE_CHECKING:
         worst_masked_mu,
     )
     from tacit.privacy.mechanism import (
-        AbstractMechanism,
-        Gaussian,
-        Intrinsic,
-        L2Laplace,
-        Laplace,
+        NO_NOISE,
+        Into,
+        Mechanism,
         Release,
+        gaussian,
+        l2_laplace,
+        laplace,
     )
     from tacit.privacy.sensitivity import (
         AbstractQuery,
@@ -78,9 +83,10 @@ if TYPE_CHECKING:
 _HOME = {
     "accounting": ["delta", "epsilon", "epsilon_curve", "parallel_epsilon", "profile"],
     "adjacency": ["at_distance"],
-    "budget": ["NoiseKind", "Privacy"],
+    "budget": ["Privacy"],
     "calibration": ["affordable_rounds", "noise_multiplier"],
-    "correlated": ["CorrelatedGaussian", "PairMasks"],
+    "correlated": ["PairMasks", "PairNoise"],
+    "dose": ["AbstractDose", "Calibrated"],
     "event": [
         "DiscreteGaussianRelease",
         "DiscreteLaplaceRelease",
@@ -96,15 +102,18 @@ _HOME = {
         "Repeated",
     ],
     "guarantee": ["Adversary", "Guarantee", "Guarantees", "NoiseSource", "Scope", "Status"],
-    "masked": ["MaskedGaussian", "Masks"],
+    "hiding": ["ALONE"],
+    "laws": ["GAUSSIAN", "L2_LAPLACE", "LAPLACE", "LAWS", "Law", "NoiseKind"],
+    "masked": ["Masks", "SecureSum"],
     "masks": ["mask_ratio", "masked_mu", "masked_multiplier", "worst_masked_mu"],
     "mechanism": [
-        "AbstractMechanism",
-        "Gaussian",
-        "Intrinsic",
-        "L2Laplace",
-        "Laplace",
+        "NO_NOISE",
+        "Into",
+        "Mechanism",
         "Release",
+        "gaussian",
+        "l2_laplace",
+        "laplace",
     ],
     "sensitivity": [
         "AbstractQuery",
@@ -118,50 +127,59 @@ _HOME = {
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
-    "AbstractMechanism",
+    "ALONE",
+    "GAUSSIAN",
+    "L2_LAPLACE",
+    "LAPLACE",
+    "LAWS",
+    "NO_NOISE",
+    "AbstractDose",
     "AbstractQuery",
     "Adversary",
+    "Calibrated",
     "ClippedDifferences",
     "ClippedGradient",
     "ClippedUpdate",
-    "CorrelatedGaussian",
     "DiscreteGaussianRelease",
     "DiscreteLaplaceRelease",
     "Event",
     "Exact",
-    "Gaussian",
     "GaussianRelease",
     "GossipNoise",
     "Guarantee",
     "Guarantees",
-    "Intrinsic",
-    "L2Laplace",
-    "Laplace",
+    "Into",
     "LaplaceRelease",
+    "Law",
     "Masked",
-    "MaskedGaussian",
     "Masks",
+    "Mechanism",
     "ModelClaim",
     "NoRelease",
     "NoiseKind",
     "NoiseSource",
     "NonPrivate",
     "PairMasks",
+    "PairNoise",
     "PerReleaseClaim",
     "PoissonSampled",
     "Privacy",
     "Release",
     "Repeated",
     "Scope",
+    "SecureSum",
     "Status",
     "affordable_rounds",
     "at_distance",
     "delta",
     "epsilon",
     "epsilon_curve",
+    "gaussian",
     "gossip_guarantees",
     "gossip_mu",
     "gossip_pairs",
+    "l2_laplace",
+    "laplace",
     "linear_mu",
     "mask_ratio",
     "masked_mu",

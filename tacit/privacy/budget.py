@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -15,29 +15,16 @@ from tacit import checks
 from tacit.arguments import checked
 from tacit.clipping import ORDERS
 from tacit.errors import PrivacyError
-from tacit.privacy.masked import MaskedGaussian, Masks
-from tacit.privacy.mechanism import AbstractMechanism, Gaussian, L2Laplace, Laplace
+from tacit.privacy.dose import Calibrated
+from tacit.privacy.hiding import ALONE
+from tacit.privacy.laws import LAWS, NoiseKind
+from tacit.privacy.masked import Masks, SecureSum
+from tacit.privacy.mechanism import Mechanism
 from tacit.privacy.sensitivity import per_agent
 from tacit.ranges import Maybe, Number
 from tacit.types import Combine, Order, Relation
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
-
-
-class NoiseKind(StrEnum):
-    """Which law the noise follows; it also fixes the norm in which it needs a bound (l2 or l1)."""
-
-    GAUSSIAN = "gaussian"
-    LAPLACE = "laplace"
-    L2_LAPLACE = "l2_laplace"
-    """Density proportional to `exp(-||z||_2 / b)`: pure epsilon from a bound in the l2 norm."""
-
-
-_MECHANISMS: Mapping[NoiseKind, type[Gaussian] | type[Laplace] | type[L2Laplace]] = {
-    NoiseKind.GAUSSIAN: Gaussian,
-    NoiseKind.LAPLACE: Laplace,
-    NoiseKind.L2_LAPLACE: L2Laplace,
-}
 
 
 def _norm(value: Any) -> Order | None:
@@ -125,12 +112,11 @@ class Privacy(eqx.Module):
         return 1 if self.noise is NoiseKind.LAPLACE else 2
 
     @property
-    def mechanism(self) -> AbstractMechanism:
+    def mechanism(self) -> Mechanism:
         """The mechanism with its noise multiplier; not a number until a run has calibrated it."""
         multiplier = math.nan if self.noise_multiplier is None else self.noise_multiplier
-        if self.masks is not None:
-            return MaskedGaussian(multiplier, self.masks)
-        return _MECHANISMS[self.noise](multiplier)
+        hides = ALONE if self.masks is None else SecureSum(self.masks)
+        return Mechanism(LAWS[self.noise], Calibrated(multiplier), hides)
 
     @property
     def combine(self) -> Combine:

@@ -13,22 +13,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import ClassVar, TypeAlias, final
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Int
 
 from tacit.arguments import checked
 from tacit.errors import PrivacyError
-from tacit.privacy.event import Event, Masked, ModelClaim, NonPrivate
+from tacit.privacy.event import Event, Masked, ModelClaim
+from tacit.privacy.hiding import AbstractHiding
 from tacit.privacy.masked import with_noise_of
 from tacit.privacy.masks import mask_ratio, worst_masked_mu
-from tacit.privacy.mechanism import Gaussian
-from tacit.privacy.sensitivity import AbstractQuery
-from tacit.types import PublicContext, Relation
+from tacit.types import PublicContext
 
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
 """Pairs of agents' numbers."""
@@ -122,7 +118,9 @@ class PairMasks:
         return _learned(self, agents)
 
 
-class CorrelatedGaussian(Gaussian):
+@final
+@dataclass(frozen=True)
+class PairNoise(AbstractHiding):
     """Releases `v + z + sum_j e_ij n_ij`: own Gaussian noise, and masks that pairs share.
 
     With `z ~ N(0, s^2 I)` and `n_ij ~ N(0, r^2 s^2 I)`, `s = noise_multiplier * D`, equal at all
@@ -132,38 +130,24 @@ class CorrelatedGaussian(Gaussian):
     docs/proofs/masks.md.
 
     Attributes:
-        noise_multiplier: of an agent's own noise, at least 0; may differ per agent.
         masks: who shares them, and how many may collude.
     """
 
-    masks: PairMasks = eqx.field(static=True, default=PairMasks())
+    masks: PairMasks = PairMasks()
+    prefix: ClassVar[str] = "Correlated"
+    words: ClassVar[str] = ", and masks that pairs of agents share"
+    together: ClassVar[bool] = True
 
-    def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
-        raise TypeError("this noise is shared by pairs of agents: the runtime must draw masks, too")
-
-    def hide(self, value: Any, scale: Any, key: PRNGKeyArray, mask: Any, agents: int) -> Array:
-        """What is released.
+    def share(self, mask: Array, agents: int) -> Array:
+        """What an agent's masks add to its noise, both of scale 1.
 
         Args:
-            value: the query's answer.
-            scale: `s`.
-            key: for the agent's own noise.
-            mask: `sum_j e_ij n_ij / (r s)`, of the shape of `value`.
+            mask: `sum_j e_ij n_ij / (r s)`.
             agents: how many there are.
-
-        Raises:
-            TypeError: a mask that does not fit the answer.
         """
-        value = jnp.asarray(value)
-        if mask.shape != value.shape:
-            raise TypeError(f"a mask of shape {mask.shape} for an answer of shape {value.shape}")
-        own = jax.random.normal(key, value.shape, value.dtype)
-        return value + scale * (own + self.masks.size(agents) * mask)
+        return self.masks.size(agents) * mask
 
-    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
-        own = super().event(query, public, relation)
-        if isinstance(own, NonPrivate):
-            return own
+    def event(self, own: Event, public: PublicContext) -> Event:
         coalition, agents = self.masks.coalition, public.agents
         released = with_noise_of(own, 1.0 / self.masks.learned(agents))
         return ModelClaim(

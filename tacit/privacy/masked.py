@@ -1,4 +1,4 @@
-"""The mechanism of a masked sum: every agent adds a little noise, and only their sum can be read.
+"""A masked sum: every agent adds a little noise, and only the sum of all can be read.
 
 Masks that two agents each share, one adds and the other takes off, make a message uniform to
 everybody else and cancel in the sum. What is left to whoever reads all messages and knows what `c`
@@ -12,17 +12,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, ClassVar, final
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
 from tacit.arguments import checked
 from tacit.errors import PrivacyError
-from tacit.privacy.event import Event, GaussianRelease, Masked, NonPrivate, PoissonSampled
-from tacit.privacy.mechanism import Gaussian
-from tacit.privacy.sensitivity import AbstractQuery
-from tacit.types import PublicContext, Relation
+from tacit.privacy.event import Event, GaussianRelease, Masked, PoissonSampled
+from tacit.privacy.hiding import AbstractHiding
+from tacit.types import Combine, PublicContext, Role
 
 ASSUMPTIONS = (
     "keys that two agents agree on by X25519 and HKDF-SHA256 look random to all others, whatever "
@@ -100,8 +99,10 @@ class Masks:
         return self.cohort(agents) - self.coalition
 
 
-class MaskedGaussian(Gaussian):
-    """Releases `v + z` under masks, so that only sums over a cohort of `K' >= K_min` can be read.
+@final
+@dataclass(frozen=True)
+class SecureSum(AbstractHiding):
+    """A sum over a cohort of `K' >= K_min` agents is all that can be read of releases under masks.
 
     With `z ~ N(0, s^2 I)` of every agent, `s = noise_multiplier * D`, whoever reads all messages
     and knows what `c` agents know learns as much as from one Gaussian release with the noise
@@ -109,16 +110,34 @@ class MaskedGaussian(Gaussian):
     `Combine.SUM` and ask at an iterate that everybody knows. Proof: docs/proofs/masks.md.
 
     Attributes:
-        noise_multiplier: of an agent's own noise, at least 0; may differ per agent.
         masks: who may be corrupted, and how many are summed.
     """
 
-    masks: Masks = eqx.field(static=True, default=Masks())
+    masks: Masks = Masks()
+    prefix: ClassVar[str] = "Masked"
+    words: ClassVar[str] = ", under masks, so that only sums over a cohort can be read"
+    together: ClassVar[bool] = True
 
-    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
-        own = super().event(query, public, relation)
-        if isinstance(own, NonPrivate):
-            return own
+    def check(self, phase: Any) -> None:
+        """A masked release is summed as it is, and asked for at a point that everybody knows."""
+        reason = ""
+        if phase.receiver is None:
+            reason = "its agent keeps what it releases, and goes on from an iterate of its own"
+        elif phase.sender is not Role.CLIENT or phase.receiver is not Role.SERVER:
+            reason = "agents send it to neighbours, each from an iterate of its own"
+        elif phase.combine is not Combine.SUM:
+            reason = "the coordinator needs every agent's by itself"
+        elif phase.once or phase.repeat > 1:
+            reason = "it is not released once a round"
+        if reason:
+            raise PrivacyError(
+                f"masks cancel in a sum over all agents, taken at an iterate that everybody knows, "
+                f"and the release of phase {phase.name!r} is no such sum: {reason}. Take a method "
+                "that sums at a public iterate, such as gradient-descent (`tacit methods` says "
+                "which take masks; between peers on network.ExactSum), or leave masks out"
+            )
+
+    def event(self, own: Event, public: PublicContext) -> Event:
         cohort = self.masks.cohort(public.agents)
         # the noise of the honest agents of the smallest cohort
         root = math.sqrt(cohort - self.masks.coalition)

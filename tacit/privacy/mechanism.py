@@ -1,189 +1,246 @@
-"""Mechanisms: what the runtime does to a query and its answer before anything leaves the agent.
+"""The mechanism of a release: law, dose, hiding and claim, composed in one final class.
 
-A mechanism has two hooks, `before` the query (it may hand it a perturbed objective) and `after` it
-(additive noise). Noise scales and events are computed in plain Python from public constants; a
-hook receives the scale as an argument. The one mechanism whose noise follows the records as well,
-for a paper that prints it so, says it by `local`.
+The runtime, not the method, applies it to the answer of a query. Scales and events are computed in
+plain Python from public constants; what adds the noise receives the scale as an argument.
 """
 
 from __future__ import annotations
 
-import abc
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, final
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PRNGKeyArray
 
 from tacit.arguments import checked
 from tacit.errors import PrivacyError
-from tacit.privacy.event import (
-    Event,
-    GaussianRelease,
-    LaplaceRelease,
-    ModelClaim,
-    NonPrivate,
-    PoissonSampled,
-)
-from tacit.privacy.sensitivity import AbstractQuery, PerAgent, own_public, per_agent
-from tacit.ranges import Unset
-from tacit.types import AbstractObjective, Context, PublicContext, Relation, Unit
+from tacit.privacy.correlated import PairNoise
+from tacit.privacy.dose import AbstractDose, Calibrated, bounded_sensitivity
+from tacit.privacy.event import Event, ModelClaim, NonPrivate, NoRelease, PoissonSampled
+from tacit.privacy.hiding import ALONE, AbstractHiding, Alone
+from tacit.privacy.laws import GAUSSIAN, L2_LAPLACE, LAPLACE, LAWS, Law, NoiseKind
+from tacit.privacy.masked import SecureSum
+from tacit.privacy.sensitivity import AbstractQuery
+from tacit.privacy.tilted import Tilted
+from tacit.types import AbstractDifferentiable, AbstractObjective, PublicContext, Relation, Unit
+
+_HIDING = (Alone, SecureSum, PairNoise)
 
 
+class Into(StrEnum):
+    """Where the noise goes."""
+
+    ANSWER = "answer"
+    OBJECTIVE = "objective"
+    """As a random linear term."""
+    NOWHERE = "nowhere"
+    """There is none: a claim is about the method's own randomness."""
+
+
+@final
 @checked(PrivacyError)
-class AbstractMechanism(eqx.Module):
-    """How one release is protected.
+class Mechanism(eqx.Module):
+    """How one release is protected. No class can be derived from it: a proof is of this code.
+
+    Without a claim, `law` and `dose` state what is proved: `v + z` with `z` of the law, of scale
+    `noise_multiplier * D`, `D` the sensitivity of the query in the law's norm.
 
     Attributes:
-        varying: whether scale and event differ between rounds.
-        local: whether the noise has the size of the agent's own records (a local sensitivity),
-            which nothing can be proved of; `scale` is then what multiplies that size.
+        law: of the noise, one of `LAWS`; `None` for none. What is released with the noise of
+            another law is a model claim, since nothing here proves how it is drawn.
+        dose: how large it is; `Calibrated` unless there is a claim.
+        hides: what else hides an agent: nothing (`ALONE`), a sum that alone can be read
+            (`SecureSum`) or noise that pairs share (`PairNoise`).
+        claim: what a paper claims instead of what is proved; its event is that of the noise, where
+            there is noise.
+        into: where the noise goes; the answer unless there is a claim.
+
+    Raises:
+        PrivacyError: parts that do not go together.
+        TypeError: a class derived from it.
     """
 
-    varying: ClassVar[bool] = False
-    local: ClassVar[bool] = False
+    law: Law | None = eqx.field(static=True, default=None)
+    dose: AbstractDose | None = None
+    hides: AbstractHiding = eqx.field(static=True, default=ALONE)
+    claim: ModelClaim | None = eqx.field(static=True, default=None)
+    into: Into = eqx.field(static=True, default=Into.ANSWER)
 
-    def before(
-        self, objective: AbstractObjective, scale: Any, context: Context, key: PRNGKeyArray
-    ) -> AbstractObjective:
-        """The objective that the query will see, given the noise scale."""
-        return objective
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        raise TypeError(
+            "no class can be derived from Mechanism, because a guarantee is proved of its code; "
+            "compose one of a law, a dose and what hides an agent, or state a claim"
+        )
 
-    @abc.abstractmethod
-    def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
-        """What is released, given the query's answer and the noise scale."""
+    def __check_init__(self) -> None:
+        if (self.law is None) != (self.dose is None):
+            raise PrivacyError("a mechanism has a law and a dose of its noise, or neither")
+        if self.law is None and self.into is Into.OBJECTIVE:
+            raise PrivacyError("no noise goes into the objective: give a law and a dose")
+        if type(self.hides) not in _HIDING:
+            raise PrivacyError(f"hides={type(self.hides).__name__} is no hiding that is known here")
+        if self.claim is None:
+            if self.into is not Into.ANSWER:
+                raise PrivacyError("nothing is proved of noise that is not added to an answer")
+            if not (self.dose is None or type(self.dose) is Calibrated):
+                raise PrivacyError(
+                    f"dose={type(self.dose).__name__} without a claim: what is proved is proved of "
+                    "calibrated noise; give a claim, or Calibrated(noise_multiplier)"
+                )
+        elif not isinstance(self.hides, Alone):
+            raise PrivacyError("a claim speaks of a release by itself; leave hides=ALONE")
 
-    def added(self, value: Any, scale: Any) -> tuple[Any, Any]:
-        """What `after` adds noise to, and of what scale: for audits, which know the answer."""
-        return value, scale
+    @property
+    def bare(self) -> bool:
+        """Whether it releases answers as they are and claims nothing."""
+        return self.law is None and self.claim is None
 
-    @abc.abstractmethod
+    @property
+    def noised(self) -> Law | None:
+        """Law of the noise in what is released; `None` where anything else protects it."""
+        return self.law if self.into is Into.ANSWER else None
+
+    @property
+    def varying(self) -> bool:
+        """Whether scale and event differ between rounds."""
+        return self.dose is not None and self.dose.varying
+
+    @property
+    def own_records(self) -> bool:
+        """Whether the noise has the size of the agent's own records."""
+        return self.dose is not None and self.dose.own_records
+
+    @property
+    def name(self) -> str:
+        """In tables of releases."""
+        if self.law is None:
+            return "NoNoise" if self.claim is None else "Intrinsic"
+        kind = "Claimed" if self.claim is not None else "Varying" if self.varying else ""
+        return f"{self.hides.prefix}{kind}{self.law.title}"
+
+    @property
+    def words(self) -> str:
+        """What it does, as a clause."""
+        if self.law is None:
+            if self.claim is None:
+                return "releases the answer as it is, which is not private"
+            return "adds nothing; a claim is about the method's own randomness"
+        what = "the objective + z'x" if self.into is Into.OBJECTIVE else "v + z"
+        noise = f"releases {what}, z {self.law.formula}"
+        if self.claim is not None:
+            return f"{noise}, with s as its source has it"
+        return f"{noise}, s = noise_multiplier * D{self.hides.words}"
+
     def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
         """Noise scale of this release, from declared constants."""
+        if self.law is None or self.dose is None:
+            return 0.0
+        return self.dose.scale(self.law, query, public, relation)
 
-    @abc.abstractmethod
     def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
         """What an adversary who reads every message learns from this release."""
+        if self.law is None or self.dose is None:
+            return NonPrivate() if self.claim is None else self.claim
+        multiplier = self.dose.multiplier(query, public, relation)
+        if self.claim is not None:
+            if multiplier == math.inf:
+                return NoRelease()
+            return replace(self.claim, event=self.law.event(multiplier))
+        if multiplier == 0.0:
+            return NonPrivate()
+        _check_relation(self.law, public, relation)
+        # an event is a claim: without a bounded query there is nothing to claim
+        bounded_sensitivity(self.law, query, public, relation)
+        event = _sampled(self.law.event(multiplier), query, relation)
+        return self.hides.event(event, public) if self.law in LAWS.values() else _of_others(event)
 
-
-class NoNoise(AbstractMechanism):
-    """Releases the answer as it is. Not private."""
-
-    def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
-        return value
-
-    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
-        return 0.0
-
-    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
-        return NonPrivate()
-
-
-class Gaussian(AbstractMechanism):
-    """Releases `v + z`, `z ~ N(0, s^2 I)` with `s = noise_multiplier * D`.
-
-    `D` is the query's l2 sensitivity. One release is `1/noise_multiplier`-Gaussian-DP
-    (Dong, Roth, Su 2022, theorem 1). Proof: docs/proofs/gaussian.md.
-
-    Attributes:
-        noise_multiplier: at least 0 (0 is not private); may differ per agent.
-    """
-
-    noise_multiplier: Unset = eqx.field(converter=per_agent)
-
-    def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
-        value = jnp.asarray(value)
-        return value + scale * jax.random.normal(key, value.shape, value.dtype)
-
-    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
-        return _scale(self.noise_multiplier, query, public, relation, order=2)
-
-    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
-        return _additive(GaussianRelease, self.noise_multiplier, query, public, relation, order=2)
-
-
-class Laplace(AbstractMechanism):
-    """Releases `v + z`, `z_i ~ Lap(b)` independent with `b = noise_multiplier * D`.
-
-    `D` is the query's l1 sensitivity. One release is `1/noise_multiplier`-DP (Dwork, McSherry,
-    Nissim, Smith 2006, proposition 1). Proof: docs/proofs/laplace.md.
-
-    Attributes:
-        noise_multiplier: at least 0 (0 is not private); may differ per agent.
-    """
-
-    noise_multiplier: Unset = eqx.field(converter=per_agent)
-
-    def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
-        value = jnp.asarray(value)
-        return value + scale * jax.random.laplace(key, value.shape, value.dtype)
-
-    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
-        return _scale(self.noise_multiplier, query, public, relation, order=1)
-
-    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
-        return _additive(LaplaceRelease, self.noise_multiplier, query, public, relation, order=1)
-
-
-class L2Laplace(AbstractMechanism):
-    """Releases `v + z`, `z` of density proportional to `exp(-||z||_2 / b)`, `b = m D`.
-
-    The direction of `z` is uniform and its length a sum of as many exponential variables of mean
-    `b` as `v` has coordinates. `D` is the query's l2 sensitivity and `m` the noise multiplier. One
-    release is `1/m`-DP (Chaudhuri, Monteleoni, Sarwate 2011, section 3.1; the K-norm mechanism of
-    Hardt, Talwar 2010), and many cost no more than as many of one-dimensional Laplace noise. Proof:
-    docs/proofs/laplace.md.
-
-    Attributes:
-        noise_multiplier: at least 0 (0 is not private); may differ per agent.
-    """
-
-    noise_multiplier: Unset = eqx.field(converter=per_agent)
-
-    def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
-        value = jnp.asarray(value)
-        return value + scale * l2_laplace(key, value)
-
-    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
-        return _scale(self.noise_multiplier, query, public, relation, order=2)
-
-    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
-        if relation is Relation.METRIC:
+    def shown(
+        self, objective: AbstractObjective, scale: Any, key: PRNGKeyArray
+    ) -> AbstractObjective:
+        """The objective that the query will see, given the noise scale."""
+        if self.into is not Into.OBJECTIVE:
+            return objective
+        assert self.law is not None
+        if not isinstance(objective, AbstractDifferentiable):
             raise PrivacyError(
-                "relation='metric' measures costs in the l1 norm for Laplace noise and in the l2 "
-                "norm for Gaussian noise; with 'l2_laplace' it is not offered"
+                f"{type(objective).__name__} gives values only, and noise in the objective is seen "
+                "in its gradients"
             )
-        return _additive(LaplaceRelease, self.noise_multiplier, query, public, relation, order=2)
+        return Tilted(objective.normaliser, objective, scale, key, self.law)
+
+    def add(self, answer: Any, scale: Any, key: PRNGKeyArray, shared: Array | None = None) -> Any:
+        """What is released, given the query's answer and the noise scale.
+
+        Args:
+            answer: of the query.
+            scale: of the noise.
+            key: for the agent's own noise.
+            shared: what the noise that it shares with others adds, of scale 1.
+
+        Raises:
+            TypeError: noise that is to be shared and is not, or of another shape than the answer.
+        """
+        if self.law is None or self.into is not Into.ANSWER:
+            return answer
+        if isinstance(self.hides, PairNoise) and shared is None:
+            raise TypeError("this noise is shared by pairs of agents: the runtime must draw it")
+        noised, size = self.noise_in(answer, scale)
+        noised = jnp.asarray(noised)
+        noise = self.law.sample(key, noised)
+        if shared is not None:
+            if shared.shape != noised.shape:
+                raise TypeError(
+                    f"shared noise of shape {shared.shape} for an answer of shape {noised.shape}"
+                )
+            noise = noise + shared
+        return noised + size * noise
+
+    def noise_in(self, answer: Any, scale: Any) -> tuple[Any, Any]:
+        """What of the answer is noised, and the scale of that noise."""
+        if self.dose is None:
+            return answer, scale
+        if self.into is not Into.ANSWER:
+            return answer, 0.0 * scale
+        return self.dose.split(answer, scale)
 
 
-def l2_laplace(key: PRNGKeyArray, like: Array) -> Array:
-    """A draw of density proportional to `exp(-||z||_2)`, of the shape and type of `like`."""
-    along, length = jax.random.split(key)
-    direction = jax.random.normal(along, like.shape, like.dtype)
-    radius = jnp.sum(jax.random.exponential(length, (like.size,), like.dtype))
-    return radius * direction / jnp.linalg.norm(jnp.ravel(direction))
+def gaussian(noise_multiplier: Any) -> Mechanism:
+    """Gaussian noise of `noise_multiplier` times the sensitivity in the l2 norm.
 
+    Args:
+        noise_multiplier: at least 0 (0 is not private); may differ per agent.
 
-class Intrinsic(AbstractMechanism):
-    """Adds nothing; states the claim of a method whose own randomness is said to protect.
-
-    Attributes:
-        claim: what is claimed for one release, and under which assumption.
+    Example:
+        >>> from tacit.privacy import gaussian
+        >>> gaussian(5.0).name
+        'Gaussian'
     """
+    return Mechanism(GAUSSIAN, Calibrated(noise_multiplier))
 
-    claim: ModelClaim = eqx.field(static=True)
 
-    def after(self, value: Any, scale: Any, key: PRNGKeyArray) -> Any:
-        return value
+def laplace(noise_multiplier: Any) -> Mechanism:
+    """Laplace noise of `noise_multiplier` times the sensitivity in the l1 norm.
 
-    def scale(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
-        return 0.0
+    Args:
+        noise_multiplier: at least 0 (0 is not private); may differ per agent.
+    """
+    return Mechanism(LAPLACE, Calibrated(noise_multiplier))
 
-    def event(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> Event:
-        return self.claim
+
+def l2_laplace(noise_multiplier: Any) -> Mechanism:
+    """Noise of density proportional to `exp(-||z||_2 / s)`, `s` as large as Gaussian noise has it.
+
+    Args:
+        noise_multiplier: at least 0 (0 is not private); may differ per agent.
+    """
+    return Mechanism(L2_LAPLACE, Calibrated(noise_multiplier))
+
+
+NO_NOISE = Mechanism()
+"""Releases the answer as it is. Not private."""
 
 
 @checked(PrivacyError)
@@ -198,58 +255,16 @@ class Release:
     """
 
     name: str
-    mechanism: AbstractMechanism
+    mechanism: Mechanism
     relation: Relation = Relation.REPLACE_ONE
 
 
-def _scale(
-    multiplier: PerAgent,
-    query: AbstractQuery,
-    public: PublicContext,
-    relation: Relation,
-    order: int,
-) -> float:
-    z = own_public(multiplier, public.agent)
-    if z == 0.0:
-        return 0.0
-    return z * _sensitivity(query, public, relation, order)
-
-
-def _sensitivity(
-    query: AbstractQuery, public: PublicContext, relation: Relation, order: int
-) -> float:
-    """The query's sensitivity, which must be bounded in the norm that the noise is made for."""
-    if query.order != order:
+def _check_relation(law: Law, public: PublicContext, relation: Relation) -> None:
+    if relation is Relation.METRIC and law.kind is NoiseKind.L2_LAPLACE:
         raise PrivacyError(
-            f"noise calibrated in the l{order} norm needs a query clipped in that norm; "
-            f"{type(query).__name__} bounds l{query.order}. Set order={order}."
+            "relation='metric' measures costs in the l1 norm for Laplace noise and in the l2 "
+            "norm for Gaussian noise; with 'l2_laplace' it is not offered"
         )
-    sensitivity = query.sensitivity(public, relation)
-    if not math.isfinite(sensitivity) and relation is Relation.METRIC:
-        raise PrivacyError(
-            f"{type(query).__name__} has no bound in terms of the distance between costs; ask for "
-            f"a gradient, unclipped (clip=inf) or clipped in the l{order} norm"
-        )
-    if not math.isfinite(sensitivity):
-        raise PrivacyError(
-            f"{type(query).__name__} of agent {public.agent} has no finite sensitivity, so no "
-            "amount of noise gives a guarantee. Set a finite clip, or declare bounds of the "
-            "records that imply one."
-        )
-    return sensitivity
-
-
-def _additive(
-    release: type[GaussianRelease] | type[LaplaceRelease],
-    multiplier: PerAgent,
-    query: AbstractQuery,
-    public: PublicContext,
-    relation: Relation,
-    order: int,
-) -> Event:
-    z = own_public(multiplier, public.agent)
-    if z == 0.0:
-        return NonPrivate()
     if public.unit is Unit.AGENT and relation is Relation.ADD_REMOVE:
         raise PrivacyError(
             "an agent's whole cost cannot be added or removed without everybody noticing; "
@@ -260,13 +275,24 @@ def _additive(
             "relation='metric' measures the distance between whole costs, and this problem "
             f"protects a {public.unit.value}; use relation='replace_one'"
         )
-    # An event is a claim: without a bounded query there is nothing to claim.
-    _sensitivity(query, public, relation, order)
+
+
+def _sampled(event: Event, query: AbstractQuery, relation: Relation) -> Event:
+    """The release of a sample of the records."""
     if query.rate >= 1.0:
-        return release(z)
+        return event
     if relation is not Relation.ADD_REMOVE:
         raise PrivacyError(
             f"Poisson sampling (rate {query.rate:g}) is accounted under add/remove only; "
             "set relation='add_remove' or take every record (rate 1)"
         )
-    return PoissonSampled(query.rate, release(z))
+    return PoissonSampled(query.rate, event)
+
+
+def _of_others(event: Event) -> ModelClaim:
+    return ModelClaim(
+        event,
+        "noise of a law that is not tacit's",
+        "the noise follows the law that it is accounted as",
+        "nothing here proves how it is drawn",
+    )

@@ -11,7 +11,7 @@ from typing import Any
 from jaxtyping import PRNGKeyArray
 
 from tacit.method.phase import Phase
-from tacit.privacy.correlated import CorrelatedGaussian
+from tacit.privacy.correlated import PairNoise
 from tacit.runtime.keys import PhaseKeys, phase_keys
 from tacit.types import AbstractObjective, Context, Inbox, PublicPart
 
@@ -77,11 +77,10 @@ def send(
         released = replay
     else:
         answer = ask(phase, state, objective, context, keys, scale)
-        mechanism = phase.release.mechanism
-        if isinstance(mechanism, CorrelatedGaussian) and mask is not None:
-            released = mechanism.hide(answer, scale, keys.noise, mask, context.agents)
-        else:
-            released = mechanism.after(answer, scale, keys.noise)
+        shared = None
+        if mask is not None and isinstance(phase.hides, PairNoise):
+            shared = phase.hides.share(mask, context.agents)
+        released = phase.release.mechanism.add(answer, scale, keys.noise, shared)
     after, payload = phase.message(state, released, context)
     if phase.masked and (payload is not released or after is not state):
         # so an agent's state is made of the coordinator's words only, and everybody knows it
@@ -114,7 +113,7 @@ def ask(
         raise TypeError(f"phase {phase.name!r} asks nothing")
     if objective is None:
         raise TypeError(f"phase {phase.name!r} asks a private objective, but a server has none")
-    shown = phase.release.mechanism.before(objective, scale, context, keys.objective)
+    shown = phase.release.mechanism.shown(objective, scale, keys.objective)
     return phase.query(state, shown, context, keys.sample)
 
 

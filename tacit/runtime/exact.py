@@ -17,7 +17,7 @@ from jaxtyping import Array, Int, Key, PRNGKeyArray
 
 from tacit.method.phase import Phase
 from tacit.metrics import measure
-from tacit.privacy.correlated import CorrelatedGaussian
+from tacit.privacy.correlated import PairNoise
 from tacit.privacy.noise.sums import in_steps
 from tacit.runtime.desk import At, Desk, Payload, from_bytes, mixing_of
 from tacit.runtime.keys import agent_secret
@@ -171,10 +171,8 @@ class ExactEngine:
 def _pairs(plan: Plan, root: PRNGKeyArray, agent: int) -> PairSecrets | None:
     """What an agent shares with others for masks, if the method has correlated noise."""
     for phase in plan.method.phases():
-        if phase.release is not None:
-            mechanism = phase.release.mechanism
-            if isinstance(mechanism, CorrelatedGaussian):
-                return PairSecrets.of(root, mechanism.masks, agent, plan.agents)
+        if isinstance(phase.hides, PairNoise):
+            return PairSecrets.of(root, phase.hides.masks, agent, plan.agents)
     return None
 
 

@@ -13,7 +13,7 @@ from jaxtyping import Array, Int, Key, PRNGKeyArray
 
 from tacit.method.phase import Phase
 from tacit.metrics import measure
-from tacit.privacy.correlated import CorrelatedGaussian
+from tacit.privacy.correlated import PairNoise
 from tacit.problem.blackbox import asked_of
 from tacit.runtime.agent import context_of, receive, send
 from tacit.runtime.keys import PhaseKeys, agent_secret
@@ -186,13 +186,13 @@ class Simulator:
             place: where in the run.
             weights: of pairs, for the weighted sum of their masks instead.
         """
-        if phase.release is None or not isinstance(phase.release.mechanism, CorrelatedGaussian):
+        hides = phase.hides
+        if not isinstance(hides, PairNoise):
             return None
         like = jnp.zeros((self.plan.agents, *self.plan.x0.shape), self.plan.x0.dtype)
-        shared = phase.release.mechanism.masks
         if weights is None:
-            return masks_of_all(self.root, shared, like, place)
-        return weighted_masks(self.root, shared, weights, like, place)
+            return masks_of_all(self.root, hides.masks, like, place)
+        return weighted_masks(self.root, hides.masks, weights, like, place)
 
     def phase(
         self, states: States, index: int, phase: Phase, round: Any, step: Any, links: Links

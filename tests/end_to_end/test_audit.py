@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from tacit.cli import app
 from tacit.config.read import read_study
-from tacit.privacy import Gaussian
+from tacit.privacy import Mechanism
 from tacit.study import account, assemble
 from tests.end_to_end.study import changed, write
 
@@ -51,8 +51,10 @@ def test_a_privacy_officer_reads_claim_bounds_and_verdict(
 def test_a_refuted_claim_has_an_exit_code_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = Gaussian.after
-    monkeypatch.setattr(Gaussian, "after", lambda self, v, s, key: honest(self, v, s / 8, key))
+    honest = Mechanism.add
+    monkeypatch.setattr(
+        Mechanism, "add", lambda self, v, s, key, shared=None: honest(self, v, s / 8, key, shared)
+    )
     out = tmp_path / "out"
     said = audit(write(tmp_path), "--rounds", "3", "--trials", "1280", "--output", out, code=4)
     assert "Refuted: the claim for east" in said and "Do not publish under this claim" in said

@@ -23,7 +23,7 @@ from tacit.method.claim import Owners, scales
 from tacit.method.worst_case import LinearUnits
 from tacit.privacy.adjacency import at_distance
 from tacit.privacy.event import GaussianRelease, LaplaceRelease
-from tacit.privacy.mechanism import Gaussian, Laplace
+from tacit.privacy.mechanism import gaussian, laplace
 from tacit.privacy.sensitivity import ClippedDifferences, ClippedGradient, ClippedUpdate
 from tacit.problem import (
     Cost,
@@ -288,16 +288,16 @@ def test_costs_move_a_gradient_by_their_distance(order: int, gradients: Any, cli
 def test_a_metric_is_claimed_of_whole_costs_and_gradients_only() -> None:
     agent = public(1.0, Unit.AGENT)
     gradient = ClippedGradient(itself, math.inf)
-    assert Gaussian(2.0).scale(gradient, agent, Relation.METRIC) == 2.0
+    assert gaussian(2.0).scale(gradient, agent, Relation.METRIC) == 2.0
     with pytest.raises(PrivacyError, match="measures the distance between whole costs"):
-        Gaussian(2.0).event(gradient, public(1.0), Relation.METRIC)
+        gaussian(2.0).event(gradient, public(1.0), Relation.METRIC)
     refused = [
         ClippedDifferences(itself, axes, 1e-3, 1.0),
         ClippedGradient(itself, 1.0, norm=math.inf),  # no bound is proved between two norms
     ]
     for query in refused:
         with pytest.raises(PrivacyError, match="no bound in terms of the distance between costs"):
-            Gaussian(2.0).event(query, agent, Relation.METRIC)
+            gaussian(2.0).event(query, agent, Relation.METRIC)
 
 
 @QUICK
@@ -347,8 +347,8 @@ def test_a_distance_costs_as_much_as_that_much_less_noise(multiplier: Any, dista
     events = [
         at_distance(law(multiplier).event(query, agent, Relation.METRIC), distance)
         for law, query in (
-            (Gaussian, gradient),
-            (Laplace, ClippedGradient(itself, math.inf, order=1)),
+            (gaussian, gradient),
+            (laplace, ClippedGradient(itself, math.inf, order=1)),
         )
     ]
     for event in events:

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from scipy import stats
 
 from tacit.audit.binomial import tail
-from tacit.privacy.budget import NoiseKind
+from tacit.privacy.laws import NoiseKind
 from tacit.privacy.masking import mask, mask_label, pair_key, sealed
 from tacit.privacy.masks import UNIFORM
 from tacit.privacy.noise import SeededNoise

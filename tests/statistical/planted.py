@@ -20,7 +20,7 @@ import pytest
 
 from tacit.cli.auditing import audit_study
 from tacit.privacy import masked, masking, sensitivity
-from tacit.privacy.mechanism import Gaussian
+from tacit.privacy.mechanism import Mechanism
 from tacit.privacy.noise import source, stream
 from tacit.problem import erm
 from tacit.runtime import agent, simulation
@@ -82,8 +82,10 @@ def constant_key(patch: pytest.MonkeyPatch) -> None:
 
 
 def noise_halved(patch: pytest.MonkeyPatch) -> None:
-    honest = Gaussian.after
-    patch.setattr(Gaussian, "after", lambda self, v, s, key: honest(self, v, s / 2.0, key))
+    honest = Mechanism.add
+    patch.setattr(
+        Mechanism, "add", lambda self, v, s, key, shared=None: honest(self, v, s / 2.0, key, shared)
+    )
 
 
 def records_not_clipped(patch: pytest.MonkeyPatch) -> None:
@@ -115,13 +117,13 @@ def one_mask_for_all_rounds(patch: pytest.MonkeyPatch) -> None:
 
 
 def noise_left_out_at_times(patch: pytest.MonkeyPatch) -> None:
-    honest = Gaussian.after
+    honest = Mechanism.add
 
-    def after(self: Any, value: Any, scale: Any, key: Any) -> Any:
+    def add(self: Any, value: Any, scale: Any, key: Any, shared: Any = None) -> Any:
         there = jax.random.bernoulli(jax.random.fold_in(key, 1), 0.99)
-        return honest(self, value, there * scale, key)
+        return honest(self, value, there * scale, key, shared)
 
-    patch.setattr(Gaussian, "after", after)
+    patch.setattr(Mechanism, "add", add)
 
 
 MISTAKES: dict[str, Mistake] = {

@@ -22,7 +22,17 @@ from tacit.audit import audit_callable
 from tacit.audit.runs import Runs
 from tacit.errors import PrivacyError
 from tacit.method import ORZO, ZOOADMM, DPIADMMProx, DPIADMMTrust, DZOAStar, FedAvg, Phase
-from tacit.privacy import GaussianRelease, Masked, MaskedGaussian, Masks, Repeated, accounting
+from tacit.privacy import (
+    GAUSSIAN,
+    Calibrated,
+    GaussianRelease,
+    Masked,
+    Masks,
+    Mechanism,
+    Repeated,
+    SecureSum,
+    accounting,
+)
 from tacit.privacy.gaussian_dp import mu_from_epsilon
 from tacit.privacy.masks import masked_mu
 from tests.quick import only
@@ -181,29 +191,26 @@ BUDGET = Privacy(
 """With which the smallest site is promised `MU`."""
 
 
-class HalfTheNoise(MaskedGaussian):
-    """Draws half of the noise that it accounts for."""
-
-    def after(self, value: Any, scale: Any, key: Any) -> Any:
-        return super().after(value, scale / 2.0, key)
+HALF = dataclasses.replace(GAUSSIAN, sample=lambda key, like: GAUSSIAN.sample(key, like) / 2.0)
+"""Draws half of the noise that it is accounted as."""
 
 
 class Careless(GradientDescent):
     """A method that makes its mechanism itself.
 
     Attributes:
-        law: of the mechanism.
+        law: of the noise.
         alone: whether every site draws what it needs by itself: less, the larger it is.
     """
 
-    law: Any = eqx.field(static=True, default=MaskedGaussian)
+    law: Any = eqx.field(static=True, default=GAUSSIAN)
     alone: bool = eqx.field(static=True, default=False)
 
     def phases(self) -> tuple[Phase, ...]:
         first, second = super().phases()
         assert second.release is not None
         multiplier = (BUDGET if self.alone else self.privacy).noise_multiplier
-        mechanism = self.law(multiplier, Masks(coalition=1))
+        mechanism = Mechanism(self.law, Calibrated(multiplier), SecureSum(Masks(coalition=1)))
         release = dataclasses.replace(second.release, mechanism=mechanism)
         return first, dataclasses.replace(second, release=release)
 
@@ -235,7 +242,7 @@ def test_a_method_with_masks_attains_its_claim_and_keeps_it(name: str) -> None:
 
 
 def test_a_method_with_half_the_noise_is_refuted() -> None:
-    found = measured(Careless(step=0.1, privacy=BUDGET, law=HalfTheNoise))
+    found = measured(Careless(step=0.1, privacy=BUDGET, law=HALF))
     assert found.p < FALLS
     assert found.mu == pytest.approx(2.0 * MU, abs=5 * found.error)
 

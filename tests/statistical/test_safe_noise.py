@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacit.privacy.budget import NoiseKind
+from tacit.privacy.laws import NoiseKind
 from tacit.privacy.noise import (
     AbstractNoise,
     OpenDPNoise,

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Int64
 
 from tacit.errors import PrivacyError
-from tacit.privacy.budget import NoiseKind
 from tacit.privacy.guarantee import NoiseSource
+from tacit.privacy.laws import NoiseKind
 from tacit.privacy.noise.source import AbstractNoise, check_law
 
 _LARGEST = 2**53 - 1

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tacit.errors import PrivacyError
-from tacit.privacy.budget import NoiseKind
 from tacit.privacy.event import (
     DiscreteGaussianRelease,
     DiscreteLaplaceRelease,
@@ -17,11 +16,13 @@ from tacit.privacy.event import (
     NonPrivate,
     PoissonSampled,
 )
-from tacit.privacy.mechanism import AbstractMechanism, Gaussian, Laplace
+from tacit.privacy.hiding import ALONE
+from tacit.privacy.laws import NoiseKind
+from tacit.privacy.mechanism import Mechanism
 from tacit.privacy.noise.grid import Grid
 from tacit.privacy.noise.source import AbstractNoise, check_law
 from tacit.privacy.rounding import DOUBLE
-from tacit.privacy.sensitivity import AbstractQuery, own_public
+from tacit.privacy.sensitivity import AbstractQuery
 from tacit.types import PublicContext, Relation
 
 STATISTICAL_DISTANCE = 2.0**-133
@@ -118,7 +119,7 @@ def grid_release(
 
 
 def on_grid(
-    mechanism: AbstractMechanism,
+    mechanism: Mechanism,
     query: AbstractQuery,
     public: PublicContext,
     relation: Relation,
@@ -132,7 +133,7 @@ def on_grid(
     plus what the rounding errors in its answer may add.
 
     Args:
-        mechanism: `Gaussian` or `Laplace`.
+        mechanism: Gaussian or Laplace noise, proved.
         query: one whose computed answers have a bound (`AbstractQuery.computed`).
         public: declared constants of the owner; `dimension` among them.
         relation: when two data sets are neighbours.
@@ -146,22 +147,24 @@ def on_grid(
     """
     computed = query.computed(public, relation, most_records, roundoff)
     assert public.dimension is not None  # no answer is bounded without it
-    # Not isinstance: a subclass may also perturb the objective.
-    if type(mechanism) is not Gaussian and type(mechanism) is not Laplace:
+    law, dose = mechanism.law, mechanism.dose
+    alone = mechanism.hides is ALONE and mechanism.claim is None and not mechanism.varying
+    if law is None or dose is None or not alone:
         raise PrivacyError(
-            f"{type(mechanism).__name__} has no secure form: only noise added to a query's answer "
-            "(Gaussian, Laplace) can be drawn on a grid. Choose a method with such a release, or "
-            "simulate it."
+            f"{mechanism.name} has no secure form: only Gaussian or Laplace noise of one scale, "
+            "which is added to a query's answer and proved, is drawn on a grid. Choose a method "
+            "with such a release, or simulate it."
         )
+    check_law(law.kind)
     event = mechanism.event(query, public, relation)
-    multiplier = own_public(mechanism.noise_multiplier, public.agent)
+    multiplier = dose.multiplier(query, public, relation)
     if isinstance(event, NonPrivate):
         raise PrivacyError(
             f"noise_multiplier=0 for agent {public.agent} releases its answer without noise; "
             "give a positive noise multiplier"
         )
     release = grid_release(
-        NoiseKind.GAUSSIAN if isinstance(mechanism, Gaussian) else NoiseKind.LAPLACE,
+        law.kind,
         multiplier,
         computed.sensitivity,
         query.size(public.dimension),

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Int64
 
 from tacit.errors import PrivacyError
-from tacit.privacy.budget import NoiseKind
 from tacit.privacy.guarantee import NoiseSource
+from tacit.privacy.laws import NoiseKind
 from tacit.privacy.noise.gaussian import discrete_gaussian
 from tacit.privacy.noise.laplace import discrete_laplace
 from tacit.privacy.noise.stream import CipherStream, SeededStream, Stream

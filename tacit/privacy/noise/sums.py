@@ -20,12 +20,12 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from tacit.errors import PrivacyError
-from tacit.privacy.budget import NoiseKind
-from tacit.privacy.masked import MaskedGaussian
+from tacit.privacy.laws import NoiseKind
 from tacit.privacy.masking import largest_cohort
+from tacit.privacy.mechanism import Mechanism
 from tacit.privacy.noise.grid import Grid
 from tacit.privacy.noise.source import AbstractNoise
-from tacit.privacy.sensitivity import AbstractQuery, own_public
+from tacit.privacy.sensitivity import AbstractQuery
 from tacit.types import PublicContext, Relation
 
 SMALLEST_SCALE = 16.0
@@ -61,7 +61,7 @@ class SumRelease:
 
 
 def sum_releases(
-    mechanism: MaskedGaussian,
+    mechanism: Mechanism,
     query: AbstractQuery,
     contexts: Sequence[PublicContext],
     relation: Relation,
@@ -87,12 +87,18 @@ def sum_releases(
     dimension = contexts[0].dimension
     if dimension is None:
         raise PrivacyError("a sum needs PublicContext.dimension, the number of coordinates")
-    size = query.size(dimension)
+    size, dose = query.size(dimension), mechanism.dose
+    if dose is None:
+        raise PrivacyError("without noise a sum protects nobody")
+
+    def stated(public: PublicContext) -> float:
+        return dose.multiplier(query, public, relation)
+
     counts = most_records or [public.count for public in contexts]
     grids: list[Grid] = []
     moved: list[Fraction] = []
     for public, count in zip(contexts, counts, strict=True):
-        multiplier = own_public(mechanism.noise_multiplier, public.agent)
+        multiplier = stated(public)
         if not 0.0 < multiplier < math.inf:
             raise PrivacyError(
                 f"noise_multiplier={multiplier!r} of agent {public.agent} must be positive and "
@@ -110,8 +116,7 @@ def sum_releases(
         for grid, most in zip(grids, moved, strict=True)
     ]
     scale = max(
-        grid.scale_for(own_public(mechanism.noise_multiplier, public.agent))
-        for grid, public in zip(level, contexts, strict=True)
+        grid.scale_for(stated(public)) for grid, public in zip(level, contexts, strict=True)
     )
     if scale < SMALLEST_SCALE:
         raise PrivacyError(

@@ -159,7 +159,7 @@ def drawn_noise(
         def of_agent(agent: Any, state: Any, objective: Any, scale: Any, released: Any) -> Any:
             context, keys = seen.known(agent)
             answer = ask(phase, state, objective, context, keys, scale)
-            return jnp.abs(released - mechanism.added(answer, scale)[0]).mean()
+            return jnp.abs(released - mechanism.noise_in(answer, scale)[0]).mean()
 
         agents = jnp.arange(plan.agents)
         each = jax.vmap(of_agent)(agents, seen.states, plan.objectives, seen.scale, seen.released)

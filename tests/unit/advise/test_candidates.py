@@ -11,7 +11,7 @@ from tacit.advise import Setting
 from tacit.advise.candidates import Candidate, Pace, candidates
 from tacit.method import DPSG, DZOA, Phase
 from tacit.privacy import Privacy, Release
-from tacit.privacy.mechanism import NoNoise
+from tacit.privacy.mechanism import NO_NOISE
 from tacit.types import Oracle
 
 PEERS = Setting(20, 4, network.ring(5), Privacy(clip=1.0, epsilon=1.7, delta=1e-6))
@@ -48,7 +48,7 @@ class Leaky(DPSG):
 
     def phases(self) -> tuple[Phase, ...]:
         (phase,) = super().phases()
-        return (replace(phase, release=Release("gradient", NoNoise())),)
+        return (replace(phase, release=Release("gradient", NO_NOISE)),)
 
 
 class Particular(DPSG):

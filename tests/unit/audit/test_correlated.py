@@ -17,7 +17,8 @@ from tacit.audit.transcript import Likelihood, Pair, gather, observer
 from tacit.layout import lay_out
 from tacit.method import MaskedGossip, Phase
 from tacit.privacy import masked_mu
-from tacit.privacy.correlated import CorrelatedGaussian, PairMasks
+from tacit.privacy.correlated import PairMasks
+from tacit.privacy.laws import GAUSSIAN
 from tests.quick import only
 from tests.unit.audit.test_transcript import AGENTS, budget, scores, task
 
@@ -76,11 +77,8 @@ def test_the_worst_coalition_is_found(pairs: Any, coalition: int) -> None:
     assert 1.0 / worst.spread.min() == pytest.approx(masks.learned(7), rel=1e-12)
 
 
-class Forgetful(CorrelatedGaussian):
-    """Draws no noise of its own, only masks."""
-
-    def hide(self, value: Any, scale: Any, key: Any, mask: Any, agents: int) -> Any:
-        return value + scale * self.masks.size(agents) * mask
+FORGETFUL = dataclasses.replace(GAUSSIAN, sample=lambda key, like: jnp.zeros_like(like))
+"""Draws no noise of its own, so that masks are all."""
 
 
 class Broken(MaskedGossip):
@@ -89,8 +87,7 @@ class Broken(MaskedGossip):
     def phases(self) -> tuple[Phase, ...]:
         first, second = super().phases()
         assert first.release is not None
-        noise: Any = first.release.mechanism
-        forgetful = Forgetful(noise.noise_multiplier, noise.masks)
+        forgetful = dataclasses.replace(first.release.mechanism, law=FORGETFUL)
         release = dataclasses.replace(first.release, mechanism=forgetful)
         return dataclasses.replace(first, release=release), second
 

@@ -14,7 +14,7 @@ from tacit import DGD, DPSG, DZOASolver, GradientDescent, Privacy, network, prob
 from tacit.audit import Audit, audit_method, replace_record
 from tacit.errors import ConfigError, NetworkError, NonPrivateRelease, ProblemError
 from tacit.method import PaperClaim, Phase, PVPPrinted
-from tacit.privacy import Gaussian, Status
+from tacit.privacy import GAUSSIAN, Status
 
 AGENTS = 3
 
@@ -29,11 +29,8 @@ def private(**changes: Any) -> DPSG:
     return DPSG(step=0.1, privacy=Privacy(**{"clip": 1.0, "epsilon": 1.0, **changes}))
 
 
-class HalfTheNoise(Gaussian):
-    """Draws half of the noise that it accounts for."""
-
-    def after(self, value: Any, scale: Any, key: Any) -> Any:
-        return super().after(value, scale / 2.0, key)
+HALF = dataclasses.replace(GAUSSIAN, sample=lambda key, like: GAUSSIAN.sample(key, like) / 2.0)
+"""Draws half of the noise that it is accounted as."""
 
 
 class Broken(DPSG):
@@ -42,7 +39,7 @@ class Broken(DPSG):
     def phases(self) -> tuple[Phase, ...]:
         (phase,) = super().phases()
         assert phase.release is not None
-        noise = HalfTheNoise(phase.release.mechanism.noise_multiplier)
+        noise = dataclasses.replace(phase.release.mechanism, law=HALF)
         release = dataclasses.replace(phase.release, mechanism=noise)
         return (dataclasses.replace(phase, release=release),)
 

@@ -20,7 +20,7 @@ from tacit.audit.transcript import Features, Pair, gather, observer
 from tacit.layout import lay_out
 from tacit.method import FedAvg, Phase
 from tacit.network import Coordinator, ExactSum
-from tacit.privacy import GaussianRelease, Masked, MaskedGaussian, Masks, PoissonSampled, Repeated
+from tacit.privacy import GAUSSIAN, GaussianRelease, Masked, Masks, PoissonSampled, Repeated
 from tacit.runtime.exact import ExactEngine
 from tests.quick import only
 from tests.unit.audit.test_transcript import AGENTS, RECORDS, ROUNDS, budget, scores, task
@@ -121,11 +121,8 @@ def test_releases_are_told_through_the_masks() -> None:
     assert scaled([sampled]) is not None
 
 
-class HalfTheNoise(MaskedGaussian):
-    """Draws half of the noise that it accounts for."""
-
-    def after(self, value: Any, scale: Any, key: Any) -> Any:
-        return super().after(value, scale / 2.0, key)
+HALF = dataclasses.replace(GAUSSIAN, sample=lambda key, like: GAUSSIAN.sample(key, like) / 2.0)
+"""Draws half of the noise that it is accounted as."""
 
 
 class Broken(GradientDescent):
@@ -134,7 +131,7 @@ class Broken(GradientDescent):
     def phases(self) -> tuple[Phase, ...]:
         first, second = super().phases()
         assert second.release is not None and self.privacy is not None
-        noise = HalfTheNoise(self.privacy.noise_multiplier, Masks())
+        noise = dataclasses.replace(second.release.mechanism, law=HALF)
         release = dataclasses.replace(second.release, mechanism=noise)
         return first, dataclasses.replace(second, release=release)
 

@@ -20,7 +20,7 @@ from tacit.method.phase import Phase
 from tacit.method.promise import guarantees, spent
 from tacit.privacy.event import GaussianRelease, LaplaceRelease, NonPrivate, Repeated
 from tacit.privacy.guarantee import Status
-from tacit.privacy.mechanism import Gaussian
+from tacit.privacy.mechanism import gaussian
 from tacit.types import PublicContext, Relation, Unit
 
 
@@ -139,7 +139,7 @@ class UnequalNoise(DPSG):
     def phases(self) -> tuple[Phase, ...]:
         (phase,) = super().phases()
         assert phase.release is not None
-        noise = Gaussian([1.0, 2.0, 1.0])
+        noise = gaussian([1.0, 2.0, 1.0])
         return (replace(phase, release=replace(phase.release, mechanism=noise)),)
 
 

@@ -29,7 +29,8 @@ from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
 from tacit.privacy.guarantee import Adversary, Status
 from tacit.privacy.ledger import Ledger
-from tacit.privacy.masked import MaskedGaussian, Masks
+from tacit.privacy.masked import Masks, SecureSum
+from tacit.privacy.mechanism import gaussian
 from tacit.runtime.keys import public_key
 from tacit.types import Combine, Role
 from tests.quick import only
@@ -292,7 +293,8 @@ class Private(GradientDescent):
     def phases(self) -> tuple[Phase, ...]:
         first, second = super().phases()
         assert second.release is not None
-        mechanism = MaskedGaussian(1.0, Masks(coalition=0))
+        hides = SecureSum(Masks(coalition=0))
+        mechanism = dataclasses.replace(gaussian(1.0), hides=hides)
         release = dataclasses.replace(second.release, mechanism=mechanism)
         summed = dataclasses.replace(second, release=release, combine=Combine.SUM)
         return first, summed

@@ -17,7 +17,7 @@ from tacit.privacy.event import (
     PoissonSampled,
     Repeated,
 )
-from tacit.privacy.mechanism import Gaussian
+from tacit.privacy.mechanism import gaussian
 from tacit.privacy.noise.release import on_grid
 from tacit.privacy.sensitivity import ClippedGradient
 from tacit.types import PublicContext, Relation, Unit
@@ -59,4 +59,4 @@ def test_a_grid_cannot_be_made_for_a_distance() -> None:
     query = ClippedGradient(lambda state: state, math.inf)
     whole = PublicContext(0, 2, 0, 1, 1, 1.0, Unit.AGENT, 1, 1)
     with pytest.raises(PrivacyError, match="relation='metric' has no secure form"):
-        on_grid(Gaussian(2.0), query, whole, Relation.METRIC)
+        on_grid(gaussian(2.0), query, whole, Relation.METRIC)

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 from tacit.errors import PrivacyError
-from tacit.privacy.budget import NoiseKind, Privacy
-from tacit.privacy.mechanism import Gaussian, L2Laplace, Laplace
+from tacit.privacy.budget import Privacy
+from tacit.privacy.dose import Calibrated
+from tacit.privacy.hiding import ALONE
+from tacit.privacy.laws import GAUSSIAN, L2_LAPLACE, LAPLACE, NoiseKind
+from tacit.privacy.masked import Masks, SecureSum
 from tacit.types import Relation
 
 
@@ -28,12 +31,16 @@ def test_words_become_enums() -> None:
 
 
 def test_the_mechanism_follows_the_noise() -> None:
-    gaussian = Privacy(clip=1.0, noise_multiplier=5.0).mechanism
-    assert isinstance(gaussian, Gaussian)
-    assert gaussian.noise_multiplier == 5.0
-    laplace = Privacy(clip=1.0, epsilon=1.0, noise=NoiseKind.LAPLACE).mechanism
-    assert isinstance(laplace, Laplace)
-    assert math.isnan(laplace.noise_multiplier)  # not yet calibrated
+    given = Privacy(clip=1.0, noise_multiplier=5.0).mechanism
+    assert given.law is GAUSSIAN and given.hides is ALONE
+    assert isinstance(given.dose, Calibrated) and given.dose.noise_multiplier == 5.0
+    asked = Privacy(clip=1.0, epsilon=1.0, noise=NoiseKind.LAPLACE).mechanism
+    assert asked.law is LAPLACE
+    # not yet calibrated
+    assert isinstance(asked.dose, Calibrated) and math.isnan(asked.dose.noise_multiplier)
+    masks = Masks(coalition=2)
+    hidden = Privacy(clip=1.0, epsilon=1.0, masks=masks).mechanism
+    assert hidden.law is GAUSSIAN and hidden.hides == SecureSum(masks)
 
 
 def test_numbers_may_differ_per_owner() -> None:
@@ -44,7 +51,7 @@ def test_numbers_may_differ_per_owner() -> None:
 def test_a_pure_budget_is_for_laplace_only() -> None:
     assert Privacy(clip=1.0, epsilon=1.0, delta=0.0, noise=NoiseKind.LAPLACE).delta == 0.0
     l2 = Privacy(clip=1.0, epsilon=1.0, delta=0.0, noise="l2_laplace")
-    assert l2.order == 2 and isinstance(l2.mechanism, L2Laplace)
+    assert l2.order == 2 and l2.mechanism.law is L2_LAPLACE
     with pytest.raises(PrivacyError, match="delta=0"):
         Privacy(clip=1.0, epsilon=1.0, delta=0.0)
 

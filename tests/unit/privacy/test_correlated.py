@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from tacit.errors import PrivacyError, UnsupportedEvent
 from tacit.privacy import accounting
-from tacit.privacy.correlated import MOST_PAIRS, CorrelatedGaussian, PairMasks
+from tacit.privacy.correlated import MOST_PAIRS, PairMasks, PairNoise
 from tacit.privacy.event import (
     Event,
     GaussianRelease,
@@ -21,6 +23,7 @@ from tacit.privacy.event import (
     Repeated,
     on_grid,
 )
+from tacit.privacy.mechanism import gaussian
 from tacit.privacy.sensitivity import ClippedGradient
 from tacit.types import PublicContext, Relation, Unit
 
@@ -39,7 +42,8 @@ def event(
     relation: Relation = Relation.REPLACE_ONE,
 ) -> Event:
     public = PublicContext(0, agents, 0, 5, 100, 100.0, Unit.RECORD, 2, 5)
-    return CorrelatedGaussian(multiplier, masks).event(query, public, relation)
+    mechanism = replace(gaussian(multiplier), hides=PairNoise(masks))
+    return mechanism.event(query, public, relation)
 
 
 def effective(masks: PairMasks, agents: int) -> float:
@@ -191,11 +195,12 @@ def test_numbers_out_of_range_are_refused(changes: dict[str, float], told: str) 
 
 
 def test_noise_without_masks_is_never_drawn() -> None:
-    noise, key = CorrelatedGaussian(2.0, PairMasks()), jax.random.key(0)
-    with pytest.raises(TypeError, match="must draw masks"):
-        noise.after(np.zeros(3), 1.0, key)
-    with pytest.raises(TypeError, match="a mask of shape"):
-        noise.hide(np.zeros(3), 1.0, key, np.zeros(()), 10)
-    bare = noise.hide(np.zeros(3), 2.0, key, np.zeros(3), 10)
-    hidden = noise.hide(np.zeros(3), 2.0, key, np.ones(3), 10)
+    hides, key = PairNoise(), jax.random.key(0)
+    noise, answer = replace(gaussian(2.0), hides=hides), np.zeros(3)
+    with pytest.raises(TypeError, match="the runtime must draw it"):
+        noise.add(answer, 1.0, key)
+    with pytest.raises(TypeError, match="shared noise of shape"):
+        noise.add(answer, 1.0, key, hides.share(jnp.zeros(()), 10))
+    bare = noise.add(answer, 2.0, key, hides.share(jnp.zeros(3), 10))
+    hidden = noise.add(answer, 2.0, key, hides.share(jnp.ones(3), 10))
     np.testing.assert_allclose(hidden - bare, 2.0 * PairMasks().size(10), rtol=1e-5)

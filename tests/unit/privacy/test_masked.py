@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from tacit.errors import PrivacyError
 from tacit.privacy import accounting, masks
 from tacit.privacy.adjacency import at_distance
-from tacit.privacy.budget import NoiseKind, Privacy
+from tacit.privacy.budget import Privacy
 from tacit.privacy.event import (
     DiscreteGaussianRelease,
     GaussianRelease,
@@ -20,9 +21,15 @@ from tacit.privacy.event import (
     Repeated,
     on_grid,
 )
-from tacit.privacy.masked import MaskedGaussian, Masks, levelled
+from tacit.privacy.laws import NoiseKind
+from tacit.privacy.masked import Masks, SecureSum, levelled
+from tacit.privacy.mechanism import Mechanism, gaussian
 from tacit.privacy.sensitivity import ClippedGradient
 from tacit.types import Combine, PublicContext, Relation, Unit
+
+
+def masked(noise_multiplier: float, masks: Masks) -> Mechanism:
+    return replace(gaussian(noise_multiplier), hides=SecureSum(masks))
 
 
 def context(agents: int = 10, count: int = 100) -> PublicContext:
@@ -34,7 +41,7 @@ QUERY = ClippedGradient(lambda state: state.x, 1.0)
 
 @pytest.mark.parametrize("coalition", [0, 1, 2, 8])
 def test_a_sum_costs_what_the_general_accountant_says(coalition: int) -> None:
-    event = MaskedGaussian(2.0, Masks(coalition)).event(QUERY, context(), Relation.REPLACE_ONE)
+    event = masked(2.0, Masks(coalition)).event(QUERY, context(), Relation.REPLACE_ONE)
     assert isinstance(event, Masked) and isinstance(event.event, GaussianRelease)
     learned = masks.worst_masked_mu(~np.eye(10, dtype=bool), coalition)
     assert event.event.noise_multiplier == pytest.approx(2.0 / learned, rel=1e-12)
@@ -42,7 +49,7 @@ def test_a_sum_costs_what_the_general_accountant_says(coalition: int) -> None:
 
 
 def test_absent_agents_hide_nobody() -> None:
-    event = MaskedGaussian(2.0, Masks(1, 8)).event(QUERY, context(), Relation.REPLACE_ONE)
+    event = masked(2.0, Masks(1, 8)).event(QUERY, context(), Relation.REPLACE_ONE)
     learned = masks.worst_masked_mu(~np.eye(10, dtype=bool), 1, absent=2)
     assert isinstance(event, Masked) and isinstance(event.event, GaussianRelease)
     assert event.event.noise_multiplier == pytest.approx(2.0 / learned, rel=1e-12)
@@ -50,18 +57,18 @@ def test_absent_agents_hide_nobody() -> None:
 
 
 def test_the_noise_of_an_agent_is_its_own_multiplier() -> None:
-    own = MaskedGaussian(2.0, Masks()).scale(QUERY, context(), Relation.REPLACE_ONE)
+    own = masked(2.0, Masks()).scale(QUERY, context(), Relation.REPLACE_ONE)
     assert own == 2.0 * 2.0 / 100
 
 
 def test_without_noise_nothing_is_hidden_from_who_knows_the_sum() -> None:
-    none = MaskedGaussian(0.0, Masks()).event(QUERY, context(), Relation.REPLACE_ONE)
+    none = masked(0.0, Masks()).event(QUERY, context(), Relation.REPLACE_ONE)
     assert none == NonPrivate()
 
 
 def test_a_sample_of_the_records_stays_a_sample() -> None:
     query = ClippedGradient(lambda state: state.x, 1.0, rate=0.5)
-    event = MaskedGaussian(2.0, Masks()).event(query, context(), Relation.ADD_REMOVE)
+    event = masked(2.0, Masks()).event(query, context(), Relation.ADD_REMOVE)
     assert event == Masked(PoissonSampled(0.5, GaussianRelease(6.0)), 1, 10)
 
 
@@ -116,7 +123,7 @@ def test_masks_go_with_gaussian_noise_and_one_site_a_person() -> None:
 
 def test_what_a_sum_hides_grows_with_the_root_of_the_honest() -> None:
     def mu(coalition: int) -> float:
-        event = MaskedGaussian(1.0, Masks(coalition)).event(QUERY, context(), Relation.REPLACE_ONE)
+        event = masked(1.0, Masks(coalition)).event(QUERY, context(), Relation.REPLACE_ONE)
         assert isinstance(event, Masked) and isinstance(event.event, GaussianRelease)
         return 1.0 / event.event.noise_multiplier
 

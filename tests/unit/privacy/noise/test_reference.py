@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tacit.errors import PrivacyError
-from tacit.privacy.budget import NoiseKind
 from tacit.privacy.guarantee import NoiseSource
+from tacit.privacy.laws import NoiseKind
 from tacit.privacy.noise import OpenDPNoise
 
 

@@ -11,9 +11,17 @@ import numpy as np
 import pytest
 
 from tacit.errors import PrivacyError
-from tacit.privacy.budget import NoiseKind
-from tacit.privacy.event import DiscreteGaussianRelease, DiscreteLaplaceRelease, PoissonSampled
-from tacit.privacy.mechanism import AbstractMechanism, Gaussian, Laplace, NoNoise
+from tacit.privacy.dose import AbstractDose, Calibrated
+from tacit.privacy.event import (
+    DiscreteGaussianRelease,
+    DiscreteLaplaceRelease,
+    ModelClaim,
+    NoRelease,
+    PoissonSampled,
+)
+from tacit.privacy.laws import GAUSSIAN, LAPLACE, NoiseKind
+from tacit.privacy.masked import SecureSum
+from tacit.privacy.mechanism import NO_NOISE, Mechanism, gaussian, l2_laplace, laplace
 from tacit.privacy.noise import (
     SecureNoise,
     SeededNoise,
@@ -47,8 +55,17 @@ def clipped(order: int, rate: float = 1.0, clip: float = 1.0) -> ClippedGradient
     return ClippedGradient(itself, clip, order=order, rate=rate)
 
 
-class Perturbed(Gaussian):
-    """Stands for a mechanism that also changes the objective."""
+class Assumed(AbstractDose):
+    """A size that a paper assumes."""
+
+    def scale(self, law: object, query: object, public: object, relation: object) -> float:
+        return 1.0
+
+    def multiplier(self, query: object, public: object, relation: object) -> float:
+        return 1.0
+
+
+CLAIM = ModelClaim(NoRelease(), "a theorem", "an assumption", "it is assumed")
 
 
 @pytest.mark.parametrize("law", [NoiseKind.GAUSSIAN, NoiseKind.LAPLACE])
@@ -86,12 +103,10 @@ def test_noise_has_the_scale_in_the_unit_of_the_value() -> None:
     assert noised.mean() == pytest.approx(3.0, abs=3e-8)
 
 
-@pytest.mark.parametrize("mechanism", [Gaussian(4.0), Laplace(4.0), Gaussian([9.0, 4.0])])
+@pytest.mark.parametrize("mechanism", [gaussian(4.0), laplace(4.0), gaussian([9.0, 4.0])])
 @pytest.mark.parametrize("relation", [Relation.REPLACE_ONE, Relation.ADD_REMOVE])
-def test_a_mechanism_keeps_its_multiplier(
-    mechanism: Gaussian | Laplace, relation: Relation
-) -> None:
-    order = 2 if isinstance(mechanism, Gaussian) else 1
+def test_a_mechanism_keeps_its_multiplier(mechanism: Mechanism, relation: Relation) -> None:
+    order = 1 if mechanism.law is LAPLACE else 2
     event = DiscreteGaussianRelease if order == 2 else DiscreteLaplaceRelease
     release = on_grid(mechanism, clipped(order), PUBLIC, relation, most_records=51)
     assert release.event == event(4.0)
@@ -107,7 +122,7 @@ def test_a_mechanism_keeps_its_multiplier(
 
 def test_no_value_that_a_query_can_give_is_beyond_the_grid() -> None:
     alone = dataclasses.replace(PUBLIC, dimension=1)
-    release = on_grid(Laplace(1e-6), clipped(1), alone, Relation.REPLACE_ONE)
+    release = on_grid(laplace(1e-6), clipped(1), alone, Relation.REPLACE_ONE)
     noised = release([1.0], SecureNoise())  # fifty records, each clipped to 1, over fifty
     assert noised == pytest.approx([1.0], abs=1e-5)
 
@@ -115,7 +130,7 @@ def test_no_value_that_a_query_can_give_is_beyond_the_grid() -> None:
 def test_the_grid_of_an_update_does_not_tell_the_number_of_records() -> None:
     few, many = (
         on_grid(
-            Gaussian(2.0),
+            gaussian(2.0),
             ClippedUpdate(itself, 1.0),
             dataclasses.replace(PUBLIC, count=count, unit=Unit.AGENT),
             Relation.REPLACE_ONE,
@@ -128,17 +143,17 @@ def test_the_grid_of_an_update_does_not_tell_the_number_of_records() -> None:
 
 def test_a_sampled_release_stays_sampled() -> None:
     release = on_grid(
-        Gaussian(2.0), clipped(2, rate=0.1), PUBLIC, Relation.ADD_REMOVE, most_records=51
+        gaussian(2.0), clipped(2, rate=0.1), PUBLIC, Relation.ADD_REMOVE, most_records=51
     )
     assert release.event == PoissonSampled(0.1, DiscreteGaussianRelease(2.0))
 
 
 def test_single_precision_needs_a_release_that_allows_for_it() -> None:
     answer = np.zeros(3, np.float32)
-    double = on_grid(Gaussian(2.0), clipped(2), PUBLIC, Relation.REPLACE_ONE)
+    double = on_grid(gaussian(2.0), clipped(2), PUBLIC, Relation.REPLACE_ONE)
     with pytest.raises(PrivacyError, match="type float32 has larger rounding errors"):
         double(answer, SecureNoise())
-    single = on_grid(Gaussian(2.0), clipped(2), PUBLIC, Relation.REPLACE_ONE, roundoff=2.0**-24)
+    single = on_grid(gaussian(2.0), clipped(2), PUBLIC, Relation.REPLACE_ONE, roundoff=2.0**-24)
     assert single(answer, SecureNoise()).any()
     assert single.grid.sensitivity > double.grid.sensitivity
 
@@ -146,34 +161,34 @@ def test_single_precision_needs_a_release_that_allows_for_it() -> None:
 @pytest.mark.parametrize(
     ("mechanism", "message"),
     [
-        (NoNoise(), "NoNoise has no secure form"),
-        (Perturbed(1.0), "Perturbed has no secure form"),
-        (Gaussian([1.0, 0.0]), "noise_multiplier=0 for agent 1"),
-        (Laplace(1.0), "clipped in that norm"),
+        (NO_NOISE, "NoNoise has no secure form"),
+        (Mechanism(GAUSSIAN, Assumed(), claim=CLAIM), "ClaimedGaussian has no secure form"),
+        (Mechanism(GAUSSIAN, Calibrated(1.0), SecureSum()), "MaskedGaussian has no secure form"),
+        (l2_laplace(1.0), "has no form on a grid"),
+        (gaussian([1.0, 0.0]), "noise_multiplier=0 for agent 1"),
+        (laplace(1.0), "clipped in that norm"),
     ],
 )
-def test_a_mechanism_without_a_secure_form_is_refused(
-    mechanism: AbstractMechanism, message: str
-) -> None:
+def test_a_mechanism_without_a_secure_form_is_refused(mechanism: Mechanism, message: str) -> None:
     with pytest.raises(PrivacyError, match=message):
         on_grid(mechanism, clipped(2), PUBLIC, Relation.REPLACE_ONE)
 
 
 def test_a_query_without_a_bound_on_its_computed_answer_is_refused() -> None:
     with pytest.raises(PrivacyError, match="Exact has no secure form"):
-        on_grid(Gaussian(1.0), Exact(itself), PUBLIC, Relation.REPLACE_ONE)
+        on_grid(gaussian(1.0), Exact(itself), PUBLIC, Relation.REPLACE_ONE)
 
 
 def test_an_unbounded_query_is_refused() -> None:
     with pytest.raises(PrivacyError, match="no finite sensitivity"):
-        on_grid(Gaussian(1.0), clipped(2, clip=math.inf), PUBLIC, Relation.REPLACE_ONE)
+        on_grid(gaussian(1.0), clipped(2, clip=math.inf), PUBLIC, Relation.REPLACE_ONE)
 
 
 def test_a_private_number_of_records_needs_a_declared_limit() -> None:
     with pytest.raises(PrivacyError, match="most_records=None: under add/remove"):
-        on_grid(Gaussian(2.0), clipped(2), PUBLIC, Relation.ADD_REMOVE)
+        on_grid(gaussian(2.0), clipped(2), PUBLIC, Relation.ADD_REMOVE)
     few, many = (
-        on_grid(Gaussian(2.0), clipped(2), PUBLIC, Relation.ADD_REMOVE, most_records=most)
+        on_grid(gaussian(2.0), clipped(2), PUBLIC, Relation.ADD_REMOVE, most_records=most)
         for most in (50, 10**6)
     )
     assert few.scale * few.grid.step < many.scale * many.grid.step
@@ -182,7 +197,7 @@ def test_a_private_number_of_records_needs_a_declared_limit() -> None:
 def test_the_relation_metric_is_refused() -> None:
     whole = dataclasses.replace(PUBLIC, unit=Unit.AGENT, count=1)
     with pytest.raises(PrivacyError, match="relation='metric' has no secure form"):
-        on_grid(Gaussian(1.0), clipped(2), whole, Relation.METRIC)
+        on_grid(gaussian(1.0), clipped(2), whole, Relation.METRIC)
 
 
 @pytest.mark.parametrize("multiplier", [0.0, -1.0, math.inf, math.nan])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tacit.errors import PrivacyError
-from tacit.privacy.budget import NoiseKind
 from tacit.privacy.guarantee import NoiseSource
+from tacit.privacy.laws import NoiseKind
 from tacit.privacy.noise import SecureNoise, SeededNoise, source
 from tacit.privacy.noise.laplace import discrete_laplace
 from tacit.privacy.noise.stream import Stream
@@ -82,7 +82,7 @@ def test_threads_share_a_source_without_repeating_noise(law: NoiseKind) -> None:
 FORKS = """
 import os
 import numpy as np
-from tacit.privacy.budget import NoiseKind
+from tacit.privacy.laws import NoiseKind
 from tacit.privacy.noise import SecureNoise
 from tacit.privacy.noise.laplace import discrete_laplace
 noise = SecureNoise()

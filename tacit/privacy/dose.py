@@ -1,0 +1,109 @@
+"""How large the noise of a release is, and what is stated of it; from public numbers only."""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar, final
+
+import equinox as eqx
+
+from tacit.errors import PrivacyError
+from tacit.privacy.laws import Law
+from tacit.privacy.sensitivity import AbstractQuery, own_public, per_agent
+from tacit.ranges import Unset
+from tacit.types import PublicContext, Relation
+
+
+class AbstractDose(eqx.Module):
+    """Scale of the noise of a release, and the noise multiplier that is stated for it.
+
+    A mechanism is proved with `Calibrated` only. A published formula is a dose of its own, beside a
+    claim.
+
+    Attributes:
+        own_records: whether the noise has the size of the agent's own records (a local
+            sensitivity), of which nothing can be proved; `scale` is then what multiplies that size.
+    """
+
+    own_records: ClassVar[bool] = False
+
+    @property
+    def varying(self) -> bool:
+        """Whether it differs between rounds."""
+        return False
+
+    @abc.abstractmethod
+    def scale(
+        self, law: Law, query: AbstractQuery, public: PublicContext, relation: Relation
+    ) -> float:
+        """Noise scale, in the unit of the answer."""
+
+    @abc.abstractmethod
+    def multiplier(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+        """Noise scale over sensitivity, as it is accounted; infinite where nothing is revealed."""
+
+    def split(self, answer: Any, scale: Any) -> tuple[Any, Any]:
+        """What of a query's answer is noised, and the scale of that noise."""
+        return answer, scale
+
+
+@final
+class Calibrated(AbstractDose):
+    """A noise multiplier times the query's sensitivity in the norm of the law.
+
+    Attributes:
+        noise_multiplier: at least 0 (0 is not private); may differ per agent.
+        relative: `(round, rounds) -> factor`, positive and public, by which rounds have more noise.
+    """
+
+    noise_multiplier: Unset = eqx.field(converter=per_agent)
+    relative: Callable[[int, int], float] | None = None
+
+    @property
+    def varying(self) -> bool:
+        return self.relative is not None
+
+    def scale(
+        self, law: Law, query: AbstractQuery, public: PublicContext, relation: Relation
+    ) -> float:
+        z = own_public(self.noise_multiplier, public.agent)
+        noise = 0.0 if z == 0.0 else z * bounded_sensitivity(law, query, public, relation)
+        return noise if self.relative is None else self._factor(public) * noise
+
+    def multiplier(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
+        z = own_public(self.noise_multiplier, public.agent)
+        return z if self.relative is None else self._factor(public) * z
+
+    def _factor(self, public: PublicContext) -> float:
+        assert self.relative is not None
+        return self.relative(public.round, public.rounds)
+
+
+def bounded_sensitivity(
+    law: Law, query: AbstractQuery, public: PublicContext, relation: Relation
+) -> float:
+    """The query's sensitivity, which must be bounded in the norm that the noise is made for.
+
+    Raises:
+        PrivacyError: it is bounded in another norm, or not at all.
+    """
+    if query.order != law.order:
+        raise PrivacyError(
+            f"noise calibrated in the l{law.order} norm needs a query clipped in that norm; "
+            f"{type(query).__name__} bounds l{query.order}. Set order={law.order}."
+        )
+    sensitivity = query.sensitivity(public, relation)
+    if not math.isfinite(sensitivity) and relation is Relation.METRIC:
+        raise PrivacyError(
+            f"{type(query).__name__} has no bound in terms of the distance between costs; ask for "
+            f"a gradient, unclipped (clip=inf) or clipped in the l{law.order} norm"
+        )
+    if not math.isfinite(sensitivity):
+        raise PrivacyError(
+            f"{type(query).__name__} of agent {public.agent} has no finite sensitivity, so no "
+            "amount of noise gives a guarantee. Set a finite clip, or declare bounds of the "
+            "records that imply one."
+        )
+    return sensitivity

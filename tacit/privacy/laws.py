@@ -1,0 +1,131 @@
+"""The laws of noise: how each is drawn, what it costs, and what an audit weighs it by.
+
+What is proved of a release rests on one of `LAWS` and on no other: whoever writes one, to try an
+audit say, gets a model claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from tacit.privacy.event import Event, GaussianRelease, LaplaceRelease
+
+
+class NoiseKind(StrEnum):
+    """Which law the noise follows; it also fixes the norm in which it needs a bound (l2 or l1)."""
+
+    GAUSSIAN = "gaussian"
+    LAPLACE = "laplace"
+    L2_LAPLACE = "l2_laplace"
+    """Density proportional to `exp(-||z||_2 / b)`: pure epsilon from a bound in the l2 norm."""
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """A law of additive noise of scale 1.
+
+    Attributes:
+        kind: its name in budgets.
+        title: its name in tables.
+        order: norm in which it needs a bound of the answer, 1 or 2.
+        formula: of the noise of scale `s`.
+        sample: `(key, like) -> noise` of the shape and type of `like`.
+        event: what one release costs, from noise scale over sensitivity.
+        log_ratio: `(y, mean, other, scale) -> log p(y | mean) / p(y | other)`.
+    """
+
+    kind: NoiseKind
+    title: str
+    order: int
+    formula: str
+    sample: Callable[[PRNGKeyArray, Array], Array]
+    event: Callable[[float], Event]
+    log_ratio: Callable[[Array, Array, Array, Any], Float[Array, ""]]
+
+
+def _normal(key: PRNGKeyArray, like: Array) -> Array:
+    return jax.random.normal(key, like.shape, like.dtype)
+
+
+def _laplace(key: PRNGKeyArray, like: Array) -> Array:
+    return jax.random.laplace(key, like.shape, like.dtype)
+
+
+def _l2_laplace(key: PRNGKeyArray, like: Array) -> Array:
+    """A uniform direction, and a length that is a sum of as many exponential variables as entries.
+
+    Source: Chaudhuri, Monteleoni, Sarwate (2011), section 3.1.
+    """
+    along, length = jax.random.split(key)
+    direction = jax.random.normal(along, like.shape, like.dtype)
+    radius = jnp.sum(jax.random.exponential(length, (like.size,), like.dtype))
+    return radius * direction / jnp.linalg.norm(jnp.ravel(direction))
+
+
+def _normal_ratio(y: Array, mean: Array, other: Array, scale: Any) -> Float[Array, ""]:
+    """`(|y - other|^2 - |y - mean|^2) / 2 s^2`, the difference taken before anything is squared."""
+    return jnp.sum((mean - other) * (2.0 * y - mean - other)) / (2.0 * scale**2)
+
+
+def _laplace_ratio(y: Array, mean: Array, other: Array, scale: Any) -> Float[Array, ""]:
+    """`(|y - other|_1 - |y - mean|_1) / b`, entry by entry.
+
+    Written as a clip, so that outputs beyond both means score the same to the last bit: rounding
+    errors there would tell apart what the exact mechanism does not.
+    """
+    gap = mean - other
+    between = jnp.clip(2.0 * y - mean - other, -jnp.abs(gap), jnp.abs(gap))
+    return jnp.sum(jnp.sign(gap) * between) / scale
+
+
+def _l2_laplace_ratio(y: Array, mean: Array, other: Array, scale: Any) -> Float[Array, ""]:
+    """`(|y - other|_2 - |y - mean|_2) / b`, as a difference of squares over their sum."""
+    lengths = jnp.linalg.norm(jnp.ravel(y - other)) + jnp.linalg.norm(jnp.ravel(y - mean))
+    squares = jnp.sum((mean - other) * (2.0 * y - mean - other))
+    # no length at all: the answers are equal, and so is what they tell
+    return jnp.where(lengths > 0.0, squares / jnp.where(lengths > 0.0, lengths, 1.0), 0.0) / scale
+
+
+GAUSSIAN = Law(
+    NoiseKind.GAUSSIAN, "Gaussian", 2, "N(0, s^2 I)", _normal, GaussianRelease, _normal_ratio
+)
+"""One release is `D/s`-Gaussian-DP (Dong, Roth, Su 2022, theorem 1).
+Proof: docs/proofs/gaussian.md."""
+
+LAPLACE = Law(
+    NoiseKind.LAPLACE,
+    "Laplace",
+    1,
+    "Lap(s) in every coordinate",
+    _laplace,
+    LaplaceRelease,
+    _laplace_ratio,
+)
+"""One release is `D/s`-DP (Dwork, McSherry, Nissim, Smith 2006, proposition 1).
+Proof: docs/proofs/laplace.md."""
+
+L2_LAPLACE = Law(
+    NoiseKind.L2_LAPLACE,
+    "L2Laplace",
+    2,
+    "of density proportional to exp(-||z||_2 / s)",
+    _l2_laplace,
+    LaplaceRelease,
+    _l2_laplace_ratio,
+)
+"""One release is `D/s`-DP (Chaudhuri, Monteleoni, Sarwate 2011, section 3.1; the K-norm mechanism
+of Hardt, Talwar 2010), and many cost no more than as many of one-dimensional Laplace noise.
+Proof: docs/proofs/laplace.md."""
+
+LAWS: Mapping[NoiseKind, Law] = MappingProxyType(
+    {law.kind: law for law in (GAUSSIAN, LAPLACE, L2_LAPLACE)}
+)
+"""All laws of which anything is proved."""

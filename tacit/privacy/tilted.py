@@ -1,0 +1,56 @@
+"""An objective with a random linear term, for mechanisms whose noise is not in the answer."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from tacit.privacy.laws import Law
+from tacit.types import AbstractDifferentiable, Params, Unit, Vector
+
+
+class Tilted(AbstractDifferentiable):
+    """An objective plus a random linear term `v'x`, the same wherever it is asked.
+
+    Attributes:
+        normaliser: that of the objective.
+        base: the objective.
+        scale: of `v`.
+        key: `v` is drawn from it.
+        law: of `v`.
+    """
+
+    normaliser: Any
+    base: AbstractDifferentiable
+    scale: Any
+    key: PRNGKeyArray
+    law: Law = eqx.field(static=True)
+    unit: ClassVar[Unit] = Unit.RECORD
+
+    @property
+    def units(self) -> int:
+        """Those of the objective."""
+        return self.base.units
+
+    def term(self, like: Vector) -> Vector:
+        """`v`, of the shape and type of `like`."""
+        return self.scale * self.law.sample(self.key, like)
+
+    def losses(self, x: Params) -> Float[Array, " n"]:
+        """Those of the objective, without the linear term, which is no unit's."""
+        return self.base.losses(x)
+
+    def value(self, x: Params) -> Float[Array, ""]:
+        """`f(x) + v'x`."""
+        return self.base.value(x) + jnp.asarray(x) @ self.term(jnp.asarray(x))
+
+    def gradient(self, x: Params) -> Float[Array, " p"]:
+        """`grad f(x) + v`."""
+        return self.base.gradient(x) + self.term(jnp.asarray(x))
+
+    def clipped_gradient(self, x: Params, clip: Any, order: Any, keep: Any) -> Float[Array, " p"]:
+        """That of the objective plus `v`."""
+        return self.base.clipped_gradient(x, clip, order, keep) + self.term(jnp.asarray(x))
