@@ -78,8 +78,7 @@ def assumptions(problem: Any, network: Any, method: Any) -> tuple[str, ...]:
     if opaque(_bare(method)):
         found.append(
             f"the method {type(method).__name__} computes with code that is not tacit's: its "
-            "queries keep the bounds that they state, its mechanisms add the noise that they "
-            "state, and nothing else in it uses private values"
+            "queries keep the bounds that they state, and nothing else in it uses private values"
         )
     return tuple(found)
 
