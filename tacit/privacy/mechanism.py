@@ -154,8 +154,10 @@ class Mechanism(eqx.Module):
         _check_relation(self.law, public, relation)
         # an event is a claim: without a bounded query there is nothing to claim
         bounded_sensitivity(self.law, query, public, relation)
-        event = _sampled(self.law.event(multiplier), query, relation)
-        return self.hides.event(event, public) if self.law in LAWS.values() else _of_others(event)
+        own = _sampled(self.law.event(multiplier), query, relation)
+        event = self.hides.event(own, public)
+        known = self.law in LAWS.values() or isinstance(event, ModelClaim)
+        return event if known else _of_others(event)
 
     def shown(
         self, objective: AbstractObjective, scale: Any, key: PRNGKeyArray

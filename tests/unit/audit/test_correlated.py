@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -17,7 +18,7 @@ from tacit.audit.transcript import Likelihood, Pair, gather, observer
 from tacit.layout import lay_out
 from tacit.method import MaskedGossip, Phase
 from tacit.privacy import masked_mu
-from tacit.privacy.correlated import PairMasks
+from tacit.privacy.correlated import PairMasks, PairNoise
 from tacit.privacy.laws import GAUSSIAN
 from tests.quick import only
 from tests.unit.audit.test_transcript import AGENTS, budget, scores, task
@@ -45,9 +46,10 @@ def test_what_is_learned_is_what_is_claimed(name: str) -> None:
     observe = observer(plan.method, pair, ROUNDS)
     assert isinstance(observe, Likelihood)
     found = gather(plan, observe, roots)[:, 0]
-    mechanism = plan.method.phases()[0].release.mechanism
+    hides = plan.method.phases()[0].hides
+    assert isinstance(hides, PairNoise)
     released = ROUNDS - plan.method.closing
-    mu = mechanism.masks.learned(AGENTS) / 3.0 * np.sqrt(released)
+    mu = hides.masks.learned(AGENTS) / 3.0 * np.sqrt(released)
     # of two normal laws mu apart; false alarms 6e-7 each
     assert found.mean() == pytest.approx(mu**2 / 2.0, abs=5.0 * mu / np.sqrt(TRIALS))
     assert found.std() == pytest.approx(mu, rel=5.0 / np.sqrt(2.0 * TRIALS))

@@ -14,7 +14,8 @@ from tacit import DGD, DPSG, DZOASolver, GradientDescent, Privacy, network, prob
 from tacit.audit import Audit, audit_method, replace_record
 from tacit.errors import ConfigError, NetworkError, NonPrivateRelease, ProblemError
 from tacit.method import PaperClaim, Phase, PVPPrinted
-from tacit.privacy import GAUSSIAN, Status
+from tacit.privacy import ClippedGradient, Status
+from tacit.types import PublicContext, Relation
 
 AGENTS = 3
 
@@ -29,8 +30,11 @@ def private(**changes: Any) -> DPSG:
     return DPSG(step=0.1, privacy=Privacy(**{"clip": 1.0, "epsilon": 1.0, **changes}))
 
 
-HALF = dataclasses.replace(GAUSSIAN, sample=lambda key, like: GAUSSIAN.sample(key, like) / 2.0)
-"""Draws half of the noise that it is accounted as."""
+class Forgetful(ClippedGradient):
+    """Takes a record that is replaced for one that is removed."""
+
+    def sensitivity(self, public: PublicContext, relation: Relation) -> float:
+        return super().sensitivity(public, Relation.ADD_REMOVE)
 
 
 class Broken(DPSG):
@@ -38,10 +42,9 @@ class Broken(DPSG):
 
     def phases(self) -> tuple[Phase, ...]:
         (phase,) = super().phases()
-        assert phase.release is not None
-        noise = dataclasses.replace(phase.release.mechanism, law=HALF)
-        release = dataclasses.replace(phase.release, mechanism=noise)
-        return (dataclasses.replace(phase, release=release),)
+        assert isinstance(phase.query, ClippedGradient)
+        forgetful = Forgetful(phase.query.point, phase.query.clip)
+        return (dataclasses.replace(phase, query=forgetful),)
 
 
 def repeatable(found: Audit) -> dict[str, Any]:

@@ -149,13 +149,13 @@ class Shy(network.LinkFailure):
         return np.zeros(self.agents, dtype=int)
 
 
-def test_what_is_counted_and_noised_by_foreign_code_is_named() -> None:
+def test_what_is_counted_and_asked_by_foreign_code_is_named() -> None:
     shy = Shy(RING, 0.1)
     found = tacit.account(risk(problem.Squared()), shy, METHOD, rounds=2).guarantee[0]
     assert found.epsilon == 0.0
     assert any("counts every round that an agent takes part in" in s for s in found.assumptions)
     said = stated(risk(problem.Squared()), OwnDPSG(step=0.1, privacy=METHOD.privacy))
-    assert any("its mechanisms add the noise that they state" in s for s in said)
+    assert any("its queries keep the bounds that they state" in s for s in said)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
