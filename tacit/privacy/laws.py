@@ -60,10 +60,7 @@ def _laplace(key: PRNGKeyArray, like: Array) -> Array:
 
 
 def _l2_laplace(key: PRNGKeyArray, like: Array) -> Array:
-    """A uniform direction, and a length that is a sum of as many exponential variables as entries.
-
-    Source: Chaudhuri, Monteleoni, Sarwate (2011), section 3.1.
-    """
+    """A uniform direction; its length is a sum of as many exponential variables as entries."""
     along, length = jax.random.split(key)
     direction = jax.random.normal(along, like.shape, like.dtype)
     radius = jnp.sum(jax.random.exponential(length, (like.size,), like.dtype))
