@@ -54,6 +54,7 @@ MADE = {
     "Graph",
     "Guarantee",
     "Guarantees",
+    "Into",
     "LaplacianExtremes",
     "Mixing",
     "NoiseKind",

@@ -119,6 +119,7 @@ class PairMasks:
 
 
 @final
+@checked(PrivacyError)
 @dataclass(frozen=True)
 class PairNoise(AbstractHiding):
     """Releases `v + z + sum_j e_ij n_ij`: own Gaussian noise, and masks that pairs share.

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, final
 
 import equinox as eqx
 
+from tacit.arguments import checked
 from tacit.errors import PrivacyError
 from tacit.privacy.laws import Law
 from tacit.privacy.sensitivity import AbstractQuery, own_public, per_agent
@@ -16,6 +17,7 @@ from tacit.ranges import Unset
 from tacit.types import PublicContext, Relation
 
 
+@checked(PrivacyError)
 class AbstractDose(eqx.Module):
     """Scale of the noise of a release, and the noise multiplier that is stated for it.
 

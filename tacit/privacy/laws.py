@@ -16,7 +16,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from tacit.privacy.event import Event, GaussianRelease, LaplaceRelease
+from tacit.arguments import checked
+from tacit.errors import PrivacyError
+from tacit.privacy.event import GaussianRelease, LaplaceRelease
+from tacit.privacy.sensitivity import OneOrTwo
 
 
 class NoiseKind(StrEnum):
@@ -28,6 +31,7 @@ class NoiseKind(StrEnum):
     """Density proportional to `exp(-||z||_2 / b)`: pure epsilon from a bound in the l2 norm."""
 
 
+@checked(PrivacyError)
 @dataclass(frozen=True, eq=False)
 class Law:
     """A law of additive noise of scale 1.
@@ -38,16 +42,16 @@ class Law:
         order: norm in which it needs a bound of the answer, 1 or 2.
         formula: of the noise of scale `s`.
         sample: `(key, like) -> noise` of the shape and type of `like`.
-        event: what one release costs, from noise scale over sensitivity.
+        event: what one release is to the accountant, made of noise scale over sensitivity.
         log_ratio: `(y, mean, other, scale) -> log p(y | mean) / p(y | other)`.
     """
 
     kind: NoiseKind
     title: str
-    order: int
+    order: OneOrTwo
     formula: str
     sample: Callable[[PRNGKeyArray, Array], Array]
-    event: Callable[[float], Event]
+    event: type[GaussianRelease] | type[LaplaceRelease]
     log_ratio: Callable[[Array, Array, Array, Any], Float[Array, ""]]
 
 

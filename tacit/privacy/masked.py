@@ -100,6 +100,7 @@ class Masks:
 
 
 @final
+@checked(PrivacyError)
 @dataclass(frozen=True)
 class SecureSum(AbstractHiding):
     """A sum over a cohort of `K' >= K_min` agents is all that can be read of releases under masks.

@@ -202,7 +202,7 @@ def test_a_state_of_another_version_is_not_gone_on_from(options: Options) -> Non
         ('name = "dpsg"\nstep = 0.5', 'name = "dgd"\nstep = 0.5', "adds no noise"),
         ("clip = 1.0", "clip = 1.0\nsampling = 0.5", "sampling"),
         ("clip = 1.0", "clip = 1.0\nsites_per_person = 2", "sites_per_person"),
-        ("clip = 1.0", 'clip = 1.0\nnoise = "l2_laplace"', "secure form"),
+        ("clip = 1.0", 'clip = 1.0\nnoise = "l2_laplace"', "noise='l2_laplace'"),
     ],
 )
 def test_what_has_no_secure_form_is_refused(
