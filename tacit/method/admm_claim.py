@@ -14,7 +14,7 @@ from tacit.privacy.dose import AbstractDose
 from tacit.privacy.event import ModelClaim, NoRelease, PerReleaseClaim
 from tacit.privacy.laws import LAWS, Law, NoiseKind
 from tacit.privacy.mechanism import Into, Mechanism
-from tacit.privacy.sensitivity import AbstractQuery, own_public
+from tacit.privacy.query import AbstractQuery, own_public
 from tacit.types import PublicContext, Relation
 
 _REASON = "nothing enforces that bound, and the epsilon is counted for one iteration at a time"

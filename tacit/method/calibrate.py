@@ -18,7 +18,7 @@ from tacit.privacy.budget import Privacy
 from tacit.privacy.calibration import noise_multiplier
 from tacit.privacy.event import Event
 from tacit.privacy.masked import levelled
-from tacit.privacy.sensitivity import own_public
+from tacit.privacy.query import own_public
 from tacit.types import PublicContext, Relation, Unit
 
 Method = TypeVar("Method", bound=AbstractMethod)

@@ -22,7 +22,8 @@ from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import Neighbours
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import NO_NOISE, Into, Mechanism, Release
-from tacit.privacy.sensitivity import Exact, own
+from tacit.privacy.query import own
+from tacit.privacy.sensitivity import Exact
 from tacit.ranges import Count, Positive, Range
 from tacit.types import AbstractObjective, Context, Inbox, Oracle, Role, Vector
 

@@ -20,7 +20,7 @@ from tacit.method.worst_case import Neighbours
 from tacit.privacy.budget import Privacy
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Release
-from tacit.privacy.sensitivity import AbstractQuery, own_public
+from tacit.privacy.query import AbstractQuery, own_public
 from tacit.ranges import Number, Positive
 from tacit.types import (
     AbstractDifferentiable,

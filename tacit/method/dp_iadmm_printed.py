@@ -25,7 +25,7 @@ from tacit.privacy.dose import AbstractDose
 from tacit.privacy.event import NoRelease, PerReleaseClaim
 from tacit.privacy.laws import LAPLACE, Law
 from tacit.privacy.mechanism import Mechanism, Release
-from tacit.privacy.sensitivity import AbstractQuery, own_public
+from tacit.privacy.query import AbstractQuery, own_public
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss
 from tacit.ranges import Number

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.method.schedule import positive
-from tacit.privacy.sensitivity import own_public
+from tacit.privacy.query import own_public
 from tacit.ranges import NotNegative, Number, Positive
 from tacit.types import Scalar, Vector
 

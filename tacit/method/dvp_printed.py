@@ -28,7 +28,7 @@ from tacit.privacy.budget import Privacy, noise_kind
 from tacit.privacy.event import ModelClaim, NoRelease
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Into, Mechanism, Release
-from tacit.privacy.sensitivity import AbstractQuery, own_public
+from tacit.privacy.query import AbstractQuery, own_public
 from tacit.privacy.tilted import Tilted
 from tacit.problem.losses import Logistic, Softmax, Squared
 from tacit.ranges import Number, PositiveOne

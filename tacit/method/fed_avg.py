@@ -16,7 +16,8 @@ from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.schedule import decayed
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import NO_NOISE, Release
-from tacit.privacy.sensitivity import AbstractQuery, ClippedUpdate, Exact
+from tacit.privacy.query import AbstractQuery
+from tacit.privacy.sensitivity import ClippedUpdate, Exact
 from tacit.ranges import Count, NotNegative, Positive
 from tacit.types import (
     AbstractDifferentiable,

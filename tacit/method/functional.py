@@ -24,8 +24,8 @@ from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Release
-from tacit.privacy.sensitivity import own
-from tacit.privacy.sensitivity import per_agent as one_or_each
+from tacit.privacy.query import own
+from tacit.privacy.query import per_agent as one_or_each
 from tacit.problem.constraint import Box, Free
 from tacit.problem.public import Public
 from tacit.ranges import Finite, NotNegative

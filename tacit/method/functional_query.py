@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -13,16 +13,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from tacit.clipping import clipped
 from tacit.method.functional_basis import AbstractBasis
-from tacit.privacy.rounding import DOUBLE
-from tacit.privacy.sensitivity import (
-    AbstractQuery,
-    Computed,
-    PerAgent,
-    computed_sum,
-    own,
-    own_public,
-)
-from tacit.privacy.sensitivity import per_agent as one_or_each
+from tacit.privacy.query import AbstractQuery, PerAgent, Sums, own, own_public
+from tacit.privacy.query import per_agent as one_or_each
 from tacit.types import AbstractObjective, Context, Oracle, PublicContext, Relation
 
 _ROOM = 1.0 + 1e-5
@@ -43,6 +35,7 @@ class WeightedCoefficients(AbstractQuery):
         centre: `a`, shape `(m - 1,)`; 0 when `None`.
     """
 
+    sums: ClassVar[Sums] = Sums.RECORDS
     basis: AbstractBasis
     clip: PerAgent = eqx.field(converter=one_or_each)
     p: PerAgent = eqx.field(converter=one_or_each)
@@ -71,15 +64,8 @@ class WeightedCoefficients(AbstractQuery):
             return (clip + self._length(public.agent)) / public.normaliser
         return 2.0 * clip / public.normaliser
 
-    def computed(
-        self,
-        public: PublicContext,
-        relation: Relation,
-        most_records: int | None = None,
-        roundoff: float = DOUBLE,
-    ) -> Computed:
-        centre = self._length(public.agent) / public.normaliser
-        return computed_sum(self, public, relation, most_records, roundoff, centre)
+    def beside(self, public: PublicContext) -> float:
+        return self._length(public.agent) / public.normaliser
 
     def size(self, dimension: int) -> int:
         return self.basis.size - 1

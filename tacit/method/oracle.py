@@ -8,7 +8,8 @@ from typing import Any
 
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import NO_NOISE, Release
-from tacit.privacy.sensitivity import AbstractQuery, ClippedGradient, Exact
+from tacit.privacy.query import AbstractQuery
+from tacit.privacy.sensitivity import ClippedGradient, Exact
 from tacit.types import Combine, Context, Vector
 
 iterate: Callable[[Any], Vector] = attrgetter("x")

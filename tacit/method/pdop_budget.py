@@ -15,7 +15,7 @@ from typing import Any, Literal
 import equinox as eqx
 import numpy as np
 
-from tacit.privacy.sensitivity import own_public
+from tacit.privacy.query import own_public
 
 Schedule = Literal["corrected", "optimised"]
 """Noise that shrinks like `p^t`, or the split with the least variance in the answer."""

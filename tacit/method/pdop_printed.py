@@ -31,7 +31,7 @@ from tacit.privacy.dose import AbstractDose
 from tacit.privacy.event import ModelClaim, NoRelease
 from tacit.privacy.laws import LAPLACE, Law
 from tacit.privacy.mechanism import Mechanism, Release
-from tacit.privacy.sensitivity import AbstractQuery, own_public
+from tacit.privacy.query import AbstractQuery, own_public
 from tacit.ranges import Number, Positive
 from tacit.types import (
     AbstractDifferentiable,

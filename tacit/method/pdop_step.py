@@ -11,11 +11,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from tacit.clipping import clipped
-from tacit.errors import PrivacyError
 from tacit.method.oracle import iterate
 from tacit.privacy.budget import Privacy
-from tacit.privacy.rounding import DOUBLE
-from tacit.privacy.sensitivity import AbstractQuery, ClippedGradient, Computed, own, own_public
+from tacit.privacy.query import AbstractQuery, own, own_public
+from tacit.privacy.sensitivity import ClippedGradient
 from tacit.types import AbstractObjective, Context, Oracle, PublicContext, Relation
 
 _NOTHING_DECLARED = (math.inf, math.inf, math.inf)
@@ -40,6 +39,10 @@ class ProjectedStep(AbstractQuery):
     """
 
     projects: ClassVar[bool] = True
+    unbounded: ClassVar[str] = (
+        "a step from the iterate is rounded in proportion to the iterate, and no public number "
+        "bounds how large that becomes. Take dpsg, whose answers are gradients, or simulate it"
+    )
     gradient: ClippedGradient
     step: Any
     ratio: Any
@@ -78,19 +81,6 @@ class ProjectedStep(AbstractQuery):
             ).sensitivity(public, relation)
             bounds.append(root * euclidean)
         return gamma * min(bounds)
-
-    def computed(
-        self,
-        public: PublicContext,
-        relation: Relation,
-        most_records: int | None = None,
-        roundoff: float = DOUBLE,
-    ) -> Computed:
-        raise PrivacyError(
-            "PDOP has no secure form: a step from the iterate is rounded in proportion to the "
-            "iterate, and no public number bounds how large that becomes. Take dpsg, whose answers "
-            "are gradients, or simulate it"
-        )
 
     def evaluations(self, dimension: int) -> int:
         return 1

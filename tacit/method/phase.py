@@ -25,7 +25,7 @@ from tacit.privacy.correlated import PairNoise
 from tacit.privacy.hiding import ALONE, AbstractHiding
 from tacit.privacy.masked import SecureSum
 from tacit.privacy.mechanism import Release
-from tacit.privacy.sensitivity import AbstractQuery, own_public
+from tacit.privacy.query import AbstractQuery, own_public
 from tacit.types import Combine, Context, Inbox, Oracle, Role, Unit, Vector
 
 

@@ -26,15 +26,7 @@ from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Release
-from tacit.privacy.rounding import DOUBLE
-from tacit.privacy.sensitivity import (
-    AbstractQuery,
-    Computed,
-    PerAgent,
-    own,
-    own_public,
-    per_agent,
-)
+from tacit.privacy.query import AbstractQuery, PerAgent, own, own_public, per_agent
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss, AbstractScalarLoss
 from tacit.ranges import PositiveOne
@@ -188,6 +180,11 @@ class ProximalSolution(AbstractQuery):
 
     projects: ClassVar[bool] = True
     solves: ClassVar[bool] = True
+    unbounded: ClassVar[str] = (
+        "its solver is certified in exact arithmetic, and a local solution is rounded in "
+        "proportion to the iterates, which no public number bounds. Take dpsg or, with a "
+        "coordinator, dp-admm, whose answers are gradients, or simulate it"
+    )
     penalty: Any
     clip: PerAgent = eqx.field(converter=per_agent)
     tolerance: Any
@@ -248,16 +245,3 @@ class ProximalSolution(AbstractQuery):
 
     def evaluations(self, dimension: int) -> int:
         return 1
-
-    def computed(
-        self,
-        public: PublicContext,
-        relation: Relation,
-        most_records: int | None = None,
-        roundoff: float = DOUBLE,
-    ) -> Computed:
-        raise PrivacyError(
-            "PVP has no secure form: its solver is certified in exact arithmetic, and a local "
-            "solution is rounded in proportion to the iterates, which no public number bounds. "
-            "Take dpsg or, with a coordinator, dp-admm, whose answers are gradients, or simulate it"
-        )

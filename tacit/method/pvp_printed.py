@@ -32,7 +32,7 @@ from tacit.method.worst_case import Neighbours
 from tacit.privacy.budget import Privacy, noise_kind
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Mechanism, Release
-from tacit.privacy.sensitivity import AbstractQuery, own_public
+from tacit.privacy.query import AbstractQuery, own_public
 from tacit.ranges import Number, PositiveOne
 from tacit.types import (
     AbstractDifferentiable,

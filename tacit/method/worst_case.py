@@ -20,7 +20,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float
 from tacit.clipping import ORDERS, clipped
 from tacit.errors import PrivacyError
 from tacit.privacy.budget import Privacy
-from tacit.privacy.sensitivity import own_public
+from tacit.privacy.query import own_public
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,

@@ -1,10 +1,10 @@
 """Differential privacy: what is released, what it costs, and what can be promised.
 
-The way from a clip to a promise, one module each: `sensitivity` (queries and the bounds that they
-enforce), `laws` (of noise), `dose` (how much of it), `hiding` (what else hides an agent),
-`mechanism` (these together), `event` (what was released), `accounting` (what it costs),
-`calibration` (how much noise a budget needs), `guarantee` (the promise with its conditions). Names
-load when they are first used.
+The way from a clip to a promise, one module each: `query` (what is stated of an answer),
+`sensitivity` (queries and the bounds that they enforce), `laws` (of noise), `dose` (how much of
+it), `hiding` (what else hides an agent), `mechanism` (these together), `event` (what was released),
+`accounting` (what it costs), `calibration` (how much noise a budget needs), `guarantee` (the
+promise with its conditions). Names load when they are first used.
 """
 
 from __future__ import annotations
@@ -65,13 +65,8 @@ if TYPE_CHECKING:
         l2_laplace,
         laplace,
     )
-    from tacit.privacy.sensitivity import (
-        AbstractQuery,
-        ClippedDifferences,
-        ClippedGradient,
-        ClippedUpdate,
-        Exact,
-    )
+    from tacit.privacy.query import AbstractQuery
+    from tacit.privacy.sensitivity import ClippedDifferences, ClippedGradient, ClippedUpdate, Exact
     from tacit.privacy.views import (
         GossipNoise,
         gossip_guarantees,
@@ -115,8 +110,8 @@ _HOME = {
         "l2_laplace",
         "laplace",
     ],
+    "query": ["AbstractQuery"],
     "sensitivity": [
-        "AbstractQuery",
         "ClippedDifferences",
         "ClippedGradient",
         "ClippedUpdate",

@@ -20,7 +20,7 @@ from tacit.privacy.hiding import ALONE
 from tacit.privacy.laws import LAWS, NoiseKind
 from tacit.privacy.masked import Masks, SecureSum
 from tacit.privacy.mechanism import Mechanism
-from tacit.privacy.sensitivity import per_agent
+from tacit.privacy.query import per_agent
 from tacit.ranges import Maybe, Number
 from tacit.types import Combine, Order, Relation
 

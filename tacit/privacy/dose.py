@@ -12,7 +12,7 @@ import equinox as eqx
 from tacit.arguments import checked
 from tacit.errors import PrivacyError
 from tacit.privacy.laws import Law
-from tacit.privacy.sensitivity import AbstractQuery, own_public, per_agent
+from tacit.privacy.query import AbstractQuery, own_public, per_agent
 from tacit.ranges import Unset
 from tacit.types import PublicContext, Relation
 

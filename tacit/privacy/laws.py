@@ -19,7 +19,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from tacit.arguments import checked
 from tacit.errors import PrivacyError
 from tacit.privacy.event import GaussianRelease, LaplaceRelease
-from tacit.privacy.sensitivity import OneOrTwo
+from tacit.privacy.query import OneOrTwo
 
 
 class NoiseKind(StrEnum):

@@ -33,6 +33,7 @@ ASSUMPTIONS = (
 """What a masked sum takes for granted besides the number of agents that may be corrupted."""
 
 
+@final
 @checked(PrivacyError)
 @dataclass(frozen=True)
 class Masks:
@@ -118,6 +119,10 @@ class SecureSum(AbstractHiding):
     prefix: ClassVar[str] = "Masked"
     words: ClassVar[str] = ", under masks, so that only sums over a cohort can be read"
     together: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if type(self.masks) is not Masks:  # one derived from it could count a cohort that is none
+            raise PrivacyError(f"masks={type(self.masks).__name__} are no Masks; write Masks(...)")
 
     def check(self, phase: Any) -> None:
         """A masked release is summed as it is, and asked for at a point that everybody knows."""

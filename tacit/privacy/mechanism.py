@@ -23,7 +23,7 @@ from tacit.privacy.event import Event, ModelClaim, NonPrivate, NoRelease, Poisso
 from tacit.privacy.hiding import ALONE, AbstractHiding, Alone
 from tacit.privacy.laws import GAUSSIAN, L2_LAPLACE, LAPLACE, LAWS, Law, NoiseKind
 from tacit.privacy.masked import SecureSum
-from tacit.privacy.sensitivity import AbstractQuery
+from tacit.privacy.query import AbstractQuery
 from tacit.privacy.tilted import Tilted
 from tacit.types import AbstractDifferentiable, AbstractObjective, PublicContext, Relation, Unit
 
@@ -128,8 +128,8 @@ class Mechanism(eqx.Module):
             if self.claim is None:
                 return "releases the answer as it is, which is not private"
             return "adds nothing; a claim is about the method's own randomness"
-        what = "the objective + z'x" if self.into is Into.OBJECTIVE else "v + z"
-        noise = f"releases {what}, z {self.law.formula}"
+        what = "adds z'x to the objective" if self.into is Into.OBJECTIVE else "releases v + z"
+        noise = f"{what}, z {self.law.formula}"
         if self.claim is not None:
             return f"{noise}, with s as its source has it"
         return f"{noise}, s = noise_multiplier * D{self.hides.words}"

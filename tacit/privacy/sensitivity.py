@@ -10,10 +10,9 @@ towards a norm of higher order.
 
 from __future__ import annotations
 
-import abc
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -21,11 +20,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from tacit.arguments import checked
 from tacit.clipping import ORDERS, clipped, norm_ratio
 from tacit.errors import PrivacyError
-from tacit.privacy.rounding import DOUBLE, sum_error
-from tacit.ranges import Count, NotNegative, Positive, Range, Whole
+from tacit.privacy.query import (
+    AbstractQuery,
+    Clip,
+    Norm,
+    OneOrTwo,
+    Share,
+    Sums,
+    own,
+    own_public,
+    per_agent,
+)
+from tacit.ranges import Count, NotNegative, Positive, Whole
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -36,124 +44,6 @@ from tacit.types import (
     PublicContext,
     Relation,
 )
-
-OneOrTwo: TypeAlias = Annotated[int, Range(least=1.0, most=2.0)]
-"""A norm in which noise needs a bound."""
-
-Share: TypeAlias = Annotated[float, Range(above=0.0, most=1.0)]
-"""A probability that is not 0."""
-
-Norm: TypeAlias = Annotated[Order, Range(least=1.0, infinite=True)]
-"""A norm of a clip: 1, 2 or infinity."""
-
-Clip: TypeAlias = Annotated[Any, Range(above=0.0, infinite=True)]
-"""A positive number, or one an agent; infinite for no clipping."""
-
-PerAgent = Any
-"""A number for all agents, or one a agent as an array of shape `(agents,)`."""
-
-
-def per_agent(value: Any) -> PerAgent:
-    """A list or tuple of one number an agent as an array; anything else as it is."""
-    return np.asarray(value, dtype=float) if isinstance(value, list | tuple) else value
-
-
-def own(value: PerAgent, agent: Any) -> Any:
-    """The agent's own entry of a number that may differ per agent."""
-    return value if jnp.ndim(value) == 0 else jnp.asarray(value)[agent]
-
-
-def own_public(value: PerAgent, agent: int) -> float:
-    """`own` in plain Python, for accounting."""
-    array = np.asarray(value, dtype=float)
-    return float(array if array.ndim == 0 else array[agent])
-
-
-class Computed(NamedTuple):
-    """What is known of an answer as floating-point arithmetic gives it.
-
-    Attributes:
-        sensitivity: of the computed answer, rounding errors included.
-        largest: size that no coordinate exceeds.
-    """
-
-    sensitivity: float
-    largest: float
-
-
-@checked(PrivacyError)
-class AbstractQuery(eqx.Module):
-    """One question to a private objective.
-
-    A query states everything about its answer, a flat vector: how many coordinates it has (`size`),
-    how far it moves between neighbours (`sensitivity`), and what arithmetic makes of it
-    (`computed`).
-
-    Attributes:
-        oracle: what it asks of the objective.
-        order: norm in which its sensitivity is bounded, 1 or 2.
-        rate: probability with which each unit is sampled, 1 for all of them.
-        projects: whether its bound rests on projections and proximal maps that lengthen nothing.
-        solves: whether its bound rests on the convexity and the curvature that losses declare.
-    """
-
-    projects: ClassVar[bool] = False
-    solves: ClassVar[bool] = False
-    oracle: eqx.AbstractVar[Oracle]
-    order: eqx.AbstractVar[int]
-    rate: eqx.AbstractVar[float]
-
-    @abc.abstractmethod
-    def __call__(
-        self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
-    ) -> Any:
-        """The private answer. `key` draws the sample of records and reaches nothing else."""
-
-    @abc.abstractmethod
-    def sensitivity(self, public: PublicContext, relation: Relation) -> float:
-        """Largest movement of the answer between neighbours, in norm `order`; may be infinite."""
-
-    @abc.abstractmethod
-    def evaluations(self, dimension: int) -> int:
-        """Function values (or gradients) asked of each unit in one call, at most."""
-
-    def assumes(self, relation: Relation) -> tuple[str, ...]:
-        """What the sensitivity takes for granted of the data, in words: by default nothing."""
-        return ()
-
-    def size(self, dimension: int) -> int:
-        """Number of coordinates of the answer: by default one for each parameter."""
-        return dimension
-
-    def computed(
-        self,
-        public: PublicContext,
-        relation: Relation,
-        most_records: int | None = None,
-        roundoff: float = DOUBLE,
-    ) -> Computed:
-        """Sensitivity and size of the computed answer; by default there is no such bound.
-
-        Args:
-            public: declared constants of the owner; `dimension` among them.
-            relation: when two data sets are neighbours.
-            most_records: a public number that the number of records never exceeds, at least 1;
-                whoever asks the query must see to that. Needed by a sum under add/remove, where
-                their number is private; otherwise that of `public` counts where it is larger.
-            roundoff: unit roundoff of the arithmetic.
-
-        Raises:
-            PrivacyError: there is no such bound, with the reason.
-        """
-        raise PrivacyError(
-            f"{type(self).__name__} has no secure form: nothing bounds how large its computed "
-            "answer and the rounding errors in it may be. Bound both and use grid_release, or "
-            "simulate it"
-        )
-
-    def evaluations_of(self, agent: int, dimension: int) -> int:
-        """`evaluations` of one agent's units: the same for all agents by default."""
-        return self.evaluations(dimension)
 
 
 class Exact(AbstractQuery):
@@ -202,6 +92,7 @@ class ClippedGradient(AbstractQuery):
         norm: of the clip, 1, 2 or infinity; `order` when `None`.
     """
 
+    sums: ClassVar[Sums] = Sums.RECORDS
     point: Callable[[Any], Params] = eqx.field(static=True)
     clip: Clip = eqx.field(converter=per_agent)
     order: OneOrTwo = eqx.field(static=True, kw_only=True, default=2)
@@ -236,15 +127,6 @@ class ClippedGradient(AbstractQuery):
         bound = clip * _conversion(self.clip_norm, self.order, size, "PublicContext.dimension")
         return _of_a_sum(bound, self.rate, public, relation)
 
-    def computed(
-        self,
-        public: PublicContext,
-        relation: Relation,
-        most_records: int | None = None,
-        roundoff: float = DOUBLE,
-    ) -> Computed:
-        return computed_sum(self, public, relation, most_records, roundoff)
-
     def evaluations(self, dimension: int) -> int:
         return 1
 
@@ -267,6 +149,7 @@ class ClippedDifferences(AbstractQuery):
         norm: of the clip, 1, 2 or infinity; `order` when `None`.
     """
 
+    sums: ClassVar[Sums] = Sums.RECORDS
     point: Callable[[Any], Params] = eqx.field(static=True)
     directions: Callable[[Any, Context], Float[Array, "m p"]] = eqx.field(static=True)
     smoothing: Positive | Callable[..., Any]
@@ -309,15 +192,6 @@ class ClippedDifferences(AbstractQuery):
         bound = clip * _conversion(self.clip_norm, self.order, size, "count")
         return _of_a_sum(bound, self.rate, public, relation)
 
-    def computed(
-        self,
-        public: PublicContext,
-        relation: Relation,
-        most_records: int | None = None,
-        roundoff: float = DOUBLE,
-    ) -> Computed:
-        return computed_sum(self, public, relation, most_records, roundoff)
-
     def size(self, dimension: int) -> int:
         return dimension if self.count is None else self.count
 
@@ -343,6 +217,7 @@ class ClippedUpdate(AbstractQuery):
         PrivacyError: a `rate` other than 1: there is nothing to sample.
     """
 
+    sums: ClassVar[Sums] = Sums.ONE
     change: Callable[[Any, Any, Context], Params]
     clip: Clip = eqx.field(converter=per_agent)
     points: Count = eqx.field(static=True, default=1)
@@ -376,83 +251,8 @@ class ClippedUpdate(AbstractQuery):
         size = public.dimension
         return 2.0 * clip * _conversion(self.clip_norm, self.order, size, "PublicContext.dimension")
 
-    def computed(
-        self,
-        public: PublicContext,
-        relation: Relation,
-        most_records: int | None = None,
-        roundoff: float = DOUBLE,
-    ) -> Computed:
-        # one vector, whatever the records behind it
-        return computed_terms(self, public, relation, 1, roundoff)
-
     def evaluations(self, dimension: int) -> int:
         return self.points
-
-
-def computed_sum(
-    query: AbstractQuery,
-    public: PublicContext,
-    relation: Relation,
-    most_records: int | None,
-    roundoff: float,
-    beside: float = 0.0,
-) -> Computed:
-    """`AbstractQuery.computed` of a sum over records of vectors within a bound.
-
-    Args:
-        query: whose answer it is.
-        public: as there.
-        relation: as there.
-        most_records: as there.
-        roundoff: as there.
-        beside: length of what is added to every record's vector after the clip, in norm `order`,
-            over the normaliser.
-
-    Raises:
-        PrivacyError: as there.
-    """
-    if relation is Relation.ADD_REMOVE and (most_records is None or most_records < 1):
-        raise PrivacyError(
-            f"most_records={most_records!r}: under add/remove the number of records is private, "
-            "and rounding errors of their sum grow with it; declare one that is never exceeded"
-        )
-    # what is summed, whatever the sum is divided by
-    known = public.count if relation is Relation.REPLACE_ONE else 1
-    records = max(known, most_records or 1)
-    return computed_terms(query, public, relation, records, roundoff, beside)
-
-
-def computed_terms(
-    query: AbstractQuery,
-    public: PublicContext,
-    relation: Relation,
-    terms: int,
-    roundoff: float,
-    beside: float = 0.0,
-) -> Computed:
-    """As `computed_sum`, of so many vectors."""
-    if relation is Relation.METRIC:
-        raise PrivacyError(
-            "relation='metric' has no secure form: its bound holds between two costs and says "
-            "nothing of how large an answer may be, which a grid needs to know; use "
-            "relation='replace_one' with a clip, or simulate it"
-        )
-    if public.dimension is None:
-        raise PrivacyError(
-            "rounding errors grow with the number of parameters; give PublicContext.dimension"
-        )
-    sensitivity = query.sensitivity(public, relation)
-    if not math.isfinite(sensitivity):
-        raise PrivacyError(
-            f"{type(query).__name__} of agent {public.agent} has no finite sensitivity, so nothing "
-            "bounds its answers. Set a finite clip, or declare bounds of the records that imply one"
-        )
-    # replacing moves a sum by two vectors within the clip; what is added or removed is one whole
-    replaces = relation is Relation.REPLACE_ONE
-    longest = sensitivity / 2 + beside if replaces else sensitivity
-    error = sum_error(terms, longest, query.size(public.dimension), roundoff)
-    return Computed(sensitivity + error, 2 * terms * longest)
 
 
 def sample(key: PRNGKeyArray, units: int, rate: float) -> Bool[Array, " n"] | None:

@@ -123,7 +123,7 @@ ROWS = (
     Row("dgd, random activation", DGD(step=0.1), _SLEEPY, status="none"),
     Row("gradient descent", GradientDescent(step=0.1), _CLIENTS, status="none"),
     Row("dp-fedsgd, clients drawn", GradientDescent(step=0.1, privacy=_GAUSS), _DRAWN),
-    Row("fedavg", FedAvg(step=0.1, local_steps=3, privacy=_GAUSS), _CLIENTS),
+    Row("fedavg, three local steps", FedAvg(step=0.1, local_steps=3, privacy=_GAUSS), _CLIENTS),
     Row("fedprox, clients drawn", FedAvg(step=0.1, proximal=0.5, privacy=_GAUSS), _DRAWN),
     Row("fedavg, whole updates", FedAvg(step=0.1, release="update", privacy=_GAUSS), _CLIENTS),
     Row(

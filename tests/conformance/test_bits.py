@@ -37,3 +37,8 @@ def test_a_changed_key_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_row_that_is_new_or_gone_differs_in_everything() -> None:
     assert compared({}, {"new": {"exact": "0"}}) == ["new: exact"]
     assert compared({"gone": {"exact": "0"}}, {}) == ["gone: exact"]
+
+
+def test_no_row_hides_another_of_its_name() -> None:
+    names = [row.name for row in ROWS]
+    assert len(set(names)) == len(names)

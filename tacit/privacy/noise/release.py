@@ -21,8 +21,8 @@ from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Mechanism
 from tacit.privacy.noise.grid import Grid
 from tacit.privacy.noise.source import AbstractNoise, check_law
+from tacit.privacy.query import AbstractQuery
 from tacit.privacy.rounding import DOUBLE
-from tacit.privacy.sensitivity import AbstractQuery
 from tacit.types import PublicContext, Relation
 
 STATISTICAL_DISTANCE = 2.0**-133

@@ -25,7 +25,7 @@ from tacit.privacy.masking import largest_cohort
 from tacit.privacy.mechanism import Mechanism
 from tacit.privacy.noise.grid import Grid
 from tacit.privacy.noise.source import AbstractNoise
-from tacit.privacy.sensitivity import AbstractQuery
+from tacit.privacy.query import AbstractQuery
 from tacit.types import PublicContext, Relation
 
 SMALLEST_SCALE = 16.0

@@ -9,7 +9,7 @@ from tacit.report.reproduction import Panel
 from tacit.reproduce.ryu2021 import beside
 from tacit.reproduce.ryu2021.drawing import BAND, band, ends, last, row
 from tacit.reproduce.ryu2021.half import Answers, Part, Runs, Stated, figure
-from tacit.reproduce.ryu2021.rules import growing, improved, near, printed, printed_exactly
+from tacit.reproduce.ryu2021.rules import growing, improved, near, printed, printed_of_unnamed
 from tacit.reproduce.ryu2021.setting import EPSILONS, METHODS, Data, Setting, run
 
 SMALL, LARGE = EPSILONS[0], EPSILONS[-1]
@@ -64,7 +64,7 @@ def stated(data: Data) -> list[Stated]:
         Stated(
             place,
             f"the test error of a method without privacy is {paper[WITHOUT]:.2f} %",
-            lambda found, at: printed_exactly(last(found[WITHOUT]), paper[WITHOUT], at),
+            lambda found, at: printed_of_unnamed(last(found[WITHOUT]), paper[WITHOUT], at),
             "",
         ),
         Stated(

@@ -134,7 +134,8 @@ class Another(Ring):
     def kind(self, number: int, plan: Any, owners: Any) -> Callable[..., Party]:
         def made(*arguments: Any, **more: Any) -> Party:
             party = Party(*arguments, **more)
-            party.serve = partial(self.greeting, party.serve)  # pyright: ignore
+            # in the place of a method, which type checkers do not let one assign
+            party.serve = partial(self.greeting, party.serve)  # pyright: ignore[reportAttributeAccessIssue]
             return party
 
         return made if number == 2 else Party

@@ -48,6 +48,18 @@ def test_a_sum_costs_what_the_general_accountant_says(coalition: int) -> None:
     assert (event.coalition, event.cohort) == (coalition, 10)
 
 
+def test_masks_that_count_for_themselves_are_refused() -> None:
+    class Many(Masks):  # pyright: ignore[reportGeneralTypeIssues] - final, which Python lets pass
+        def cohort(self, agents: int) -> int:
+            return 10**6
+
+    with pytest.raises(PrivacyError, match="masks=Many"):
+        SecureSum(Many())
+    budget = Privacy(clip=1.0, noise_multiplier=1.0, masks=Many())
+    with pytest.raises(PrivacyError, match="masks=Many"):
+        budget.mechanism  # noqa: B018 - a property that raises
+
+
 def test_absent_agents_hide_nobody() -> None:
     event = masked(2.0, Masks(1, 8)).event(QUERY, context(), Relation.REPLACE_ONE)
     learned = masks.worst_masked_mu(~np.eye(10, dtype=bool), 1, absent=2)

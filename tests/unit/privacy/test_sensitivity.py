@@ -14,13 +14,12 @@ from hypothesis.extra import numpy as hnp
 
 from tacit.clipping import clip_factor, clipped
 from tacit.errors import PrivacyError
+from tacit.privacy.query import own, own_public
 from tacit.privacy.sensitivity import (
     ClippedDifferences,
     ClippedGradient,
     ClippedUpdate,
     Exact,
-    own,
-    own_public,
     sample,
 )
 from tacit.types import (

@@ -1,0 +1,199 @@
+"""What a query states about its answer, a flat vector: its size, its movement, its rounding.
+
+A query is the only thing that sees private data.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from enum import Enum
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias, final
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from tacit.arguments import checked
+from tacit.errors import PrivacyError
+from tacit.privacy.rounding import DOUBLE, sum_error
+from tacit.ranges import Range
+from tacit.types import (
+    AbstractObjective,
+    Context,
+    Oracle,
+    Order,
+    PublicContext,
+    Relation,
+)
+
+OneOrTwo: TypeAlias = Annotated[int, Range(least=1.0, most=2.0)]
+"""A norm in which noise needs a bound."""
+
+Share: TypeAlias = Annotated[float, Range(above=0.0, most=1.0)]
+"""A probability that is not 0."""
+
+Norm: TypeAlias = Annotated[Order, Range(least=1.0, infinite=True)]
+"""A norm of a clip: 1, 2 or infinity."""
+
+Clip: TypeAlias = Annotated[Any, Range(above=0.0, infinite=True)]
+"""A positive number, or one an agent; infinite for no clipping."""
+
+PerAgent = Any
+"""A number for all agents, or one a agent as an array of shape `(agents,)`."""
+
+
+def per_agent(value: Any) -> PerAgent:
+    """A list or tuple of one number an agent as an array; anything else as it is."""
+    return np.asarray(value, dtype=float) if isinstance(value, list | tuple) else value
+
+
+def own(value: PerAgent, agent: Any) -> Any:
+    """The agent's own entry of a number that may differ per agent."""
+    return value if jnp.ndim(value) == 0 else jnp.asarray(value)[agent]
+
+
+def own_public(value: PerAgent, agent: int) -> float:
+    """`own` in plain Python, for accounting."""
+    array = np.asarray(value, dtype=float)
+    return float(array if array.ndim == 0 else array[agent])
+
+
+class Sums(Enum):
+    """Of what an answer is the sum, over the normaliser."""
+
+    RECORDS = "a vector a record, each within a clip"
+    ONE = "one vector within a clip, whatever the records behind it"
+    UNKNOWN = "of nothing that is known"
+
+
+class Computed(NamedTuple):
+    """What is known of an answer as floating-point arithmetic gives it.
+
+    Attributes:
+        sensitivity: of the computed answer, rounding errors included.
+        largest: size that no coordinate exceeds.
+    """
+
+    sensitivity: float
+    largest: float
+
+
+@checked(PrivacyError)
+class AbstractQuery(eqx.Module):
+    """One question to a private objective.
+
+    A query states everything about its answer, a flat vector: how many coordinates it has (`size`),
+    how far it moves between neighbours (`sensitivity`), and what arithmetic makes of it
+    (`computed`).
+
+    Attributes:
+        oracle: what it asks of the objective.
+        order: norm in which its sensitivity is bounded, 1 or 2.
+        rate: probability with which each unit is sampled, 1 for all of them.
+        projects: whether its bound rests on projections and proximal maps that lengthen nothing.
+        solves: whether its bound rests on the convexity and the curvature that losses declare.
+        sums: of what its answer is a sum, so that rounding errors in it have a bound.
+        unbounded: why they have none, where it is no such sum.
+    """
+
+    projects: ClassVar[bool] = False
+    solves: ClassVar[bool] = False
+    sums: ClassVar[Sums] = Sums.UNKNOWN
+    unbounded: ClassVar[str] = (
+        "nothing bounds how large its computed answer and the rounding errors in it may be. Bound "
+        "both and use grid_release, or simulate it"
+    )
+    oracle: eqx.AbstractVar[Oracle]
+    order: eqx.AbstractVar[int]
+    rate: eqx.AbstractVar[float]
+
+    @abc.abstractmethod
+    def __call__(
+        self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
+    ) -> Any:
+        """The private answer. `key` draws the sample of records and reaches nothing else."""
+
+    @abc.abstractmethod
+    def sensitivity(self, public: PublicContext, relation: Relation) -> float:
+        """Largest movement of the answer between neighbours, in norm `order`; may be infinite."""
+
+    @abc.abstractmethod
+    def evaluations(self, dimension: int) -> int:
+        """Function values (or gradients) asked of each unit in one call, at most."""
+
+    def assumes(self, relation: Relation) -> tuple[str, ...]:
+        """What the sensitivity takes for granted of the data, in words: by default nothing."""
+        return ()
+
+    def size(self, dimension: int) -> int:
+        """Number of coordinates of the answer: by default one for each parameter."""
+        return dimension
+
+    def beside(self, public: PublicContext) -> float:
+        """Length of what is added to every vector after its clip, as it stands in the answer."""
+        return 0.0
+
+    @final
+    def computed(
+        self,
+        public: PublicContext,
+        relation: Relation,
+        most_records: int | None = None,
+        roundoff: float = DOUBLE,
+    ) -> Computed:
+        """Sensitivity and size of the computed answer. Proof: docs/proofs/safe_noise.md.
+
+        Args:
+            public: declared constants of the owner; `dimension` among them.
+            relation: when two data sets are neighbours.
+            most_records: a public number that the number of records never exceeds, at least 1;
+                whoever asks the query must see to that. Needed by a sum under add/remove, where
+                their number is private; otherwise that of `public` counts where it is larger.
+            roundoff: unit roundoff of the arithmetic.
+
+        Raises:
+            PrivacyError: there is no such bound, with the reason.
+        """
+        if self.sums is Sums.UNKNOWN:
+            raise PrivacyError(f"{type(self).__name__} has no secure form: {self.unbounded}")
+        if relation is Relation.METRIC:
+            raise PrivacyError(
+                "relation='metric' has no secure form: its bound holds between two costs and says "
+                "nothing of how large an answer may be, which a grid needs to know; use "
+                "relation='replace_one' with a clip, or simulate it"
+            )
+        if public.dimension is None:
+            raise PrivacyError(
+                "rounding errors grow with the number of parameters; give PublicContext.dimension"
+            )
+        sensitivity = self.sensitivity(public, relation)
+        if not math.isfinite(sensitivity):
+            raise PrivacyError(
+                f"{type(self).__name__} of agent {public.agent} has no finite sensitivity, so "
+                "nothing bounds its answers. Set a finite clip, or declare bounds of the records "
+                "that imply one"
+            )
+        # replacing moves a sum by two vectors within the clip; what comes or goes is one whole
+        replaces = relation is Relation.REPLACE_ONE
+        longest = sensitivity / 2 + self.beside(public) if replaces else sensitivity
+        terms = 1 if self.sums is Sums.ONE else _summed(public, relation, most_records)
+        error = sum_error(terms, longest, self.size(public.dimension), roundoff)
+        return Computed(sensitivity + error, 2 * terms * longest)
+
+    def evaluations_of(self, agent: int, dimension: int) -> int:
+        """`evaluations` of one agent's units: the same for all agents by default."""
+        return self.evaluations(dimension)
+
+
+def _summed(public: PublicContext, relation: Relation, most_records: int | None) -> int:
+    """How many records are summed at most, whatever their sum is divided by."""
+    if relation is Relation.REPLACE_ONE:
+        return max(public.count, most_records or 1)
+    if most_records is None or most_records < 1:
+        raise PrivacyError(
+            f"most_records={most_records!r}: under add/remove the number of records is private, "
+            "and rounding errors of their sum grow with it; declare one that is never exceeded"
+        )
+    return most_records
