@@ -9,7 +9,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int
 
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError
 from tacit.method import claim
@@ -19,7 +18,6 @@ from tacit.method.phase import AbstractMethod
 from tacit.metrics import DIVERGENCE
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
-from tacit.privacy.masked import SecureSum
 from tacit.privacy.noise.sums import SumRelease, sum_releases
 from tacit.problem.problem import Problem
 from tacit.result import ReleaseRow
@@ -96,7 +94,8 @@ def check_arguments(
             f"rounds={rounds!r}: the last {closing} rounds of {type(method).__name__} on this "
             f"network take no step, so there must be at least {closing + 1}"
         )
-    _check_masks(network, method)
+    for hides in dict.fromkeys((*(phase.hides for phase in method.phases()), method.hides)):
+        hides.check_run(method, network)
 
 
 def _check_oracle(problem: Problem, method: AbstractMethod) -> None:
@@ -120,59 +119,6 @@ def _check_relayed(network: ExactSum, method: AbstractMethod) -> None:
             f"{name} does not take one sum in each round, and window={network.window} phases on "
             "graphs that change make one; use a graph that stays the same"
         )
-    if not network.exact_in_integers and any(phase.masked for phase in phases):
-        raise NetworkError(
-            f"masks cancel in whole numbers modulo 2^64, which by={network.by!r} cannot sum; use "
-            "by='tree' or by='flooding'"
-        )
-
-
-def _check_masks(network: AbstractNetwork, method: AbstractMethod) -> None:
-    privacy = method.privacy
-    declared = None if privacy is None else privacy.masks
-    for phase in method.phases():
-        if isinstance(phase.hides, SecureSum) and phase.hides.masks != declared:
-            raise PrivacyError(
-                f"phase {phase.name!r} of {type(method).__name__} has other masks than the "
-                "method's budget, from which sums are counted and checked; make its mechanism with "
-                "Privacy.mechanism"
-            )
-    if privacy is None or privacy.masks is None:
-        return
-    if not any(phase.masked for phase in method.phases()):
-        raise PrivacyError(
-            f"{type(method).__name__} takes no masks: it has noise of its own; leave them out"
-        )
-    privacy.masks.cohort(network.agents)
-    if network.varying and privacy.masks.min_cohort is None:
-        raise PrivacyError(
-            "masks: not all agents take part in every round here, and min_cohort is not given; say "
-            "how many a sum must have at least: noise is made for so many, and a round with fewer "
-            "is left out"
-        )
-    if np.ptp(network.client_weight) > 0:
-        raise NetworkError("a masked sum weighs all agents alike, and this network does not")
-
-
-def taken(
-    method: AbstractMethod, network: AbstractNetwork, rounds: int, shared: Any
-) -> Int[np.ndarray, " agents"]:
-    """How often every owner releases in the first `rounds` rounds, sums given up included.
-
-    Raises:
-        PrivacyError: more sums than the masks' `attempts` pay for.
-    """
-    privacy = method.privacy
-    if privacy is None or privacy.masks is None:
-        return network.participations(rounds, shared)
-    found, most = network.attempts(rounds, shared), privacy.masks.attempts
-    if most is not None and found.max() > most:
-        raise PrivacyError(
-            f"masks: attempts={most}, and {rounds} rounds with this network need {found.max()}, "
-            "sums included that are given up because somebody is missing; raise it, or take fewer "
-            "rounds"
-        )
-    return found
 
 
 def stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:
@@ -209,7 +155,7 @@ def owners_of(
     trials: int,
 ) -> Owners:
     """The owners' declared constants, with how often each takes part."""
-    times = taken(method, network, rounds, shared)
+    times = method.hides.releases(network, rounds, shared)
     privacy, releases = method.privacy, claim.Releases(method)
     if releases.varies and np.any(times < rounds):
         agent = int(np.argmin(times))
@@ -218,9 +164,7 @@ def owners_of(
             f"{network.names[agent]!r} takes part in {times[agent]} of them; use a network in "
             "which everybody takes part, or the same noise in every round"
         )
-    if privacy is not None and privacy.masks is not None and privacy.masks.attempts is not None:
-        # noise is made for all that may be asked
-        times = np.full_like(times, privacy.masks.attempts)
+    times = method.hides.declared(times)
     if releases.sites > 1:
         # a person's records may stand at the most active sites
         times = np.full_like(times, times.max())
@@ -271,17 +215,10 @@ def lay_out(
         divergence=jnp.asarray(divergence * max(1.0, float(np.max(np.abs(problem.x0))))),
         shared=shared,
         watch=isinstance(problem.objectives, AbstractDifferentiable),
-        least=_least(calibrated, network),
+        least=calibrated.hides.least(network),
         exponent=_exponent(calibrated, owners, most_records),
     )
     return plan, roots, owners
-
-
-def _least(method: AbstractMethod, network: AbstractNetwork) -> int:
-    privacy = method.privacy
-    if privacy is None or privacy.masks is None or not network.varying:
-        return 0
-    return privacy.masks.cohort(network.agents)
 
 
 def masked_releases(
@@ -297,7 +234,7 @@ def masked_releases(
     Raises:
         PrivacyError: no grid fits.
     """
-    phase = next(phase for phase in method.phases() if phase.masked)
+    phase = next(phase for phase in method.phases() if phase.hides.summed)
     assert phase.release is not None and phase.query is not None
     return sum_releases(
         phase.release.mechanism, phase.query, owners.contexts, phase.release.relation, most_records
@@ -308,7 +245,7 @@ def _exponent(
     method: AbstractMethod, owners: Owners, most_records: Sequence[int] | None
 ) -> int | None:
     privacy = method.privacy
-    if privacy is None or privacy.masks is None:
+    if privacy is None or not method.hides.summed:
         return None
     # a whole cost that is compared by a distance has no bound, and no grid
     if privacy.relation is Relation.METRIC or not np.any(privacy.noise_multiplier):

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from tacit import checks, doors
 from tacit.arguments import checked
 from tacit.errors import ConfigError, TacitError
-from tacit.layout import check_arguments, owners_of, release_table, stops, taken
+from tacit.layout import check_arguments, owners_of, release_table, stops
 from tacit.method import claim, promise
 from tacit.method.calibrate import calibrate
 from tacit.method.phase import AbstractMethod
@@ -102,7 +102,7 @@ def account(
         ]
         stated = promise.guarantees(method, owners)
         spent = promise.spent(
-            method, owners, [taken(method, network, int(stop), shared) for stop in at]
+            method, owners, [method.hides.releases(network, int(stop), shared) for stop in at]
         )
         return Account(
             guarantee=stated,
@@ -203,7 +203,7 @@ def mean_noise(
         check_arguments(problem, network, masked, rounds, seed)
     except TacitError:
         return None
-    phase = next((index for index, each in enumerate(masked.phases()) if each.masked), None)
+    phase = next((index for index, each in enumerate(masked.phases()) if each.hides.summed), None)
     if phase is None:
         return None
     with jax.enable_x64(True):

@@ -18,7 +18,7 @@ from jaxtyping import ArrayLike, Float
 from tacit import checks, doors
 from tacit.arguments import checked
 from tacit.errors import ConfigError, PrivacyError
-from tacit.layout import check_arguments, lay_out, release_table, stops, taken
+from tacit.layout import check_arguments, lay_out, release_table, stops
 from tacit.method import claim, promise
 from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod, Span
@@ -197,7 +197,7 @@ def run(
             engine, rounds=rounds, record=recorded, identity=own, path=path, progress=shower
         )
         answers = np.asarray(_solutions(plan, trace.states))
-        counts = [taken(method, network, int(stop), plan.shared) for stop in trace.rounds]
+        counts = [method.hides.releases(network, int(stop), plan.shared) for stop in trace.rounds]
         history = History(
             rounds=trace.rounds,
             measured=dict(trace.measured),

@@ -92,7 +92,7 @@ class Candidate:
             phases = self.method(self.arguments(Pace(1.0, 1.0)), budget).phases()
         except PrivacyError:
             return False
-        return any(phase.masked for phase in phases)
+        return budget.hides.used(phases)
 
     def evaluations(self, parameters: int) -> int:
         """What one record is asked for in a round."""

@@ -37,8 +37,7 @@ def multiplier(setting: Setting, rounds: int, method: AbstractMethod) -> float:
     calibrated = calibrate(method, owners(setting, rounds))
     assert calibrated.privacy is not None
     z = calibrated.privacy.noise_multiplier
-    masks = setting.budget.masks
-    hidden = 1 if masks is None else masks.hidden(setting.agents)
+    hidden = setting.budget.hides.honest(setting.agents)
     return float(np.max(np.asarray(z, dtype=float))) / math.sqrt(hidden)
 
 
@@ -65,10 +64,7 @@ def owners(setting: Setting, rounds: int) -> Owners:
 
 def _charged(setting: Setting, rounds: int) -> Int[np.ndarray, " agents"]:
     """How often every site releases, sums included that are given up because one is missing."""
-    network, key = setting.network, public_key(0)
-    if setting.budget.masks is None:
-        return np.asarray(network.participations(rounds, key))
-    return np.asarray(network.attempts(rounds, key))
+    return np.asarray(setting.budget.hides.releases(setting.network, rounds, public_key(0)))
 
 
 def with_epsilon(setting: Setting, epsilon: float) -> Setting:

@@ -109,8 +109,7 @@ class Setting:
                 "advice is about records, and relation='metric' about whole costs; take "
                 "relation='replace_one' or 'add_remove'"
             )
-        if self.budget.masks is not None:
-            self.budget.masks.cohort(self.agents)
+        self.budget.hides.check_agents(self.agents)
         for name in ("epsilon", "delta"):
             value = getattr(self.budget, name)
             if value is None or np.ndim(value) or not math.isfinite(value):

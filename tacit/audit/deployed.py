@@ -62,7 +62,7 @@ def deployed_checks(
     for phase in plan.method.phases():
         if phase.query is None or phase.release is None:
             continue
-        if phase.masked:
+        if phase.hides.summed:
             sums = masked_releases(plan.method, owners, counts)
             released = [partial(_of_sum, sums[agent]) for agent in agents]
             step, size = 2.0 ** sums[0].grid.exponent, sums[0].grid.dimension
@@ -81,7 +81,7 @@ def deployed_checks(
             step, size = grids[0].grid.step, grids[0].grid.dimension
         of = f"noise of {phase.release.name!r} between sites"
         found += _noise_checks(of, phase, released, owners, problem.names, (step, size), rng)
-        if phase.masked:
+        if phase.hides.summed:
             found += mask_checks(min(problem.agents, _AGENTS))
     return found
 

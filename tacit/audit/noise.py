@@ -23,7 +23,6 @@ from tacit.audit.transcript import exact_law, observed, survey
 from tacit.method.claim import Owners
 from tacit.method.phase import Phase
 from tacit.method.worst_case import LinearUnits
-from tacit.privacy.correlated import PairNoise
 from tacit.problem.erm import EmpiricalRisk
 from tacit.runtime.agent import ask
 from tacit.runtime.keys import trial_key
@@ -121,11 +120,8 @@ class Draws(eqx.Module):
         assert seen.phase.release is not None
         (answers, scale), agents = self._asked(seen, self.objectives), len(seen.awake)
         noise = (jnp.reshape(seen.released, answers.shape) - answers) / scale[:, None]
-        hides = seen.phase.hides
-        if isinstance(hides, PairNoise):  # what is left when the masks are taken out
-            graph = hides.masks.graph(agents).astype(float)
-            laplacian = np.diag(graph.sum(axis=1)) - graph
-            covariance = np.eye(agents) + hides.masks.size(agents) ** 2 * laplacian
+        covariance = seen.phase.hides.covariance(agents)
+        if covariance is not None:  # what is left when the masks are taken out
             noise = jnp.asarray(np.linalg.inv(np.linalg.cholesky(covariance))) @ noise
         return noise, answers, scale
 

@@ -19,8 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
-from tacit.audit.correlated import left_of_masks
-from tacit.audit.sums import left_of_sum
+from tacit.audit.view import left
 from tacit.errors import PrivacyError
 from tacit.method.phase import AbstractMethod
 from tacit.method.worst_case import Neighbours
@@ -80,11 +79,8 @@ class AbstractObserver(eqx.Module):
 
     def __call__(self, gathered: Any, seen: Observation) -> Any:
         def one(owner: Any) -> Any:
-            state, released, scale = _row((seen.states, seen.released, seen.scale), owner)
-            if seen.phase.masked:
-                released, scale = left_of_sum(owner, seen, self.pair.objectives)
-            if seen.phase.correlated:
-                released, scale = left_of_masks(owner, seen, self.pair.objectives)
+            state = _row(seen.states, owner)
+            released, scale = left(owner, seen, self.pair.objectives)
             added = self.of_owner(owner, seen, state, released, scale)
             return jnp.where(seen.awake[owner], added, 0.0)
 

@@ -168,10 +168,10 @@ def masked(
     try:
         budget = Privacy(clip=1.0, noise_multiplier=1.0, masks=Masks())
         method = build(**{**build.example, **own}, privacy=budget)
-        summed = any(phase.masked for phase in method.phases())
+        hidden = budget.hides.used(method.phases())
     except TacitError:
         return None
-    return method if summed else None
+    return method if hidden else None
 
 
 def accepted(

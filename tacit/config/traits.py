@@ -184,7 +184,8 @@ def _masks(build: type[AbstractMethod]) -> str:
     """Whether the method takes masks or has its own, or else which of its variants take them."""
     if masked(build) is not None:
         return "yes"
-    if any(phase.correlated for one in instances(build).values() for phase in one.phases()):
+    hidden = [phase.hides for one in instances(build).values() for phase in one.phases()]
+    if any(hides.together and not hides.summed for hides in hidden):
         return OWN_MASKS
     return _join(name for name, own in build.variants.items() if masked(build, own) is not None)
 

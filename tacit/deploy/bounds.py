@@ -85,7 +85,7 @@ def bounds_of(plan: Plan, owners: Owners, most_records: Sequence[int]) -> Bounds
     for index, phase in enumerate(plan.method.phases()):
         if phase.point:
             points.add(index)
-        released = phase.query is not None and phase.release is not None and not phase.masked
+        released = phase.query is not None and phase.release is not None and not phase.hides.summed
         if not released or phase.message is not send_released:
             continue
         assert phase.query is not None and phase.release is not None

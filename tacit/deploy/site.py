@@ -115,14 +115,13 @@ def declared(
     with source.blamed():
         check_arguments(problem, network, method, rounds)
         _check_method(method)
-        masks = None if method.privacy is None else method.privacy.masks
-        if manifest.silent == "skip" and not (method.absences or masks):
+        if manifest.silent == "skip" and not (method.absences or method.hides.summed):
             raise PrivacyError(
                 f"{type(method).__name__} needs every message: what its agents hold must match "
                 'what their neighbours sent. Write silent = "stop" in the manifest, or choose '
                 "a method that averages: dpsg, gradient-descent or fedavg"
             )
-        if masks is not None and network.varying:
+        if method.hides.summed and network.varying:
             raise PrivacyError(
                 "masks between sites take all agents that are there; who is silent is left out of "
                 "the next sum, so leave probability and dropout out of [network]"
@@ -138,7 +137,7 @@ def declared(
             divergence=study.run.divergence,
         )
         stated = promise.guarantees(plan.method, owners, grid=grid)
-        tried = rounds if masks is None or masks.attempts is None else masks.attempts
+        (tried,) = method.hides.declared(np.array([rounds])).tolist()
         schedule = Schedule(plan, tried)
         if len(schedule.said_by(Role.SERVER)) > MOST_TURNS:
             raise ConfigError(
@@ -288,7 +287,7 @@ def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]]
             continue
         # not the release's own: a person may have several records
         events[index] = charged.event(phase, public)
-        if phase.masked:  # noised as a part of a sum
+        if phase.hides.summed:  # noised as a part of a sum
             masked(run, agent)
             continue
         release = on_grid(

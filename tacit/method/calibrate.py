@@ -17,7 +17,6 @@ from tacit.privacy import accounting, caution
 from tacit.privacy.budget import Privacy
 from tacit.privacy.calibration import noise_multiplier
 from tacit.privacy.event import Event
-from tacit.privacy.masked import levelled
 from tacit.privacy.query import own_public
 from tacit.types import PublicContext, Relation, Unit
 
@@ -141,13 +140,13 @@ def _levelled(method: Method, owners: Owners) -> Method:
             "and one mask a round and attempt: let it have one"
         )
     if privacy is not None and shared:
-        if privacy.masks is not None:
-            privacy.masks.cohort(len(owners.contexts))  # a coalition of all is refused here
+        method.hides.check_agents(len(owners.contexts))  # a coalition of all is refused here
         wanted = np.asarray(privacy.noise_multiplier, dtype=float)
         wanted = np.broadcast_to(wanted, len(owners.names))
         if wanted.any():
             single = _shared_scales(_with_noise(method, 1.0), owners)
-            method = _with_noise(method, levelled(wanted, single[0]))
+            hides = next(phase.hides for phase in method.phases() if phase.hides.together)
+            method = _with_noise(method, hides.level(wanted, single[0]))
     # none may have less, however a method makes its noise
     for each in _shared_scales(method, owners):
         if np.ptp(each) > 1e-9 * np.max(each):

@@ -149,7 +149,7 @@ class Releases:
             raise PrivacyError("one run has one neighbouring relation, and its releases have two")
         self.relation = relations.pop() if relations else Relation.REPLACE_ONE
         self.varies = any(_varies(phase) for phase in self.phases)
-        if self.varies and any(phase.masked for phase in self.phases):
+        if self.varies and any(phase.hides.summed for phase in self.phases):
             raise PrivacyError(
                 "noise that changes from round to round is charged by the round, and a masked sum "
                 "by the attempt; a method has one or the other"

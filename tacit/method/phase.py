@@ -21,9 +21,7 @@ from tacit.arguments import checked
 from tacit.errors import ConfigError, PrivacyError
 from tacit.method.worst_case import Neighbours, gradient_bounds, linear_neighbours
 from tacit.privacy.budget import Privacy
-from tacit.privacy.correlated import PairNoise
 from tacit.privacy.hiding import ALONE, AbstractHiding
-from tacit.privacy.masked import SecureSum
 from tacit.privacy.mechanism import Release
 from tacit.privacy.query import AbstractQuery, own_public
 from tacit.types import Combine, Context, Inbox, Oracle, Role, Unit, Vector
@@ -109,16 +107,6 @@ class Phase:
         """What hides an agent in this phase besides its own noise."""
         return ALONE if self.release is None else self.release.mechanism.hides
 
-    @property
-    def masked(self) -> bool:
-        """Whether what is released can be read in a sum only."""
-        return isinstance(self.hides, SecureSum)
-
-    @property
-    def correlated(self) -> bool:
-        """Whether pairs of agents share parts of the noise in what they release."""
-        return isinstance(self.hides, PairNoise)
-
 
 @checked(ConfigError)
 class AbstractMethod(eqx.Module):
@@ -176,6 +164,11 @@ class AbstractMethod(eqx.Module):
     def closing(self) -> int:
         """How many rounds at the end of a run are left to phases of `Span.CLOSING`."""
         return 0
+
+    @property
+    def hides(self) -> AbstractHiding:
+        """What hides an agent besides its own noise, by the budget."""
+        return ALONE if self.privacy is None else self.privacy.hides
 
     def on(self, network: Any) -> AbstractMethod:
         """The method with the numbers of the network that it needs; by default as it is.

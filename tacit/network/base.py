@@ -120,6 +120,11 @@ class AbstractNetwork(eqx.Module):
         return jnp.asarray(self.mixing(round, public_key).participates).astype(int)
 
     @property
+    def exact_in_integers(self) -> bool:
+        """Whether whole numbers modulo 2^64, such as masked ones, are summed exactly."""
+        return True
+
+    @property
     def client_weight(self) -> Float[np.ndarray, " agents"]:
         """A coordinator's weight of every client: equal, unless a network says otherwise."""
         return np.full(self.agents, 1.0 / self.agents)

@@ -123,7 +123,6 @@ class ExactSum(AbstractNetwork):
 
     @property
     def exact_in_integers(self) -> bool:
-        """Whether whole numbers modulo 2^64, such as masked ones, are summed exactly."""
         return self.by != "polynomial"
 
     @property

@@ -140,7 +140,7 @@ def _phases(outcome: Outcome) -> list[dict[str, Any]]:
                 "sensitivity": _size(row.sensitivity) if private else None,
                 "noise_scale": _size(row.noise_scale) if private else None,
                 "charged": row.times if private else None,
-                **(masks if phase.masked else {}),
+                **(masks if phase.hides.summed else {}),
             }
         )
     return rows

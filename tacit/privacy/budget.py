@@ -16,7 +16,7 @@ from tacit.arguments import checked
 from tacit.clipping import ORDERS
 from tacit.errors import PrivacyError
 from tacit.privacy.dose import Calibrated
-from tacit.privacy.hiding import ALONE
+from tacit.privacy.hiding import ALONE, AbstractHiding
 from tacit.privacy.laws import LAWS, NoiseKind
 from tacit.privacy.masked import Masks, SecureSum
 from tacit.privacy.mechanism import Mechanism
@@ -112,16 +112,20 @@ class Privacy(eqx.Module):
         return 1 if self.noise is NoiseKind.LAPLACE else 2
 
     @property
+    def hides(self) -> AbstractHiding:
+        """What hides an agent besides its own noise."""
+        return ALONE if self.masks is None else SecureSum(self.masks)
+
+    @property
     def mechanism(self) -> Mechanism:
         """The mechanism with its noise multiplier; not a number until a run has calibrated it."""
         multiplier = math.nan if self.noise_multiplier is None else self.noise_multiplier
-        hides = ALONE if self.masks is None else SecureSum(self.masks)
-        return Mechanism(LAWS[self.noise], Calibrated(multiplier), hides)
+        return Mechanism(LAWS[self.noise], Calibrated(multiplier), self.hides)
 
     @property
     def combine(self) -> Combine:
         """What a receiver sees of the releases: each, or only their sum."""
-        return Combine.EACH if self.masks is None else Combine.SUM
+        return Combine.SUM if self.hides.summed else Combine.EACH
 
     def __check_init__(self) -> None:
         _within("clip", self.clip, lambda v: v > 0, "positive (infinite for no clipping)")

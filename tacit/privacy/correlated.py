@@ -13,17 +13,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, TypeAlias, final
+from itertools import combinations
+from typing import Any, ClassVar, NamedTuple, TypeAlias, final
 
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from tacit.arguments import checked
 from tacit.errors import PrivacyError
 from tacit.privacy.event import Event, Masked, ModelClaim
-from tacit.privacy.hiding import AbstractHiding
+from tacit.privacy.hiding import AbstractHiding, View
 from tacit.privacy.masked import with_noise_of
-from tacit.privacy.masks import mask_ratio, worst_masked_mu
+from tacit.privacy.masks import mask_ratio, masked_mu, worst_masked_mu
 from tacit.types import PublicContext
 
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
@@ -118,6 +120,20 @@ class PairMasks:
         return _learned(self, agents)
 
 
+class Worst(NamedTuple):
+    """The coalition that learns most of each owner, and how it weighs what it sees.
+
+    Attributes:
+        corrupted: row `i`, who is in the coalition against agent `i`.
+        weights: row `i`, `P_ij / P_ii` of the honest agents `j`, else 0.
+        spread: `1 / sqrt(P_ii)`, with own noise of scale 1.
+    """
+
+    corrupted: Bool[np.ndarray, "agents agents"]
+    weights: Float[np.ndarray, "agents agents"]
+    spread: Float[np.ndarray, " agents"]
+
+
 @final
 @checked(PrivacyError)
 @dataclass(frozen=True)
@@ -139,14 +155,34 @@ class PairNoise(AbstractHiding):
     words: ClassVar[str] = ", and masks that pairs of agents share"
     together: ClassVar[bool] = True
 
-    def share(self, mask: Array, agents: int) -> Array:
-        """What an agent's masks add to its noise, both of scale 1.
+    def pairs(self, agents: int) -> Int[np.ndarray, "pairs 2"]:
+        return self.masks.among(agents)
 
-        Args:
-            mask: `sum_j e_ij n_ij / (r s)`.
-            agents: how many there are.
+    def share(self, drawn: Array, agents: int) -> Array:
+        return self.masks.size(agents) * drawn
+
+    def covariance(self, agents: int) -> Float[np.ndarray, "agents agents"]:
+        graph = self.masks.graph(agents).astype(float)
+        laplacian = np.diag(graph.sum(axis=1)) - graph
+        return np.eye(agents) + self.masks.size(agents) ** 2 * laplacian
+
+    def view(
+        self, agent: Any, awake: Bool[Array, " agents"], scales: Float[Array, " agents"]
+    ) -> View:
+        """What the noise of the other honest agents tells of this one's.
+
+        The coalition takes off the masks that it knows and, since it knows all other data, what
+        the other honest agents answered. Their noises are correlated with this one's (`N(0, S)`,
+        docs/proofs/masks.md), so they tell a part of it: `sum_j P_ij w_j / P_ii`, `P = S^-1`, is
+        the answer with noise of the variance `1 / P_ii`, and nothing else says more.
         """
-        return self.masks.size(agents) * mask
+        agents = len(awake)
+        worst, (first, second) = worst_coalitions(self.masks, agents), self.pairs(agents).T
+        corrupted, weights = jnp.asarray(worst.corrupted)[agent], jnp.asarray(worst.weights)[agent]
+        known = weights[first] * corrupted[second] - weights[second] * corrupted[first]
+        scale = scales[agent]
+        known = self.masks.size(agents) * scale * known
+        return View(weights, known, scale * jnp.asarray(worst.spread)[agent])
 
     def event(self, own: Event, public: PublicContext) -> Event:
         coalition, agents = self.masks.coalition, public.agents
@@ -159,6 +195,28 @@ class PairNoise(AbstractHiding):
             reason="nothing enforces that agents draw the masks and noise that they should, or "
             "keep them to themselves",
         )
+
+
+@lru_cache(maxsize=32)
+def worst_coalitions(masks: PairMasks, agents: int) -> Worst:
+    """Which coalition learns most of each agent; the first of several."""
+    graph, size = masks.graph(agents), masks.size(agents)
+    corrupted = np.zeros((agents, agents), dtype=bool)
+    weights, spread = np.zeros((agents, agents)), np.zeros(agents)
+    for owner in range(agents):
+        others = np.roll(np.arange(agents), -owner)[1:].tolist()
+        # where all share masks, all coalitions are alike
+        tried = combinations(others[: masks.coalition] if masks.pairs is None else others,
+                             masks.coalition)  # fmt: skip
+        coalition = max(tried, key=lambda some: masked_mu(graph, some, size)[owner])
+        corrupted[owner, list(coalition)] = True
+        honest = np.flatnonzero(~corrupted[owner])
+        among = graph[np.ix_(honest, honest)].astype(float)
+        laplacian = np.diag(among.sum(axis=1)) - among
+        row = np.linalg.inv(np.eye(len(honest)) + size**2 * laplacian)[honest == owner][0]
+        weights[owner, honest] = row / row[honest == owner]
+        spread[owner] = 1.0 / np.sqrt(row[honest == owner][0])
+    return Worst(corrupted, weights, spread)
 
 
 def _pooled(coalition: int) -> str:

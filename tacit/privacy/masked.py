@@ -14,13 +14,14 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from tacit.arguments import checked
-from tacit.errors import PrivacyError
+from tacit.errors import NetworkError, PrivacyError
 from tacit.privacy.event import Event, GaussianRelease, Masked, PoissonSampled
-from tacit.privacy.hiding import AbstractHiding
+from tacit.privacy.hiding import AbstractHiding, View
 from tacit.types import Combine, PublicContext, Role
 
 ASSUMPTIONS = (
@@ -119,6 +120,7 @@ class SecureSum(AbstractHiding):
     prefix: ClassVar[str] = "Masked"
     words: ClassVar[str] = ", under masks, so that only sums over a cohort can be read"
     together: ClassVar[bool] = True
+    summed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if type(self.masks) is not Masks:  # one derived from it could count a cohort that is none
@@ -143,28 +145,89 @@ class SecureSum(AbstractHiding):
                 "which take masks; between peers on network.ExactSum), or leave masks out"
             )
 
+    def check_message(self, name: str, *, altered: bool, kept: bool) -> None:
+        if altered or kept:
+            # so an agent's state is made of the coordinator's words only, and everybody knows it
+            raise TypeError(
+                f"phase {name!r}: under masks the message is what is released, as it is, and the "
+                "agent keeps nothing of it; use tacit.method.oracle.send_released"
+            )
+
+    def check_agents(self, agents: int) -> None:
+        self.masks.cohort(agents)
+
+    def check_run(self, method: Any, network: Any) -> None:
+        phases, name = method.phases(), type(method).__name__
+        hidden = [phase for phase in phases if phase.hides == self]
+        if method.hides != self:
+            raise PrivacyError(
+                f"phase {hidden[0].name!r} of {name} has other masks than the method's budget, "
+                "from which sums are counted and checked; make its mechanism with "
+                "Privacy.mechanism"
+            )
+        if not hidden:
+            raise PrivacyError(f"{name} takes no masks: it has noise of its own; leave them out")
+        self.check_agents(network.agents)
+        if not network.exact_in_integers:
+            raise NetworkError(
+                f"masks cancel in whole numbers modulo 2^64, which by={network.by!r} cannot sum; "
+                "use by='tree' or by='flooding'"
+            )
+        if network.varying and self.masks.min_cohort is None:
+            raise PrivacyError(
+                "masks: not all agents take part in every round here, and min_cohort is not given; "
+                "say how many a sum must have at least: noise is made for so many, and a round "
+                "with fewer is left out"
+            )
+        if np.ptp(network.client_weight) > 0:
+            raise NetworkError("a masked sum weighs all agents alike, and this network does not")
+
     def event(self, own: Event, public: PublicContext) -> Event:
         cohort = self.masks.cohort(public.agents)
         # the noise of the honest agents of the smallest cohort
         root = math.sqrt(cohort - self.masks.coalition)
         return Masked(with_noise_of(own, root), self.masks.coalition, cohort)
 
+    def honest(self, agents: int) -> int:
+        return self.masks.hidden(agents)
 
-def levelled(
-    multipliers: Float[np.ndarray, " agents"], scales: Float[np.ndarray, " agents"]
-) -> Float[np.ndarray, " agents"]:
-    """Multipliers with which all agents add noise of one scale: the largest that one needs.
+    def least(self, network: Any) -> int:
+        return self.masks.cohort(network.agents) if network.varying else 0
 
-    What hides an agent is the noise of the others, so none may add less.
+    def releases(self, network: Any, rounds: int, key: PRNGKeyArray) -> Int[np.ndarray, " agents"]:
+        found, most = network.attempts(rounds, key), self.masks.attempts
+        if most is not None and found.max() > most:
+            raise PrivacyError(
+                f"masks: attempts={most}, and {rounds} rounds with this network need "
+                f"{found.max()}, sums included that are given up because somebody is missing; "
+                "raise it, or take fewer rounds"
+            )
+        return found
 
-    Args:
-        multipliers: what every agent needs by itself, shape `(agents,)`.
-        scales: noise scale of every agent at the multiplier 1, shape `(agents,)`, positive.
-    """
-    wanted = multipliers * scales
-    # up, so that no last bit is below what was asked for
-    raised = np.nextafter(np.max(wanted) / scales, np.inf)
-    return np.where(wanted == np.max(wanted), multipliers, raised)
+    def declared(self, times: Int[np.ndarray, " agents"]) -> Int[np.ndarray, " agents"]:
+        return times if self.masks.attempts is None else np.full_like(times, self.masks.attempts)
+
+    def answers(self, network: Any, round: Any, key: PRNGKeyArray) -> Int[Array, " agents"]:
+        # a sum that is given up was asked for and answered all the same
+        return network.answers(round, key)
+
+    def view(
+        self, agent: Any, awake: Bool[Array, " agents"], scales: Float[Array, " agents"]
+    ) -> View:
+        """All honest noise of a sum that was read.
+
+        Its masks cancel, and the adversary takes off what its coalition added and, since it knows
+        all other data, what the other honest agents answered. A sum that is given up because
+        somebody is missing is not read. The accountant charges it as if it were, since a message
+        that is only late would complete it; with dropouts an audit therefore stays below the claim.
+        """
+        behind = (jnp.arange(len(awake)) - agent) % len(awake)
+        # settled before the run; with equal scales, where nobody sleeps, any coalition is the worst
+        corrupted = (behind > 0) & (behind <= self.masks.coalition)
+        honest = awake & ~corrupted
+        left = jnp.sqrt(jnp.sum(jnp.where(honest, jnp.square(scales), 0.0)))
+        weights = (honest | (behind == 0)).astype(scales.dtype)
+        return View(weights, None, left)
 
 
 def with_noise_of(event: Event, root: float) -> Event:

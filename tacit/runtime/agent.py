@@ -11,7 +11,6 @@ from typing import Any
 from jaxtyping import PRNGKeyArray
 
 from tacit.method.phase import Phase
-from tacit.privacy.correlated import PairNoise
 from tacit.runtime.keys import PhaseKeys, phase_keys
 from tacit.types import AbstractObjective, Context, Inbox, PublicPart
 
@@ -65,7 +64,7 @@ def send(
         keys: randomness of this phase.
         scale: noise scale, computed beforehand from public constants.
         replay: a value released earlier, to be used instead of asking the objective.
-        mask: what the masks that it shares with others add, where noise is correlated.
+        mask: sum of the noise that it shares with others, where pairs share some.
 
     Returns:
         The new state, the payload, and what was released (`None` without a query).
@@ -77,17 +76,11 @@ def send(
         released = replay
     else:
         answer = ask(phase, state, objective, context, keys, scale)
-        shared = None
-        if mask is not None and isinstance(phase.hides, PairNoise):
-            shared = phase.hides.share(mask, context.agents)
+        shared = None if mask is None else phase.hides.share(mask, context.agents)
         released = phase.release.mechanism.add(answer, scale, keys.noise, shared)
     after, payload = phase.message(state, released, context)
-    if phase.masked and (payload is not released or after is not state):
-        # so an agent's state is made of the coordinator's words only, and everybody knows it
-        raise TypeError(
-            f"phase {phase.name!r}: under masks the message is what is released, as it is, and the "
-            "agent keeps nothing of it; use tacit.method.oracle.send_released"
-        )
+    altered, kept = payload is not released, after is not state
+    phase.hides.check_message(phase.name, altered=altered, kept=kept)
     return after, payload, released
 
 

@@ -50,7 +50,8 @@ class _Common(eqx.Module):
 
     def mask(self) -> Any:
         """What this agent's masks add to what it releases; `None` where it shares none."""
-        if self.pairs is None or not self.plan.method.phases()[self.phase].correlated:
+        hides = self.plan.method.phases()[self.phase].hides
+        if self.pairs is None or hides.pairs(self.plan.agents) is None:
             return None
         return self.pairs.mask(self.plan.x0, (self.round, self.phase, self.step))
 

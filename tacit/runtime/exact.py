@@ -17,7 +17,6 @@ from jaxtyping import Array, Int, Key, PRNGKeyArray
 
 from tacit.method.phase import Phase
 from tacit.metrics import measure
-from tacit.privacy.correlated import PairNoise
 from tacit.privacy.noise.sums import in_steps
 from tacit.runtime.desk import At, Desk, Payload, from_bytes, mixing_of
 from tacit.runtime.keys import agent_secret
@@ -153,7 +152,7 @@ class ExactEngine:
                 self.transcript[place] = jax.tree.map(np.asarray, released)
         if phase.receiver is None:
             return
-        if phase.masked and self.whole.exponent is not None:
+        if phase.hides.summed and self.whole.exponent is not None:
             steps = [in_steps(from_bytes(each), self.whole.exponent) for each in wire.values()]
             # masks would be added and gone again, modulo 2^64
             total = np.add.reduce(steps, axis=0)
@@ -171,8 +170,9 @@ class ExactEngine:
 def _pairs(plan: Plan, root: PRNGKeyArray, agent: int) -> PairSecrets | None:
     """What an agent shares with others for masks, if the method has correlated noise."""
     for phase in plan.method.phases():
-        if isinstance(phase.hides, PairNoise):
-            return PairSecrets.of(root, phase.hides.masks, agent, plan.agents)
+        pairs = phase.hides.pairs(plan.agents)
+        if pairs is not None:
+            return PairSecrets.of(root, pairs, agent)
     return None
 
 

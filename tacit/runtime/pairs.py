@@ -16,7 +16,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
-from tacit.privacy.correlated import PairMasks
 from tacit.runtime.keys import pair_secret, phase_keys
 
 Place: TypeAlias = tuple[Any, int, Any]
@@ -27,13 +26,13 @@ _AT_ONCE = 64
 
 
 def masks_of_all(
-    root: PRNGKeyArray, masks: PairMasks, like: Array, place: Place
+    root: PRNGKeyArray, pairs: Int[np.ndarray, "pairs 2"], like: Array, place: Place
 ) -> Float[Array, "agents ..."]:
     """What the masks of a phase add to every agent's release.
 
     Args:
         root: of the trial's randomness.
-        masks: who shares them.
+        pairs: that share one.
         like: answers of all agents, leading axis = agent.
         place: where in the run.
     """
@@ -41,13 +40,13 @@ def masks_of_all(
     def add(total: Array, first: Array, second: Array, drawn: Array) -> Array:
         return total.at[first].add(drawn).at[second].add(-drawn)
 
-    weights = jnp.ones(len(masks.among(like.shape[0])), like.dtype)
-    return _fold(add, like, root, masks, weights, like, place)
+    weights = jnp.ones(len(pairs), like.dtype)
+    return _fold(add, like, root, pairs, weights, like, place)
 
 
 def weighted_masks(
     root: PRNGKeyArray,
-    masks: PairMasks,
+    pairs: Int[np.ndarray, "pairs 2"],
     weights: Float[Array, " pairs"],
     like: Array,
     place: Place,
@@ -56,8 +55,8 @@ def weighted_masks(
 
     Args:
         root: of the trial's randomness.
-        masks: who shares them.
-        weights: one for each pair of `masks.among`.
+        pairs: that share one.
+        weights: one for each pair.
         like: answers of all agents, leading axis = agent.
         place: where in the run.
     """
@@ -65,7 +64,7 @@ def weighted_masks(
     def add(total: Array, first: Array, second: Array, drawn: Array) -> Array:
         return total + jnp.sum(drawn, axis=0)
 
-    return _fold(add, like[0], root, masks, weights, like, place)
+    return _fold(add, like[0], root, pairs, weights, like, place)
 
 
 class PairSecrets(eqx.Module):
@@ -80,9 +79,8 @@ class PairSecrets(eqx.Module):
     signs: Int[Array, " others"]
 
     @classmethod
-    def of(cls, root: PRNGKeyArray, masks: PairMasks, agent: int, agents: int) -> PairSecrets:
+    def of(cls, root: PRNGKeyArray, pairs: Int[np.ndarray, "pairs 2"], agent: int) -> PairSecrets:
         """Those of an agent in a simulation."""
-        pairs = masks.among(agents)
         mine = pairs[(pairs == agent).any(axis=1)]
         secrets = jax.vmap(pair_secret, in_axes=(None, 0, 0))(root, mine[:, 0], mine[:, 1])
         return cls(secrets, jnp.asarray(np.where(mine[:, 0] == agent, 1, -1)))
@@ -97,13 +95,13 @@ def _fold(
     add: Callable[[Array, Array, Array, Array], Array],
     total: Array,
     root: PRNGKeyArray,
-    masks: PairMasks,
+    pairs: Int[np.ndarray, "pairs 2"],
     weights: Float[Array, " pairs"],
     like: Array,
     place: Place,
 ) -> Array:
     """Weighted masks, added up part by part in an array such as `total`."""
-    pairs, agents = masks.among(like.shape[0]), like.shape[0]
+    agents = like.shape[0]
     rows = min(max(_AT_ONCE, agents), len(pairs))
     missing = -len(pairs) % rows
     parts = jnp.asarray(np.pad(pairs, ((0, missing), (0, 0))).reshape(-1, rows, 2))

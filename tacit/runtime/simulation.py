@@ -13,7 +13,6 @@ from jaxtyping import Array, Int, Key, PRNGKeyArray
 
 from tacit.method.phase import Phase
 from tacit.metrics import measure
-from tacit.privacy.correlated import PairNoise
 from tacit.problem.blackbox import asked_of
 from tacit.runtime.agent import context_of, receive, send
 from tacit.runtime.keys import PhaseKeys, agent_secret
@@ -186,13 +185,13 @@ class Simulator:
             place: where in the run.
             weights: of pairs, for the weighted sum of their masks instead.
         """
-        hides = phase.hides
-        if not isinstance(hides, PairNoise):
+        pairs = phase.hides.pairs(self.plan.agents)
+        if pairs is None:
             return None
         like = jnp.zeros((self.plan.agents, *self.plan.x0.shape), self.plan.x0.dtype)
         if weights is None:
-            return masks_of_all(self.root, hides.masks, like, place)
-        return weighted_masks(self.root, hides.masks, weights, like, place)
+            return masks_of_all(self.root, pairs, like, place)
+        return weighted_masks(self.root, pairs, weights, like, place)
 
     def phase(
         self, states: States, index: int, phase: Phase, round: Any, step: Any, links: Links

@@ -16,6 +16,7 @@ from jaxtyping import Int, PRNGKeyArray
 
 from tacit.method.phase import Phase, Span
 from tacit.network.base import AbstractNetwork
+from tacit.privacy.hiding import AbstractHiding
 from tacit.runtime.plan import Plan, phases_of
 from tacit.runtime.simulation import Simulator
 from tacit.types import Role
@@ -106,20 +107,17 @@ def _traced_sizes(
 def _counts(plan: Plan, rounds: int) -> tuple[Any, Any]:
     """Active links between peers, and active clients, in each round."""
     told_apart = np.arange(rounds if plan.network.varying else 1)
-    summed = any(phase.masked for phase in plan.method.phases())
-    found = _counts_of(plan.network, plan.shared, told_apart, summed)
+    found = _counts_of(plan.network, plan.shared, told_apart, plan.method.hides)
     peers, clients = (np.broadcast_to(np.asarray(count, np.int64), rounds) for count in found)
     return peers, clients
 
 
 @eqx.filter_jit
 def _counts_of(
-    network: AbstractNetwork, key: PRNGKeyArray, rounds: Any, summed: bool
+    network: AbstractNetwork, key: PRNGKeyArray, rounds: Any, hides: AbstractHiding
 ) -> tuple[Any, Any]:
     def count(round: Any) -> tuple[Any, Any]:
-        mixing = network.mixing(round, key)
-        # a sum that is given up was asked for and answered all the same
-        clients = network.answers(round, key) if summed else mixing.participates
-        return jnp.sum(mixing.active), jnp.sum(clients)
+        answers = hides.answers(network, round, key)
+        return jnp.sum(network.mixing(round, key).active), jnp.sum(answers)
 
     return jax.lax.map(count, rounds)

@@ -81,7 +81,7 @@ def test_batched_simulation_agrees_with_the_exact_runtime(row: Row) -> None:
         row.task(0), row.network, row.method, rounds=row.rounds, seed=1, runtime=runtime
     )
     # finite differences amplify the last bits of function values, and masked sums are on a grid
-    masked = any(phase.masked for phase in row.method.phases())
+    masked = any(phase.hides.summed for phase in row.method.phases())
     tolerance = 1e-6 if masked or row.method.oracle is Oracle.VALUE else 1e-12
     np.testing.assert_allclose(
         exact.solutions, _batched(row).solutions, rtol=tolerance, atol=tolerance

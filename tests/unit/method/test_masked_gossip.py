@@ -68,11 +68,12 @@ def test_masks_cancel_and_both_ends_draw_the_same(agents: int, float64: None) ->
     root, like = trial_key(3, 0), jnp.zeros((agents, SIZE))
     # 21 agents have more pairs than are drawn at once
     for masks in (PairMasks(), PairMasks(pairs=tuple(itertools.pairwise(range(agents))))):
-        drawn = [masks_of_all(root, masks, like, (round, 0, 0)) for round in range(2)]
+        pairs = masks.among(agents)
+        drawn = [masks_of_all(root, pairs, like, (round, 0, 0)) for round in range(2)]
         for round, found in enumerate(drawn):
             assert abs(np.asarray(found).sum(axis=0)).max() < 1e-12 * agents
             alone = [
-                PairSecrets.of(root, masks, agent, agents).mask(like[0], (round, 0, 0))
+                PairSecrets.of(root, pairs, agent).mask(like[0], (round, 0, 0))
                 for agent in range(agents)
             ]
             np.testing.assert_allclose(np.stack(alone), found, atol=1e-12)
@@ -281,8 +282,8 @@ def test_an_unplaced_method_is_accounted_for_with_all_its_rounds() -> None:
     bare, placed = method(), method().on(RING)
     assert (bare.closing, placed.closing) == (0, CLOSING)
     assert [phase.rounds for phase in placed.phases()] == [Span.MAIN, Span.CLOSING]
-    assert [phase.correlated for phase in placed.phases()] == [True, False]
-    assert not any(phase.masked for phase in placed.phases())
+    assert [phase.hides.together for phase in placed.phases()] == [True, False]
+    assert not any(phase.hides.summed for phase in placed.phases())
 
 
 def test_who_shares_masks_can_be_said_in_three_ways() -> None:

@@ -13,7 +13,7 @@ import pytest
 import tacit
 from tacit import network, problem
 from tacit.errors import LedgerError, NetworkError, PrivacyError
-from tacit.layout import lay_out, taken
+from tacit.layout import lay_out
 from tacit.method import (
     ADMM,
     ORZO,
@@ -219,7 +219,7 @@ def test_a_sum_that_misses_somebody_is_charged_and_asked_for_again() -> None:
         gone = np.asarray(~there.all(axis=1))
         # once for everybody, and again for those who are there in a round that misses somebody
         expected = 40 + (there & gone[:, None]).sum(axis=0)
-        np.testing.assert_array_equal(taken(method, hub, 40, key), expected)
+        np.testing.assert_array_equal(method.hides.releases(hub, 40, key), expected)
         assert 5 < gone.sum() < 40
     found = tacit.run(task(), hub, method, rounds=40, seed=0)
     assert [each.attempts for each in found.guarantee] == expected.tolist()
@@ -267,20 +267,20 @@ def test_without_masks_who_is_missing_is_just_missing() -> None:
     hub = network.Coordinator(AGENTS, dropout=0.2)
     method: AbstractMethod = GradientDescent(step=0.5, privacy=budget(None))
     key = public_key(0)
-    np.testing.assert_array_equal(taken(method, hub, 20, key), hub.participations(20, key))
+    np.testing.assert_array_equal(method.hides.releases(hub, 20, key), hub.participations(20, key))
     assert hub.participations(20, key).max() < 20
 
 
 def test_a_masked_phase_is_told_apart() -> None:
     masked = GradientDescent(step=0.5, privacy=budget(Masks())).phases()
-    assert [phase.masked for phase in masked] == [False, True]
+    assert [phase.hides.summed for phase in masked] == [False, True]
 
 
 def test_answers_to_sums_that_are_given_up_are_counted_as_bytes() -> None:
     method = GradientDescent(step=0.5, privacy=budget(Masks(1, 6)))
     hub = network.Coordinator(AGENTS, dropout=0.1)
     with jax.enable_x64(True):
-        answered = int(taken(method, hub, 20, public_key(0)).sum())
+        answered = int(method.hides.releases(hub, 20, public_key(0)).sum())
     found = tacit.run(task(), hub, method, rounds=20, seed=0)
     assert answered > 20 * AGENTS
     # each is asked at an iterate and answers with as many numbers

@@ -22,7 +22,7 @@ from tacit.privacy.event import (
     on_grid,
 )
 from tacit.privacy.laws import NoiseKind
-from tacit.privacy.masked import Masks, SecureSum, levelled
+from tacit.privacy.masked import Masks, SecureSum
 from tacit.privacy.mechanism import Mechanism, gaussian
 from tacit.privacy.sensitivity import ClippedGradient
 from tacit.types import Combine, PublicContext, Relation, Unit
@@ -95,7 +95,7 @@ def test_accountants_grids_and_distances_look_through_the_masks() -> None:
 
 def test_all_agents_get_the_largest_noise_that_one_needs() -> None:
     multipliers, scales = np.array([1.0, 2.0, 1.0]), np.array([3.0, 1.0, 0.5])
-    level = levelled(multipliers, scales)
+    level = SecureSum().level(multipliers, scales)
     assert level[0] == 1.0  # to the bit, where nothing is raised
     np.testing.assert_allclose(level * scales, 3.0, rtol=1e-15)
     assert (level * scales >= 3.0).all() and (level >= multipliers).all()

@@ -1,0 +1,45 @@
+"""What the worst coalition reads of one release: one agent's answer, and the noise that is left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from tacit.runtime.agent import ask
+from tacit.runtime.simulation import Observation
+from tacit.types import AbstractObjective
+
+
+def left(
+    owner: Any, seen: Observation, objectives: AbstractObjective
+) -> tuple[Array, Float[Array, ""]]:
+    """The owner's release as if it stood by itself, and the scale of the noise in it.
+
+    How the others' noise is weighed is said by what hides the owner (`AbstractHiding.view`). Noise
+    is taken from what was released, not drawn from its law.
+
+    Args:
+        owner: number of the audited agent, which is honest.
+        seen: a phase that releases something.
+        objectives: of all agents; those of the owner do not matter.
+    """
+    phase = seen.phase
+    view = phase.hides.view(owner, seen.awake, seen.scale)
+    if view is None:
+        return seen.released[owner], seen.scale[owner]
+
+    def noise(agent: Any) -> Array:
+        at = (seen.states, objectives, seen.released)
+        state, objective, released = jax.tree.map(lambda leaf: leaf[agent], at)
+        answer = ask(phase, state, objective, *seen.known(agent), seen.scale[agent])
+        return jnp.asarray(released - answer)
+
+    everybody = jnp.arange(len(seen.awake))
+    noises = jax.vmap(noise)(everybody)
+    others = jnp.where(everybody == owner, 0.0, view.weights)
+    used = (others != 0.0).reshape(-1, *(1,) * (noises.ndim - 1))  # who sleeps may have any number
+    found = seen.released[owner] + jnp.tensordot(others, jnp.where(used, noises, 0.0), 1)
+    return (found if view.known is None else found - seen.shared(view.known)), view.scale
