@@ -59,7 +59,7 @@ def main() -> None:
     private, _ = new_key()
     publics = [new_key()[1] for _ in range(peers)]
     keys = agreement(private, publics, run)
-    label = mask_label(run, 0, 0, cohort, bytes(32))
+    label = mask_label(run, 0, 0, 0, cohort, bytes(32))
     hidden = mask(keys, 0, cohort, label, size)
     steps = np.arange(size)
     took = milliseconds(
@@ -68,7 +68,7 @@ def main() -> None:
             "bare keystream": keystream(size, peers),
             "sealed": partial(sealed, steps, hidden),
             "opened": partial(opened, [hidden] * len(cohort)),
-            "mask_label": partial(mask_label, run, 0, 0, cohort, bytes(32)),
+            "mask_label": partial(mask_label, run, 0, 0, 0, cohort, bytes(32)),
         },
         arguments.repetitions,
     )

@@ -3,7 +3,7 @@
 Example:
     >>> import tacit
     >>> tacit.__version__
-    '0.2.0.dev0'
+    '0.2.0.dev1'
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tacit.result import Result
     from tacit.runner import Simulation, run
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0.dev1"
 
 _HOMES = {
     "DGD": "tacit.method",

@@ -145,7 +145,7 @@ def mask_checks(agents: int) -> list[Check]:
     masks: list[UInt64[np.ndarray, " n"]] = []
     wrong = 0
     for number in range(_DRAWS):
-        label = mask_label(_RUN, number, number, cohort, number.to_bytes(8, "big"))
+        label = mask_label(_RUN, number, 0, number, cohort, number.to_bytes(8, "big"))
         drawn = [mask(keys[agent], agent, cohort, label, _WORDS) for agent in cohort]
         values = [np.arange(_WORDS) * (agent + 1) - 100 for agent in cohort]
         messages = [sealed(value, each) for value, each in zip(values, drawn, strict=True)]

@@ -188,7 +188,7 @@ class MaskedParty(Party):
             return standing
         check_diverged(self._desk, standing.state, int(standing.round))
         at, slot = At(int(standing.round), turn.at.phase), turn.at.round
-        label = mask_label(self._terms.run, at.round, slot, cohort, self._asked)
+        label = mask_label(self._terms.run, at.round, at.phase, slot, cohort, self._asked)
         steps = self._steps(at, standing.state)
         hidden = sealed(steps, mask(sums.keys, number, cohort, label, steps.size))
         charge = None

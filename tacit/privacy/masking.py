@@ -28,7 +28,7 @@ from jaxtyping import Int64, UInt64
 from tacit.errors import PrivacyError
 
 _PAIR = b"tacit pair key 1\n"
-_LABEL = b"tacit mask label 1\n"
+_LABEL = b"tacit mask label 2\n"
 
 
 def new_key() -> tuple[bytes, bytes]:
@@ -85,13 +85,14 @@ def pair_key(private: bytes, public: bytes, run: bytes, one: int, other: int) ->
 
 
 def mask_label(
-    run: bytes, round: int, attempt: int, cohort: Sequence[int], iterate: bytes
+    run: bytes, round: int, phase: int, attempt: int, cohort: Sequence[int], iterate: bytes
 ) -> bytes:
     """What the masks of one release are drawn for: SHA-256 of bytes that tell all arguments.
 
     Args:
         run: id of the run, 32 bytes.
         round: from 0 to 2^64 - 1.
+        phase: its number in the method's table, likewise.
         attempt: at the round, likewise.
         cohort: numbers of the agents that are summed, ascending, each once.
         iterate: the public iterate or its hash, of any length.
@@ -102,7 +103,7 @@ def mask_label(
     _check_bytes(run, "run")
     _check_ascending(cohort)
     # all but the last have a known length, so no two different releases have the same bytes
-    numbers = _packed("(round, attempt, members)", round, attempt, len(cohort))
+    numbers = _packed("(round, phase, attempt, members)", round, phase, attempt, len(cohort))
     told = _LABEL + run + numbers + _packed("cohort", *cohort) + iterate
     return hashlib.sha256(told).digest()
 

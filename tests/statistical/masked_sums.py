@@ -178,7 +178,7 @@ class Protocol:
             moved = value(i) + (s.turn * MOVED if i == OWNER and side == 0 else 0)
             steps = np.tile(moved, runs) + draws[s.draw, i]
             if self.ratio == UNIFORM:
-                label = mask_label(run, s.label, 0, s.cohort, b"an iterate")
+                label = mask_label(run, s.label, 0, 0, s.cohort, b"an iterate")
                 sent = sealed(steps, mask(keys[i], i, s.cohort, label, size))
                 for j in s.cohort:
                     if j != i and self.told((i, j)):

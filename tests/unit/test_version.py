@@ -40,7 +40,7 @@ from tacit.runtime.keys import (
     trial_key,
 )
 
-VERSION = "0.2.0.dev0"
+VERSION = "0.2.0.dev1"
 """What the digests are of."""
 
 RUN = bytes(range(32))
@@ -106,7 +106,7 @@ def keys(folder: Path) -> Iterator[bytes]:
 def masks(folder: Path) -> Iterator[bytes]:
     public = X25519PrivateKey.from_private_bytes(RUN[::-1]).public_key().public_bytes_raw()
     shared = pair_key(RUN, public, RUN, 0, 4)
-    label = mask_label(RUN, 7, 1, [0, 4], b"iterate")
+    label = mask_label(RUN, 7, 2, 1, [0, 4], b"iterate")
     yield mask({4: shared}, 0, [0, 4], label, 5).astype("<u8").tobytes()
 
 
@@ -123,7 +123,7 @@ DIGESTS: dict[Callable[[Path], Iterator[bytes]], str] = {
     state: "73ee5985b48398c0",
     kept_run: "992c8e86c08d46ed",
     keys: "f6dff676b9847c24",
-    masks: "05ba0164b5136432",
+    masks: "525f7190e77a92d3",
     noise: "de551c0ceefacc88",
 }
 

@@ -33,7 +33,7 @@ from tacit.privacy.masking import (
 
 RUN = bytes(range(100, 132))
 COHORT = (0, 2, 3, 7, 11)
-LABEL = mask_label(RUN, 5, 1, COHORT, b"iterate")
+LABEL = mask_label(RUN, 5, 0, 1, COHORT, b"iterate")
 LIMIT = 2**63 - 1
 
 FIRST, SECOND, THIRD = bytes(range(32)), bytes(range(32, 64)), bytes(range(64, 96))
@@ -156,6 +156,7 @@ def test_what_is_not_uniform_is_noticed() -> None:
 RELEASE: dict[str, Any] = {
     "run": RUN,
     "round": 5,
+    "phase": 0,
     "attempt": 1,
     "cohort": COHORT,
     "iterate": b"iterate",
@@ -167,6 +168,7 @@ RELEASE: dict[str, Any] = {
     [
         {"run": bytes(32)},
         {"round": 6},
+        {"phase": 2},
         {"attempt": 2},
         {"cohort": (*COHORT, 12)},
         {"cohort": COHORT[:-1]},
@@ -177,7 +179,7 @@ RELEASE: dict[str, Any] = {
 def test_masks_of_different_releases_do_not_cancel(change: dict[str, Any]) -> None:
     """One member masks for another release than the others; keys and peers are the same.
 
-    False alarm: 6 * 5 * 2 * 64 words, each 0 with probability 2^-64.
+    False alarm: 7 * 5 * 2 * 64 words, each 0 with probability 2^-64.
     """
     other = mask_label(**(RELEASE | change))
     ours, theirs = masks(COHORT, LABEL, 64), masks(COHORT, other, 64)
@@ -191,7 +193,7 @@ def test_masks_of_different_releases_do_not_cancel(change: dict[str, Any]) -> No
 def test_masks_of_different_cohorts_do_not_cancel() -> None:
     """False alarm: 64 words, each 0 with probability 2^-64."""
     large, small = COHORT, COHORT[:-1]
-    label = mask_label(RUN, 5, 1, small, b"iterate")
+    label = mask_label(RUN, 5, 0, 1, small, b"iterate")
     mixed = [mask(KEYS[agent], agent, small, label, 64) for agent in small[:-1]]
     mixed.append(mask(KEYS[small[-1]], small[-1], large, LABEL, 64))
     assert np.sum(mixed, axis=0, dtype=np.uint64).all()
@@ -200,21 +202,23 @@ def test_masks_of_different_cohorts_do_not_cancel() -> None:
 def test_labels_of_releases_that_nearly_agree_differ() -> None:
     one = (1).to_bytes(8, "little")
     releases = [
-        (RUN, 1, 0, (1, 2), b""),
-        (RUN, 0, 1, (1, 2), b""),
-        (RUN, 1, 256, (1, 2), b""),
-        (RUN, 1, 0, (1, 2), b"\0"),
-        (RUN, 1, 0, (1, 2), bytes(8)),
-        (RUN, 1, 0, (1, 2), (3).to_bytes(8, "little")),  # as if it were a member
-        (RUN, 1, 0, (1, 2, 3), b""),
-        (RUN, 1, 0, (1, 2 + 2**32), b""),
-        (RUN, 1, 0, (12,), b""),
-        (RUN, 1, 0, (), one + (2).to_bytes(8, "little")),
-        (RUN[:24] + one, 1, 0, (1, 2), b""),
-        (RUN[1:] + RUN[:1], 1, 0, (1, 2), b""),
-        (RUN, 2, 0, (1, 2), b""),
-        (RUN, 2, 1, (0, 1), b""),
-        (RUN, 2, 2, (0, 1), b""),
+        (RUN, 1, 0, 0, (1, 2), b""),
+        (RUN, 0, 0, 1, (1, 2), b""),
+        (RUN, 1, 0, 256, (1, 2), b""),
+        (RUN, 1, 0, 0, (1, 2), b"\0"),
+        (RUN, 1, 0, 0, (1, 2), bytes(8)),
+        (RUN, 1, 0, 0, (1, 2), (3).to_bytes(8, "little")),  # as if it were a member
+        (RUN, 1, 0, 0, (1, 2, 3), b""),
+        (RUN, 1, 0, 0, (1, 2 + 2**32), b""),
+        (RUN, 1, 0, 0, (12,), b""),
+        (RUN, 1, 0, 0, (), one + (2).to_bytes(8, "little")),
+        (RUN[:24] + one, 1, 0, 0, (1, 2), b""),
+        (RUN[1:] + RUN[:1], 1, 0, 0, (1, 2), b""),
+        (RUN, 2, 0, 0, (1, 2), b""),
+        (RUN, 2, 0, 1, (0, 1), b""),
+        (RUN, 2, 0, 2, (0, 1), b""),
+        (RUN, 2, 2, 0, (0, 1), b""),
+        (RUN, 0, 2, 2, (0, 1), b""),
     ]
     assert len({mask_label(*each) for each in releases}) == len(releases)
 
@@ -222,6 +226,7 @@ def test_labels_of_releases_that_nearly_agree_differ() -> None:
 numbers = st.integers(0, 3)
 labelled = st.tuples(
     st.sampled_from([bytes(32), b"\1" + bytes(31), bytes(31) + b"\1"]),
+    numbers,
     numbers,
     numbers,
     st.sets(numbers).map(lambda cohort: tuple(sorted(cohort))),
@@ -280,9 +285,9 @@ def test_keys_labels_and_masks_are_as_described() -> None:
         extracted = hmac.digest(bytes(32), agreement, "sha256")
         keys[other] = hmac.digest(extracted, info + b"\1", "sha256")
         assert pair_key(SECOND, public(ends[other]), RUN, 4, other) == keys[other]
-    members = np.array([7, 2, 3, 3, 4, 5], "<u8").tobytes()
-    label = hashlib.sha256(b"tacit mask label 1\n" + RUN + members + b"at").digest()
-    assert mask_label(RUN, 7, 2, (3, 4, 5), b"at") == label
+    members = np.array([7, 1, 2, 3, 3, 4, 5], "<u8").tobytes()
+    label = hashlib.sha256(b"tacit mask label 2\n" + RUN + members + b"at").digest()
+    assert mask_label(RUN, 7, 1, 2, (3, 4, 5), b"at") == label
 
     def stream(key: bytes) -> list[int]:
         derived = hmac.new(key, label, hashlib.sha256).digest()
@@ -294,8 +299,8 @@ def test_keys_labels_and_masks_are_as_described() -> None:
     found = mask(keys, 4, (3, 4, 5), label, 599)
     assert found.dtype == np.uint64 and found.tolist() == expected
     assert keys[3].hex() == "877d2d382a2d20d0cd708b2248288bc2aa6cdba49d04752bf3d0dacf359d996a"
-    assert label.hex() == "fbaa06d797bf5c3c844cb90cd7f2c7219d55ab83df5dac792ea995b4cb7fcc44"
-    assert found[:2].tolist() == [7069021983524826494, 10275771739018247600]
+    assert label.hex() == "0d97aa3635aa18037f4c50d82c291b925184f1a88da0fe71fce43165a24e0172"
+    assert found[:2].tolist() == [11595295016210657104, 15212619177506178865]
 
 
 @pytest.mark.parametrize(
@@ -326,7 +331,7 @@ def test_bytes_of_another_length_are_refused(length: int) -> None:
     with pytest.raises(PrivacyError, match=f"run {says}"):
         pair_key(FIRST, theirs, wrong, 6, 8)
     with pytest.raises(PrivacyError, match=f"run {says}"):
-        mask_label(wrong, 0, 0, COHORT, b"")
+        mask_label(wrong, 0, 0, 0, COHORT, b"")
     with pytest.raises(PrivacyError, match=f"label {says}"):
         mask(KEYS[0], 0, COHORT, wrong, 1)
     with pytest.raises(PrivacyError, match=f"^the key for agent 7 {says}$"):
@@ -338,19 +343,21 @@ def test_numbers_out_of_range_are_refused(number: int) -> None:
     says = r"must be whole, from 0 to 2\^64 - 1"
     with pytest.raises(PrivacyError, match=rf"agents=.*{number}.* {says}"):
         pair_key(FIRST, public(SECOND), RUN, 1, number)
-    with pytest.raises(PrivacyError, match=rf"round.*=\({number}, 0, 5\) {says}"):
-        mask_label(RUN, number, 0, COHORT, b"")
-    with pytest.raises(PrivacyError, match=rf"attempt.*=\(0, {number}, 5\) {says}"):
-        mask_label(RUN, 0, number, COHORT, b"")
+    with pytest.raises(PrivacyError, match=rf"round.*=\({number}, 0, 0, 5\) {says}"):
+        mask_label(RUN, number, 0, 0, COHORT, b"")
+    with pytest.raises(PrivacyError, match=rf"attempt.*=\(0, 0, {number}, 5\) {says}"):
+        mask_label(RUN, 0, 0, number, COHORT, b"")
+    with pytest.raises(PrivacyError, match=rf"phase.*=\(0, {number}, 0, 5\) {says}"):
+        mask_label(RUN, 0, number, 0, COHORT, b"")
     with pytest.raises(PrivacyError, match=rf"cohort=\({number},\) {says}"):
-        mask_label(RUN, 0, 0, [number], b"")
+        mask_label(RUN, 0, 0, 0, [number], b"")
 
 
 @pytest.mark.parametrize("cohort", [(0, 3, 2), (0, 2, 2), (3, 2, 0)])
 def test_a_cohort_out_of_order_is_refused(cohort: tuple[int, ...]) -> None:
     says = rf"cohort=\[{', '.join(map(str, cohort))}\] must be ascending.*sort it"
     with pytest.raises(PrivacyError, match=says):
-        mask_label(RUN, 0, 0, cohort, b"")
+        mask_label(RUN, 0, 0, 0, cohort, b"")
     with pytest.raises(PrivacyError, match=says):
         mask(KEYS[0], 0, cohort, LABEL, 1)
 
