@@ -16,6 +16,7 @@ copyright = "the tacit maintainers, Apache-2.0"
 release = importlib.metadata.version("tacit")
 
 extensions = [
+    "mathml",
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
@@ -23,7 +24,7 @@ extensions = [
 source_suffix = {".md": "markdown"}
 default_role = "literal"  # docstrings write `x` for code
 
-myst_enable_extensions = ["attrs_inline", "deflist"]
+myst_enable_extensions = ["attrs_inline", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autodoc_default_options = {"members": True, "show-inheritance": True}
@@ -37,7 +38,9 @@ napoleon_use_ivar = True  # fields of data classes are not documented twice
 
 html_theme = "furo"
 html_title = "tacit"
-html_static_path = []
+html_static_path = ["_static"]
+html_css_files = ["math.css"]
+html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {"footer_icons": []}

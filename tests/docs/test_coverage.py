@@ -1,14 +1,12 @@
 """The documentation site builds without a warning and has every public symbol of tacit.
 
-The site is built once, in `make check`, which runs the tests that are marked `site`.
+The site is built once, in `make check`, which runs the tests that are marked `site` (conftest.py).
 """
 
 import importlib
 import inspect
 import pkgutil
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,21 +15,6 @@ import tacit
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built strictly."""
-    out = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going"]
-    built = subprocess.run(
-        [*command, "-d", str(out / "doctrees"), str(DOCS), str(out / "html")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert built.returncode == 0, built.stderr
-    return out / "html"
 
 
 def documented(site: Path) -> set[str]:
