@@ -21,6 +21,7 @@ import jax
 import numpy as np
 
 from tacit import GradientDescent, Privacy, network, problem
+from tacit.contract import contract
 from tacit.deploy import certificates, keys
 from tacit.deploy.masked_party import MaskedParty, Sums
 from tacit.deploy.outgoing import Outgoing
@@ -29,7 +30,7 @@ from tacit.deploy.rehearse import free_ports
 from tacit.deploy.schedule import Schedule, forms
 from tacit.deploy.terms import Progress, Terms
 from tacit.deploy.transport import Transport
-from tacit.layout import lay_out, masked_releases
+from tacit.layout import lay_out
 from tacit.privacy.masked import Masks
 from tacit.privacy.masking import new_key, pair_key
 from tacit.runtime.desk import Desk, mixing_of
@@ -61,7 +62,8 @@ def member(
     state = folder / f"state-{number}-{masked}"
     state.mkdir()
     with jax.enable_x64(True):
-        plan, roots, owners = lay_out(task, network.Coordinator(agents), method, rounds, 0)
+        agreed = contract(task, network.Coordinator(agents), method, rounds=rounds)
+        plan, roots = lay_out(agreed, task)
         desk = Desk(plan, number, agent_secret(roots[0], number))
         objective = None
         if number < agents:
@@ -71,7 +73,7 @@ def member(
         progress = Progress(rounds=rounds, seconds=[])
         build: Any = Party
         if masked:
-            release = None if number == agents else masked_releases(plan.method, owners)[number]
+            release = None if number == agents else agreed.sums[number]
             shared = {
                 other: pair_key(pairs[number][0], pairs[other][1], RUN, number, other)
                 for other in range(agents)

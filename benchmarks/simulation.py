@@ -26,6 +26,7 @@ import numpy as np
 
 import tacit
 from tacit import network, problem
+from tacit.contract import contract
 from tacit.layout import lay_out
 from tacit.method.directions import normal_directions
 from tacit.reproduce.gratton2021.setting import paper_network, paper_problem
@@ -100,7 +101,8 @@ def by_numpy(agents: int, net: Any, rounds: int) -> np.ndarray:
 
 def ours(task: Any, net: Any, method: Any, rounds: int, trials: int = 1) -> Callable[[], Any]:
     """The compiled loop of the simulation, as `tacit.run` calls it."""
-    plan, roots, _ = lay_out(task, net, method, rounds, seed=0, trials=trials)
+    agreed = contract(task, net, method, rounds=rounds, trials=trials)
+    plan, roots = lay_out(agreed, task)
     bounds = np.full((32, 2), rounds)
     bounds[0, 0] = 0
     states = simulation.start(plan, roots)

@@ -28,6 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tacit import DPSG, Privacy, network, problem
+from tacit.contract import contract
 from tacit.deploy import certificates, keys
 from tacit.deploy.outgoing import Outgoing
 from tacit.deploy.party import Party
@@ -58,7 +59,7 @@ def member(number: int, members: int, folder: Path, floats: int, rounds: int, an
     state.mkdir()
     graph = network.ring(members) if members > 2 else network.complete(members)
     with jax.enable_x64(True):
-        plan, roots, _ = lay_out(task, graph, method, rounds, 0)
+        plan, roots = lay_out(contract(task, graph, method, rounds=rounds), task)
         desk = Desk(plan, number, agent_secret(roots[0], number))
         objective = jax.tree.map(lambda leaf: leaf[number], plan.objectives)
         schedule = Schedule(plan, rounds)

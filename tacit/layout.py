@@ -1,30 +1,26 @@
-"""Laying a run out before it begins: checks, the owners' constants, calibrated noise, arrays."""
+"""Laying a run out before it begins: checks, and the contract as arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError
+from tacit.contract import Contract
+from tacit.errors import ConfigError, NetworkError, ProblemError
 from tacit.method import claim
-from tacit.method.calibrate import calibrate
-from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod
 from tacit.metrics import DIVERGENCE
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
-from tacit.privacy.noise.sums import SumRelease, sum_releases
 from tacit.problem.problem import Problem
-from tacit.result import ReleaseRow
-from tacit.runtime.foreign import assumptions, check_closed_over
+from tacit.runtime.foreign import check_closed_over
 from tacit.runtime.keys import public_key, trial_key
 from tacit.runtime.plan import Plan, as_arrays
-from tacit.types import AbstractDifferentiable, Oracle, Relation, Role
+from tacit.types import AbstractDifferentiable, Oracle, Role
 
 MOST_ROUNDS = 2**31 - 1
 """Beyond 2^32 rounds the keys of the first ones, and so their noise, would come again."""
@@ -146,149 +142,41 @@ def stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:
     return [*chosen, rounds]
 
 
-def owners_of(
-    problem: Problem,
-    network: AbstractNetwork,
-    method: AbstractMethod,
-    rounds: int,
-    shared: Any,
-    trials: int,
-) -> Owners:
-    """The owners' declared constants, with how often each takes part."""
-    times = method.hides.releases(network, rounds, shared)
-    privacy, releases = method.privacy, claim.Releases(method)
-    if releases.varies and np.any(times < rounds):
-        agent = int(np.argmin(times))
-        raise PrivacyError(
-            f"noise that changes from round to round is charged for all {rounds} rounds, and "
-            f"{network.names[agent]!r} takes part in {times[agent]} of them; use a network in "
-            "which everybody takes part, or the same noise in every round"
-        )
-    times = method.hides.declared(times)
-    if releases.sites > 1:
-        # a person's records may stand at the most active sites
-        times = np.full_like(times, times.max())
-    relation = Relation.ADD_REMOVE if privacy is None else privacy.relation
-    owners = Owners.of(problem, network, rounds, times, trials, method.protects(problem), relation)
-    foreign = assumptions(problem, network, method)
-    return replace(owners, assumptions=(*foreign, *owners.assumptions))
-
-
 def lay_out(
+    contract: Contract,
     problem: Problem,
-    network: AbstractNetwork,
-    method: AbstractMethod,
-    rounds: int,
-    seed: int,
-    trials: int = 1,
-    reference: Any = None,
     *,
-    grid: bool = False,
-    most_records: Sequence[int] | None = None,
+    reference: Any = None,
     divergence: float = DIVERGENCE,
-) -> tuple[Plan, Any, Owners]:
-    """Calibrate the noise and lay a run out as arrays, in the current precision.
+) -> tuple[Plan, Any]:
+    """Lay a run out as arrays, in the current precision.
 
-    With `grid` the noise is calibrated for being drawn on a grid, as wherever values really leave.
-    `divergence` is how far answers may move, in units of the largest coordinate of the start.
-    `most_records` are declared numbers that the agents' never exceed, where these are private.
+    Args:
+        contract: what the run agrees on.
+        problem: of that run, or of a neighbouring one.
+        reference: the centralised solution, shape `(p,)`, if distances are to be recorded.
+        divergence: how far answers may move, in units of the largest coordinate of the start.
 
     Returns:
-        The plan, one key a trial, and the owners' declared constants.
+        The plan, and one key a trial.
     """
-    method = method.on(network)
-    roots = jax.vmap(lambda trial: trial_key(seed, trial))(jnp.arange(trials))
-    shared = public_key(seed)
-    owners = owners_of(problem, network, method, rounds, shared, trials)
-    calibrated = calibrate(method, owners, grid=grid)
+    method, network = contract.method, contract.network
     plan = Plan(
         objectives=as_arrays(problem.objectives),
         public=as_arrays(problem.public),
         network=as_arrays(network),
-        method=as_arrays(calibrated),
-        scales=as_arrays(claim.scales(calibrated, owners)),
+        method=as_arrays(method),
+        scales=as_arrays(contract.scales),
         x0=jnp.asarray(np.asarray(problem.x0, dtype=float)),
         degrees=jnp.asarray(network.degrees),
-        records=jnp.asarray(np.asarray(most_records or [c.count for c in owners.contexts])),
-        rounds=jnp.asarray(rounds),
+        records=jnp.asarray(np.asarray(contract.records)),
+        rounds=jnp.asarray(contract.rounds),
         reference=reference,
         divergence=jnp.asarray(divergence * max(1.0, float(np.max(np.abs(problem.x0))))),
-        shared=shared,
+        shared=public_key(contract.seed),
         watch=isinstance(problem.objectives, AbstractDifferentiable),
-        least=calibrated.hides.least(network),
-        exponent=_exponent(calibrated, owners, most_records),
+        least=method.hides.least(network),
+        exponent=contract.exponent,
     )
-    return plan, roots, owners
-
-
-def masked_releases(
-    method: AbstractMethod, owners: Owners, most_records: Sequence[int] | None = None
-) -> tuple[SumRelease, ...]:
-    """What every agent releases in the masked phase of a calibrated method, on one grid.
-
-    Args:
-        method: with masks.
-        owners: their declared constants.
-        most_records: declared numbers of records that no agent exceeds.
-
-    Raises:
-        PrivacyError: no grid fits.
-    """
-    phase = next(phase for phase in method.phases() if phase.hides.summed)
-    assert phase.release is not None and phase.query is not None
-    return sum_releases(
-        phase.release.mechanism, phase.query, owners.contexts, phase.release.relation, most_records
-    )
-
-
-def _exponent(
-    method: AbstractMethod, owners: Owners, most_records: Sequence[int] | None
-) -> int | None:
-    privacy = method.privacy
-    if privacy is None or not method.hides.summed:
-        return None
-    # a whole cost that is compared by a distance has no bound, and no grid
-    if privacy.relation is Relation.METRIC or not np.any(privacy.noise_multiplier):
-        return None
-    counts = most_records or [public.count for public in owners.contexts]
-    return masked_releases(method, owners, counts)[0].grid.exponent
-
-
-def release_table(
-    method: AbstractMethod, owners: Owners, agent: int | None = None
-) -> tuple[ReleaseRow, ...]:
-    """The table of releases of one agent, or the largest numbers of all."""
-    if agent is None:
-        contexts, own = owners.kinds(method)[0], slice(None)
-    else:
-        contexts, own = [owners.contexts[agent]], slice(agent, agent + 1)
-    rows: list[ReleaseRow] = []
-    counted = claim.Releases(method)
-    for phase, scales in zip(method.phases(), claim.scales(method, owners), strict=True):
-        released = mechanism = ""
-        sensitivity: float | None = 0.0
-        noise_scale: float | None = float(np.max(scales[..., own]))
-        times = 0
-        if phase.release is not None and phase.query is not None:
-            released = phase.release.name
-            mechanism = phase.release.mechanism.name
-            relation = phase.release.relation
-            query = phase.query
-            sensitivity = max(query.sensitivity(c, relation) for c in contexts)
-            most = max(counted.times(phase, c) for c in contexts)
-            times = phase.repeat * (1 if phase.once else most)
-            if phase.release.mechanism.own_records:
-                sensitivity = noise_scale = None
-        rows.append(
-            ReleaseRow(
-                phase=phase.name,
-                sender=phase.sender.value,
-                receiver="" if phase.receiver is None else phase.receiver.value,
-                released=released,
-                mechanism=mechanism,
-                sensitivity=sensitivity,
-                noise_scale=noise_scale,
-                times=times,
-            )
-        )
-    return tuple(rows)
+    trials = jnp.arange(contract.trials)
+    return plan, jax.vmap(lambda trial: trial_key(contract.seed, trial))(trials)

@@ -12,8 +12,9 @@ from jaxtyping import Float, Int
 
 from tacit import checks, doors
 from tacit.arguments import checked
+from tacit.contract import Contract, contract, owners_of
 from tacit.errors import ConfigError, TacitError
-from tacit.layout import check_arguments, owners_of, release_table, stops
+from tacit.layout import check_arguments, stops
 from tacit.method import claim, promise
 from tacit.method.calibrate import calibrate
 from tacit.method.phase import AbstractMethod
@@ -23,7 +24,6 @@ from tacit.privacy.guarantee import Guarantees
 from tacit.privacy.masked import Masks
 from tacit.problem.problem import Problem
 from tacit.result import ReleaseRow
-from tacit.runtime.keys import public_key
 
 
 @dataclass(frozen=True)
@@ -90,29 +90,29 @@ def account(
     rounds, seed = checks.whole("rounds", rounds, 1, ConfigError), doors.seeded(seed) or 0
     trials, record = checks.whole("trials", trials, 1, ConfigError), doors.measured_after(record)
     check_arguments(problem, network, method, rounds, seed)
-    with jax.enable_x64(True):
-        shared = public_key(seed)
-        method = method.on(network)
-        owners = owners_of(problem, network, method, rounds, shared, trials)
-        method = calibrate(method, owners)
-        at = np.array([0, *stops(rounds, record)])
-        kinds, kind = owners.kinds(method)
-        rows = [
-            tuple(r for r in release_table(method, owners, c.agent) if r.released) for c in kinds
-        ]
-        stated = promise.guarantees(method, owners)
-        spent = promise.spent(
-            method, owners, [method.hides.releases(network, int(stop), shared) for stop in at]
-        )
-        return Account(
-            guarantee=stated,
-            owners=owners.names,
-            releases=tuple(rows[own] for own in kind),
-            events=claim.events(method, owners),
-            rounds=at,
-            # a part never costs more than the whole, whatever the last bit says
-            epsilon=np.minimum(spent, [each.epsilon for each in stated]),
-        )
+    agreed = contract(problem, network, method, rounds=rounds, seed=seed, trials=trials)
+    return account_of(agreed, record)
+
+
+def account_of(agreed: Contract, record: int | Sequence[int] | None = None) -> Account:
+    """What a run guarantees by its contract.
+
+    Args:
+        agreed: made with `tacit.contract.contract`.
+        record: give the epsilon after these rounds, too; about 50 by default.
+    """
+    at = np.array([0, *stops(agreed.rounds, record)])
+    kinds, kind = agreed.owners.kinds(agreed.method)
+    rows = [agreed.table_of(public.agent) for public in kinds]
+    return Account(
+        guarantee=agreed.guarantee,
+        owners=agreed.owners.names,
+        releases=tuple(rows[own] for own in kind),
+        events=agreed.events,
+        rounds=at,
+        # a part never costs more than the whole, whatever the last bit says
+        epsilon=np.minimum(agreed.spent(at), [each.epsilon for each in agreed.guarantee]),
+    )
 
 
 @dataclass(frozen=True)
@@ -207,15 +207,16 @@ def mean_noise(
     if phase is None:
         return None
     with jax.enable_x64(True):
-        shared = public_key(seed)
-        alone = owners_of(problem, network, _changed(method, masks=None), rounds, shared, 1)
-        summed = owners_of(problem, network, masked, rounds, shared, 1)
+        plain = _changed(method, masks=None)
+        alone = owners_of(problem, network, plain, rounds, seed)
+        summed = owners_of(problem, network, masked, rounds, seed)
         if privacy.epsilon is None:
             owners = alone if privacy.masks is None else summed
-            promised = promise.guarantees(calibrate(method, owners), owners)
-            epsilon = np.array([each.epsilon for each in promised])
-            method = _changed(method, epsilon=epsilon, noise_multiplier=None)
-        plain = _changed(method, masks=None)
+            calibrated = calibrate(method, owners)
+            promised = promise.guarantees(claim.Releases(calibrated), owners)
+            plain = _changed(
+                plain, epsilon=np.array([each.epsilon for each in promised]), noise_multiplier=None
+            )
         own, needed = (
             claim.scales(calibrate(plain, owners), owners)[phase] for owners in (alone, summed)
         )

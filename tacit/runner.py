@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,26 +16,24 @@ from jaxtyping import ArrayLike, Float
 
 from tacit import checks, doors
 from tacit.arguments import checked
+from tacit.contract import Contract, contract
 from tacit.errors import ConfigError, PrivacyError
-from tacit.layout import check_arguments, lay_out, release_table, stops
-from tacit.method import claim, promise
-from tacit.method.claim import Owners
-from tacit.method.phase import AbstractMethod, Span
+from tacit.layout import check_arguments, lay_out, stops
+from tacit.method import claim
+from tacit.method.phase import AbstractMethod
 from tacit.method.schedule import positive
-from tacit.metrics import DIVERGENCE, History, solutions
+from tacit.metrics import DIVERGENCE, History
 from tacit.network.base import AbstractNetwork
-from tacit.privacy.guarantee import Guarantees, Status
+from tacit.privacy.guarantee import Status
 from tacit.privacy.ledger import Charge, Ledger
 from tacit.problem.problem import Problem, anonymous
 from tacit.result import Result
-from tacit.runtime import simulation
 from tacit.runtime.checkpoint import check as check_checkpoint
-from tacit.runtime.drive import Engine, Progress, drive
+from tacit.runtime.drive import Progress
 from tacit.runtime.environment import edited, environment
-from tacit.runtime.exact import ExactEngine
 from tacit.runtime.identity import fingerprint, opaque
 from tacit.runtime.keys import rekeyed
-from tacit.runtime.plan import Plan
+from tacit.runtime.simulate import simulate
 from tacit.runtime.traffic import bytes_sent
 
 if TYPE_CHECKING:
@@ -156,27 +153,16 @@ def run(
         remedy = "open it: with Ledger.open(path) as ledger (tacit.privacy.ledger)"
         checks.instance("ledger", ledger, Ledger, remedy, ConfigError)
     check_arguments(problem, network, method, rounds, seed, runtime.trials, runtime.precision)
-    if method.privacy is None:
-        # what a method chooses for itself may look at the data, so a private one chooses nothing
-        method = method.prepare(problem, network)
     seed = secrets.randbits(31) if seed is None else seed
     recorded = stops(rounds, record)
     began = time.monotonic()
     with jax.enable_x64(runtime.precision == "float64"):
-        plan, roots, owners = lay_out(
-            problem,
-            network,
-            method,
-            rounds,
-            seed,
-            runtime.trials,
-            _reference(problem, reference),
-            divergence=runtime.divergence,
-        )
-        method = plan.method
-        stated = promise.guarantees(method, owners)
+        point = _reference(problem, reference)
+        agreed = contract(problem, network, method, rounds=rounds, seed=seed, trials=runtime.trials)
+        stated = agreed.guarantee
         if require is not None:
             stated.require(require)
+        plan, roots = lay_out(agreed, problem, reference=point, divergence=runtime.divergence)
         identity = ""
         if checkpoint is not None or ledger is not None:
             identity = fingerprint(plan, roots, runtime.exact, recorded)
@@ -189,28 +175,32 @@ def run(
             # what a user wrote, or edited, cannot be compared: every start is a run of its own
             start = secrets.token_hex(16) if opaque(plan) or edited() else ""
             named = f"{identity} {start}"
-            charge = _charge(ledger, dataset, owner, named, method, owners, stated, runtime.trials)
+            charge = _charge(ledger, dataset, owner, named, agreed)
             roots = rekeyed(roots, ledger.noise_key(named))
-        engine: Engine = ExactEngine(plan, roots) if runtime.exact else _Batched(plan, roots)
-        engine = _Watched(engine, problem)
-        trace = drive(
-            engine, rounds=rounds, record=recorded, identity=own, path=path, progress=shower
+        found = simulate(
+            plan,
+            roots,
+            rounds=rounds,
+            record=recorded,
+            exact=runtime.exact,
+            identity=own,
+            path=path,
+            progress=shower,
         )
-        answers = np.asarray(_solutions(plan, trace.states))
-        counts = [method.hides.releases(network, int(stop), plan.shared) for stop in trace.rounds]
-        history = History(
-            rounds=trace.rounds,
-            measured=dict(trace.measured),
-            evaluations=_evaluations(method, owners, problem.dimension, counts),
-            bytes=bytes_sent(plan, rounds)[trace.rounds],
-            epsilon=promise.spent(method, owners, counts),
-        )
+        sent = bytes_sent(plan, rounds)[found.rounds]
+    history = History(
+        rounds=found.rounds,
+        measured=found.measured,
+        evaluations=agreed.evaluations(found.rounds),
+        bytes=sent,
+        epsilon=agreed.spent(found.rounds),
+    )
     return Result(
-        solutions=answers,
-        diverged=trace.diverged,
+        solutions=found.answers,
+        diverged=found.diverged,
         history=history,
         guarantee=stated,
-        releases=release_table(method, owners),
+        releases=agreed.table,
         reference=None if plan.reference is None else np.asarray(plan.reference),
         rounds=rounds,
         seed=seed,
@@ -222,85 +212,47 @@ def run(
 
 
 def _charge(
-    ledger: Ledger,
-    dataset: str,
-    owner: str | None,
-    identity: str,
-    method: AbstractMethod,
-    owners: Owners,
-    stated: Guarantees,
-    trials: int,
+    ledger: Ledger, dataset: str, owner: str | None, identity: str, agreed: Contract
 ) -> Charge:
     """Enter the whole run in the ledger, for all owners or for none."""
+    names = agreed.owners.names
     if not dataset:
         raise ConfigError(
             "a ledger keeps one budget for an owner and a data set; give dataset='...', always the "
             "same name for the same records"
         )
-    if owner is None and anonymous(owners.names):
+    if owner is None and anonymous(names):
         raise ConfigError(
             "a ledger keeps one budget for an owner and a data set, and these agents have numbers "
             "for names: in another study the same records may stand at another number. Name the "
             "agents by their owners (names=... of the problem), or, where records are divided "
             "among the agents anew, give owner=..., which is charged for all of them"
         )
-    if trials > 1:
+    if agreed.trials > 1:
         raise ConfigError(
-            f"trials={trials} would release everything {trials} times, and a ledger charges a run "
-            "once; set trials=1, or leave the ledger out of an experiment that stays here"
+            f"trials={agreed.trials} would release everything {agreed.trials} times, and a ledger "
+            "charges a run once; set trials=1, or leave the ledger out of an experiment that stays "
+            "here"
         )
-    weak = next((each for each in stated if each.status is not Status.PROVED), None)
+    weak = next((each for each in agreed.guarantee if each.status is not Status.PROVED), None)
     if weak is not None:
         raise PrivacyError(
             f"a ledger counts proved guarantees only, and that of {weak.owner} is "
             f"{weak.status.value!r}; choose a method with a proved guarantee, or leave the ledger "
             "out"
         )
-    events = dict(zip(owners.names, claim.events(method, owners), strict=True))
+    events = dict(zip(names, agreed.events, strict=True))
     if owner is not None:
         events = {owner: claim.of_any(events.values())}
-    study = f"{type(method).__name__}, {owners.contexts[0].rounds:,} rounds"
+    study = f"{type(agreed.method).__name__}, {agreed.rounds:,} rounds"
     return ledger.charge_run(
         ledger.run_name(identity),
         events,
         dataset=dataset,
         study=study,
-        neighbours=stated.worst.neighbours,
+        neighbours=agreed.guarantee.worst.neighbours,
         pooled=owner is not None,
     )
-
-
-class _Batched:
-    """The batched simulation as an engine."""
-
-    def __init__(self, plan: Plan, roots: Any) -> None:
-        self.plan, self.roots = plan, roots
-
-    def start(self) -> Any:
-        return simulation.start(self.plan, self.roots)
-
-    def advance(self, states: Any, bounds: Any) -> Any:
-        states, measured = simulation.advance(self.plan, self.roots, states, jnp.asarray(bounds))
-        return states, {name: np.asarray(value) for name, value in measured.items()}
-
-
-class _Watched:
-    """An engine that reports a black box's exception as soon as a call returns."""
-
-    def __init__(self, engine: Engine, problem: Problem) -> None:
-        self.engine = engine
-        self.raise_pending: Callable[[], None] = getattr(
-            problem.objectives, "raise_pending", lambda: None
-        )
-
-    def start(self) -> Any:
-        return self.engine.start()
-
-    def advance(self, states: Any, bounds: Any) -> Any:
-        after = self.engine.advance(states, bounds)
-        jax.block_until_ready(after)
-        self.raise_pending()
-        return after
 
 
 def _reference(problem: Problem, reference: Any) -> Any:
@@ -319,27 +271,3 @@ def _reference(problem: Problem, reference: Any) -> Any:
     if not np.isfinite(point).all():
         raise ConfigError("reference holds a number that is not finite")
     return jnp.asarray(point)
-
-
-@eqx.filter_jit
-def _solutions(plan: Plan, states: Any) -> Any:
-    return jax.vmap(lambda one: solutions(plan, one))(states)
-
-
-def _evaluations(method: AbstractMethod, owners: Owners, dimension: int, taken: Any) -> Any:
-    """Oracle calls of all agents: points asked times units, in every round taken part in."""
-    counts = np.array([public.count for public in owners.contexts])
-    main = owners.contexts[0].rounds - method.closing
-    asked = np.zeros(len(taken), dtype=np.int64)
-    for phase in claim.Releases(method):
-        assert phase.query is not None
-        query = phase.query
-        each = [query.evaluations_of(public.agent, dimension) for public in owners.contexts]
-        values = phase.repeat * counts * np.array(each)
-        if phase.once:
-            asked += int(values.sum())
-            continue
-        every = phase.rounds is Span.EVERY
-        times = [np.asarray(t) if every else np.minimum(t, main) for t in taken]
-        asked += [int((t * values).sum()) for t in times]
-    return asked

@@ -139,6 +139,7 @@ MEANT = {
     "costs": ("parameters",),
     "kept_in_words": ("share",),  # of a run that diverged
     "share_kept": ("agreed", "pooled", "base"),
+    "Law": ("event",),  # classes of events
     "from_edges": ("directed",),  # that the graph is none is said in its own words
 }
 """What is taken by arguments for which a good part of the nonsense makes sense."""

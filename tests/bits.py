@@ -19,11 +19,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from tacit.layout import lay_out
-from tacit.method import claim, promise
 from tacit.runtime import simulation
 from tests.conformance.runs import transcript
 from tests.conformance.table import ROWS, Row
+from tests.laid_out import lay_out
 from tests.matrix import forget_programs
 
 
@@ -31,11 +30,10 @@ def digests(row: Row) -> dict[str, str]:
     """Digests of a row: what it releases, its states in both runtimes, scales, events, epsilons."""
     released, states = transcript(row, seed=0)
     with jax.enable_x64(True):
-        plan, roots, owners = lay_out(row.task(0), row.network, row.method, row.rounds, seed=1)
+        plan, roots, agreed = lay_out(row.task(0), row.network, row.method, row.rounds, seed=1)
         bounds = np.array([[0, row.rounds]])
         begun = simulation.start(plan, roots)
         batched, _ = simulation.advance(plan, roots, begun, jax.numpy.asarray(bounds))
-    stated = promise.guarantees(plan.method, owners)
     return {
         "released": _digest(
             [part for place in sorted(released) for part in (place, released[place])]
@@ -43,8 +41,8 @@ def digests(row: Row) -> dict[str, str]:
         "exact": _digest([states]),
         "batched": _digest(jax.tree.leaves(batched)),
         "scales": _digest(plan.scales),
-        "events": _digest([repr(claim.events(plan.method, owners)).encode()]),
-        "epsilons": _digest([[each.epsilon for each in stated]]),
+        "events": _digest([repr(agreed.events).encode()]),
+        "epsilons": _digest([[each.epsilon for each in agreed.guarantee]]),
     }
 
 

@@ -26,9 +26,9 @@ import numpy as np
 
 import tacit
 from tacit import network, problem
+from tacit.contract import contract
 from tacit.errors import TacitError
 from tacit.layout import check_arguments, lay_out
-from tacit.method import promise
 from tacit.problem.constraint import Affine, Ball, Box, ConvexSet, Free, Polyhedron, Simplex
 from tacit.problem.regularisers import L1, L2, ElasticNet, GroupL1, NoRegulariser
 from tests.conformance.table import AGENTS, FEATURES, ROWS, Row
@@ -171,11 +171,10 @@ def refusal(cell: Cell) -> str | None:
         task, where = posed(cell.loss, cell.regulariser, cell.set), NETWORKS[cell.network]
         method = cell.row.method
         check_arguments(task, where, method, ROUNDS, SEED, runtime.trials, runtime.precision)
-        if method.privacy is None:
-            method = method.prepare(task, where)
+        agreed = contract(task, where, method, rounds=ROUNDS, seed=SEED, trials=runtime.trials)
         with jax.enable_x64(runtime.precision == "float64"):
-            plan, _, owners = lay_out(task, where, method, ROUNDS, SEED, runtime.trials)
-            promise.guarantees(plan.method, owners)
+            lay_out(agreed, task)
+        list(agreed.guarantee)
     except TacitError as error:
         return str(error)
     return None

@@ -465,9 +465,9 @@ def stop_where_it_begins() -> None:
         raise Begun
 
     for home, name in (
-        ("tacit.runner", "lay_out"),
-        ("tacit.planning", "owners_of"),
-        ("tacit.audit.method", "account"),
+        ("tacit.runner", "contract"),
+        ("tacit.planning", "contract"),
+        ("tacit.audit.method", "contract"),
         ("tacit.audit.callable", "attack"),
         ("tacit.problem.reference", "composite"),
         ("tacit.method.functional_distance", "PossibleRecords"),

@@ -24,9 +24,9 @@ import pandas as pd
 
 from tacit.config import read_study
 from tacit.config.catalogue import METHODS, Protection
+from tacit.contract import contract
 from tacit.errors import TacitError
 from tacit.layout import check_arguments, lay_out
-from tacit.method import promise
 from tacit.study import assemble
 from tests.matrix import cells, choices, forget_programs
 
@@ -175,12 +175,10 @@ def refusal(cell: Cell, folder: Path) -> str | None:
         source = read_study(written(cell, folder))
         made = assemble(source)
         check_arguments(made.problem, made.network, made.method, ROUNDS, 3)
+        agreed = contract(made.problem, made.network, made.method, rounds=ROUNDS, seed=3)
         with jax.enable_x64(True):
-            method = made.method
-            if method.privacy is None:
-                method = method.prepare(made.problem, made.network)
-            plan, _, owners = lay_out(made.problem, made.network, method, ROUNDS, 3)
-            promise.guarantees(plan.method, owners)
+            lay_out(agreed, made.problem)
+        list(agreed.guarantee)
     except TacitError as error:
         return str(error)
     return None

@@ -13,6 +13,7 @@ from tacit.advise.noise import owners
 from tacit.advise.setting import Setting, two_digits, unmasked
 from tacit.errors import PrivacyError, TacitError
 from tacit.method import promise
+from tacit.method.claim import Releases
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.budget import Privacy
 from tacit.privacy.guarantee import Status
@@ -163,10 +164,9 @@ def _unsettable(build: type[AbstractMethod]) -> list[str]:
 
 def _proved(method: AbstractMethod, setting: Setting) -> bool:
     """Whether its releases come with a proof, whatever their noise."""
-    tried = claimed(method, 1.0)
-    return all(
-        each.status is Status.PROVED for each in promise.guarantees(tried, owners(setting, 1))
-    )
+    tried = Releases(claimed(method, 1.0))
+    stated = promise.guarantees(tried, owners(setting, 1))
+    return all(each.status is Status.PROVED for each in stated)
 
 
 def claimed(method: AbstractMethod, multiplier: float) -> AbstractMethod:

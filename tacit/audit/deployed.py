@@ -15,13 +15,13 @@ import numpy as np
 from jaxtyping import UInt64
 
 from tacit.audit.checks import Check, normal_checks, standard
+from tacit.contract import contract
 from tacit.errors import PrivacyError
-from tacit.layout import lay_out, masked_releases
 from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.masking import mask, mask_label, new_key, opened, pair_key, sealed
-from tacit.privacy.noise import SecureNoise, on_grid
+from tacit.privacy.noise import GridRelease, SecureNoise
 from tacit.privacy.noise.sums import SumRelease
 from tacit.problem.problem import Problem
 
@@ -54,35 +54,22 @@ def deployed_checks(
     if privacy is None or privacy.sampling < 1.0 or privacy.sites_per_person > 1:
         raise PrivacyError("samples, and persons at several sites, stay in the simulation")
     counts = np.asarray(problem.counts).astype(int).tolist()
-    plan, _, owners = lay_out(
-        problem, network, method, rounds, seed, grid=True, most_records=counts
+    agreed = contract(
+        problem, network, method, rounds=rounds, seed=seed, grid=True, most_records=counts
     )
     agents, rng = range(min(problem.agents, _AGENTS)), np.random.default_rng(seed)
     found: list[Check] = []
-    for phase in plan.method.phases():
-        if phase.query is None or phase.release is None:
+    for index, phase in enumerate(agreed.phases):
+        if phase.release is None:
             continue
-        if phase.hides.summed:
-            sums = masked_releases(plan.method, owners, counts)
-            released = [partial(_of_sum, sums[agent]) for agent in agents]
-            step, size = 2.0 ** sums[0].grid.exponent, sums[0].grid.dimension
-        else:
-            grids = [
-                on_grid(
-                    phase.release.mechanism,
-                    phase.query,
-                    owners.contexts[agent],
-                    phase.release.relation,
-                    most_records=counts[agent],
-                )
-                for agent in agents
-            ]
-            released = [partial(each, noise=SecureNoise()) for each in grids]
-            step, size = grids[0].grid.step, grids[0].grid.dimension
+        releases = [agreed.release(index, agent) for agent in agents]
+        grid = releases[0].grid
         of = f"noise of {phase.release.name!r} between sites"
-        found += _noise_checks(of, phase, released, owners, problem.names, (step, size), rng)
+        drawn = [partial(_drawn, release) for release in releases]
+        at = grid.step, grid.dimension
+        found += _noise_checks(of, phase, drawn, agreed.owners, problem.names, at, rng)
         if phase.hides.summed:
-            found += mask_checks(min(problem.agents, _AGENTS))
+            found += mask_checks(len(agents))
     return found
 
 
@@ -119,8 +106,10 @@ def _noise_checks(
     return normal_checks(of, standard(draws, mechanism.law.kind), columns, coarse)
 
 
-def _of_sum(release: SumRelease, answer: np.ndarray) -> np.ndarray:
-    """An agent's part of a sum, before its mask, in the unit of the values."""
+def _drawn(release: GridRelease | SumRelease, answer: np.ndarray) -> np.ndarray:
+    """What leaves, in the unit of the values; of a part of a sum before its mask."""
+    if isinstance(release, GridRelease):
+        return release(answer, noise=SecureNoise())
     return np.ldexp(release.noised(answer, SecureNoise()).astype(float), release.grid.exponent)
 
 

@@ -24,12 +24,12 @@ from tacit.audit.readings import Scores
 from tacit.audit.result import Audit
 from tacit.audit.runs import Runs
 from tacit.audit.sequential import FEWEST, LOOKS, Pile, Progress, attack, learned, looks
+from tacit.contract import Contract, contract
 from tacit.errors import ConfigError, NonPrivateRelease, PrivacyError
-from tacit.layout import lay_out
+from tacit.layout import check_arguments, lay_out
 from tacit.method.phase import AbstractMethod
 from tacit.method.worst_case import Neighbours
 from tacit.network.base import AbstractNetwork
-from tacit.planning import account
 from tacit.privacy.guarantee import Guarantee, Scope, Status
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.problem import Problem
@@ -93,8 +93,9 @@ def audit_method(
         raise ConfigError(f"confidence={confidence!r} must be in (0.5, 1), such as 0.95")
     check_owner(problem, owner)
     seed = secrets.randbits(31) if seed is None else seed
-    planned = account(problem, network, method, rounds=rounds, seed=seed)
-    claim: Guarantee = planned.guarantee[owner]
+    check_arguments(problem, network, method, rounds, seed)
+    agreed = contract(problem, network, method, rounds=rounds, seed=seed)
+    claim: Guarantee = agreed.guarantee[owner]
     if claim.status is Status.NONE:
         raise NonPrivateRelease(
             f"{type(method).__name__} claims no privacy for {claim.owner}, so there is nothing to "
@@ -121,9 +122,9 @@ def audit_method(
             None if claim.unit is Unit.AGENT else claim.records_per_person,
         )
     )
-    checks, untested = _checks(problem, network, method, rounds, neighbours, seed, claim)
-    events = planned.events[owner]
-    runs = Runs(problem, network, method, rounds, neighbours, seed)
+    checks, untested = _checks(agreed, problem, method, neighbours, claim)
+    events = agreed.events[owner]
+    runs = Runs(agreed, problem, neighbours)
     gaussian = is_gaussian(events)
     settings: dict[str, Any] = {
         "delta": claim.delta,
@@ -171,26 +172,24 @@ def audit_method(
 
 
 def _checks(
+    agreed: Contract,
     problem: Problem,
-    network: AbstractNetwork,
     method: AbstractMethod,
-    rounds: int,
     neighbours: Neighbours,
-    seed: int,
     claim: Guarantee,
 ) -> tuple[tuple[Check, ...], str]:
     """What tests of noise, samples, grids and masks saw, and why some were not made."""
     proved = claim.status is Status.PROVED
     with jax.enable_x64(True):
-        plan, _, owners = lay_out(problem, network, method, rounds, seed)
+        plan, _ = lay_out(agreed, problem)
         if not isinstance(problem.objectives, EmpiricalRisk):  # a black box may take long
             there = as_arrays(neighbours.objectives)
             plan = eqx.tree_at(lambda p: p.objectives, plan, there)
-        found = simulated_checks(plan, owners, problem.names, seed, proved=proved)
+        found = simulated_checks(plan, agreed.owners, problem.names, agreed.seed, proved=proved)
         if not proved:
             return tuple(found), "only proved methods run between sites"
         try:
-            found += deployed_checks(problem, network, method, rounds, seed)
+            found += deployed_checks(problem, agreed.network, method, agreed.rounds, agreed.seed)
         except PrivacyError as error:
             return tuple(found), str(error)
     return tuple(found), ""

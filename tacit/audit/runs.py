@@ -11,10 +11,9 @@ import numpy as np
 from jaxtyping import Float
 
 from tacit.audit.transcript import Likelihood, Pair, gather, observer
+from tacit.contract import Contract
 from tacit.layout import lay_out
-from tacit.method.phase import AbstractMethod
 from tacit.method.worst_case import Neighbours
-from tacit.network.base import AbstractNetwork
 from tacit.problem.problem import Problem
 from tacit.runtime.keys import trial_key
 from tacit.runtime.plan import Plan
@@ -32,31 +31,20 @@ class Runs:
     Runs are numbered; what one gives does not depend on the batch in which it is computed.
 
     Args:
+        agreed: what every run agrees on; its seed is that of all randomness.
         problem: its public parts are used; the data are those of `neighbours`.
-        network: who talks to whom.
-        method: its noise is calibrated as in a run.
-        rounds: of every run.
         neighbours: the two data sets.
-        seed: of all randomness.
 
     Attributes:
         exact: whether a run gives one number, its exact log-likelihood ratio, or features.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        network: AbstractNetwork,
-        method: AbstractMethod,
-        rounds: int,
-        neighbours: Neighbours,
-        seed: int,
-    ) -> None:
-        self.seed = seed
+    def __init__(self, agreed: Contract, problem: Problem, neighbours: Neighbours) -> None:
+        self.seed = agreed.seed
         with jax.enable_x64(True):
-            plan, _, _ = lay_out(problem, network, method, rounds, seed)
+            plan, _ = lay_out(agreed, problem)
             pair = Pair.of(neighbours)
-            self.observe = observer(plan.method, pair, rounds)
+            self.observe = observer(plan.method, pair, agreed.rounds)
             self.exact = isinstance(self.observe, Likelihood)
             self.sides = tuple(
                 eqx.tree_at(lambda p: p.objectives, plan, side, is_leaf=lambda leaf: leaf is None)

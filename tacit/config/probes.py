@@ -18,7 +18,7 @@ from tacit.errors import NetworkError, PrivacyError, TacitError
 from tacit.layout import check_arguments
 from tacit.method import promise
 from tacit.method.calibrate import calibrate
-from tacit.method.claim import Owners
+from tacit.method.claim import Owners, Releases
 from tacit.method.phase import AbstractMethod
 from tacit.network import (
     AbstractNetwork,
@@ -206,7 +206,7 @@ def promised(
                 with jax.enable_x64(True):
                     owners = _owners(probe, name, method.protects(probe.problem))
                     calibrated = calibrate(method.on(networks()[name]), owners)
-                    return promise.guarantees(calibrated, owners).worst
+                    return promise.guarantees(Releases(calibrated), owners).worst
             except PrivacyError:
                 return None  # it cannot protect this unit so: no other problem changes that
             except TacitError:

@@ -6,14 +6,14 @@ it stops, as a run that diverged does, or, where noise alone could reach so far,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.contract import Contract
 from tacit.errors import PrivacyError
-from tacit.method.claim import Owners
 from tacit.method.oracle import send_released
 from tacit.runtime.plan import Plan
 
@@ -73,16 +73,15 @@ class Bounds:
         return np.clip(released, -bound, bound)
 
 
-def bounds_of(plan: Plan, owners: Owners, most_records: Sequence[int]) -> Bounds:
+def bounds_of(plan: Plan, agreed: Contract) -> Bounds:
     """The bounds of a run.
 
     Args:
         plan: the run.
-        owners: their declared constants.
-        most_records: declared numbers that the agents' never exceed.
+        agreed: its contract.
     """
     points, reach = set[int](), dict[int, np.ndarray]()
-    for index, phase in enumerate(plan.method.phases()):
+    for index, phase in enumerate(agreed.phases):
         if phase.point:
             points.add(index)
         released = phase.query is not None and phase.release is not None and not phase.hides.summed
@@ -90,11 +89,11 @@ def bounds_of(plan: Plan, owners: Owners, most_records: Sequence[int]) -> Bounds
             continue
         assert phase.query is not None and phase.release is not None
         relation = phase.release.relation
-        scale = np.asarray(plan.scales[index]).reshape(-1, plan.agents).max(axis=0)
+        scale = np.asarray(agreed.scales[index]).reshape(-1, plan.agents).max(axis=0)
         with suppress(PrivacyError):  # no bound: what is refused wherever values leave
             answers = [
                 phase.query.computed(public, relation, most).largest
-                for public, most in zip(owners.contexts, most_records, strict=True)
+                for public, most in zip(agreed.owners.contexts, agreed.records, strict=True)
             ]
             reach[index] = _SLACK * (np.array(answers) + _REACH * scale)
     return Bounds(np.asarray(plan.x0), float(plan.divergence), frozenset(points), reach)

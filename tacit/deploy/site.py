@@ -17,6 +17,7 @@ import jax
 import numpy as np
 
 from tacit.config.read import Source
+from tacit.contract import Contract, contract
 from tacit.deploy.bounds import Bounds, bounds_of
 from tacit.deploy.files import write_secret
 from tacit.deploy.manifest import Manifest
@@ -24,20 +25,18 @@ from tacit.deploy.masked_party import Sums
 from tacit.deploy.record import MOST_TURNS
 from tacit.deploy.schedule import Schedule
 from tacit.errors import ConfigError, PrivacyError, ProblemError, RuntimeFailure
-from tacit.layout import check_arguments, lay_out, masked_releases
-from tacit.method import claim, promise
-from tacit.method.claim import Owners
+from tacit.layout import check_arguments, lay_out
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.event import Event
 from tacit.privacy.facts import Fact, public
 from tacit.privacy.guarantee import Guarantees, Status
-from tacit.privacy.noise import SecureNoise, on_grid
+from tacit.privacy.noise import GridRelease, SecureNoise
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.problem import Problem
 from tacit.problem.schema import Prepared, Schema
 from tacit.runtime.plan import Plan, as_arrays
 from tacit.study.build import build_declared, build_method, build_network, build_objective
-from tacit.types import PublicContext, Role
+from tacit.types import Role
 
 if TYPE_CHECKING:
     from tacit.problem.total import Total
@@ -52,9 +51,8 @@ class Declared:
         source: its study.
         problem: with declared numbers, and one row of zeros in the place of all records.
         plan: as arrays, with the noise calibrated; its objectives are the problem's.
-        owners: their declared constants.
+        contract: what every owner releases, and what it is promised.
         schedule: all turns.
-        guarantee: what every owner is promised.
         objective: one's own, filled up to the declared number of records; `None` without any.
     """
 
@@ -62,14 +60,18 @@ class Declared:
     source: Source
     problem: Problem
     plan: Plan
-    owners: Owners
+    contract: Contract
     schedule: Schedule
-    guarantee: Guarantees
     objective: EmpiricalRisk | None = None
 
     def bounds(self) -> Bounds:
         """How large the numbers in messages may be."""
-        return bounds_of(self.plan, self.owners, [each.records for each in self.manifest.agents])
+        return bounds_of(self.plan, self.contract)
+
+    @property
+    def guarantee(self) -> Guarantees:
+        """What every owner is promised."""
+        return self.contract.guarantee
 
 
 def declared(
@@ -126,17 +128,17 @@ def declared(
                 "masks between sites take all agents that are there; who is silent is left out of "
                 "the next sum, so leave probability and dropout out of [network]"
             )
-        plan, _, owners = lay_out(
+        agreed = contract(
             problem,
             network,
             method,
-            rounds,
-            study.run.seed,
+            rounds=rounds,
+            seed=study.run.seed,
             grid=grid,
             most_records=counts,
-            divergence=study.run.divergence,
         )
-        stated = promise.guarantees(plan.method, owners, grid=grid)
+        _ = agreed.guarantee  # what cannot be promised is refused here, by the study's line
+        plan, _ = lay_out(agreed, problem, divergence=study.run.divergence)
         (tried,) = method.hides.declared(np.array([rounds])).tolist()
         schedule = Schedule(plan, tried)
         if len(schedule.said_by(Role.SERVER)) > MOST_TURNS:
@@ -144,7 +146,7 @@ def declared(
                 f"{tried:,} rounds: a coordinator's record of all that it says has room for "
                 f"{MOST_TURNS:,} messages; write fewer rounds"
             )
-    return Declared(manifest, source, problem, plan, owners, schedule, stated, own)
+    return Declared(manifest, source, problem, plan, agreed, schedule, own)
 
 
 def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
@@ -278,26 +280,17 @@ def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]]
     Raises:
         PrivacyError: a release that has no secure form.
     """
-    public = run.owners.contexts[agent]
-    charged, noise = claim.Releases(run.plan.method, grid=True), SecureNoise()
+    agreed, noise = run.contract, SecureNoise()
     noised: dict[int, Callable[[Any], Any]] = {}
     events: dict[int, Event] = {}
-    for index, phase in enumerate(run.plan.method.phases()):
-        if phase.query is None or phase.release is None:
+    for index, phase in enumerate(agreed.phases):
+        if phase.release is None:
             continue
         # not the release's own: a person may have several records
-        events[index] = charged.event(phase, public)
-        if phase.hides.summed:  # noised as a part of a sum
-            masked(run, agent)
-            continue
-        release = on_grid(
-            phase.release.mechanism,
-            phase.query,
-            public,
-            phase.release.relation,
-            most_records=run.manifest.agents[agent].records,
-        )
-        noised[index] = partial(release, noise=noise)
+        events[index] = agreed.releases.event(phase, agreed.owners.contexts[agent])
+        release = agreed.release(index, agent)
+        if isinstance(release, GridRelease):  # else noised as a part of a sum
+            noised[index] = partial(release, noise=noise)
     return noised, events
 
 
@@ -312,20 +305,16 @@ def masked(run: Declared, agent: int | None, keys: dict[int, bytes] | None = Non
     Raises:
         PrivacyError: no grid fits.
     """
-    privacy = run.plan.method.privacy
-    assert privacy is not None and privacy.masks is not None
-    release = None
-    if agent is not None:
-        counts = [member.records for member in run.manifest.agents]
-        release = masked_releases(run.plan.method, run.owners, counts)[agent]
-    rounds = run.source.study.run.rounds
-    return Sums(rounds, privacy.masks.cohort(run.plan.agents), release, keys or {})
+    agreed = run.contract
+    assert agreed.method.privacy is not None and agreed.method.privacy.masks is not None
+    cohort = agreed.method.privacy.masks.cohort(run.plan.agents)
+    release = None if agent is None else agreed.sums[agent]
+    return Sums(agreed.rounds, cohort, release, keys or {})
 
 
 def charges(run: Declared, agent: int) -> list[Event]:
     """Everything that an agent will be charged for, for checking a budget before the run."""
-    public: PublicContext = run.owners.contexts[agent]
-    return list(claim.Releases(run.plan.method, grid=True).all(public))
+    return list(run.contract.releases.all(run.contract.owners.contexts[agent]))
 
 
 def own_secret(path: Path) -> Any:

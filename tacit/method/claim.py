@@ -138,7 +138,7 @@ class Releases:
     """
 
     def __init__(self, method: AbstractMethod, *, grid: bool = False) -> None:
-        self.grid = grid
+        self.method, self.grid = method, grid
         self.phases: tuple[Phase, ...] = method.phases()
         self.closing = method.closing
         privacy = method.privacy
@@ -226,14 +226,14 @@ class Releases:
         return event if phase.repeat == 1 else Repeated(event, phase.repeat)
 
 
-def events(method: AbstractMethod, owners: Owners) -> tuple[tuple[Event, ...], ...]:
+def events(releases: Releases, owners: Owners) -> tuple[tuple[Event, ...], ...]:
     """Everything that each owner is charged for: what all sites of one person release together.
 
     Raises:
         PrivacyError: one person has records at several sites, which do not release alike.
     """
-    kinds, kind = owners.kinds(method)
-    charged = charges(Releases(method), kinds)
+    kinds, kind = owners.kinds(releases.method)
+    charged = charges(releases, kinds)
     return tuple(charged[own] for own in kind)
 
 

@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from tacit.method.claim import Owners, Releases, charges, units_of
-from tacit.method.phase import AbstractMethod
 from tacit.privacy import accounting, facts
 from tacit.privacy.event import (
     DiscreteGaussianRelease,
@@ -54,10 +53,10 @@ _MOST_AGENTS = 1_024
 _ARITHMETIC = "arithmetic is exact: the rounding of floating-point numbers is not covered"
 
 
-def guarantees(method: AbstractMethod, owners: Owners, *, grid: bool = False) -> Guarantees:
+def guarantees(releases: Releases, owners: Owners) -> Guarantees:
     """The guarantee of the whole run, owner by owner.
 
-    Noise is simulated, or, with `grid`, drawn on a grid from a secure source.
+    Noise is simulated, or drawn on a grid from a secure source, as the releases are.
 
     A person whose records stand at `m` sites is covered by composing the releases of `m` owners,
     each as active as the most active one.
@@ -65,10 +64,9 @@ def guarantees(method: AbstractMethod, owners: Owners, *, grid: bool = False) ->
     Raises:
         PrivacyError: such a person, and owners that do not release alike.
     """
-    releases = Releases(method, grid=grid)
-    kinds, kind = owners.kinds(method)
+    kinds, kind = owners.kinds(releases.method)
     made = [
-        _guarantee(method, releases, composed, public, owners)
+        _guarantee(releases, composed, public, owners)
         for public, composed in zip(kinds, charges(releases, kinds), strict=True)
     ]
     return Guarantees(
@@ -90,23 +88,22 @@ def _sampling(total: float, masked: Masked | None) -> str:
 
 
 def spent(
-    method: AbstractMethod, owners: Owners, participations: Sequence[Any]
+    releases: Releases, owners: Owners, participations: Int[np.ndarray, "rows agents"]
 ) -> Float[np.ndarray, "rows agents"]:
     """Epsilon that every owner has spent after each recorded round.
 
     Args:
-        method: calibrated.
+        releases: of the method, calibrated.
         owners: their constants.
-        participations: for each recorded round, how often each owner took part so far.
+        participations: for each recorded round, how often each owner took part so far; of the
+            first of them never, since before round 0 nothing has left.
     """
-    releases = Releases(method)
-    taken = np.asarray(participations)
+    method, taken = releases.method, participations
     if releases.sites > 1:
         taken = np.broadcast_to(taken.max(axis=1, keepdims=True), taken.shape)
     kinds, kind = owners.kinds(method, taken)
     curves: list[Float[np.ndarray, " rows"]] = []
     for public in kinds:
-        # before round 0 nothing has left
         so_far = taken[1:, public.agent].tolist()
         delta = method.delta(public.agent)
         if releases.varies:
@@ -123,12 +120,12 @@ def spent(
 
 
 def _guarantee(
-    method: AbstractMethod,
     releases: Releases,
     composed: tuple[Event, ...],
     public: PublicContext,
     owners: Owners,
 ) -> Guarantee:
+    method = releases.method
     delta = method.delta(public.agent)
     plain = [_innermost(event) for event in composed]
     claims = [event for event in plain if isinstance(event, ModelClaim)]

@@ -14,21 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from tacit.config.read import check_document
+from tacit.contract import contract
 from tacit.evaluate import base_scores, scores, share_kept
 from tacit.layout import lay_out
-from tacit.metrics import solutions
 from tacit.problem.reference import Reference
-from tacit.runtime import simulation
-from tacit.runtime.drive import Engine, drive
-from tacit.runtime.exact import ExactEngine
 from tacit.runtime.keys import trial_key
-from tacit.runtime.plan import Plan
+from tacit.runtime.simulate import simulate
 from tacit.study.execute import Assembled, assemble, targets
 
 
@@ -54,73 +49,43 @@ def chunk(
         `finished`: for every run, whether it stayed finite; `measured`: name to one number a run,
         taken at the end, from the last finite state of a run that diverged.
     """
-    found = _cell(json.dumps(study), data, labels)
-    cell, reference = found.assembled, found.reference
+    ready = _cell(json.dumps(study), data, labels)
+    cell, reference = ready.assembled, ready.reference
     settings = cell.source.study.run
     objective: Any = cell.problem.agent(0)
     held = cell.held_out
     finished: list[bool] = []
     measured: dict[str, list[float]] = {}
     with cell.source.blamed(), jax.enable_x64(settings.precision == "float64"):
-        method = cell.method
-        if method.privacy is None:
-            method = method.prepare(cell.problem, cell.network)
-        solution = None if reference is None else jnp.asarray(reference.solution)
-        plan, _, _ = lay_out(
+        agreed = contract(
             cell.problem,
             cell.network,
-            method,
-            settings.rounds,
-            settings.seed,
-            width,
-            solution,
-            divergence=settings.divergence,
+            cell.method,
+            rounds=settings.rounds,
+            seed=settings.seed,
+            trials=width,
         )
+        solution = None if reference is None else jnp.asarray(reference.solution)
+        plan, _ = lay_out(agreed, cell.problem, reference=solution, divergence=settings.divergence)
         for batch in range(batches):
             trials = first + batch * width + jnp.arange(width)
             roots = jax.vmap(lambda trial: trial_key(settings.seed, trial))(trials)
-            engine: Engine = ExactEngine(plan, roots) if settings.exact else Batch(plan, roots)
-            trace = drive(engine, rounds=settings.rounds, record=[settings.rounds])
-            finished += (trace.diverged < 0).tolist()
-            last = {name: values[-1].tolist() for name, values in trace.measured.items()}
+            found = simulate(
+                plan, roots, rounds=settings.rounds, record=[settings.rounds], exact=settings.exact
+            )
+            finished += (found.diverged < 0).tolist()
+            last = {name: values[-1].tolist() for name, values in found.measured.items()}
             if reference is not None and "objective" in last:
                 last["objective_gap"] = [value - reference.value for value in last["objective"]]
             if held is not None:
-                answers = np.asarray(_solutions(plan, trace.states)).mean(axis=1)
+                answers = found.answers.mean(axis=1)
                 rows = [scores(objective.loss, held.features, held.targets, x) for x in answers]
                 last |= {name: [row[name] for row in rows] for name in rows[0]}
-                if found.yardstick is not None:
-                    last["kept"] = [found.kept(row["loss"]) for row in rows]
+                if ready.yardstick is not None:
+                    last["kept"] = [ready.kept(row["loss"]) for row in rows]
             for name, values in last.items():
                 measured.setdefault(name, []).extend(values)
     return {"finished": finished, "measured": measured}
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Trials of one run, batched, as an engine.
-
-    Attributes:
-        plan: the run.
-        roots: one key a trial.
-    """
-
-    plan: Plan
-    roots: Any
-
-    def start(self) -> Any:
-        """States of all trials before round 0."""
-        return simulation.start(self.plan, self.roots)
-
-    def advance(self, states: Any, bounds: Any) -> Any:
-        """Run through the intervals; measure after each."""
-        states, measured = simulation.advance(self.plan, self.roots, states, jnp.asarray(bounds))
-        return states, {name: np.asarray(value) for name, value in measured.items()}
-
-
-@eqx.filter_jit
-def _solutions(plan: Plan, states: Any) -> Any:
-    return jax.vmap(lambda one: solutions(plan, one))(states)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import jax
 import numpy as np
 
-from tacit.layout import lay_out
 from tacit.runtime.exact import ExactEngine, Transcript
 from tests.conformance.table import Row
+from tests.laid_out import lay_out
 
 
 def transcript(

@@ -14,7 +14,6 @@ from jaxtyping import PRNGKeyArray
 
 import tacit
 from tacit.errors import PrivacyError
-from tacit.layout import lay_out
 from tacit.method import claim
 from tacit.method.calibrate import calibrate
 from tacit.method.claim import Owners
@@ -28,6 +27,7 @@ from tacit.runtime.plan import Plan
 from tacit.types import Context, Oracle
 from tests.conformance.runs import transcript
 from tests.conformance.table import FEATURES, Row, plain_rows, rows, runtime_rows
+from tests.laid_out import lay_out
 
 
 def _same(one: Transcript, other: Transcript) -> bool:
@@ -209,12 +209,12 @@ def test_between_sites_answers_are_bounded_or_refused_for_their_rounding(row: Ro
     if row.status != "proved":
         return
     with jax.enable_x64(True):
-        _, _, owners = lay_out(row.task(0), row.network, row.method, row.rounds, seed=1)
+        _, _, agreed = lay_out(row.task(0), row.network, row.method, row.rounds, seed=1)
     for phase in row.method.on(row.network).phases():
         assert phase.query is not None or phase.release is None
         if phase.query is None or phase.release is None:
             continue
-        for public in owners.contexts:
+        for public in agreed.owners.contexts:
             relation = phase.release.relation
             if isinstance(phase.query, ProjectedStep | ProximalSolution):
                 with pytest.raises(PrivacyError, match="is rounded in proportion to"):

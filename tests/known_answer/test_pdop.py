@@ -16,9 +16,9 @@ import pytest
 from jaxtyping import Array, Float
 
 from tacit import Privacy, network, problem
-from tacit.layout import lay_out
 from tacit.method import PDOP, PDOPPrinted
 from tacit.runtime.exact import ExactEngine
+from tests.laid_out import lay_out
 
 CENTRES = (Fraction(3), Fraction(-1))
 STEPS = (Fraction(1, 8), Fraction(1, 16))

@@ -13,13 +13,13 @@ from jaxtyping import Array, Float
 from scipy.optimize import minimize_scalar
 
 from tacit import Privacy, network, problem
-from tacit.layout import lay_out
 from tacit.method import PDOP, PDOPPrinted
 from tacit.method.pdop import Mixture
 from tacit.method.pdop_bounds import consensus_bound, mixing_rate, printed_accuracy
 from tacit.method.pdop_printed import PrintedStep
 from tacit.problem.public import Public
 from tacit.types import Context, PublicContext, Relation, Unit
+from tests.laid_out import lay_out
 
 SQUARE: dict[str, Any] = {
     "epsilon": 1.0,

@@ -20,6 +20,7 @@ import tacit
 from tacit import GradientDescent, Privacy, network, problem
 from tacit.audit import audit_callable
 from tacit.audit.runs import Runs
+from tacit.contract import contract
 from tacit.errors import PrivacyError
 from tacit.method import ORZO, ZOOADMM, DPIADMMProx, DPIADMMTrust, DZOAStar, FedAvg, Phase
 from tacit.privacy import (
@@ -231,7 +232,7 @@ def measured(method: Any) -> Verdict:
     data, hub = task(), network.Coordinator(AGENTS)
     claim = tacit.account(data, hub, method, rounds=ROUNDS, seed=0).guarantee[OWNER]
     assert mu_from_epsilon(claim.epsilon, claim.delta) == pytest.approx(MU, rel=1e-6)
-    runs = Runs(data, hub, method, ROUNDS, method.worst_case(data, OWNER), seed=0)
+    runs = Runs(contract(data, hub, method, rounds=ROUNDS), data, method.worst_case(data, OWNER))
     assert runs.exact
     return verdict(*(side[:, 0] for side in runs(0, BLOCKS * RUNS)))
 

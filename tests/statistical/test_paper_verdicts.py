@@ -17,6 +17,7 @@ from tacit.audit import replace_record
 from tacit.audit.estimators import lower_bounds
 from tacit.audit.neighbours import given
 from tacit.audit.runs import Runs
+from tacit.contract import contract
 from tacit.method import DPADMMPrinted, DVPPrinted, PDOPPrinted, PVPPrinted
 from tacit.privacy import Status
 from tests.conformance.table import task
@@ -84,7 +85,9 @@ def test_dvp_falls_within_its_assumption_where_the_penalty_is_small(noise: str) 
     data, other = owner_has(1.0), owner_has(0.0)
     method = DVPPrinted(epsilon=0.5, penalty=0.01, noise=noise)
     claim = tacit.account(data, RING, method, rounds=1).guarantee[0]
-    released = Runs(data, RING, method, 1, given(data, other, 0, 1), seed=0)(0, 20_000)
+    released = Runs(contract(data, RING, method, rounds=1), data, given(data, other, 0, 1))(
+        0, 20_000
+    )
     near, nearer = (-np.abs(side[:, 0]) for side in released)
     bounds = lower_bounds(near, nearer, delta=claim.delta, gaussian=False, curve=None)
     assert claim.epsilon <= 0.5 and max(bound.epsilon for bound in bounds) > 1.0

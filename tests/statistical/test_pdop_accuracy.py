@@ -13,9 +13,9 @@ from jaxtyping import Array, Float
 
 import tacit
 from tacit import Privacy, Simulation, network, problem
-from tacit.layout import lay_out
 from tacit.method import PDOP
 from tacit.method.pdop_bounds import corrected_accuracy, exact_accuracy, rate_of
+from tests.laid_out import lay_out
 from tests.quick import only
 
 AGENTS, ROUNDS, CURVATURE = 4, 8, 2.0

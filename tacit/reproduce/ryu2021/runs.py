@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from tacit import network, problem
+from tacit.contract import contract
 from tacit.errors import ConfigError
 from tacit.evaluate import scores
 from tacit.layout import lay_out
@@ -98,14 +99,10 @@ def path(
     found = {name: np.zeros((len(stops), trials)) for name in MEASURED}
     # float32: the error is counted over test records, of which rounding decides none or one
     with jax.enable_x64(False):
-        plan, roots, _ = lay_out(
-            task(read, own=isinstance(built, OutPAsCoded)),
-            network.Coordinator(len(read.classes)),
-            built,
-            rounds,
-            seed,
-            trials,
-        )
+        posed = task(read, own=isinstance(built, OutPAsCoded))
+        hub = network.Coordinator(len(read.classes))
+        agreed = contract(posed, hub, built, rounds=rounds, seed=seed, trials=trials)
+        plan, roots = lay_out(agreed, posed)
         # the objective's value is not shown, and costs as much as a round
         plan = replace(plan, watch=False)
         if epsilon is None or method == "OutP noiseless":

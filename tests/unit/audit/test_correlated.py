@@ -14,11 +14,11 @@ import tacit
 from tacit import network
 from tacit.audit.neighbours import given, replace_record
 from tacit.audit.transcript import Likelihood, Pair, gather, observer
-from tacit.layout import lay_out
 from tacit.method import MaskedGossip, Phase
 from tacit.privacy import masked_mu
 from tacit.privacy.correlated import PairMasks, PairNoise, worst_coalitions
 from tacit.privacy.laws import GAUSSIAN
+from tests.laid_out import lay_out
 from tests.quick import only
 from tests.unit.audit.test_transcript import AGENTS, budget, scores, task
 

@@ -14,9 +14,9 @@ from tacit.audit import audit_method
 from tacit.audit.checks import Check
 from tacit.audit.noise import simulated_checks
 from tacit.errors import PrivacyError
-from tacit.layout import lay_out
 from tacit.method import MaskedGossip
 from tacit.privacy import Status
+from tests.laid_out import lay_out
 from tests.statistical.planted import (
     Mistake,
     one_noise_for_all_agents,
@@ -43,8 +43,8 @@ def failed(*mistakes: Any, method: Any = None) -> set[str]:
             mistake(patch)
 
     with planted(Mistake(plant) if mistakes else None), jax.enable_x64(True):
-        plan, _, owners = lay_out(task, network.ring(AGENTS), method, 4, 0)
-        found = simulated_checks(plan, owners, task.names, 0, proved=True)
+        plan, _, agreed = lay_out(task, network.ring(AGENTS), method, 4, 0)
+        found = simulated_checks(plan, agreed.owners, task.names, 0, proved=True)
     return {check.what for check in found if check.failed}
 
 

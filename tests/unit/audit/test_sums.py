@@ -17,11 +17,11 @@ from tacit.audit.curve import is_gaussian
 from tacit.audit.family import with_noise
 from tacit.audit.neighbours import given, replace_record
 from tacit.audit.transcript import Features, Pair, gather, observer
-from tacit.layout import lay_out
 from tacit.method import FedAvg, Phase
 from tacit.network import Coordinator, ExactSum
 from tacit.privacy import GAUSSIAN, GaussianRelease, Masked, Masks, PoissonSampled, Repeated
 from tacit.runtime.exact import ExactEngine
+from tests.laid_out import lay_out
 from tests.quick import only
 from tests.unit.audit.test_transcript import AGENTS, RECORDS, ROUNDS, budget, scores, task
 
@@ -82,12 +82,12 @@ def test_what_others_answer_is_taken_off(name: str) -> None:
 def test_a_round_without_enough_is_not_read_nor_a_sum_that_is_given_up() -> None:
     hub = Coordinator(AGENTS, dropout=0.3)
     masked = GradientDescent(step=0.1, privacy=budget(masks=Masks(1, min_cohort=3)))
-    plan, _, owners = lay_out(task(), hub, masked, ROUNDS, 0, 1)
+    plan, _, agreed = lay_out(task(), hub, masked, ROUNDS, 0, 1)
     there = np.array([np.asarray(plan.mixing(t).participates) for t in range(ROUNDS)])
     alone = there[:, OWNER]
     # the coalition is agent 2, whether it is there or not
     honest = there.sum(axis=1) - there[:, OWNER + 1]
-    claimed = owners.contexts[OWNER].participations / (9.0 * 2.0)
+    claimed = agreed.owners.contexts[OWNER].participations / (9.0 * 2.0)
     learned = np.sum(1.0 / (9.0 * honest[alone]))
     assert 0 < alone.sum() < ROUNDS and len(set(honest[alone])) > 1
     assert learned < 0.8 * claimed

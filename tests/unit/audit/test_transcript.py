@@ -12,11 +12,11 @@ from scipy import integrate, stats
 from tacit import DPSG, DZOA, DZOASolver, GradientDescent, Privacy, network, problem
 from tacit.audit.neighbours import given, replace_record
 from tacit.audit.transcript import Features, Likelihood, Pair, gather, observer
-from tacit.layout import lay_out
 from tacit.method import PaperClaim
 from tacit.method.worst_case import Neighbours
 from tacit.network.randomised import RandomActivation
 from tacit.runtime.exact import ExactEngine
+from tests.laid_out import lay_out
 from tests.quick import only
 
 pytestmark = pytest.mark.usefixtures("float64")
@@ -149,8 +149,8 @@ def test_a_sampled_release_is_a_mixture() -> None:
 def test_what_an_owner_says_in_its_sleep_does_not_count() -> None:
     net = RandomActivation(network.ring(AGENTS), 0.4)
     method = DPSG(step=0.1, privacy=budget())
-    plan, _, owners = lay_out(task(), net, method, ROUNDS, 0, 1)
-    taken = owners.contexts[1].participations
+    plan, _, agreed = lay_out(task(), net, method, ROUNDS, 0, 1)
+    taken = agreed.owners.contexts[1].participations
     assert 0 < taken < ROUNDS
     found = scores(method, net, 4000)[:, 0]
     assert found.mean() == pytest.approx(taken / 9.0 / 2.0, abs=5 * found.std() / np.sqrt(4000))

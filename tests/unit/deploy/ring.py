@@ -26,12 +26,12 @@ from tacit.deploy.schedule import Schedule, forms
 from tacit.deploy.terms import Progress, Terms
 from tacit.deploy.transport import Transport
 from tacit.errors import PeerTimeout, RuntimeFailure
-from tacit.layout import lay_out
 from tacit.method import FedAvg
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork, Mixing
 from tacit.runtime.desk import Desk, mixing_of
 from tacit.runtime.keys import agent_secret
+from tests.laid_out import lay_out
 from tests.sites import free_port
 
 RUN = bytes(range(32))
@@ -106,7 +106,7 @@ class Members:
         """Rounds of the schedule."""
         return self.rounds
 
-    def kind(self, number: int, plan: Any, owners: Any) -> Callable[..., Party]:
+    def kind(self, number: int, agreed: Any) -> Callable[..., Party]:
         """What makes a member's part."""
         return Party
 
@@ -141,7 +141,7 @@ class Members:
     def member(
         self, number: int, stopping: threading.Event | None = None, restore: bool = False
     ) -> Iterator[tuple[Party, Transport]]:
-        plan, roots, owners = self._laid_out()
+        plan, roots, agreed = self._laid_out()
         desk, agents = Desk(plan, number, agent_secret(roots[0], number)), self.network.agents
         schedule = Schedule(plan, self.turns)
         state = self.folder / f"state-{number}"
@@ -160,7 +160,7 @@ class Members:
                 state / "journal.db", RUN.hex(), None, {}, number, schedule.position
             )
             stack.callback(outgoing.close)
-            party = self.kind(number, plan, owners)(
+            party = self.kind(number, agreed)(
                 Terms(
                     RUN,
                     schedule,
@@ -169,7 +169,7 @@ class Members:
                     self.patience,
                     self.skipping,
                     early=self.early,
-                    bounds=bounds_of(plan, owners, self.records),
+                    bounds=bounds_of(plan, agreed),
                     ask_every=0.05,
                 ),
                 desk,

@@ -19,10 +19,10 @@ from tacit.deploy.outgoing import Outgoing
 from tacit.deploy.transport import Transport
 from tacit.deploy.wire import Address, decode, encode
 from tacit.errors import RuntimeFailure
-from tacit.layout import lay_out
 from tacit.method import GradientDescent
 from tacit.runtime.desk import Desk
 from tacit.runtime.keys import agent_secret
+from tests.laid_out import lay_out
 from tests.unit.deploy.ring import MEMBERS, RUN, Ring
 
 
@@ -94,8 +94,8 @@ def test_bounds_follow_from_declared_constants() -> None:
     method = GradientDescent(step=0.1, privacy=Privacy(clip=1.0, noise_multiplier=1.0))
     star = network.Coordinator(MEMBERS)
     with jax.enable_x64(True):
-        plan, _, owners = lay_out(task, star, method, 3, seed=0)
-        bounds = bounds_of(plan, owners, [6] * MEMBERS)
+        plan, _, agreed = lay_out(task, star, method, 3, seed=0)
+        bounds = bounds_of(plan, agreed)
     # six clipped gradients over six records, and noise of twice that; with slack
     np.testing.assert_allclose(bounds.reach[1], 2 * (2 * 6 + 100 * 2) / 6)
     assert bounds.points == {0} and set(bounds.reach) == {1}

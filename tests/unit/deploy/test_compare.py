@@ -17,8 +17,8 @@ from tacit.deploy.record import Record
 from tacit.deploy.schedule import Schedule
 from tacit.deploy.transport import Transport
 from tacit.deploy.wire import FINISHED, MESSAGE, Address, decode, encode
-from tacit.layout import lay_out
 from tacit.method import FedAvg
+from tests.laid_out import lay_out
 from tests.unit.deploy.ring import MEMBERS, RUN, Ring, until
 
 

@@ -20,7 +20,6 @@ from tacit.deploy.sending import Sender
 from tacit.deploy.transport import Transport
 from tacit.deploy.wire import Address, decode, encode
 from tacit.errors import PeerTimeout, RuntimeFailure
-from tacit.layout import masked_releases
 from tacit.method import GradientDescent
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.masked import Masks
@@ -85,9 +84,9 @@ class Star(Members):
     def turns(self) -> int:
         return self.masks.attempts or self.rounds
 
-    def kind(self, number: int, plan: Any, owners: Any) -> Callable[..., MaskedParty]:
+    def kind(self, number: int, agreed: Any) -> Callable[..., MaskedParty]:
         server = number == SERVER
-        release = None if server else masked_releases(plan.method, owners)[number]
+        release = None if server else agreed.sums[number]
         shared = {} if server else self.shared[number]
         return partial(MaskedParty, Sums(self.rounds, self.masks.cohort(AGENTS), release, shared))
 

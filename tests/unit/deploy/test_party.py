@@ -131,7 +131,7 @@ class Another(Ring):
 
     format: int
 
-    def kind(self, number: int, plan: Any, owners: Any) -> Callable[..., Party]:
+    def kind(self, number: int, agreed: Any) -> Callable[..., Party]:
         def made(*arguments: Any, **more: Any) -> Party:
             party = Party(*arguments, **more)
             # in the place of a method, which type checkers do not let one assign

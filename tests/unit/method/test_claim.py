@@ -11,8 +11,8 @@ import pytest
 
 import tacit
 from tacit import DGD, DPSG, DZOASolver, Privacy, network, problem
+from tacit.contract import owners_of
 from tacit.errors import PrivacyError
-from tacit.layout import owners_of
 from tacit.method import PaperClaim
 from tacit.method.calibrate import calibrate
 from tacit.method.claim import Owners, Releases, events, scales
@@ -57,7 +57,7 @@ def test_equal_budgets_give_equal_multipliers_and_noise_that_follows_the_counts(
 def test_every_owner_gets_its_own_budget(kind: Any) -> None:
     budget, clip = kind([0.5, 1.0, 4.0]), kind([0.1, 0.2, 0.3])
     method = calibrate(dpsg(epsilon=budget, clip=clip), owners())
-    stated = guarantees(method, owners())
+    stated = guarantees(Releases(method), owners())
     np.testing.assert_allclose([g.epsilon for g in stated], budget, rtol=1e-5)
     assert all(g.epsilon <= b for g, b in zip(stated, budget, strict=True))
     expected = method.privacy.noise_multiplier * 2 * np.array(clip) / np.array([10, 20, 30])
@@ -81,23 +81,23 @@ def test_what_is_released_is_counted_once_a_round() -> None:
 def test_hardly_any_noise_is_none() -> None:
     """Floats cannot tell them apart."""
     faint = calibrate(dpsg(noise_multiplier=1e-80, epsilon=None), owners())
-    stated = guarantees(faint, owners()).worst
+    stated = guarantees(Releases(faint), owners()).worst
     assert (stated.status, stated.epsilon) == (Status.NONE, np.inf)
     assert "released without noise that would protect them" in stated.sentence()
     little = calibrate(dpsg(noise_multiplier=1e-60, epsilon=None), owners())
-    assert "(2.501e+120, 1e-05)" in guarantees(little, owners()).worst.sentence()
+    assert "(2.501e+120, 1e-05)" in guarantees(Releases(little), owners()).worst.sentence()
 
 
 def test_a_run_of_any_length_is_accounted_for_at_once() -> None:
     long = owners(rounds=2**31 - 1)
     method = calibrate(dpsg(), long)
-    found = spent(method, long, [[0] * 3, [1000] * 3, [2**31 - 1] * 3])
+    found = spent(Releases(method), long, np.array([[0] * 3, [1000] * 3, [2**31 - 1] * 3]))
     assert 0.0 == found[0, 0] < found[1, 0] < found[2, 0] <= 1.0
 
 
 def test_an_owner_that_never_takes_part_releases_nothing() -> None:
     asleep = owners(rounds=0)
-    stated = guarantees(calibrate(dpsg(), asleep), asleep)
+    stated = guarantees(Releases(calibrate(dpsg(), asleep)), asleep)
     assert {(g.epsilon, g.releases, g.theorem) for g in stated} == {(0.0, 0, "nothing is released")}
 
 
@@ -107,10 +107,12 @@ def test_a_person_at_several_sites_costs_the_composition_of_them() -> None:
     # Gaussian-DP composes as the root of the sum of squares
     ratio = two.privacy.noise_multiplier / one.privacy.noise_multiplier
     np.testing.assert_allclose(ratio, np.sqrt(2), rtol=1e-5)
-    stated = guarantees(two, owners())
+    stated = guarantees(Releases(two), owners())
     assert stated.worst.unit is Unit.PERSON
     assert 0.999 < stated.worst.epsilon <= 1.0
-    np.testing.assert_allclose(spent(two, owners(), [[0] * 3, [5] * 3])[-1], 1.0, rtol=1e-5)
+    np.testing.assert_allclose(
+        spent(Releases(two), owners(), np.array([[0] * 3, [5] * 3]))[-1], 1.0, rtol=1e-5
+    )
     assert stated.worst.releases == 5
 
 
@@ -146,20 +148,20 @@ class UnequalNoise(DPSG):
 def test_one_person_at_sites_that_release_differently_is_refused() -> None:
     """The quieter owner's guarantee would be what a louder site gives away."""
     alone = UnequalNoise(step=0.1, privacy=Privacy(clip=1.0, noise_multiplier=1.0))
-    stated = guarantees(alone, owners())
+    stated = guarantees(Releases(alone), owners())
     assert stated[1].epsilon < stated[0].epsilon
     budget = Privacy(clip=1.0, noise_multiplier=1.0, sites_per_person=2)
     both = UnequalNoise(step=0.1, privacy=budget)
     for ask in (guarantees, events):
         with pytest.raises(PrivacyError, match=r"sites_per_person=2: .* they differ"):
-            ask(both, owners())
+            ask(Releases(both), owners())
 
 
 def test_where_numbers_of_records_are_private_at_least_one_is_told() -> None:
     rows, answers = [np.ones((3, 2))] * 2, [np.ones(3)] * 2
     task = problem.empirical_risk(rows, answers, problem.Squared(), normaliser=0.4)
     both = network.complete(2)
-    found = owners_of(task, both, dpsg(relation="add_remove"), 2, jax.random.key(0), 1)
+    found = owners_of(task, both, dpsg(relation="add_remove"), 2)
     assert [each.count for each in found.contexts] == [1, 1]
 
 
@@ -185,7 +187,7 @@ def test_add_remove_needs_declared_numbers() -> None:
 
 def test_a_claim_keeps_its_status_and_says_why() -> None:
     method = DZOASolver(step=0.1, printed=True, claim=PaperClaim(0.15, 1e-3))
-    stated = guarantees(method, owners(rounds=200)).worst
+    stated = guarantees(Releases(method), owners(rounds=200)).worst
     assert stated.status is Status.MODEL
     assert "variance" in stated.reason
     assert "it is no proof because" in stated.sentence()
@@ -197,7 +199,7 @@ def test_a_claim_keeps_its_status_and_says_why() -> None:
 
 def test_infinite_epsilon_is_no_guarantee() -> None:
     method = calibrate(dpsg(epsilon=np.inf), owners())
-    assert guarantees(method, owners()).worst.status is Status.NONE
+    assert guarantees(Releases(method), owners()).worst.status is Status.NONE
     assert not np.any(scales(method, owners())[0])
 
 
@@ -220,7 +222,7 @@ def test_costs_compared_by_distance_are_promised_epsilon_a_unit_of_it() -> None:
     method = calibrate(dpsg(clip=np.inf, relation="metric", noise="laplace", delta=0.0), whole)
     # five releases that move by 1 a unit of distance, epsilon 1 together
     np.testing.assert_allclose(scales(method, whole)[0], 5.0, rtol=1e-6)
-    stated = guarantees(method, whole).worst
+    stated = guarantees(Releases(method), whole).worst
     assert (stated.unit, stated.relation) == (Unit.AGENT, Relation.METRIC)
     assert stated.epsilon == pytest.approx(1.0)
     assert "by one whose gradient differs by at most 1 everywhere" in stated.sentence()
@@ -237,6 +239,5 @@ def test_a_divisor_is_no_number_of_records_where_that_is_public(relation: str, c
     task = problem.empirical_risk(
         [np.zeros((40, 2))] * 2, [np.zeros(40)] * 2, problem.Squared(), normaliser=5.0
     )
-    shared = jax.random.key(0)
-    found = owners_of(task, network.complete(2), dpsg(relation=relation), 5, shared, 1)
+    found = owners_of(task, network.complete(2), dpsg(relation=relation), 5)
     assert [public.count for public in found.contexts] == [count] * 2

@@ -17,7 +17,6 @@ from tacit import network, problem
 from tacit.deploy import keys
 from tacit.deploy.site import declared
 from tacit.errors import ConfigError, NetworkError, PrivacyError
-from tacit.layout import lay_out
 from tacit.method import DPSG, GradientDescent, MaskedGossip
 from tacit.method.phase import Phase, Span
 from tacit.output.words import adversary
@@ -31,6 +30,7 @@ from tacit.runtime.exact import ExactEngine
 from tacit.runtime.keys import agent_secret, phase_keys, trial_key
 from tacit.runtime.pairs import PairSecrets, masks_of_all
 from tacit.types import Role
+from tests.laid_out import lay_out
 from tests.sites import STUDY, a_manifest
 
 AGENTS, SIZE = 10, 4

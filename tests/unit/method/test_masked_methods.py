@@ -13,7 +13,6 @@ import pytest
 import tacit
 from tacit import network, problem
 from tacit.errors import LedgerError, NetworkError, PrivacyError
-from tacit.layout import lay_out
 from tacit.method import (
     ADMM,
     ORZO,
@@ -33,6 +32,7 @@ from tacit.privacy.masked import Masks, SecureSum
 from tacit.privacy.mechanism import gaussian
 from tacit.runtime.keys import public_key
 from tacit.types import Combine, Role
+from tests.laid_out import lay_out
 from tests.quick import only
 
 AGENTS, RECORDS, SIZE = 8, 60, 4

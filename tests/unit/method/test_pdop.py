@@ -16,15 +16,14 @@ from jaxtyping import Array, Float
 import tacit
 from tacit import Privacy, network, problem
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError
-from tacit.layout import lay_out
 from tacit.method import PDOP, PDOPPrinted
 from tacit.method.pdop import Mixture, coordinatewise
 from tacit.method.pdop_bounds import exact_accuracy
 from tacit.method.pdop_step import ProjectedStep
-from tacit.method.promise import guarantees
 from tacit.method.worst_case import LinearUnits
 from tacit.problem import Affine, Ball, Box, ConvexSet, Simplex, costs
 from tacit.types import PublicContext, Relation, Unit
+from tests.laid_out import lay_out
 
 PURE = Privacy(clip=4.0, epsilon=1.0, delta=0.0, noise="laplace")
 PUBLIC = PublicContext(0, 2, 0, 5, 1, 1.0, Unit.AGENT, 1, 5, dimension=3)
@@ -225,9 +224,9 @@ def test_a_small_delta_buys_accuracy_with_either_noise() -> None:
         privacy = Privacy(clip=4.0, epsilon=0.5, delta=delta, noise=name)
         method = private(step=0.1, ratio=0.99, schedule="optimised", curvature=2.0, privacy=privacy)
         with jax.enable_x64(True):
-            plan, _, owners = lay_out(task, net, method, rounds, seed=0)
+            plan, _, agreed = lay_out(task, net, method, rounds, seed=0)
         scales = np.asarray(plan.scales[0])[:, 0]
-        assert guarantees(plan.method, owners).worst.epsilon <= 0.5
+        assert agreed.guarantee.worst.epsilon <= 0.5
         errors[name, delta] = exact_accuracy(
             0.1 * 0.99 ** np.arange(rounds),
             (2.0 if name == "laplace" else 1.0) * scales**2,

@@ -17,12 +17,12 @@ import pytest
 
 import tacit
 from tacit import problem
-from tacit.layout import lay_out
 from tacit.privacy.sensitivity import ClippedGradient
 from tacit.problem import Logistic
 from tacit.runtime.environment import source_digest
 from tacit.runtime.identity import fingerprint, opaque
 from tests.conformance.table import Row, plain_rows, task
+from tests.laid_out import lay_out
 
 
 def test_the_fingerprint_sees_every_setting() -> None:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from tacit import DGD, GradientDescent, Privacy, network
-from tacit.layout import lay_out
 from tacit.method import FunctionalPerturbation, QuadraticBasis
 from tacit.runtime.exact import ExactEngine
 from tacit.runtime.simulation import start
 from tacit.types import Role
 from tests.conformance.table import task
+from tests.laid_out import lay_out
 
 pytestmark = pytest.mark.usefixtures("float64")
 

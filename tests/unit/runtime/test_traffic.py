@@ -10,8 +10,8 @@ import pytest
 
 import tacit
 from tacit import network, problem
-from tacit.layout import lay_out
 from tacit.runtime import traffic
+from tests.laid_out import lay_out
 
 
 class Flagged(tacit.DGD):
