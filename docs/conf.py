@@ -36,6 +36,8 @@ napoleon_numpy_docstring = False
 napoleon_attr_annotations = False  # shapes such as "*agents" are no markup
 napoleon_use_ivar = True  # fields of data classes are not documented twice
 
+highlight_language = "none"  # what docstrings indent is mostly no Python
+
 html_theme = "furo"
 html_title = "tacit"
 html_static_path = ["_static"]

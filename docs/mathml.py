@@ -77,28 +77,27 @@ def _block(translator: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-def _no_break_at_a_formula(app: Any, tree: nodes.document, name: str) -> None:
+def keep_on_a_line(tree: nodes.Element) -> None:
     """Keep a formula and what it touches on one line: browsers break even before a full stop."""
     for formula in list(tree.findall(nodes.math)):
-        parent, place = formula.parent, formula.parent.index(formula)
-        kept = nodes.inline("", "", classes=["nobreak"])
-        before = parent[place - 1] if place else None
-        after = parent[place + 1] if place + 1 < len(parent) else None
-        ahead = re.search(r"\S*\Z", before.astext()) if isinstance(before, nodes.Text) else None
-        behind = re.match(r"\S*", after.astext()) if isinstance(after, nodes.Text) else None
-        if ahead and ahead[0]:
-            parent.replace(before, nodes.Text(before.astext()[: ahead.start()]))
-            kept += nodes.Text(ahead[0])
-        if behind and behind[0]:
-            parent.replace(after, nodes.Text(after.astext()[behind.end() :]))
-        if (ahead and ahead[0]) or (behind and behind[0]):
-            parent.replace(formula, kept)
-            kept += formula
-            if behind and behind[0]:
-                kept += nodes.Text(behind[0])
+        parent = formula.parent
+        place = parent.index(formula)
+        kept = nodes.inline("", "", formula, classes=["nobreak"])
+        # by place, as equal texts are equal to `index` and `replace`
+        if place and isinstance(parent[place - 1], nodes.Text):
+            before = parent[place - 1].astext()
+            touching = re.search(r"\S*\Z", before)[0]
+            parent[place - 1] = nodes.Text(before.removesuffix(touching))
+            kept.insert(0, nodes.Text(touching))
+        if place + 1 < len(parent) and isinstance(parent[place + 1], nodes.Text):
+            after = parent[place + 1].astext()
+            touching = re.match(r"\S*", after)[0]
+            parent[place + 1] = nodes.Text(after.removeprefix(touching))
+            kept += nodes.Text(touching)
+        parent[place] = kept
 
 
 def setup(app: Any) -> dict[str, Any]:
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
-    app.connect("doctree-resolved", _no_break_at_a_formula)
+    app.connect("doctree-resolved", lambda app, tree, name: keep_on_a_line(tree))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -25,6 +25,8 @@ from tacit.types import AbstractDifferentiable, Context, Inbox, Oracle, Role, Ve
 class ADMM(AbstractMethod):
     """Decentralised consensus ADMM with exact local solutions. Not private.
 
+    Every round, agent `k` sends its solution and then takes its dual step:
+
         b_k     <- argmin f_k(b) + (eta/K) R(b) + b'gamma_k + rho sum_l ||b - (b_k + b_l)/2||^2
         gamma_k <- gamma_k + rho sum_l (b_k - b_l)
 

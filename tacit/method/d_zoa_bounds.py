@@ -35,11 +35,14 @@ def inner_loop_bound(
     smoothing: float = 1.0,
     constant: float = 0.5,
 ) -> float:
-    """A bound on `E[F(mean of the inner iterates) - F(b*)]` after `T` inner steps.
+    r"""A bound on `E[F(mean of the inner iterates) - F(b*)]` after `T` inner steps.
 
     In the letters of the arguments it is:
 
-        c R L sqrt(P) / sqrt(T) (max(alpha0, 1/alpha0) sqrt(log 2P) + u1 log(2T) / sqrt(T))
+    .. math::
+
+        \frac{c R L \sqrt{P}}{\sqrt{T}} \left(\max\left(\alpha_0, \frac{1}{\alpha_0}\right)
+            \sqrt{\log 2P} + \frac{u_1 \log 2T}{\sqrt{T}}\right)
 
     It holds for a convex `F` that is Lipschitz wherever it is asked, and for the *average* of the
     iterates. Algorithm 1 returns the last iterate, and the `F_k` that it minimises contains a
@@ -116,20 +119,23 @@ def outer_loop_bound(
     closed: bool = False,
     form: Form = "corrected",
 ) -> OuterLoopBound:
-    """A bound on `E[f(w) - f(w*)]` for `w` the mean over `M` rounds of exact updates.
+    r"""A bound on `E[f(w) - f(w*)]` for `w` the mean over `M` rounds of exact updates.
 
     `f` adds up the agents' costs, each at its own copy; every entry of what agent `k` sends is off
     its exact update by noise of the standard deviation `s_k = c1 z / (rho |V_k| N_k)` that the
     claim needs, `z^2 = 2.1 log(1.25/delta) / epsilon^2`. As printed, with `E` links:
 
-        2 rho E ||b*||^2 / M + (rho/2) P s_k^2 lmax(D + A)^2 / lmin(D - A)
+    .. math::
+
+        \frac{2 \rho E \lVert b^\star\rVert^2}{M}
+            + \frac{\rho}{2} P s_k^2 \frac{\lambda_{\max}(D + A)^2}{\lambda_{\min}(D - A)}
 
     The agent `k` is left open, and a step of the proof takes the smallest *nonzero* eigenvalue
     of `D - A`, which bounds nothing for copies that agree. It counts one agent's noise, and is
     exceeded by ten agents on a complete graph; with `sum_k s_k^2` for `s_k^2` it holds. Corrected,
     for noise of mean 0 given all that came before it:
 
-        2 rho E ||b*||^2 / M + rho P sum_k |V_k| s_k^2
+    .. math:: \frac{2 \rho E \lVert b^\star\rVert^2}{M} + \rho P \sum_k \lvert V_k\rvert s_k^2
 
     Both are bounds from above. Copies need not agree, so `f(w)` may lie below `f(w*)`; and `w` is
     made of exact updates, which nobody sends. Proof: docs/proofs/d_zoa_outer_loop.md.

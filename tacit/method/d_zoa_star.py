@@ -30,7 +30,7 @@ class DZOAStar(AbstractMethod):
     """The certified D-ZOA with a coordinator, from function values only.
 
     The server sends `b`; every client answers with finite differences `g_k` of its cost along all
-    `p` axes, clipped record by record and noised; the server takes
+    `p` axes, clipped record by record and noised; the server takes:
 
         b <- prox_{a R}(b - a mean_k g_k).
 

@@ -43,14 +43,17 @@ def global_l1_sensitivity(features: int, total: float, relation: Relation | str)
 
 @checked(ConfigError)
 def noise_scale_delta(epsilon: float, dimension: int, ratio: float) -> float:
-    """How far one iteration of the printed DP-IADMM is from `epsilon`-DP, by its noise scale alone.
+    r"""How far an iteration of the printed DP-IADMM is from `epsilon`-DP, by its noise scale alone.
 
     Let `y` be released with noise of scale `b = D / epsilon` while the record with the longest
     gradient, `D`, is there, and of scale `r b` once it is removed; `g` is the gradient with it. The
     event is `||y - g||_1 > c`. With the record, `||y - g||_1 / b` is Gamma(n, 1). Without it, it is
     at most `epsilon` larger than `r` times such a number, since the gradient moves by `D`. So:
 
-        delta >= Q(n, c) - e^epsilon Q(n, (c - epsilon) / r),   c = (epsilon - n log r) / (1/r - 1)
+    .. math::
+
+        \delta \ge Q(n, c) - e^\varepsilon Q\left(n, \frac{c - \varepsilon}{r}\right), \qquad
+            c = \frac{\varepsilon - n \log r}{1/r - 1}
 
     for the regularised upper incomplete gamma function `Q`.
 

@@ -146,13 +146,16 @@ def step_inequality(
     point: Float[ArrayLike, " n"],
     proximity: float,
 ) -> tuple[float, float]:
-    """Both sides of what one agent's step is good for; the left never exceeds the right.
+    r"""Both sides of what one agent's step is good for; the left never exceeds the right.
 
     For any point `x` of the set:
 
-        f_p(z_t) - f_p(x) - <lam_(t+1), z_(t+1) - x>
-            <= (eta/2) ||f_p'(z_t) + xi||^2 + (||x - z_t||^2 - ||x - z_(t+1)||^2) / (2 eta)
-               + <xi, x - z_t>
+    .. math::
+
+        & f_p(z_t) - f_p(x) - \langle \lambda_{t+1}, z_{t+1} - x\rangle \\
+        & \quad \le \frac{\eta}{2} \lVert f_p'(z_t) + \xi\rVert^2
+            + \frac{\lVert x - z_t\rVert^2 - \lVert x - z_{t+1}\rVert^2}{2 \eta}
+            + \langle \xi, x - z_t\rangle
 
     Source: Ryu, Kim (2021), section 3.2, proposition 3, eq (18).
 
@@ -194,12 +197,15 @@ def convergence_bound(
     first_dual: float = 0.0,
     form: Form = "corrected",
 ) -> float:
-    """A bound on `E[F(z) - F(z*) + g ||A w - z||]` for the means `w` and `z` over `T` rounds.
+    r"""A bound on `E[F(z) - F(z*) + g ||A w - z||]` for the means `w` and `z` over `T` rounds.
 
     `F` adds up the agents' costs, each at its own copy; `A w` has `P` copies of `w`. As printed:
 
-        (1/T) ((P U1^2 + 2 P n U3^2 / epsilon^2 + U2 / 2) sqrt T
-               + g U2 + U2 rho_max / 2 + (g + ||lam_1||)^2 / (2 rho_1))
+    .. math::
+
+        \frac{1}{T} \left(\left(P U_1^2 + \frac{2 P n U_3^2}{\varepsilon^2} + \frac{U_2}{2}\right)
+            \sqrt{T} + g U_2 + \frac{U_2 \rho_{\max}}{2}
+            + \frac{(g + \lVert \lambda_1\rVert)^2}{2 \rho_1}\right)
 
     The proof bounds squared distances of stacked copies by `U2`, and their distance by the same.
     Corrected, `P U2^2` stands in the place of `U2` in `U2 / 2` and `U2 rho_max / 2`, and

@@ -55,6 +55,8 @@ _SHORT = 0.01
 class DPIADMMPrinted(AbstractMethod):
     """DP-IADMM with the Laplace noise of the paper's eq (20), for reproduction only.
 
+    Every iteration adds to agent `p`'s gradient:
+
         xi_p ~ Lap(D_p / epsilon)^n,   D_p = max_j ||grad of record j of p||_1 / I
 
     `D_p` is the largest among the agent's own records where it asks: a local sensitivity. Remove

@@ -59,6 +59,8 @@ _REASON = (
 class DVPPrinted(AbstractMethod):
     """Dual variable perturbation with claimed noise, for reproduction only.
 
+    Every round:
+
         v_k     ~  N(0, (z 2 c1 / N_k)^2 I),   z = sqrt(2.1 log(1.25 / delta)) / epsilon
         b_k     <- argmin f_k(b) + (eta/K) R(b) + b'(gamma_k + v_k) + rho sum_l ||b - m_kl||^2
         gamma_k <- gamma_k + rho sum_l (b_k - b_l)

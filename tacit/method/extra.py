@@ -29,6 +29,8 @@ class Corrected(eqx.Module):
 class EXTRA(AbstractMethod):
     """Exact first-order decentralised optimisation with a constant step. Not private.
 
+    Every round:
+
         x_i <- prox_{s R/K}[ sum_j W_ij x_j + c_i - s g_i ],   c_i <- c_i + (sum_j W_ij x_j - x_i)/2
 
     Source: Shi et al. (2015), EXTRA: An Exact First-Order Algorithm for Decentralized Consensus

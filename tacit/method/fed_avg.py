@@ -44,7 +44,7 @@ class Local(eqx.Module):
 class FedAvg(AbstractMethod):
     """Federated averaging, with noise at every local step or on each client's whole update.
 
-    The server sends `w`; every client that takes part starts at `x_k = w`, takes `E` steps
+    The server sends `w`; every client that takes part starts at `x_k = w`, takes `E` steps:
 
         x_k <- prox[ x_k - s_t (g_k + m (x_k - w)) ],
 

@@ -137,12 +137,15 @@ def modulus_accuracy(
     smoothing: PerAgent = 0.0,
     form: Form = "corrected",
 ) -> float:
-    """A bound on `E |x~ - x*|` by the modulus of the appendix.
+    r"""A bound on `E |x~ - x*|` by the modulus of the appendix.
 
-    With `kappa`, the inverse of `argmin_modulus_inverse`, for the constants at the right:
+    With `kappa`, the inverse of `argmin_modulus_inverse`, for `n alpha`, `n beta` and `u` (printed)
+    or `n u` (corrected):
 
-        printed      sum_i kappa(gamma_i sqrt(zeta(2 p_i))) + kappa(e_i)     n alpha, n beta, u
-        corrected    sum_i kappa(2 gamma_i^2 zeta(2 p_i)) + kappa(e_i^2)     n alpha, n beta, n u
+    .. math::
+
+        \text{printed:} && & \sum_i \kappa\left(\gamma_i \sqrt{\zeta(2 p_i)}\right) + \kappa(e_i) \\
+        \text{corrected:} && & \sum_i \kappa\left(2 \gamma_i^2 \zeta(2 p_i)\right) + \kappa(e_i^2)
 
     The correction stands on the same steps, as `kappa` of a square is still concave.
 
@@ -230,12 +233,16 @@ def interior_accuracy(
     smoothing: PerAgent = 0.0,
     form: Form = "corrected",
 ) -> float:
-    """A bound on `E |x~ - x*|` where minimisers lie well inside the domain.
+    r"""A bound on `E |x~ - x*|` where minimisers lie well inside the domain.
 
     With the printed `L` of `hoelder_constant`:
 
-        printed      (L / n^2) sum_i ((gamma_i sqrt(zeta(2 p_i)))^(2/(d+4)) + e_i^(2/(d+4)))
-        corrected    (L / n^2)^(1/(d+4)) sum_i ((gamma_i sqrt(2 zeta(2 p_i)))^(2/(d+4)) + ...)
+    .. math::
+
+        \text{printed:} && & \frac{L}{n^2} \sum_i \left(
+            \left(\gamma_i \sqrt{\zeta(2 p_i)}\right)^{2/(d+4)} + e_i^{2/(d+4)}\right) \\
+        \text{corrected:} && & \left(\frac{L}{n^2}\right)^{1/(d+4)} \sum_i \left(
+            \left(\gamma_i \sqrt{2 \zeta(2 p_i)}\right)^{2/(d+4)} + e_i^{2/(d+4)}\right)
 
     `x*` and `x~` must be within the `interior_radius`. One agent's term shrinks as `n^(-2/(d+4))`,
     not as `n^-2`.

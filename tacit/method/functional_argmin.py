@@ -83,12 +83,15 @@ class Domain:
 
 @checked(ConfigError)
 def contained_share(domain: Domain) -> float:
-    """`lambda_D`: what share of a small ball around any point of `D` lies in `D`, at the least.
+    r"""`lambda_D`: what share of a small ball around any point of `D` lies in `D`, at the least.
 
     For `x` in `D` and `r <= r_D`, the part of `B(x, r)` in `D` has at least `lambda_D` times the
     volume of `B(x, r)`. It is the share of all directions within `atan(r_D / R_D)` of an axis:
 
-        Omega_theta / Omega_d,  Omega_theta = 2 pi^((d-1)/2) / Gamma((d-1)/2) int_0^theta sin^(d-2)
+    .. math::
+
+        \frac{\Omega_\theta}{\Omega_d}, \qquad \Omega_\theta =
+            \frac{2 \pi^{(d-1)/2}}{\Gamma((d-1)/2)} \int_0^\theta \sin^{d-2} \phi \, d\phi
 
     Source: Nozari, Tallapragada, Cortes (2018), appendix A, lemma A.1, eq (24). In one dimension,
     where that is undefined, one half.
@@ -110,12 +113,15 @@ def contained_share(domain: Domain) -> float:
 
 @checked(ConfigError)
 def argmin_modulus_inverse(distance: float, bounds: CurvatureBounds, domain: Domain) -> float:
-    """`kappa^-1(r)`: what two functions whose minimisers are `r` apart differ by, at the least.
+    r"""`kappa^-1(r)`: what two functions whose minimisers are `r` apart differ by, at the least.
 
     With `d` the dimension and `lambda_D` of `contained_share`:
 
-        alpha^2 pi^(d/2) / (d 2^(d+3) Gamma(d/2)) lambda_D (r_D / d_D)^d r^4 mu(r)^d
-        mu(r) = alpha r^2 / (2 sqrt(alpha beta r^2 + 2 (alpha + beta) u r + 4 u^2))
+    .. math::
+
+        \kappa^{-1}(r) &= \frac{\alpha^2 \pi^{d/2}}{d \, 2^{d+3} \, \Gamma(d/2)} \lambda_D
+            \left(\frac{r_D}{d_D}\right)^d r^4 \mu(r)^d \\
+        \mu(r) &= \frac{\alpha r^2}{2 \sqrt{\alpha \beta r^2 + 2 (\alpha + \beta) u r + 4 u^2}}
 
     The square of their L2 distance is at least that, as the proof has it.
 
@@ -195,11 +201,11 @@ def _log_inverse(distance: float, bounds: CurvatureBounds, domain: Domain) -> fl
 
 @checked(ConfigError)
 def interior_radius(strong_convexity: float, smoothness: float, inradius: float) -> float:
-    """How far from the centre of the inball minimisers may lie for `argmin_hoelder`.
+    r"""How far from the centre of the inball minimisers may lie for `argmin_hoelder`.
 
     The radius is a share of the inradius:
 
-        (beta - alpha) / (alpha + beta + 2 sqrt(alpha beta)) r_D
+    .. math:: \frac{\beta - \alpha}{\alpha + \beta + 2 \sqrt{\alpha \beta}} \, r_D
 
     Source: Nozari, Tallapragada, Cortes (2018), appendix A, corollary A.3, eq (28).
 
@@ -225,11 +231,14 @@ def interior_radius(strong_convexity: float, smoothness: float, inradius: float)
 def hoelder_constant(
     strong_convexity: float, smoothness: float, dimension: int, *, form: Form = "corrected"
 ) -> float:
-    """The constant `L` of `argmin_hoelder`.
+    r"""The constant `L` of `argmin_hoelder`.
 
     As printed it is:
 
-        L = d (d+2) (d+4) (beta - alpha)^(d+2) Gamma(d/2) / (4 (alpha beta)^(d/2 + 2) pi^(d/2))
+    .. math::
+
+        L = \frac{d (d+2) (d+4) (\beta - \alpha)^{d+2} \, \Gamma(d/2)}
+            {4 (\alpha \beta)^{d/2 + 2} \pi^{d/2}}
 
     Corrected it is `L^(1/(d+4))`. The printed constant is too small where it is below 1, and larger
     than need be where it is above.

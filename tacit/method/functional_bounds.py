@@ -54,9 +54,9 @@ def printed_metric_epsilon(scale: float, q: float, p: float) -> float:
 
 @checked(ConfigError)
 def noise_norm(basis: LegendreBasis, scale: float, p: float, agents: int = 1) -> float:
-    """Root mean square L2 norm of the noise in the mean of `agents` released costs.
+    r"""Root mean square L2 norm of the noise in the mean of `agents` released costs.
 
-        sqrt(E ||b||^2) = gamma sqrt(2 sum_k k^(-2p) / n),   k = 2, ..., m
+    .. math:: \sqrt{\mathbb{E} \lVert b\rVert^2} = \gamma \sqrt{\frac{2}{n} \sum_{k=2}^m k^{-2p}}
 
     A Laplace variable of scale `s` has variance `2 s^2`: the 2 is what the paper's bounds lack. At
     a given `metric_epsilon` it is least for `p = q / 2`.
@@ -185,12 +185,15 @@ def minimiser_distance(
     gradient_bound: float | None = None,
     smoothness: float | None = None,
 ) -> float:
-    """The corrected modulus: how far apart the minimisers of two close functions can be.
+    r"""The corrected modulus: how far apart the minimisers of two close functions can be.
 
     Two functions on a box, both strongly convex, at `distance` in L2 after the best constant is
     added to one: their minimisers are at most the root `r` of `C(r) = distance^2` apart, where
 
-        C(r) = 2^-d d V_d int_0^w max(alpha (r-t)_+^2 / 2 - rise(t), 0)^2 t^(d-1) dt,
+    .. math::
+
+        C(r) = 2^{-d} d V_d \int_0^w
+            \max\left(\frac{\alpha}{2} (r - t)_+^2 - \operatorname{rise}(t), 0\right)^2 t^{d-1} dt,
 
     `V_d` is the volume of the unit ball and `w` the shortest side. `rise(t)` is `u t` for gradients
     of length at most `u`, or `beta t^2 / 2` for Hessians at most `beta` and minimisers with a

@@ -28,6 +28,8 @@ class Tracked(eqx.Module):
 class GradientTracking(AbstractMethod):
     """Decentralised gradient descent along tracked average gradients. Not private.
 
+    Every round:
+
         y_i <- sum_j W_ij y_j + g_i(x_i) - g_i(last x_i)   (y_i = g_i(x_i) in round 0),
         x_i <- prox_{s R/K}[ sum_j W_ij x_j - s y_i ]
 

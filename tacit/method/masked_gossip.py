@@ -62,13 +62,14 @@ class MaskedGossip(AbstractMethod):
         x_i <- sum_j W_ij y_j
 
     The masks leave the mean, but gossip leaves them in the agents. So in the last `m` rounds nobody
-    is asked, and with the distinct nonzero eigenvalues `l_1 .. l_m` of the network's Laplacian
+    is asked. With the distinct nonzero eigenvalues `l_1 .. l_m` of the network's Laplacian, these
+    steps end in the mean of all:
 
         x_i <- x_i - (1 / l_k) sum_(j ~ i) (x_i - x_j)
 
-    ends in the mean of all. The noise of that is nearly as small as if one party that all trust had
-    drawn it: of `K` agents and a coalition of `c`, `(1 + excess) K / (K - c)` times its variance.
-    A set or an l1 penalty bends masks before they cancel: privacy is as before, accuracy is less.
+    The noise of that is nearly as small as if one party that all trust had drawn it: of `K` agents
+    and a coalition of `c`, `(1 + excess) K / (K - c)` times its variance. A set or an l1 penalty
+    bends masks before they cancel: privacy is as before, accuracy is less.
 
     Source: Allouah et al. (2024), The Privacy Power of Correlated Noise in Decentralized Learning,
     algorithm 1; Sabater, Bellet, Ramon (2022), algorithm 1. The method is the first paper's DECOR,

@@ -38,12 +38,14 @@ _TERMS = 100_000
 def bounded_noise_probability(
     scale: float, decay: float, radius: float, *, law: Law = "laplace"
 ) -> float:
-    """A lower bound on the probability that noise never exceeds a radius, at any of all steps.
+    r"""A lower bound on the probability that noise never exceeds a radius, at any of all steps.
 
     For independent `eta(k)`, `k = 1, 2, ...`, with `b(k) = b / k^p`:
 
-        Laplace    prod_k (1 - exp(-r / b(k)))
-        normal     prod_k erf(r / sqrt(2 b(k)))
+    .. math::
+
+        \text{Laplace:} && & \prod_k \left(1 - \exp\left(-\frac{r}{b(k)}\right)\right) \\
+        \text{normal:} && & \prod_k \operatorname{erf}\left(\frac{r}{\sqrt{2 b(k)}}\right)
 
     It is positive for every `p > 0`, and `eta(k)` tends to 0 with probability 1. With
     `b(k) = 1 / log k` both are false. The first 100,000 factors are exact, the rest is bounded by

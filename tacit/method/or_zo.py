@@ -31,7 +31,7 @@ class Centre(eqx.Module):
 class ORZO(AbstractMethod):
     """Two-point zeroth-order descent with a coordinator; private when a budget is given.
 
-    In round `t = 1, 2, ...` the server draws `n1_j, n2_j ~ N(0, I)`, `j = 1 .. J`, and takes
+    In round `t = 1, 2, ...` the server draws `n1_j, n2_j ~ N(0, I)`, `j = 1 .. J`, and computes:
 
         q_j = [F(x + u1 n1_j + u2 n2_j) - F(x + u1 n1_j)] / u2,    F = (1/K) (sum_k f_k + R),
         g   = (1/J) sum_j q_j n2_j,

@@ -47,6 +47,8 @@ def _schedule(name: Any) -> Any:
 class PDOP(AbstractMethod):
     """Private distributed optimisation with a shrinking step and shrinking noise.
 
+    In round `t`:
+
         x_i(t) = P_X[v - gamma_t g_i(v)],  v = P_X z_i(t),  gamma_t = c q^(t-1)
         y_i(t+1) = x_i(t) + w_i(t+1)                                                  -> neighbours
         z_i(t+1) = sum_j a_ij y_j(t+1)

@@ -36,13 +36,17 @@ def accuracy_recursion(
     apart: float = 0.0,
     form: Form = "corrected",
 ) -> Float[np.ndarray, " rounds"]:
-    """Bounds on `S(1)`, `S(2)`, ... from `S(0)`, one round after the other.
+    r"""Bounds on `S(1)`, `S(2)`, ... from `S(0)`, one round after the other.
 
     With the noise that is sent before a step taken first:
 
-        printed      S <- (1 - C3 gamma_t) S + C2^2 gamma_t^2 + 2 (1 - C3 gamma_t) M_t^2
-        corrected    S <- (1 - C3 gamma_t) (S + 2 n M_t^2) + C2^2 gamma_t^2 + 2 gamma_t C2 s_t
-                     s_t = b (s_(t-1) + gamma_(t-1) C2 + sqrt(2 n) M_t)
+    .. math::
+
+        \text{printed:} && S &\leftarrow (1 - C_3 \gamma_t) S + C_2^2 \gamma_t^2
+            + 2 (1 - C_3 \gamma_t) M_t^2 \\
+        \text{corrected:} && S &\leftarrow (1 - C_3 \gamma_t) (S + 2 n M_t^2) + C_2^2 \gamma_t^2
+            + 2 \gamma_t C_2 s_t, \\
+        && s_t &= b \, (s_{t-1} + \gamma_{t-1} C_2 + \sqrt{2 n} M_t)
 
     `s_t` bounds the root mean square distance of the agents' `P_X z_i` from their mean, for a
     mixing that shrinks it by `b`.
@@ -115,13 +119,18 @@ def scheduled_accuracy(
     apart: float = 0.0,
     form: Form = "corrected",
 ) -> float:
-    """A bound on `S(t)` with the paper's geometric steps and noise, after some rounds or for ever.
+    r"""A bound on `S(t)` with the paper's geometric steps and noise, after some rounds or for ever.
 
     With `Psi(t) = prod_(s <= t) (1 - C3 c q^(s-1))`, and `exp(-C3 c / (1-q))` for ever:
 
-        printed      2 C1 Psi(t) + C2^2 c^2 / (1-q^2) + 8 C2^2 n c^2 p^2 / (eps^2 (p-q)^2 (1-p^2))
-        corrected    C1^2 Psi(t) + C2^2 c^2 / (1-q^2) + 8 C2^2 n^2 c^2 p^2 / (...)
-                     + (2 C2 c b / (1 - b q)) (a + c C2 q / (1-q^2) + sqrt(2n) M_1 / (1 - p q))
+    .. math::
+
+        \text{printed:} && & 2 C_1 \Psi(t) + \frac{C_2^2 c^2}{1 - q^2}
+            + \frac{8 C_2^2 n c^2 p^2}{\varepsilon^2 (p - q)^2 (1 - p^2)} \\
+        \text{corrected:} && & C_1^2 \Psi(t) + \frac{C_2^2 c^2}{1 - q^2}
+            + \frac{8 C_2^2 n^2 c^2 p^2}{\varepsilon^2 (p - q)^2 (1 - p^2)} \\
+        && & + \frac{2 C_2 c b}{1 - b q}
+            \left(a + \frac{c C_2 q}{1 - q^2} + \frac{\sqrt{2n} M_1}{1 - p q}\right)
 
     The last line is what disagreement costs: `b` is the contraction of the mixing, `a` the root
     mean square distance of the starts from their mean, `M_1` the first noise. For ever, the printed

@@ -59,13 +59,16 @@ def exact_accuracy(
     agents: int,
     first_variance: float = 0.0,
 ) -> float:
-    """`E ||z - x*||^2` of the average `z` of all answers, for quadratics with one Hessian.
+    r"""`E ||z - x*||^2` of the average `z` of all answers, for quadratics with one Hessian.
 
     Every cost is `h ||x - m_i||^2 / 2` plus a constant and there is no constraint; then the average
     follows one gradient step on the mean cost, whatever the network:
 
-        c_T^2 ||x0 - x*||^2 + (n/N) sum_t v_t prod_{l > t} (1 - h gamma_l)^2,
-        c_T = prod_t (1 - h gamma_t).
+    .. math::
+
+        c_T^2 \lVert x_0 - x^\star\rVert^2
+            + \frac{n}{N} \sum_t v_t \prod_{l > t} (1 - h \gamma_l)^2,
+            \qquad c_T = \prod_t (1 - h \gamma_t).
 
     On a complete graph with equal weights it is the accuracy of every agent. It is exact without
     a constraint only: on a box it may be off by orders of magnitude.
@@ -106,13 +109,15 @@ def corrected_accuracy(
     agents: int,
     contraction: float,
 ) -> float:
-    """A bound on `(1/N) sum_i E ||x_i - x*||^2` of the answers of `PDOP`, on any convex set.
+    r"""A bound on `(1/N) sum_i E ||x_i - x*||^2` of the answers of `PDOP`, on any convex set.
 
     For costs with strong convexity `h` and gradients within `C2` on the set, and `h gamma_t <= 1`.
     With `d` that mean and `s` the root mean square distance of the agents from their average:
 
-        d <- (1 - h gamma_t) d + gamma_t^2 C2^2 + 2 gamma_t C2 s + n v_t,
-        s <- b (s + gamma_t C2 + sqrt(n v_t)),
+    .. math::
+
+        d &\leftarrow (1 - h \gamma_t) d + \gamma_t^2 C_2^2 + 2 \gamma_t C_2 s + n v_t, \\
+        s &\leftarrow b \, (s + \gamma_t C_2 + \sqrt{n v_t}),
 
     where `b` is by how much one round of mixing shrinks disagreement. The third term is what the
     paper's theorem 10 leaves out (`f_i(x*) - f_i(z_i)` may be positive). Derivation:
@@ -164,11 +169,14 @@ def printed_accuracy(
     curvature: float,
     dimension: int,
 ) -> float:
-    """The accuracy that theorem 10 of Huang, Mitra, Vaidya (2015) states, eq (15). It is no bound.
+    r"""The accuracy that theorem 10 of Huang, Mitra, Vaidya (2015) states, eq (15). It is no bound.
 
     With the paper's letters:
 
-        C1 exp(-C3 c / (1-q)) + C2^2 c^2 / (1-q^2) + 8 n C2^2 c^2 p^2 / (eps^2 (p-q)^2 (1-p^2))
+    .. math::
+
+        C_1 \exp\left(-\frac{C_3 c}{1 - q}\right) + \frac{C_2^2 c^2}{1 - q^2}
+            + \frac{8 n C_2^2 c^2 p^2}{\varepsilon^2 (p - q)^2 (1 - p^2)}
 
     It has `C1` for `C1^2` and `n` for `n^2`, holds for `c <= 1/C3` only, and leaves out
     `f_i(x*) - f_i(z_i)`; `corrected_accuracy` is a bound.
@@ -241,11 +249,14 @@ def consensus_bound(
     window: int = 1,
     form: Form = "corrected",
 ) -> Float[np.ndarray, " rounds"]:
-    """A bound on `||x_i(t) - x_j(t)||`, and on the distance from the mean, after every step.
+    r"""A bound on `||x_i(t) - x_j(t)||`, and on the distance from the mean, after every step.
 
     With rounds counted from 1:
 
-        M1 beta^t + M2 sum_{s <= t} beta^(t-s) gamma_s + M3 sum_{s <= t} beta^(t-s) ||w(s)||
+    .. math::
+
+        M_1 \beta^t + M_2 \sum_{s \le t} \beta^{t-s} \gamma_s
+            + M_3 \sum_{s \le t} \beta^{t-s} \lVert w(s)\rVert
 
     `theta = beta^-2`, `beta = 1 - eta / (4 N^2)`, `M1 = 2 N theta sup ||x||`,
     `M2 = 2 N C2 theta`, `M3 = 2 N theta`. Printed, the last sum has `beta^(t-s+1)`; the proof takes

@@ -34,11 +34,14 @@ def step_condition(
     *,
     form: Form = "corrected",
 ) -> tuple[float, float]:
-    """Both sides of condition (I), which are equal at the best `c` for given `q` and `p`.
+    r"""Both sides of condition (I), which are equal at the best `c` for given `q` and `p`.
 
     As printed:
 
-        C1 C3 exp(-C3 c / (1-q)) = 2 C2^2 c (1 / (1-q^2) + 8 n p^2 / (eps^2 (p-q)^2 (1-p^2)))
+    .. math::
+
+        C_1 C_3 \exp\left(-\frac{C_3 c}{1 - q}\right) = 2 C_2^2 c \left(\frac{1}{1 - q^2}
+            + \frac{8 n p^2}{\varepsilon^2 (p - q)^2 (1 - p^2)}\right)
 
     Corrected, the left side is divided by `1 - q`.
 
@@ -69,12 +72,15 @@ def ratio_condition(
     *,
     form: Form = "corrected",
 ) -> tuple[float, float]:
-    """Both sides of condition (II), which are equal at the best `q` for given `c` and `p`.
+    r"""Both sides of condition (II), which are equal at the best `q` for given `c` and `p`.
 
     As printed:
 
-        C1 C3 c / (1-q^2) exp(-C3 c / (1-q))
-            = 2 q^2 C2^2 c^2 / (1-q^2)^2 + 16 C2^2 n c^2 p^2 / (eps^2 (p-q)^3 (1-p^2))
+    .. math::
+
+        \frac{C_1 C_3 c}{1 - q^2} \exp\left(-\frac{C_3 c}{1 - q}\right)
+            = \frac{2 q^2 C_2^2 c^2}{(1 - q^2)^2}
+            + \frac{16 C_2^2 n c^2 p^2}{\varepsilon^2 (p - q)^3 (1 - p^2)}
 
     Corrected, the left side has `(1-q)^2` for `1-q^2`, and the right `2 q` for `2 q^2`.
 
@@ -98,11 +104,11 @@ def ratio_condition(
 
 @checked(ConfigError)
 def noise_ratio_condition(ratio: float, noise_ratio: float) -> tuple[float, float]:
-    """Both sides of condition (III), which are equal at the best `p`: that is `q^(1/3)`.
+    r"""Both sides of condition (III), which are equal at the best `p`: that is `q^(1/3)`.
 
     It holds as printed:
 
-        q (1-p^2) = p^2 (p-q)
+    .. math:: q (1 - p^2) = p^2 (p - q)
 
     Source: Huang, Mitra, Vaidya (2015), section 4.5, condition (III).
 

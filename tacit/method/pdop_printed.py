@@ -58,6 +58,8 @@ _OFF_BY_ONE = (
 class PDOPPrinted(AbstractMethod):
     """PDOP with the noise schedule of the paper's eq (8), for reproduction only.
 
+    In round `t`:
+
         y_i(t) = x_i(t-1) + w_i(t),   w_i(t) ~ Lap(M_t)^n,   M_t = 2 C2 sqrt(n) c p^t / (eps (p-q))
         x_i(t) = P_X[z_i(t) - gamma_t grad f_i(z_i(t))],     z_i(t) = sum_j a_ij(t) y_j(t)
 

@@ -47,6 +47,8 @@ from tacit.types import (
 class PVP(AbstractMethod):
     """Primal variable perturbation: private decentralised ADMM.
 
+    Every round:
+
         b_k     <- argmin f_k(b) + (eta/K) R(b) + b'gamma_k + rho sum_l ||b - (b_k + b_l)/2||^2
         b_k     <- b_k + N(0, s_k^2 I)                                        -> neighbours
         gamma_k <- gamma_k + rho sum_l (b_k - b_l)

@@ -37,7 +37,7 @@ class ZOOADMM(AbstractMethod):
 
     For `min f(x) + R(y)` subject to `x = y`, with the mean cost `f = (1/K) sum_k f_k` and its share
     `R` of the regulariser and the constraint, the server draws `z_j`, `j = 1 .. J`, on the unit
-    sphere and takes in round `t = 1, 2, ...`
+    sphere and computes in round `t = 1, 2, ...`:
 
         g    = (P/J) sum_j [f(x + b z_j) - f(x)] / b * z_j,       b = u / (P t),
         x   <- x - (c / sqrt t) (g + rho (x - y) - lam),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from math_core import LatexError
-from mathml import mathml
+from mathml import keep_on_a_line, mathml
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -41,3 +41,17 @@ def test_a_prime_is_no_superscript_but_a_power_is() -> None:
     assert "<msup" not in mathml("f'(x)", display=False)
     assert "<msub>" in mathml("x_i'", display=False)
     assert "<msup>" in mathml("x^2", display=False)
+
+
+def test_a_formula_stays_with_what_it_touches_and_no_text_is_lost() -> None:
+    from docutils import nodes
+
+    paragraph = nodes.paragraph()
+    paragraph += [nodes.Text("a"), nodes.strong("", "b"), nodes.Text(", "), nodes.strong("", "c")]
+    paragraph += [nodes.Text(" ("), nodes.math("", "x"), nodes.Text(", "), nodes.math("", "y")]
+    paragraph += [nodes.Text("), d")]
+    text = paragraph.astext()
+    keep_on_a_line(paragraph)
+    assert paragraph.astext() == text
+    kept = [node.astext() for node in paragraph.findall(nodes.inline)]
+    assert kept == ["(x,", "y),"]
