@@ -45,11 +45,18 @@ def weighted_norm(coefficients: Any, q: float) -> float:
 
 @checked(ConfigError)
 def metric_epsilon(basis: LegendreBasis, scale: float, q: float, p: float) -> float:
-    """Epsilon between two costs at distance 1 in V_q, when coefficient k gets `Lap(scale / k^p)`.
+    r"""Epsilon between two costs at distance 1 in V_q, when coefficient k gets `Lap(scale / k^p)`.
 
-    `sum_k k^p |c_k - c'_k| <= sqrt(sum_k k^(2(p-q))) ||f - f'||_Vq` by Cauchy and Schwarz, over the
-    coefficients that are released: a part of the printed zeta(2(q-p)), which it approaches as the
-    degree grows (proof: docs/proofs/functional.md). Costs at distance d take d times as much.
+    By Cauchy and Schwarz
+
+    .. math::
+
+        \sum_k k^p \lvert c_k - c'_k\rvert
+            \le \sqrt{\sum_k k^{2(p - q)}} \, \lVert f - f'\rVert_{V_q}
+
+    over the coefficients that are released: a part of the printed zeta(2(q-p)), which it approaches
+    as the degree grows (proof: docs/proofs/functional.md). Costs at distance d take d times as
+    much.
 
     Source: Nozari, Tallapragada, Cortes (2018), section V-B, theorem V.2, eqs (14), (15).
 

@@ -105,12 +105,16 @@ class Masks:
 @checked(PrivacyError)
 @dataclass(frozen=True)
 class SecureSum(AbstractHiding):
-    """A sum over a cohort of `K' >= K_min` agents is all that can be read of releases under masks.
+    r"""A sum over a cohort of `K' >= K_min` agents is all that can be read of releases under masks.
 
     With `z ~ N(0, s^2 I)` of every agent, `s = noise_multiplier * D`, whoever reads all messages
     and knows what `c` agents know learns as much as from one Gaussian release with the noise
-    `s sqrt(K_min - c)`: `mu = 1 / (noise_multiplier sqrt(K_min - c))`. The phase must combine by
-    `Combine.SUM` and ask at an iterate that everybody knows. Proof: docs/proofs/masks.md.
+    `s sqrt(K_min - c)`:
+
+    .. math:: \mu = \frac{1}{\mathrm{noise\_multiplier} \sqrt{K_{\min} - c}}
+
+    The phase must combine by `Combine.SUM` and ask at an iterate that everybody knows. Proof:
+    docs/proofs/masks.md.
 
     Attributes:
         masks: who may be corrupted, and how many are summed.

@@ -132,11 +132,14 @@ class ClippedGradient(AbstractQuery):
 
 
 class ClippedDifferences(AbstractQuery):
-    """Sum of per-unit forward differences, clipped, over the declared normaliser.
+    r"""Sum of per-unit forward differences, clipped, over the declared normaliser.
 
-    For each unit `j` the vector `((loss_j(x_i + u d_i) - loss_j(x_i)) / u)_i` over the directions
-    `d_i` is clipped to norm `clip`; `x_i` is the point `x`, or lies beside it. Points and
-    directions are known to everybody; only function values are asked of the objective. Proofs:
+    For each unit `j` the vector of differences along the directions `d_i`
+
+    .. math:: \left(\frac{\mathrm{loss}_j(x_i + u d_i) - \mathrm{loss}_j(x_i)}{u}\right)_i
+
+    is clipped to norm `clip`; `x_i` is the point `x`, or lies beside it. Points and directions are
+    known to everybody; only function values are asked of the objective. Proofs:
     docs/proofs/finite_differences.md and, for whole costs, docs/proofs/agent_level.md.
 
     Attributes:

@@ -227,13 +227,18 @@ def gossip_guarantees(
 def muffliato_mu(
     weights: Float[np.ndarray, "agents agents"], steps: int
 ) -> Float[np.ndarray, "agents agents"]:
-    """Each message's loss alone, added up, for every observer (row) and owner (column).
+    r"""Each message's loss alone, added up, for every observer (row) and owner (column).
 
-    `mu_uv^2 = sum_t sum_{w sends to v} (W^t)_wu^2 / ||(W^t)_w||^2` (Cyffers, Even, Bellet,
-    Massoulie 2022, theorem 1). For comparison only: messages that share their noise reveal more
-    together than the sum of what each reveals alone, so with noise added once this is **no upper
-    bound** (docs/proofs/gossip.md has a counterexample of three agents). It is the exact value for
-    messages whose noises are independent. `gossip_mu` is exact in either case.
+    .. math::
+
+        \mu_{uv}^2 = \sum_t \sum_{w \text{ sends to } v}
+            \frac{(W^t)_{wu}^2}{\lVert (W^t)_w\rVert^2}
+
+    (Cyffers, Even, Bellet, Massoulie 2022, theorem 1). For comparison only: messages that share
+    their noise reveal more together than the sum of what each reveals alone, so with noise added
+    once this is **no upper bound** (docs/proofs/gossip.md has a counterexample of three agents). It
+    is the exact value for messages whose noises are independent. `gossip_mu` is exact in either
+    case.
 
     Args:
         weights: see `gossip_mu`.

@@ -1,13 +1,18 @@
 """Every formula of the site is typeset, and nothing but a browser is needed to read it."""
 
+import ast
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from math_core import LatexError
 from mathml import keep_on_a_line, mathml
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+FORMULA = re.compile(r"(?m)^( *)\.\. math::.*\n(?:\1 +.*\n|\n)*")
 
 
 def pages() -> list[Path]:
@@ -55,3 +60,54 @@ def test_a_formula_stays_with_what_it_touches_and_no_text_is_lost() -> None:
     assert paragraph.astext() == text
     kept = [node.astext() for node in paragraph.findall(nodes.inline)]
     assert kept == ["(x,", "y),"]
+
+
+def docstrings() -> Iterator[tuple[str, str]]:
+    """Every docstring of the package, with the file that it stands in."""
+    for file in sorted((ROOT / "tacit").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                yield str(file.relative_to(ROOT)), ast.get_docstring(node) or ""
+
+
+def test_docstrings_have_latex_in_blocks_above_their_sections_only() -> None:
+    """The terminal shows first lines and arguments."""
+    formulas = 0
+    for file, text in docstrings():
+        above, _, sections = text.partition("\nArgs:")
+        rest, found = FORMULA.subn("", above)
+        prose = re.sub(r"(?m)^ *(>>>|\.\.\.) .*$", "", rest + sections)
+        assert not re.search(r"\\[A-Za-z]{2}|:math:|\.\. math", prose), (file, prose)
+        formulas += found
+    assert formulas > 25
+
+
+def test_nothing_that_describe_says_is_latex() -> None:
+    from tacit.config.catalogue import METHODS
+    from tacit.config.describe import document
+
+    for entry in METHODS.values():
+        shown = json.dumps(document(entry), default=str).replace("\\n", " ")
+        assert "math::" not in shown and not re.search(r"\\\\[A-Za-z]{3}", shown), entry.name
+
+
+def test_pages_have_no_formula_in_plain_text() -> None:
+    plain = re.compile(r"<-|\b(?:sum|prod|prox|mean)_|\bsqrt\b|\bargmin\b|\^\(|\|\|")
+    for page in pages():
+        text = page.read_text(encoding="utf-8")
+        for written in (
+            r"(?ms)^```(?:python|console|toml|sh|json)\n.*?^```$",
+            r"(?s)\$\$.*?\$\$|\$.*?\$",
+        ):
+            text = re.sub(written, "", text)
+        found = plain.search(text)
+        assert not found, (page.name, text[found.start() - 60 : found.end() + 60])
+
+
+@pytest.mark.site
+def test_no_docstring_is_shown_as_a_quotation(site: Path) -> None:
+    """What a docstring indents is code or steps of an algorithm, whose lines must not be joined."""
+    reference = sorted((site / "api").rglob("*.html"))
+    assert reference
+    for page in reference:
+        assert "<blockquote" not in page.read_text(encoding="utf-8"), page.name
