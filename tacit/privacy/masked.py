@@ -111,7 +111,7 @@ class SecureSum(AbstractHiding):
     and knows what `c` agents know learns as much as from one Gaussian release with the noise
     `s sqrt(K_min - c)`:
 
-    .. math:: \mu = \frac{1}{\mathrm{noise\_multiplier} \sqrt{K_{\min} - c}}
+    .. math:: \mu = \frac{1}{\mathrm{noise\_multiplier} \, \sqrt{K_{\min} - c}}
 
     The phase must combine by `Combine.SUM` and ask at an iterate that everybody knows. Proof:
     docs/proofs/masks.md.
