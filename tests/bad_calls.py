@@ -41,9 +41,13 @@ SECONDS = 2.0
 
 MADE = {
     "AbstractDose",
+    "AbstractLinearLoss",
+    "AbstractLoss",
     "AbstractMethod",
     "AbstractNetwork",
     "AbstractQuery",
+    "AbstractRegulariser",
+    "AbstractScalarLoss",
     "Adversary",
     "BlackBox",
     "Cost",

@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 from tacit import __version__
-from tacit.cli import before, experiments, keys, ledgers, manifests, sites
+from tacit.cli import before, experiments, keys, ledgers, manifests, parts, sites
 from tacit.cli.console import INTERRUPTED
 from tacit.cli.options import Force, Json, Output, Public
 
@@ -197,6 +197,7 @@ app.command()(sites.doctor)
 app.add_typer(ledgers.app)
 app.add_typer(keys.app)
 app.add_typer(manifests.app)
+app.add_typer(parts.app)
 
 
 def main() -> None:

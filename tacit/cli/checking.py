@@ -8,7 +8,7 @@ from tacit.cli.console import emit, guarded, say
 from tacit.config import toml
 from tacit.config.read import Source, read_study
 from tacit.deploy.declare import count
-from tacit.deploy.manifest import FORMAT, read_manifest
+from tacit.deploy.manifest import FORMATS, read_manifest
 
 
 def check(study: Path, data: Path, *, json: bool) -> int:
@@ -43,7 +43,7 @@ def check(study: Path, data: Path, *, json: bool) -> int:
 def _source(path: Path, data: Path) -> Source:
     """The study, also of a manifest."""
     try:
-        manifest = toml.parse(toml.read_bytes(path), path.name).get("format") == FORMAT
+        manifest = toml.parse(toml.read_bytes(path), path.name).get("format") in FORMATS
     except OSError:
         manifest = False  # told by who reads a study
     return read_manifest(path).source(data.parent) if manifest else read_study(path)

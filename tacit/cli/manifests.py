@@ -156,6 +156,8 @@ def check(file: File, json: Json = False) -> None:
                 for row in rows
             ],
         )
+        for part in manifest.parts:
+            say(f"With the {part}, {part.target}, sha256 {part.sha256}")
         say(run.guarantee.sentence())
         say("The study that everybody agrees to:")
         for line in manifest.study.strip().splitlines():

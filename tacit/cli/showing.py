@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
+import inspect
 from typing import Any
 
 from tacit.cli.console import emit, guarded, say, table
-from tacit.config.catalogue import METHODS, REFUSED
-from tacit.config.describe import cost_example, document
+from tacit.config.catalogue import METHODS
+from tacit.config.describe import cost_example, document, parameter
+from tacit.config.registry import Part, all_declared, method
 from tacit.config.traits import HEADINGS, OWN_MASKS, TABLES
-from tacit.errors import ConfigError
 from tacit.output.files import jsonable
 
+_OF_OTHERS = ("name", "distribution", "version", "target")
 _ORACLES = {"value": "values", "gradient": "gradients", "prox": "proximal maps"}
 _PROTECTION = {"required": "yes", "optional": "if [privacy] is given", "none": "no"}
 
@@ -24,7 +25,8 @@ def show_methods(*, json: bool) -> int:
         if json:
             keys = ("name", "summary", "oracle", "topology", "privacy", "status", "when", "traits")
             rows = [{key: one[key] for key in keys} for one in documents]
-            emit({"format": "tacit-methods-1", "methods": rows})
+            others = [_of(part) for part in all_declared()]
+            emit({"format": "tacit-methods-1", "methods": rows, "parts": others})
             return 0
         table(
             ["Name", "Private", "Choose it when"],
@@ -35,6 +37,12 @@ def show_methods(*, json: bool) -> int:
                 ["Name", *(HEADINGS[column] for column in columns)],
                 [[one["name"], *(one["traits"][c] for c in columns)] for one in documents],
             )
+        if others := all_declared():
+            say("Parts that other packages declare, which a study can name as it names tacit's:")
+            table(
+                ["Part", "Name", "Package", "Version"],
+                [[p.family.word, p.name, p.distribution, p.version] for p in others],
+            )
         say("tacit describe NAME says what is private, what leaves, and what it costs.")
         return 0
 
@@ -42,16 +50,15 @@ def show_methods(*, json: bool) -> int:
 
 
 def show_method(name: str, *, json: bool) -> int:
-    """Everything about one method."""
+    """Everything about one method, or about a part that another package declares."""
 
     def command() -> int:
-        if name in REFUSED:
-            raise ConfigError(f"method {name!r} {REFUSED[name]}")
-        if name not in METHODS:
-            close = difflib.get_close_matches(name, list(METHODS), 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(METHODS)}"
-            raise ConfigError(f"method {name!r} is unknown; {hint}")
-        found = document(METHODS[name])
+        part = next((each for each in all_declared() if each.name == name), None)
+        if part is not None and part.family.word != "method":
+            return _show_part(part, json=json)
+        found = document(method(name))
+        if part is not None:
+            found["part"] = _of(part)
         if found["privacy"] != "none":
             found["cost_example"] = cost_example()
         if json:
@@ -61,6 +68,38 @@ def show_method(name: str, *, json: bool) -> int:
         return 0
 
     return guarded(command, as_json=json)
+
+
+def _of(part: Part) -> dict[str, str]:
+    return {"family": part.family.word, **{key: getattr(part, key) for key in _OF_OTHERS}}
+
+
+def _show_part(part: Part, *, json: bool) -> int:
+    found = {
+        "format": "tacit-part-1",
+        **_of(part),
+        "summary": (inspect.getdoc(part.build) or "").partition("\n")[0],
+        "parameters": [parameter(each) for each in part.keys],
+    }
+    if json:
+        emit(jsonable(found))
+        return 0
+    say(f"{part.name}")
+    say(found["summary"])
+    _print_origin(found)
+    _print_keys(found)
+    return 0
+
+
+def _print_origin(part: dict[str, Any]) -> None:
+    say(f"The {part['family']} is {part['target']}, of {part['distribution']} {part['version']}.")
+
+
+def _print_keys(found: dict[str, Any]) -> None:
+    table(
+        ["Key", "Default", "Meaning"],
+        [[p["name"], _default(p), p["meaning"]] for p in found["parameters"]],
+    )
 
 
 def _default(parameter: dict[str, Any]) -> Any:
@@ -88,6 +127,8 @@ def _print(found: dict[str, Any]) -> None:
         for line in paragraph.splitlines() if formula else [" ".join(paragraph.split())]:
             say(line)
     say()
+    if "part" in found:
+        _print_origin(found["part"])
     say(f"Choose it when {found['when']}.")
     say(f"Guarantee: {found['status']}.")
     if found["privacy"] != "none":
@@ -120,7 +161,4 @@ def _print(found: dict[str, Any]) -> None:
             f"{cost['sensitivity']:g}, and noise of standard deviation "
             f"{cost['noise_scale']:.3g} is added to every coordinate."
         )
-    table(
-        ["Key", "Default", "Meaning"],
-        [[p["name"], _default(p), p["meaning"]] for p in found["parameters"]],
-    )
+    _print_keys(found)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.config.arguments import REQUIRED
+from tacit.config.arguments import REQUIRED, Argument
 from tacit.config.catalogue import Entry
 from tacit.method.phase import AbstractMethod, Phase
 
@@ -48,15 +48,18 @@ def document(entry: Entry) -> dict[str, Any]:
         "oracle": method.oracle.value,
         "topology": "coordinator" if entry.coordinated else "peers",
         "phases": [phase_row(phase) for phase in method.phases()],
-        "parameters": [
-            {
-                "name": argument.name,
-                "required": argument.default is REQUIRED,
-                "default": None if argument.default is REQUIRED else argument.default,
-                "meaning": argument.text,
-            }
-            for argument in entry.parameters
-        ],
+        "parameters": [parameter(argument) for argument in entry.parameters],
+    }
+
+
+def parameter(argument: Argument) -> dict[str, Any]:
+    """A key of a section, as plain values."""
+    required = argument.default is REQUIRED
+    return {
+        "name": argument.name,
+        "required": required,
+        "default": None if required else argument.default,
+        "meaning": argument.text,
     }
 
 

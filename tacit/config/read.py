@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,12 @@ from pydantic import ValidationError
 
 from tacit.config import locate, toml
 from tacit.config.explain import explain
-from tacit.config.study import Study
+from tacit.config.registry import Part, named_in
+from tacit.config.study import Study, study_of
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError, TacitError
+
+Admit = Callable[[Sequence[Part]], None]
+"""Raises where a part of another package must not be imported."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class Source:
         folder: which relative paths start from.
         study: its contents, checked.
         lines: line of every key.
+        parts: of other packages, which it names.
     """
 
     name: str
@@ -34,6 +39,20 @@ class Source:
     folder: Path
     study: Study
     lines: dict[locate.Path, int] = field(repr=False)
+    parts: tuple[Part, ...] = ()
+
+    def build(self, word: str, name: str, own: Mapping[str, Any]) -> Any:
+        """What a name in the study stands for: tacit's own, or of another package.
+
+        Args:
+            word: of the family of parts.
+            name: of the part.
+            own: tacit's, by name.
+        """
+        for part in self.parts:
+            if (part.family.word, part.name) == (word, name):
+                return part.build
+        return own[name]
 
     @contextlib.contextmanager
     def section(self, *path: str | int) -> Iterator[None]:
@@ -107,18 +126,22 @@ def read_study(path: str | Path) -> Source:
     return parse_study(text, path.name, path.parent)
 
 
-def parse_study(text: str, name: str = "study.toml", folder: str | Path = ".") -> Source:
+def parse_study(
+    text: str, name: str = "study.toml", folder: str | Path = ".", admit: Admit | None = None
+) -> Source:
     """Check the text of a study file.
 
     Args:
         text: TOML.
         name: how messages call the file.
         folder: which relative paths start from.
+        admit: raises where a part of another package must not be imported; by default all that the
+            study names are.
 
     Raises:
         ConfigError: as `read_study`.
     """
-    return check_document(toml.parse(text, name), name, folder, text)
+    return check_document(toml.parse(text, name), name, folder, text, admit)
 
 
 def check_document(
@@ -126,6 +149,7 @@ def check_document(
     name: str = "study.toml",
     folder: str | Path = ".",
     text: str = "",
+    admit: Admit | None = None,
 ) -> Source:
     """Check what a study says.
 
@@ -134,19 +158,24 @@ def check_document(
         name: how messages call it.
         folder: which relative paths start from.
         text: it was read from; empty if from none.
+        admit: as in `parse_study`.
 
     Raises:
         ConfigError: as `read_study`; lines are named where there is a text.
     """
     known = locate.lines(text)
+    parts = tuple(named_in(document))
+    if admit is not None:
+        admit(parts)
+    model = study_of(parts)
     try:
-        study = Study.model_validate(document)
+        study = model.model_validate(document)
     except ValidationError as error:
-        mistakes = explain(error, document, Study)
+        mistakes = explain(error, document, model)
         raise ConfigError(
             "\n".join(place(name, path, known) + words for path, words in mistakes)
         ) from error
-    return Source(name, text, Path(folder), study, known)
+    return Source(name, text, Path(folder), study, known, parts)
 
 
 def place(name: str, path: locate.Path, known: dict[locate.Path, int]) -> str:

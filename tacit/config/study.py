@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+import inspect
+from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from tacit.config.arguments import section
 from tacit.config.catalogue import METHODS
 from tacit.config.data import DataSection, Partition
-from tacit.config.network import Network
+from tacit.config.network import Network, PeerSection
 from tacit.config.parts import PrivacySection, ProblemSection, RunSection
+from tacit.config.registry import Part
 from tacit.config.section import Section
 
 if TYPE_CHECKING:
@@ -42,3 +47,47 @@ class Study(Section):
     method: Method = Field(description="how they agree")
     privacy: PrivacySection | None = Field(None, description="the budget; left out: not private")
     run: RunSection = Field(description="how long, how often, where the results go")
+
+
+@functools.cache
+def study_of(parts: tuple[Part, ...]) -> type[Study]:
+    """The model of a study that names parts of other packages; they are imported.
+
+    Args:
+        parts: those that it names.
+
+    Raises:
+        ConfigError: a part that cannot be imported, or is none.
+    """
+    if not parts:
+        return Study
+    sections: dict[str, list[type[Section]]] = {}
+    for part in parts:
+        sections.setdefault(part.family.word, []).append(_section(part))
+    problem: dict[str, Any] = {
+        word: _more(ProblemSection, word, sections[word])
+        for word in ("loss", "regulariser", "constraint")
+        if word in sections
+    }
+    whole: dict[str, Any] = {}
+    if problem:
+        section = create_model("ProblemSection", __base__=ProblemSection, **problem)
+        whole["problem"] = (section, Study.model_fields["problem"])
+    for word, key in (("method", "method"), ("graph", "network")):
+        if word in sections:
+            whole[key] = _more(Study, key, sections[word])
+    return create_model("Study", __base__=Study, **whole)
+
+
+def _section(part: Part) -> type[Section]:
+    """The keys of a part, from its signature and docstring."""
+    text = (inspect.getdoc(part.build) or "").partition("\n")[0]
+    base = PeerSection if part.family.word == "graph" else Section
+    return section(text, part.family.at[-1], part.name, part.keys, base=base)
+
+
+def _more(model: type[Section], key: str, sections: Sequence[type[Section]]) -> tuple[Any, Any]:
+    """A key of a model that may choose among more kinds."""
+    field = model.model_fields[key]
+    kinds: Any = reduce(or_, sections, field.annotation)
+    return kinds, copy.copy(field)

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.config.catalogue import METHODS
 from tacit.config.data import ByColumn
 from tacit.config.read import Source
 from tacit.deploy.site import counts_are_public, read_records, unfit_records
-from tacit.study.build import PER_SITE
+from tacit.study.build import PER_SITE, method_of
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def _names(source: Source) -> tuple[str, ...]:
     study = source.study
     if isinstance(study.partition, ByColumn) and study.partition.sites:
         return tuple(map(str, study.partition.sites))
-    per_site = {*PER_SITE, "normaliser", *METHODS[dict(study.method)["name"]].per_site}
+    per_site = {*PER_SITE, "normaliser", *method_of(source).per_site}
     for section in (study.privacy, study.method, study.problem):
         for key, value in section or ():
             if key not in per_site:

@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -25,11 +26,14 @@ from tacit.deploy.address import host_and_port
 from tacit.deploy.certificates import check_authority
 from tacit.deploy.keys import Card, Keys, check_name, sign, verify
 from tacit.deploy.pairs import offer, offered
+from tacit.deploy.parts import AgreedPart, admit
 from tacit.errors import ConfigError
 from tacit.study.build import check_privacy
 
-FORMAT = "tacit-manifest-1"
-_CONTEXT = b"tacit manifest 1\n"
+FORMATS = ("tacit-manifest-1", "tacit-manifest-2")
+"""Without parts of other packages, and with."""
+
+_CONTEXTS = (b"tacit manifest 1\n", b"tacit manifest 2\n")
 
 
 class _Strict(BaseModel):
@@ -38,13 +42,14 @@ class _Strict(BaseModel):
 
 _DECLARED = {"name", "address", "signing_key", "authority", "records"}
 
-# What the owners of format 1 sign. With one field more no signature fits any more, and a field that
-# stands in the manifest and not here is not signed: a new field needs a new format.
-_AGREED: Any = {
+# What the owners of each format sign. With one field more no signature fits any more, and a field
+# that stands in the manifest and not here is not signed: a new field needs a new format.
+_FIRST: Any = {
     **dict.fromkeys(("format", "study", "features", "classes", "patience", "silent"), True),
     "agents": {"__all__": _DECLARED},
     "coordinator": _DECLARED,
 }
+_AGREED: Any = (_FIRST, {**_FIRST, "parts": True})
 
 
 class Member(_Strict):
@@ -75,7 +80,7 @@ class Manifest(_Strict):
     """What all owners agree to.
 
     Attributes:
-        format: version of this format.
+        format: version of this format: the second lists `parts`.
         study: the text of the study file.
         features: names of the columns that every site's records become.
         classes: how many the target has, 0 for none.
@@ -86,9 +91,10 @@ class Manifest(_Strict):
         signatures: of the owners, by name; not part of what they sign.
         mask_keys: the agents' keys for masks in this run, by name, each signed by itself.
         vouchers: an authority's word for members' cards, by name.
+        parts: of other packages that the study names, with the digests of their code.
     """
 
-    format: Literal["tacit-manifest-1"]
+    format: Literal["tacit-manifest-1", "tacit-manifest-2"]
     study: Annotated[str, Field(max_length=1 << 20)]
     features: Annotated[tuple[str, ...], Field(min_length=1, max_length=100_000, strict=False)]
     classes: Annotated[int, Field(ge=0, le=100_000)] = 0
@@ -99,11 +105,21 @@ class Manifest(_Strict):
     signatures: dict[str, str] = {}
     mask_keys: dict[str, str] = {}
     vouchers: dict[str, str] = {}
+    parts: Annotated[tuple[AgreedPart, ...], Field(max_length=100, strict=False)] = ()
+
+    @property
+    def _version(self) -> int:
+        return FORMATS.index(self.format)
+
+    @property
+    def _said(self) -> bytes:
+        """What a member signs."""
+        return _CONTEXTS[self._version] + self.run
 
     @property
     def run(self) -> bytes:
         """Digest of everything but signatures and vouchers: the run's id, 32 bytes."""
-        agreed = self.model_dump(include=_AGREED)
+        agreed = self.model_dump(include=_AGREED[self._version])
         text = json.dumps(agreed, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).digest()
 
@@ -129,8 +145,14 @@ class Manifest(_Strict):
         return names.index(name)
 
     def source(self, folder: Path) -> Source:
-        """The study, with paths relative to a folder of one's own."""
-        return parse_study(self.study, "the manifest's study", folder)
+        """The study, with paths relative to a folder of one's own.
+
+        Raises:
+            ConfigError: parts of other packages that are not installed or not pinned here; they
+                are not imported then.
+        """
+        admitted = partial(admit, agreed=self.parts)
+        return parse_study(self.study, "the manifest's study", folder, admitted)
 
     @property
     def masked(self) -> bool:
@@ -140,11 +162,11 @@ class Manifest(_Strict):
 
     def unsigned(self) -> list[str]:
         """Members who have not signed, or whose signature or key for masks is not theirs."""
-        run = self.run
+        run, said = self.run, self._said
         missing = {
             member.name
             for member in self.members
-            if not verify(member.card, _CONTEXT + run, self.signatures.get(member.name, ""))
+            if not verify(member.card, said, self.signatures.get(member.name, ""))
         }
         if self.masked:
             missing |= {
@@ -180,7 +202,7 @@ class Manifest(_Strict):
                 "new card.toml in with `tacit manifest new`, and let everybody sign again"
             )
         name, run = keys.card.name, self.run
-        signatures = {**self.signatures, name: sign(keys.identity, _CONTEXT + run)}
+        signatures = {**self.signatures, name: sign(keys.identity, self._said)}
         mask_keys = dict(self.mask_keys)
         if self.masked and name in self.names:
             mask_keys[name] = offer(keys, run)
@@ -200,13 +222,16 @@ class Manifest(_Strict):
         """The manifest as a file."""
         parts = [
             "# A run that several owners agree to. `tacit manifest check` explains it.",
-            f'format = "{FORMAT}"',
+            f'format = "{self.format}"',
             f"patience = {self.patience!r}",
             f"silent = {json.dumps(self.silent)}",
             f"study = {_text(self.study)}",
             f"features = {json.dumps(self.features, ensure_ascii=False)}",
             f"classes = {self.classes}",
         ]
+        for part in self.parts:
+            entries = part.model_dump().items()
+            parts += ["", "[[parts]]", *(f"{key} = {json.dumps(value)}" for key, value in entries)]
         for member in self.agents:
             parts += ["", "[[agents]]", *_entries(member)]
         if self.coordinator is not None:
@@ -250,9 +275,11 @@ def agreed(
     Raises:
         ConfigError: a study and members that do not fit.
     """
+    parts = [AgreedPart.of(part).model_dump() for part in source.parts]
     return _checked(
         {
-            "format": FORMAT,
+            "format": FORMATS[bool(parts)],
+            **({"parts": parts} if parts else {}),
             "study": source.text,
             "features": list(features),
             "classes": classes,
@@ -289,16 +316,18 @@ def parse_manifest(data: bytes, name: str = "the manifest") -> Manifest:
 
 
 def _checked(document: dict[str, Any], name: str) -> Manifest:
-    if document.get("format") != FORMAT:
+    if document.get("format") not in FORMATS:
         raise ConfigError(
             f"{name} has the format {document.get('format')!r}; this version of tacit reads "
-            f"{FORMAT!r}"
+            f"{' and '.join(map(repr, FORMATS))}"
         )
     try:
         manifest = Manifest.model_validate(document)
     except ValidationError as error:
         told = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5]]
         raise ConfigError(f"{name}: " + "; ".join(told)) from error
+    if bool(manifest.parts) != (manifest.format == FORMATS[1]):
+        raise ConfigError(f"{name}: [[parts]] belong to the format {FORMATS[1]!r}, and make it one")
     for member in manifest.members:
         check_name(member.name, f"{name}: ")
         member.card.public_key()

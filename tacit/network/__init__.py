@@ -16,6 +16,7 @@ from tacit.network.spectrum import (
 from tacit.network.star import Coordinator
 from tacit.network.topologies import (
     TOPOLOGIES,
+    AbstractTopology,
     Topology,
     complete,
     erdos_renyi,
@@ -32,6 +33,7 @@ from tacit.network.topologies import (
 __all__ = [
     "TOPOLOGIES",
     "AbstractNetwork",
+    "AbstractTopology",
     "Coordinator",
     "ExactSum",
     "Graph",

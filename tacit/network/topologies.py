@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -253,6 +254,30 @@ def small_world(
         f"neighbours={neighbours} and rewiring={rewiring} for {agents} agents; raise neighbours or "
         "lower rewiring",
     )
+
+
+class AbstractTopology(abc.ABC):
+    """A rule for drawing a graph, as another package may declare one for study files.
+
+    The arguments of the class are the keys of [network]; the number of agents follows from the
+    study. tacit's own graphs are functions (`TOPOLOGIES`).
+
+    Example:
+        >>> import networkx as nx
+        >>> class Wheel(AbstractTopology):
+        ...     def graph(self, agents):
+        ...         return nx.wheel_graph(agents)
+        >>> Graph.from_networkx(Wheel().graph(5)).degrees.tolist()
+        [4, 3, 3, 3, 3]
+    """
+
+    @abc.abstractmethod
+    def graph(self, agents: int) -> networkx.Graph[Any]:
+        """The graph, the same whenever it is drawn: its nodes in sorted order are the agents.
+
+        Args:
+            agents: how many nodes it must have, at least 2.
+        """
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from tacit.method.phase import AbstractMethod
 from tacit.network import TOPOLOGIES, AbstractNetwork, Coordinator, ExactSum, Graph
 from tacit.network.randomised import LinkFailure, RandomActivation
 from tacit.network.sequence import Periodic, Recorded
+from tacit.network.topologies import Topology
 from tacit.privacy.budget import Privacy
 from tacit.problem.bounds import RecordBounds
 from tacit.problem.constraint import CONSTRAINTS
@@ -142,7 +143,7 @@ def build_network(source: Source, names: Sequence[str]) -> AbstractNetwork:
         ConfigError: a graph that is not connected or has another number of agents.
     """
     with source.section("network"):
-        network = _network(source.study.network, names)
+        network = _network(source, names)
         if network.agents != len(names):
             raise NetworkError(
                 f"the graph has {network.agents} agents and there are {len(names)} sites "
@@ -155,7 +156,8 @@ def build_method(source: Source, names: Sequence[str]) -> AbstractMethod:
     """The method, with the budget of the study."""
     chosen = source.study.method
     values = dict(chosen)
-    entry = METHODS[values.pop("name")]
+    del values["name"]
+    entry = method_of(source)
     privacy = build_privacy(source, names)
     if entry.protection is Protection.NONE and privacy is not None:
         with source.section("privacy"):
@@ -183,6 +185,12 @@ def _inner(
     """A method without a budget, that another one runs."""
     values = dict(part)
     return _method(source, METHODS[values.pop("name")], values, names, at)
+
+
+def method_of(source: Source) -> Entry:
+    """What is known of the method that a study names."""
+    found = source.build("method", dict(source.study.method)["name"], METHODS)
+    return found if isinstance(found, Entry) else Entry(found)
 
 
 def _method(
@@ -285,17 +293,18 @@ def _loss(source: Source, classes: int) -> AbstractLinearLoss:
                 f"the target has {classes} classes, which the loss {chosen.kind} does not know; "
                 "take loss = 'softmax', or declare positive = ... in [data.target]"
             )
-        return LOSSES[chosen.kind](**plain(chosen))
+        return source.build("loss", chosen.kind, LOSSES)(**plain(chosen))
 
 
 def _part(source: Source, key: str, registry: Mapping[str, Any], chosen: ProblemSection) -> Any:
     part = getattr(chosen, key)
     with source.section("problem", key):
-        return registry[part.kind](**plain(part))
+        return source.build(key, part.kind, registry)(**plain(part))
 
 
-def _network(chosen: Any, names: Sequence[str]) -> AbstractNetwork:
-    graph = _graph(chosen, names)
+def _network(source: Source, names: Sequence[str]) -> AbstractNetwork:
+    chosen: Any = source.study.network
+    graph = _graph(source, chosen, names)
     if isinstance(chosen, CoordinatorSection):
         return graph
     window = chosen.window if isinstance(chosen, SequenceSection) else None
@@ -308,7 +317,7 @@ def _network(chosen: Any, names: Sequence[str]) -> AbstractNetwork:
     return graph
 
 
-def _graph(chosen: Any, names: Sequence[str]) -> AbstractNetwork:
+def _graph(source: Source, chosen: Any, names: Sequence[str]) -> AbstractNetwork:
     if isinstance(chosen, CoordinatorSection):
         return Coordinator(len(names), chosen.probability, chosen.dropout)
     if isinstance(chosen, SequenceSection):
@@ -319,12 +328,16 @@ def _graph(chosen: Any, names: Sequence[str]) -> AbstractNetwork:
         edges = [_ends(edge, names) for edge in chosen.edges]
         graph = Graph.from_edges(len(names), edges, directed=chosen.directed, weights=weights)
     else:
-        topology = TOPOLOGIES[chosen.graph]
+        topology = source.build("graph", chosen.graph, TOPOLOGIES)
         shared = set(PeerSection.model_fields) | {"graph"}
         values = {key: value for key, value in chosen if key not in shared}
-        if "agents" in topology.required:
-            values["agents"] = len(names)
-        graph = topology.build(**values, weights=weights)
+        if isinstance(topology, Topology):
+            if "agents" in topology.required:
+                values["agents"] = len(names)
+            graph = topology.build(**values, weights=weights)
+        else:
+            drawn = topology(**values).graph(len(names))
+            graph = Graph.from_networkx(drawn, weights, kind=chosen.graph)
     return graph if chosen.varying is None else _varied(graph, chosen.varying)
 
 

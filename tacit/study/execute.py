@@ -156,6 +156,8 @@ def execute(
             owner=None if privacy is None else privacy.owner,
             progress=progress,
         )
+    parts = {part.distribution: part.installed for part in assembled.source.parts}
+    result = replace(result, environment={**result.environment, **parts})
     return Outcome(assembled, result, reference, _scores(assembled, result, reference))
 
 

@@ -225,14 +225,17 @@ def _batches(cell: Cell, chunk_runs: int | None) -> int:
 
 
 def _piece(cell: Cell, inputs: Mapping[str, Path], first: int, batches: int) -> Piece:
+    arguments: dict[str, Any] = {
+        "study": cell.study,
+        "width": cell.width,
+        "first": first * cell.width,
+        "batches": batches,
+    }
+    if cell.source.parts:  # an answer of other code is another answer
+        arguments["parts"] = {part.distribution: part.installed for part in cell.source.parts}
     return Piece(
         chunk,
-        {
-            "study": cell.study,
-            "width": cell.width,
-            "first": first * cell.width,
-            "batches": batches,
-        },
+        arguments,
         seconds=0.1 + batches * cell.width * cell.work / _RATE,
         inputs=inputs,
     )

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 
 from tacit.config.read import check_document
 from tacit.contract import contract
+from tacit.errors import ConfigError
 from tacit.evaluate import base_scores, scores, share_kept
 from tacit.layout import lay_out
 from tacit.problem.reference import Reference
@@ -34,6 +35,7 @@ def chunk(
     batches: int,
     data: str | None = None,
     labels: str | None = None,
+    parts: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     """Run consecutive trials of a cell, and say how each of them ended.
 
@@ -44,6 +46,10 @@ def chunk(
         batches: how many, one after the other.
         data: file of the records, if the study has one.
         labels: file of their labels, if the study has one.
+        parts: version and digest of the packages of others that the study names parts of.
+
+    Raises:
+        ConfigError: such a package is not installed here, or another one is.
 
     Returns:
         `finished`: for every run, whether it stayed finite; `measured`: name to one number a run,
@@ -51,6 +57,12 @@ def chunk(
     """
     ready = _cell(json.dumps(study), data, labels)
     cell, reference = ready.assembled, ready.reference
+    here = {part.distribution: part.installed for part in cell.source.parts}
+    if here != (parts or {}):
+        raise ConfigError(
+            f"this process has {here or 'nothing'} where the sweep was planned with {parts}; "
+            "install the same packages wherever the sweep runs"
+        )
     settings = cell.source.study.run
     objective: Any = cell.problem.agent(0)
     held = cell.held_out

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from tacit.config.catalogue import METHODS, REFUSED, Entry, Protection
+from tacit.config.catalogue import METHODS, Entry, Protection
 from tacit.config.explain import descriptions
+from tacit.config.registry import method
 from tacit.config.study import Study
 from tacit.errors import ConfigError
 
@@ -63,7 +64,7 @@ class Grid:
         object.__setattr__(self, "methods", tuple(self.methods))
         object.__setattr__(self, "settings", MappingProxyType(settings))
         for name in self.methods:
-            _check_method(name)
+            method(name)
         _check_values("method", self.methods or ("any",))
         for key, values in settings.items():
             if key in _FIXED:
@@ -85,7 +86,7 @@ class Grid:
             ConfigError: a key that neither a study nor a method of the sweep has.
         """
         own = str(study["method"]["name"])
-        methods = [METHODS[name] for name in self.methods or (own,)]
+        methods = [method(name) for name in self.methods or (own,)]
         self._check_keys(methods)
         found: list[tuple[dict[str, Any], dict[str, Any]]] = []
         for entry in methods:
@@ -101,6 +102,7 @@ class Grid:
     def _of(self, entry: Entry) -> dict[str, tuple[Any, ...]]:
         """The settings that concern a method, by the key that they have in its study."""
         keys = {argument.name for argument in entry.parameters}
+        known = {*METHODS, *self.methods, entry.name}
         found: dict[str, tuple[Any, ...]] = {}
         for key, values in self.settings.items():
             section, _, rest = key.partition(".")
@@ -108,7 +110,7 @@ class Grid:
                 continue
             if section == "method" and rest.split(".")[0] not in keys:
                 continue
-            if section in METHODS:
+            if section in known:
                 if section != entry.name:
                     continue
                 key = f"method.{rest}"
@@ -191,13 +193,6 @@ def split(text: str) -> list[str]:
                 continue
         parts[-1] += letter
     return [part.strip() for part in parts]
-
-
-def _check_method(name: str) -> None:
-    if name in REFUSED:
-        raise ConfigError(f"method {name!r} {REFUSED[name]}")
-    if name not in METHODS:
-        raise ConfigError(f"method {name!r} is unknown{_close(name, METHODS)}")
 
 
 def _check_values(key: str, values: Sequence[Any]) -> None:

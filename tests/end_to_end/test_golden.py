@@ -124,8 +124,10 @@ def test_signatures_of_a_manifest_fit(name: str, run: str) -> None:
 
 def test_format_1_of_manifests_has_no_other_fields() -> None:
     beside = {"signatures", "mask_keys", "vouchers"}
-    assert set(Manifest.model_fields) == set(_AGREED) | beside
-    assert set(Member.model_fields) == _AGREED["agents"]["__all__"] == _AGREED["coordinator"]
+    first, second = _AGREED
+    assert set(Manifest.model_fields) == set(first) | beside | {"parts"}
+    assert second == {**first, "parts": True}
+    assert set(Member.model_fields) == first["agents"]["__all__"] == first["coordinator"]
 
 
 def test_guarantees() -> None:

@@ -1,0 +1,1 @@
+"""Parts that studies of tacit can name."""

@@ -1,0 +1,324 @@
+"""Parts by name: tacit's own, and those that other packages declare as entry points.
+
+A part is a class below the base of its family. Its name, signature and docstring are all that a
+study, a sweep and `tacit describe` need: arguments are keys, and their `Args:` say what they mean.
+Another package declares one in its metadata,
+
+    [project.entry-points."tacit.methods"]
+    acme-momentum = "acme_dp.momentum:Momentum"
+
+and a study names it as it names tacit's. What is declared is read from metadata; the package itself
+is imported only when a study names a part of it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import hashlib
+import importlib.util
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.config.arguments import Argument, arguments
+from tacit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tacit.config.catalogue import Entry
+
+_CACHE = "__pycache__"
+
+
+@dataclass(frozen=True)
+class Family:
+    """A kind of part.
+
+    Attributes:
+        word: what one is called.
+        at: where a study names one: section and key.
+        base: what a class must derive from.
+        own: tacit's own, by name.
+    """
+
+    word: str
+    at: tuple[str, ...]
+    base: Callable[[], type]
+    own: Callable[[], Mapping[str, Any]]
+
+    @property
+    def group(self) -> str:
+        """Of the entry points."""
+        return {"loss": "tacit.losses"}.get(self.word, f"tacit.{self.word}s")
+
+
+def _method() -> type:
+    from tacit.method.phase import AbstractMethod
+
+    return AbstractMethod
+
+
+def _loss() -> type:
+    from tacit.problem.losses import AbstractLoss
+
+    return AbstractLoss
+
+
+def _regulariser() -> type:
+    from tacit.problem.regularisers import AbstractRegulariser
+
+    return AbstractRegulariser
+
+
+def _constraint() -> type:
+    from tacit.problem.constraint import AbstractConstraint
+
+    return AbstractConstraint
+
+
+def _graph() -> type:
+    from tacit.network.topologies import AbstractTopology
+
+    return AbstractTopology
+
+
+def _methods() -> Mapping[str, Any]:
+    from tacit.config.catalogue import METHODS
+
+    return METHODS
+
+
+def _losses() -> Mapping[str, Any]:
+    from tacit.problem.losses import LOSSES
+
+    return LOSSES
+
+
+def _regularisers() -> Mapping[str, Any]:
+    from tacit.problem.regularisers import REGULARISERS
+
+    return REGULARISERS
+
+
+def _constraints() -> Mapping[str, Any]:
+    from tacit.problem.constraint import CONSTRAINTS
+
+    return CONSTRAINTS
+
+
+def _graphs() -> Mapping[str, Any]:
+    from tacit.network.topologies import TOPOLOGIES
+
+    return dict.fromkeys((*TOPOLOGIES, "edges", "sequence", "coordinator"))
+
+
+FAMILIES: tuple[Family, ...] = (
+    Family("method", ("method", "name"), _method, _methods),
+    Family("loss", ("problem", "loss", "kind"), _loss, _losses),
+    Family("regulariser", ("problem", "regulariser", "kind"), _regulariser, _regularisers),
+    Family("constraint", ("problem", "constraint", "kind"), _constraint, _constraints),
+    Family("graph", ("network", "graph"), _graph, _graphs),
+)
+"""What other packages may add to a study."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part that another package declares.
+
+    Attributes:
+        family: its kind.
+        name: in studies.
+        target: `package.module:Class`.
+        distribution: the installed package that declares it.
+        version: of the distribution.
+    """
+
+    family: Family
+    name: str
+    target: str
+    distribution: str
+    version: str
+
+    @property
+    def sha256(self) -> str:
+        """Digest of all files of the import package that holds it; see `digest_of`.
+
+        Raises:
+            ConfigError: the package cannot be found.
+        """
+        return digest_of(self.target.partition(":")[0].partition(".")[0], self.distribution)
+
+    @property
+    def installed(self) -> str:
+        """Version and digest of what is installed here, in one word each."""
+        return f"{self.version} sha256:{self.sha256}"
+
+    @property
+    def keys(self) -> tuple[Argument, ...]:
+        """The keys of its section, from its signature and docstring. This imports the package."""
+        from tacit.config.catalogue import Entry
+
+        if self.family.word == "method":
+            return Entry(self.build).parameters
+        return arguments(self.build)
+
+    @functools.cached_property
+    def build(self) -> type:
+        """The class. This imports the package.
+
+        Raises:
+            ConfigError: it cannot be imported, or is no class of the family.
+        """
+        entry = EntryPoint(self.name, self.target, self.family.group)
+        try:
+            found = entry.load()
+        except Exception as error:  # whatever somebody else's module raises
+            raise ConfigError(
+                f"the {self.family.word} {self.name!r} of {self.distribution} {self.version} "
+                f"cannot be imported from {self.target}: {type(error).__name__}: {error}"
+            ) from error
+        base = self.family.base()
+        if not (isinstance(found, type) and issubclass(found, base)):
+            raise ConfigError(
+                f"the {self.family.word} {self.name!r} of {self.distribution} {self.version} is "
+                f"{self.target}, which is no class below {base.__module__}.{base.__name__}"
+            )
+        named = getattr(found, "name", self.name)
+        if self.family.word == "method" and named != self.name:
+            raise ConfigError(
+                f"{self.target} calls itself {named!r}, and {self.distribution} declares it as "
+                f"{self.name!r}; its author has to let both be the same"
+            )
+        return found
+
+
+def declared(family: Family) -> dict[str, Part]:
+    """What other packages declare, by name; read from metadata, without an import.
+
+    Raises:
+        ConfigError: a name that is tacit's own, or that two packages declare.
+    """
+    found: dict[str, Part] = {}
+    for entry in entry_points(group=family.group):
+        distribution = entry.dist
+        if distribution is None:
+            continue
+        part = Part(family, entry.name, entry.value, distribution.name, distribution.version)
+        other = found.get(entry.name)
+        if other is not None and other != part:
+            raise ConfigError(
+                f"{other.distribution} and {part.distribution} both declare the {family.word} "
+                f"{entry.name!r}; uninstall one of them"
+            )
+        if entry.name in family.own():
+            raise ConfigError(
+                f"{part.distribution} declares the {family.word} {entry.name!r}, which is one of "
+                "tacit's own; its author has to give it another name"
+            )
+        found[entry.name] = part
+    return found
+
+
+def all_declared() -> list[Part]:
+    """All parts that other packages declare, family by family.
+
+    Raises:
+        ConfigError: as `declared`.
+    """
+    return [part for family in FAMILIES for _, part in sorted(declared(family).items())]
+
+
+def named_in(document: Any) -> Iterator[Part]:
+    """The parts of other packages that a study names; read from metadata, without an import.
+
+    Args:
+        document: a study as TOML reads it, right or wrong.
+
+    Raises:
+        ConfigError: as `declared`.
+    """
+    for family in FAMILIES:
+        others = declared(family)
+        for name in sorted(_names(document, family)) if others else ():
+            if name in others:
+                yield others[name]
+
+
+def _names(document: Any, family: Family) -> set[str]:
+    *path, key = family.at
+    for step in path:
+        document = document.get(step) if isinstance(document, Mapping) else None
+    if isinstance(document, str):  # stands for the table { kind = ... }
+        return {document}
+    name = document.get(key) if isinstance(document, Mapping) else None
+    return {name} if isinstance(name, str) else set()
+
+
+def method(name: str) -> Entry:
+    """A method by its name, tacit's own or declared; the latter is imported.
+
+    Raises:
+        ConfigError: there is none, or as `Part.build`.
+    """
+    from tacit.config.catalogue import METHODS, REFUSED, Entry
+
+    if name in REFUSED:
+        raise ConfigError(f"method {name!r} {REFUSED[name]}")
+    if name in METHODS:
+        return METHODS[name]
+    others = declared(FAMILIES[0])
+    if name in others:
+        return Entry(others[name].build)
+    known = [*METHODS, *others]
+    close = difflib.get_close_matches(name, known, 1)
+    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+    raise ConfigError(f"method {name!r} is unknown; {hint}")
+
+
+def digest_of(package: str, distribution: str) -> str:
+    """Digest of the files of an import package: what would run, however it was installed.
+
+    It covers every file of the package but Python's cache, by path and contents, and nothing that
+    the package imports from elsewhere.
+
+    Args:
+        package: name of the import package or module, without dots.
+        distribution: that it belongs to, for messages.
+
+    Raises:
+        ConfigError: there is none, or it has no place of its own.
+    """
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise ConfigError(
+            f"{distribution} declares a part in {package!r}, which is no package or module with "
+            "files of its own; reinstall it, or ask its author for an __init__.py"
+        )
+    origin = Path(spec.origin)
+    home = origin.parent
+    files = [origin]
+    if spec.submodule_search_locations is not None:
+        files = [
+            path
+            for path in home.rglob("*")
+            if path.is_file() and _CACHE not in path.relative_to(home).parts
+        ]
+    named = ((path.relative_to(home).as_posix(), path) for path in files)
+    seen = tuple(
+        (name, str(path), path.stat().st_mtime_ns, path.stat().st_size)
+        for name, path in sorted(named)
+    )
+    return _digest(seen)
+
+
+@functools.lru_cache(maxsize=64)
+def _digest(files: tuple[tuple[str, str, int, int], ...]) -> str:
+    """Read once, and again when a file has changed."""
+    found = hashlib.sha256()
+    for name, path, *_ in files:
+        found.update(len(name.encode()).to_bytes(8, "big") + name.encode())
+        found.update(hashlib.sha256(Path(path).read_bytes()).digest())
+    return found.hexdigest()

@@ -1,0 +1,223 @@
+"""A package of others: studies, sweeps, audits and runs between sites name its parts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.end_to_end.site_study import STUDY, a_study
+from tests.installed import installed
+
+ROOT = Path(__file__).parents[2]
+NETWORK = '[network]\ngraph = "acme-wheel"'
+METHOD = 'name = "acme-momentum"\nstep = 0.3\nmomentum = 0.2'
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """A study with a method and a graph of the package, beside its records."""
+    a_study(tmp_path)
+    text = STUDY.replace("NETWORK", NETWORK).replace("METHOD", METHOD)
+    path = tmp_path / "study.toml"
+    path.write_text(text.replace("ROUNDS", "6").replace("BUDGET", ""))
+    return path
+
+
+@pytest.fixture
+def tacit(tmp_path: Path) -> Command:
+    """The command line where the package is installed."""
+    site = installed(tmp_path / "site")
+
+    def run(*arguments: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "tacit", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "PYTHONPATH": f"{ROOT}{os.pathsep}{site}",
+                "TACIT_PARTS": str(tmp_path / "pins.json"),
+                "COLUMNS": "400",
+            },
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    return run
+
+
+def pin(tacit: Command) -> str:
+    """Pin what is installed; its digest."""
+    digest: str = parts(tacit)[0]["sha256"]
+    tacit("parts", "trust", "acme-parts", "--digest", digest)
+    return digest
+
+
+def parts(tacit: Command) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(tacit("parts", "list", "--json").stdout)["parts"]
+    return found
+
+
+def test_a_package_is_listed_and_described_without_code_in_tacit(tacit: Command) -> None:
+    assert {each["name"]: each["pinned"] for each in parts(tacit)} == {
+        "acme-momentum": False,
+        "acme-log-cosh": False,
+        "acme-wheel": False,
+    }
+    found = json.loads(tacit("describe", "acme-momentum", "--json").stdout)
+    assert found["status"] == "proved" and found["part"]["distribution"] == "acme-parts"
+    assert [each["name"] for each in found["parameters"]] == ["step", "momentum"]
+    found = json.loads(tacit("describe", "acme-wheel", "--json").stdout)
+    assert [each["default"] for each in found["parameters"]] == [0]
+
+
+def test_a_study_of_its_parts_runs_and_says_whose_code_it_was(study: Path, tacit: Command) -> None:
+    tacit("run", study)
+    results = study.parent / "results"
+    environment = json.loads((results / "environment.json").read_text())
+    assert environment["acme-parts"] == f"1.0 sha256:{parts(tacit)[0]['sha256']}"
+    owner = json.loads((results / "guarantee.json").read_text())["owners"][0]
+    assert owner["status"] == "proved"
+    code = "the method Momentum computes with code that is not tacit's"
+    assert any(code in each for each in owner["assumptions"])
+
+
+def test_a_mistake_in_a_part_s_key_is_told_with_its_line(study: Path, tacit: Command) -> None:
+    study.write_text(study.read_text().replace("momentum = 0.2", "momentun = 0.2"))
+    told = tacit("run", study, code=2).stderr
+    assert "[method] momentun: unknown key; did you mean 'momentum'?" in told
+
+
+def test_a_sweep_computes_anew_what_other_code_would_answer(study: Path, tacit: Command) -> None:
+    study.write_text(study.read_text().replace("acme-wheel", "ring"))
+    sweep = ("sweep", study, "--seeds", "2", "--method", "acme-momentum,dpsg")
+    tacit(*sweep)
+    stored = set((study.parent / "sweep").rglob("pieces/*.json"))
+    assert stored
+    tacit(*sweep)
+    assert set((study.parent / "sweep").rglob("pieces/*.json")) == stored
+    module = study.parent / "site" / "acme_parts" / "momentum.py"
+    module.write_text(module.read_text() + "\n# another version\n")
+    tacit(*sweep)
+    # the other cell has no part of the package
+    assert len(set((study.parent / "sweep").rglob("pieces/*.json")) - stored) == 1
+
+
+@pytest.mark.long
+def test_its_method_is_audited(study: Path, tacit: Command) -> None:
+    text = study.read_text().replace("[privacy]", "[privacy]\nsampling = 1.0")
+    study.write_text(text)
+    found = json.loads(tacit("audit", study, "--trials", "1000", "--json").stdout)
+    assert found["claim"]["status"] == "proved" and not found["refuted"]
+
+
+@pytest.mark.long
+def test_sites_run_it_once_every_owner_has_pinned_it(study: Path, tacit: Command) -> None:
+    told = tacit("rehearse", study, "--output", study.parent / "first", code=2).stderr
+    assert "which is not pinned here, so it is not imported" in told
+    pin(tacit)
+    folder = study.parent / "second"
+    tacit("rehearse", study, "--output", folder)
+    manifest = (folder / "manifest.toml").read_text()
+    assert 'format = "tacit-manifest-2"' in manifest and manifest.count("[[parts]]") == 2
+    models = [np.load(path)["solution"] for path in folder.glob("member-*/state/model.npz")]
+    assert len(models) == 3 and np.isfinite(models).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("code", "install what was agreed, or agree on another manifest"),
+        pytest.param("gone", "which is not installed here", marks=pytest.mark.long),
+        pytest.param("unpinned", "not pinned here, so it is not imported", marks=pytest.mark.long),
+        pytest.param("unlisted", "the manifest does not list it", marks=pytest.mark.long),
+    ],
+)
+def test_a_hostile_twin_is_refused_before_it_is_imported(
+    study: Path, tacit: Command, change: str, told: str
+) -> None:
+    digest = pin(tacit)
+    manifest = study.parent / "run.toml"
+    text = manifest_of(study, tacit)
+    package = study.parent / "site" / "acme_parts"
+    (package / "__init__.py").write_text(
+        f"open({str(study.parent / 'imported')!r}, 'w').close()\n"
+        if change == "code"
+        else (package / "__init__.py").read_text()
+    )
+    if change == "gone":
+        for about in (study.parent / "site").glob("*.dist-info"):
+            (about / "entry_points.txt").unlink()
+    if change == "unpinned":
+        tacit("parts", "distrust", "acme-parts")
+    if change == "unlisted":
+        start, end = text.index("[[parts]]"), text.index("[[agents]]")
+        text = text[:start] + text[end:]
+        text = text.replace("tacit-manifest-2", "tacit-manifest-1")
+    manifest.write_text(text)
+    assert told in tacit("manifest", "check", manifest, code=2).stderr
+    assert not (study.parent / "imported").exists()
+    assert digest in text or change == "unlisted"
+
+
+def manifest_of(study: Path, tacit: Command) -> str:
+    """A manifest of the study, as its author makes it."""
+    members: list[str] = []
+    for number, name in enumerate(("north", "south", "west")):
+        keys = study.parent / name
+        tacit("keys", "new", keys, "--name", name, "--address", f"localhost:{7447 + number}")
+        members += ["--agent", f"{keys / 'card.toml'}=40"]
+    made = study.parent / "made.toml"
+    tacit("manifest", "new", study, made, "--data", study.parent / "records.csv", *members)
+    return made.read_text()
+
+
+METHODS, GRAPHS = "[tacit.methods]\n", "[tacit.graphs]\n"
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        (METHODS + "dpsg = acme_parts.momentum:Momentum", "one of tacit's own"),
+        (GRAPHS + "acme-wheel = subprocess:run", "is no class below"),
+        *(
+            pytest.param(METHODS + entry, told, marks=pytest.mark.long)
+            for entry, told in (
+                ("acme-momentum = acme_parts.wheel:Wheel", "is no class below"),
+                ("other = acme_parts.momentum:Momentum", "calls itself"),
+                ("acme-momentum = nothing.here:At", "no package or module"),
+            )
+        ),
+    ],
+)
+def test_what_a_package_declares_wrongly_is_told(
+    study: Path, tacit: Command, entries: str, told: str
+) -> None:
+    about = next((study.parent / "site").glob("*.dist-info"))
+    (about / "entry_points.txt").write_text(entries)
+    if "other" in entries:
+        study.write_text(study.read_text().replace("acme-momentum", "other"))
+    if "methods" in entries:
+        study.write_text(study.read_text().replace("acme-wheel", "ring"))
+    if "graphs" in entries:
+        text = study.read_text().replace("acme-momentum", "dpsg")
+        study.write_text(text.replace("momentum = 0.2", ""))
+    command = ("parts", "list") if "nothing" in entries else ("run", study)
+    assert told in tacit(*command, code=2).stderr
+
+
+def test_two_packages_may_not_declare_one_name(study: Path, tacit: Command) -> None:
+    installed(study.parent / "site", name="twin-parts")
+    told = tacit("run", study, code=2).stderr
+    assert "acme-parts" in told and "twin-parts" in told and "uninstall one of them" in told
