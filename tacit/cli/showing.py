@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from tacit.cli.console import emit, guarded, say, table
+from tacit.config.arguments import summary
 from tacit.config.catalogue import METHODS
 from tacit.config.describe import cost_example, document, parameter
 from tacit.config.registry import Part, all_declared, method
@@ -78,7 +78,7 @@ def _show_part(part: Part, *, json: bool) -> int:
     found = {
         "format": "tacit-part-1",
         **_of(part),
-        "summary": (inspect.getdoc(part.build) or "").partition("\n")[0],
+        "summary": summary(part.build),
         "parameters": [parameter(each) for each in part.keys],
     }
     if json:

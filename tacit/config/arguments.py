@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import typing
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -19,6 +19,7 @@ import equinox as eqx
 from pydantic import Field, create_model
 
 from tacit.config.section import Flag, Number, PerSite, Section, Whole
+from tacit.ranges import Range
 
 REQUIRED: Any = ...
 """Stands for the default of an argument that has none."""
@@ -58,9 +59,9 @@ def arguments(
         >>> [argument.name for argument in arguments(grid, leave_out=("weights",))]
         ['rows', 'columns']
     """
-    hints = dict(typing.get_type_hints(target))
+    hints = dict(typing.get_type_hints(target, include_extras=True))
     if inspect.isclass(target):
-        given = typing.get_type_hints(target.__init__)
+        given = typing.get_type_hints(target.__init__, include_extras=True)
         # a field with a converter may be given anything: what is meant stands at the field
         hints |= {key: kind for key, kind in given.items() if kind is not Any or key not in hints}
     texts = described(target)
@@ -76,16 +77,36 @@ def arguments(
 
 def _kind(hint: Any, text: str) -> Any:
     """The type of a key: strict numbers, lists where the text gives a shape, tables for parts."""
-    if "shape `(" in text:
-        return tuple[Number, ...]
     members = typing.get_args(hint)
     if members and type(None) in members:  # `X | None`
         return reduce(or_, (_kind(each, text) for each in members))
+    given = _range(hint)
+    if given is not None and given.axes == 2:
+        return tuple[tuple[Number, ...], ...]
+    if given is not None and given.axes > 2:
+        return Number | tuple[Number, ...]
+    if "shape `(" in text and hint is not type(None):
+        return tuple[Number, ...]
+    if typing.get_origin(hint) is typing.Annotated:
+        hint = members[0]
+    if hint == Sequence[int]:
+        return tuple[Whole, ...]
     if inspect.isclass(hint) and issubclass(hint, eqx.Module):
         from tacit.config.nested import tables
 
         return tables(hint)
     return _STRICT.get(hint, hint)
+
+
+def _range(hint: Any) -> Range | None:
+    """The range that an annotation gives, if any."""
+    extras = getattr(hint, "__metadata__", ())
+    return next((each for each in extras if isinstance(each, Range)), None)
+
+
+def summary(target: Any) -> str:
+    """The first line of a docstring."""
+    return (inspect.getdoc(target) or "").partition("\n")[0]
 
 
 def described(target: Any) -> dict[str, str]:

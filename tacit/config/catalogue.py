@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import tacit.method
-from tacit.config.arguments import Argument, arguments
+from tacit.config.arguments import Argument, arguments, summary
 from tacit.errors import PrivacyError
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.budget import Privacy
@@ -83,7 +83,7 @@ class Entry:
     @property
     def summary(self) -> str:
         """First line of its docstring."""
-        return (inspect.getdoc(self.build) or "").splitlines()[0]
+        return summary(self.build)
 
     def default(self) -> AbstractMethod:
         """An instance to describe, with an example budget where it takes one."""

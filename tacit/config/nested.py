@@ -9,7 +9,6 @@ bounds = { strong_convexity = 0.0, smoothness = 0.5 }
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import or_
@@ -18,7 +17,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tacit.config.arguments import arguments, section
+from tacit.config.arguments import arguments, section, summary
 from tacit.config.section import Section
 from tacit.method import AbstractMethod, CurvatureBounds, LegendreBasis, QuadraticBasis
 from tacit.method.functional_basis import AbstractBasis
@@ -36,10 +35,10 @@ def tables(family: type) -> Any:
         family: what the argument is declared to be.
     """
     if family is CurvatureBounds:
-        return section(_summary(family), "", "curvature_bounds", arguments(family))
+        return section(summary(family), "", "curvature_bounds", arguments(family))
     if family is AbstractBasis:
         kinds = [
-            section(_summary(each), "kind", name, arguments(each)) for name, each in BASES.items()
+            section(summary(each), "kind", name, arguments(each)) for name, each in BASES.items()
         ]
         return Annotated[reduce(or_, kinds), Field(discriminator="kind")]
     if family is AbstractMethod:
@@ -72,7 +71,3 @@ def _inner() -> list[type[Section]]:
         for entry in METHODS.values()
         if entry.protection is not Protection.REQUIRED
     ]
-
-
-def _summary(target: type) -> str:
-    return (inspect.getdoc(target) or "").splitlines()[0]

@@ -2,129 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Collection, Mapping
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from tacit.config.arguments import arguments, section, summary
 from tacit.config.section import Flag, Number, PerSite, Section, Short, Whole
 from tacit.metrics import DIVERGENCE
 from tacit.privacy.masked import Masks
+from tacit.problem.constraint import CONSTRAINTS
+from tacit.problem.losses import LOSSES
+from tacit.problem.regularisers import REGULARISERS
 
 
-class PlainLoss(Section):
-    """A loss without constants of its own."""
-
-    kind: Literal["squared", "logistic", "softmax", "hinge", "poisson"] = Field(
-        description="which loss"
-    )
-
-
-class HuberLoss(Section):
-    """Squared near 0, linear beyond a threshold."""
-
-    kind: Literal["huber"] = Field(description="which loss")
-    threshold: Number = Field(1.0, description="where the loss becomes linear, positive")
+def _kinds(parts: Mapping[str, type], leave_out: Collection[str] = ()) -> Any:
+    """The sections of a family of parts: their signatures are their keys."""
+    kinds = [
+        section(summary(part), "kind", name, arguments(part, leave_out))
+        for name, part in parts.items()
+    ]
+    return Annotated[reduce(or_, kinds), Field(discriminator="kind"), Short]
 
 
-class QuantileLoss(Section):
-    """For quantile regression."""
-
-    kind: Literal["quantile"] = Field(description="which loss")
-    level: Number = Field(0.5, description="which quantile, in (0, 1)")
-
-
-class NoRegulariserSection(Section):
-    """No penalty."""
-
-    kind: Literal["none"] = Field(description="which penalty")
-
-
-class PlainRegulariser(Section):
-    """A penalty with one strength."""
-
-    kind: Literal["l1", "l2"] = Field(description="which penalty")
-    strength: Number = Field(description="of the penalty, at least 0")
-
-
-class ElasticNetSection(Section):
-    """l1 and l2 together."""
-
-    kind: Literal["elastic_net"] = Field(description="which penalty")
-    l1: Number = Field(description="strength of the l1 part, at least 0")
-    l2: Number = Field(description="strength of the l2 part, at least 0")
-
-
-class GroupSection(Section):
-    """l2 norms of groups of parameters."""
-
-    kind: Literal["group_l1"] = Field(description="which penalty")
-    strength: Number = Field(description="of the penalty, at least 0")
-    groups: tuple[Whole, ...] = Field(description="group number of every parameter")
-
-
-class FreeSection(Section):
-    """No constraint."""
-
-    kind: Literal["free"] = Field(description="which set")
-
-
-class BoxSection(Section):
-    """Bounds on every parameter."""
-
-    kind: Literal["box"] = Field(description="which set")
-    lower: Number | tuple[Number, ...] = Field(description="smallest value of a parameter")
-    upper: Number | tuple[Number, ...] = Field(description="largest value of a parameter")
-
-
-class BallSection(Section):
-    """A bound on the norm."""
-
-    kind: Literal["ball"] = Field(description="which set")
-    radius: Number = Field(description="positive")
-    centre: tuple[Number, ...] | None = Field(None, description="the origin when left out")
-    order: Literal[1, 2] = Field(2, description="which norm")
-
-
-class SimplexSection(Section):
-    """Parameters that are not negative and have a given sum."""
-
-    kind: Literal["simplex"] = Field(description="which set")
-    total: Number = Field(1.0, description="the sum, positive")
-
-
-class AffineSection(Section):
-    """Linear equations."""
-
-    kind: Literal["affine"] = Field(description="which set")
-    matrix: tuple[tuple[Number, ...], ...] = Field(description="A of A x = b, row by row")
-    target: tuple[Number, ...] = Field(description="b of A x = b")
-
-
-class PolyhedronSection(Section):
-    """Linear inequalities, and equations; needs tacit[convex]."""
-
-    kind: Literal["polyhedron"] = Field(description="which set")
-    matrix: tuple[tuple[Number, ...], ...] = Field(description="G of G x <= h, row by row")
-    bound: tuple[Number, ...] = Field(description="h of G x <= h")
-    equations: tuple[tuple[Number, ...], ...] | None = Field(
-        None, description="A of A x = b, row by row"
-    )
-    target: tuple[Number, ...] | None = Field(None, description="b of A x = b")
-
-
-Loss = Annotated[PlainLoss | HuberLoss | QuantileLoss, Field(discriminator="kind"), Short]
-Regulariser = Annotated[
-    NoRegulariserSection | PlainRegulariser | ElasticNetSection | GroupSection,
-    Field(discriminator="kind"),
-    Short,
-]
-Constraint = Annotated[
-    FreeSection | BoxSection | BallSection | SimplexSection | AffineSection | PolyhedronSection,
-    Field(discriminator="kind"),
-    Short,
-]
+if TYPE_CHECKING:
+    Loss = Regulariser = Constraint = Any
+else:
+    Loss = _kinds(LOSSES, leave_out=("classes",))  # the target has them
+    Regulariser = _kinds(REGULARISERS, leave_out=("unpenalised",))  # the intercept
+    Constraint = _kinds(CONSTRAINTS)
 
 
 class ProblemSection(Section):
@@ -132,10 +41,12 @@ class ProblemSection(Section):
 
     loss: Loss = Field(description="of one record")
     regulariser: Regulariser = Field(
-        NoRegulariserSection(kind="none"), description="public penalty on the parameters"
+        {"kind": "none"}, validate_default=True, description="public penalty on the parameters"
     )
     constraint: Constraint = Field(
-        FreeSection(kind="free"), description="public set that the parameters stay in"
+        {"kind": "free"},
+        validate_default=True,
+        description="public set that the parameters stay in",
     )
     weighting: Literal["agent", "record", "sum"] = Field(
         "agent", description="every site, every record counts the same, or plain sums of losses"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import inspect
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, create_model
 
-from tacit.config.arguments import section
+from tacit.config.arguments import section, summary
 from tacit.config.catalogue import METHODS
 from tacit.config.data import DataSection, Partition
 from tacit.config.network import Network, PeerSection
@@ -81,9 +80,8 @@ def study_of(parts: tuple[Part, ...]) -> type[Study]:
 
 def _section(part: Part) -> type[Section]:
     """The keys of a part, from its signature and docstring."""
-    text = (inspect.getdoc(part.build) or "").partition("\n")[0]
     base = PeerSection if part.family.word == "graph" else Section
-    return section(text, part.family.at[-1], part.name, part.keys, base=base)
+    return section(summary(part.build), part.family.at[-1], part.name, part.keys, base=base)
 
 
 def _more(model: type[Section], key: str, sections: Sequence[type[Section]]) -> tuple[Any, Any]:
