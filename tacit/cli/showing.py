@@ -8,7 +8,7 @@ from tacit.cli.console import emit, guarded, say, table
 from tacit.config.arguments import summary
 from tacit.config.catalogue import METHODS
 from tacit.config.describe import cost_example, document, parameter
-from tacit.config.registry import Part, all_declared, method
+from tacit.config.registry import Part, all_declared, method, published
 from tacit.config.traits import HEADINGS, OWN_MASKS, TABLES
 from tacit.output.files import jsonable
 
@@ -25,7 +25,7 @@ def show_methods(*, json: bool) -> int:
         if json:
             keys = ("name", "summary", "oracle", "topology", "privacy", "status", "when", "traits")
             rows = [{key: one[key] for key in keys} for one in documents]
-            others = [_of(part) for part in all_declared()]
+            others = [_of(part) for part in (*published().values(), *all_declared())]
             emit({"format": "tacit-methods-1", "methods": rows, "parts": others})
             return 0
         table(
@@ -37,6 +37,11 @@ def show_methods(*, json: bool) -> int:
                 ["Name", *(HEADINGS[column] for column in columns)],
                 [[one["name"], *(one["traits"][c] for c in columns)] for one in documents],
             )
+        say("As published, to compare with; what their papers claim is not proved:")
+        table(
+            ["Name", "Choose it when"],
+            [[each.name, each.build.when] for each in published().values()],
+        )
         if others := all_declared():
             say("Parts that other packages declare, which a study can name as it names tacit's:")
             table(
@@ -53,7 +58,7 @@ def show_method(name: str, *, json: bool) -> int:
     """Everything about one method, or about a part that another package declares."""
 
     def command() -> int:
-        part = next((each for each in all_declared() if each.name == name), None)
+        part = next((each for each in all_declared() if each.name == name), published().get(name))
         if part is not None and part.family.word != "method":
             return _show_part(part, json=json)
         found = document(method(name))

@@ -80,6 +80,10 @@ def _kind(hint: Any, text: str) -> Any:
     members = typing.get_args(hint)
     if members and type(None) in members:  # `X | None`
         return reduce(or_, (_kind(each, text) for each in members))
+    if members and all(isinstance(each, type) and issubclass(each, eqx.Module) for each in members):
+        from tacit.config.nested import choice
+
+        return choice(members)  # `X | Y`, as tables
     given = _range(hint)
     if given is not None and given.axes == 2:
         return tuple[tuple[Number, ...], ...]

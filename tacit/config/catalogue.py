@@ -107,7 +107,10 @@ def _found() -> Mapping[str, Entry]:
     named = [
         Entry(each)
         for each in exported
-        if isinstance(each, type) and issubclass(each, AbstractMethod) and each.name
+        if isinstance(each, type)
+        and issubclass(each, AbstractMethod)
+        and each.name
+        and not each.as_published
     ]
     return MappingProxyType({entry.name: entry for entry in sorted(named, key=lambda e: e.name)})
 

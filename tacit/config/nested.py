@@ -9,7 +9,7 @@ bounds = { strong_convexity = 0.0, smoothness = 0.5 }
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import reduce
 from operator import or_
 from types import MappingProxyType
@@ -44,6 +44,19 @@ def tables(family: type) -> Any:
     if family is AbstractMethod:
         return Annotated[reduce(or_, _inner()), Field(discriminator="name")]
     return family
+
+
+def choice(methods: Collection[type]) -> Any:
+    """The type of a key whose value is one of these methods, without a budget.
+
+    Args:
+        methods: their classes.
+    """
+    from tacit.config.catalogue import METHODS
+
+    entries = [entry for entry in METHODS.values() if entry.build in methods]
+    kinds = [section(entry.summary, "name", entry.name, entry.parameters) for entry in entries]
+    return Annotated[reduce(or_, kinds), Field(discriminator="name")]
 
 
 def built(value: Any, inner: Callable[[Section], AbstractMethod]) -> Any:

@@ -31,7 +31,8 @@ class Source:
         folder: which relative paths start from.
         study: its contents, checked.
         lines: line of every key.
-        parts: of other packages, which it names.
+        parts: which it names beside those of the grammar: methods as published, and parts of other
+            packages.
     """
 
     name: str
@@ -40,6 +41,11 @@ class Source:
     study: Study
     lines: dict[locate.Path, int] = field(repr=False)
     parts: tuple[Part, ...] = ()
+
+    @property
+    def foreign(self) -> tuple[Part, ...]:
+        """The parts of other packages, which it names."""
+        return tuple(part for part in self.parts if not part.own)
 
     def build(self, word: str, name: str, own: Mapping[str, Any]) -> Any:
         """What a name in the study stands for: tacit's own, or of another package.
@@ -166,7 +172,7 @@ def check_document(
     known = locate.lines(text)
     parts = tuple(named_in(document))
     if admit is not None:
-        admit(parts)
+        admit([part for part in parts if not part.own])
     model = study_of(parts)
     try:
         study = model.model_validate(document)

@@ -23,6 +23,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tacit import __version__
 from tacit.config.arguments import Argument, arguments
 from tacit.errors import ConfigError
 
@@ -143,6 +144,11 @@ class Part:
     version: str
 
     @property
+    def own(self) -> bool:
+        """Whether it is tacit's."""
+        return self.distribution == "tacit"
+
+    @property
     def sha256(self) -> str:
         """Digest of all files of the import package that holds it; see `digest_of`.
 
@@ -195,6 +201,24 @@ class Part:
         return found
 
 
+_PUBLISHED = {
+    "dp-admm-as-published": "dp_admm_printed:DPADMMPrinted",
+    "dp-iadmm-as-published": "dp_iadmm_printed:DPIADMMPrinted",
+    "dvp-as-published": "dvp_printed:DVPPrinted",
+    "outp-as-coded": "outp_as_coded:OutPAsCoded",
+    "pdop-as-published": "pdop_printed:PDOPPrinted",
+    "pvp-as-published": "pvp_printed:PVPPrinted",
+}
+
+
+def published() -> dict[str, Part]:
+    """The methods of papers with the noise that these print, by name: for comparison only."""
+    return {
+        name: Part(FAMILIES[0], name, f"tacit.method.{target}", "tacit", __version__)
+        for name, target in _PUBLISHED.items()
+    }
+
+
 def declared(family: Family) -> dict[str, Part]:
     """What other packages declare, by name; read from metadata, without an import.
 
@@ -213,7 +237,7 @@ def declared(family: Family) -> dict[str, Part]:
                 f"{other.distribution} and {part.distribution} both declare the {family.word} "
                 f"{entry.name!r}; uninstall one of them"
             )
-        if entry.name in family.own():
+        if entry.name in family.own() or entry.name in _PUBLISHED:
             raise ConfigError(
                 f"{part.distribution} declares the {family.word} {entry.name!r}, which is one of "
                 "tacit's own; its author has to give it another name"
@@ -232,7 +256,7 @@ def all_declared() -> list[Part]:
 
 
 def named_in(document: Any) -> Iterator[Part]:
-    """The parts of other packages that a study names; read from metadata, without an import.
+    """The parts that a study names beside those of its grammar; read without an import.
 
     Args:
         document: a study as TOML reads it, right or wrong.
@@ -241,10 +265,10 @@ def named_in(document: Any) -> Iterator[Part]:
         ConfigError: as `declared`.
     """
     for family in FAMILIES:
-        others = declared(family)
-        for name in sorted(_names(document, family)) if others else ():
-            if name in others:
-                yield others[name]
+        known = declared(family)
+        if family is FAMILIES[0]:
+            known |= published()
+        yield from (known[name] for name in sorted(_names(document, family)) if name in known)
 
 
 def _names(document: Any, family: Family) -> set[str]:
@@ -269,7 +293,7 @@ def method(name: str) -> Entry:
         raise ConfigError(f"method {name!r} {REFUSED[name]}")
     if name in METHODS:
         return METHODS[name]
-    others = declared(FAMILIES[0])
+    others = declared(FAMILIES[0]) | published()
     if name in others:
         return Entry(others[name].build)
     known = [*METHODS, *others]

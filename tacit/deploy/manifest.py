@@ -275,7 +275,7 @@ def agreed(
     Raises:
         ConfigError: a study and members that do not fit.
     """
-    parts = [AgreedPart.of(part).model_dump() for part in source.parts]
+    parts = [AgreedPart.of(part).model_dump() for part in source.foreign]
     return _checked(
         {
             "format": FORMATS[bool(parts)],

@@ -66,6 +66,11 @@ class DPADMMPrinted(AbstractMethod):
         'gradient with noise for an assumed bound'
     """
 
+    name: ClassVar[str] = "dp-admm-as-published"
+    as_published: ClassVar[bool] = True
+    when: ClassVar[str] = (
+        "DP-ADMM is to be compared with as claimed for one iteration; nothing is proved"
+    )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"epsilon": 0.5})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     epsilon: Number

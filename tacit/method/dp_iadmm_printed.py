@@ -84,6 +84,9 @@ class DPIADMMPrinted(AbstractMethod):
         'gradient with noise scaled to own records'
     """
 
+    name: ClassVar[str] = "dp-iadmm-as-published"
+    as_published: ClassVar[bool] = True
+    when: ClassVar[str] = "DP-IADMM is to be compared with as printed; nothing is proved"
     example: ClassVar[Mapping[str, Any]] = MappingProxyType(
         {"method": DPIADMMProx(penalty=2.0), "epsilon": 1.0}
     )

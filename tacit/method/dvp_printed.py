@@ -100,6 +100,11 @@ class DVPPrinted(AbstractMethod):
         'minimiser of a noised objective'
     """
 
+    name: ClassVar[str] = "dvp-as-published"
+    as_published: ClassVar[bool] = True
+    when: ClassVar[str] = (
+        "dual variable perturbation is to be compared with as claimed; nothing is proved"
+    )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"epsilon": 0.5})
     oracle: ClassVar[Oracle] = Oracle.PROX
     epsilon: Number

@@ -83,6 +83,11 @@ class OutPAsCoded(AbstractMethod):
         'noised solution, as coded'
     """
 
+    name: ClassVar[str] = "outp-as-coded"
+    as_published: ClassVar[bool] = True
+    when: ClassVar[str] = (
+        "the baseline of the DP-IADMM paper is to be compared with as coded; nothing is proved"
+    )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"epsilon": 1.0})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     epsilon: Number

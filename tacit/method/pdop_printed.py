@@ -93,6 +93,9 @@ class PDOPPrinted(AbstractMethod):
         ['noised start', 'noised iterate']
     """
 
+    name: ClassVar[str] = "pdop-as-published"
+    as_published: ClassVar[bool] = True
+    when: ClassVar[str] = "PDOP is to be compared with as printed; nothing is proved"
     example: ClassVar[Mapping[str, Any]] = MappingProxyType(
         {"step": 0.1, "ratio": 0.5, "noise_ratio": 0.8, "epsilon": 1.0, "gradient_bound": 1.0}
     )

@@ -118,6 +118,8 @@ class AbstractMethod(eqx.Module):
         example: arguments without a default, for describing it.
         variants: modes with a guarantee or a release of their own, for describing them: arguments
             by the words that follow "proved" or "model", such as "with claim".
+        as_published: whether it has the noise that a paper prints, for comparison only: it is named
+            in studies, and in no list of methods to choose from.
         per_agent: arguments that may differ from agent to agent.
         oracle: what it asks of each private objective.
         absences: whether a round may go on without some senders, who sleep in it: peers then put
@@ -130,6 +132,7 @@ class AbstractMethod(eqx.Module):
     when: ClassVar[str] = ""
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
+    as_published: ClassVar[bool] = False
     per_agent: ClassVar[tuple[str, ...]] = ()
     oracle: ClassVar[Oracle]
     absences: ClassVar[bool] = False

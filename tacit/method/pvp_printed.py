@@ -89,6 +89,11 @@ class PVPPrinted(AbstractMethod):
         'local solution with noise for an assumed bound'
     """
 
+    name: ClassVar[str] = "pvp-as-published"
+    as_published: ClassVar[bool] = True
+    when: ClassVar[str] = (
+        "primal variable perturbation is to be compared with as claimed; nothing is proved"
+    )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"epsilon": 0.5})
     oracle: ClassVar[Oracle] = Oracle.PROX
     epsilon: Number

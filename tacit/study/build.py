@@ -161,6 +161,11 @@ def build_method(source: Source, names: Sequence[str]) -> AbstractMethod:
     privacy = build_privacy(source, names)
     if entry.protection is Protection.NONE and privacy is not None:
         with source.section("privacy"):
+            if entry.build.as_published:
+                raise ConfigError(
+                    f"the method {entry.name} has the noise that its paper claims, by the keys of "
+                    "[method]; leave [privacy] out"
+                )
             raise ConfigError(
                 f"the method {entry.name} adds no noise, so no budget can be kept; take a private "
                 "method such as dpsg, or leave [privacy] out"

@@ -156,7 +156,7 @@ def execute(
             owner=None if privacy is None else privacy.owner,
             progress=progress,
         )
-    parts = {part.distribution: part.installed for part in assembled.source.parts}
+    parts = {part.distribution: part.installed for part in assembled.source.foreign}
     result = replace(result, environment={**result.environment, **parts})
     return Outcome(assembled, result, reference, _scores(assembled, result, reference))
 

@@ -231,8 +231,8 @@ def _piece(cell: Cell, inputs: Mapping[str, Path], first: int, batches: int) -> 
         "first": first * cell.width,
         "batches": batches,
     }
-    if cell.source.parts:  # an answer of other code is another answer
-        arguments["parts"] = {part.distribution: part.installed for part in cell.source.parts}
+    if cell.source.foreign:  # an answer of other code is another answer
+        arguments["parts"] = {part.distribution: part.installed for part in cell.source.foreign}
     return Piece(
         chunk,
         arguments,

@@ -57,7 +57,7 @@ def chunk(
     """
     ready = _cell(json.dumps(study), data, labels)
     cell, reference = ready.assembled, ready.reference
-    here = {part.distribution: part.installed for part in cell.source.parts}
+    here = {part.distribution: part.installed for part in cell.source.foreign}
     if here != (parts or {}):
         raise ConfigError(
             f"this process has {here or 'nothing'} where the sweep was planned with {parts}; "
