@@ -362,7 +362,7 @@ def check_secure(run: Declared) -> None:
     if weak is not None:
         raise PrivacyError(
             f"the guarantee of {weak.owner!r} is {weak.status.value!r}, and between sites only "
-            "proved ones are run; choose a certified method"
+            f"proved ones are run{weak.reason and f' ({weak.reason})'}; choose a certified method"
         )
     for agent in range(len(run.manifest.agents)):
         releases(run, agent)

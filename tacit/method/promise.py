@@ -35,6 +35,7 @@ from tacit.privacy.guarantee import (
 )
 from tacit.privacy.masked import ASSUMPTIONS
 from tacit.privacy.noise import sampling_delta
+from tacit.privacy.query import is_own
 from tacit.types import Division, PublicContext, Relation, Unit
 
 _MECHANISMS: Mapping[type[Event], str] = {
@@ -135,6 +136,8 @@ def _guarantee(
     attempts = sum(_count(each) for each, event in hidden if isinstance(event, Masked))
     attempts //= releases.sites
     alone = any(isinstance(claim, PerReleaseClaim) for claim in claims)
+    queries = [phase.query for phase in releases if phase.query is not None]
+    others = list(dict.fromkeys(type(q).__name__ for q in queries if not is_own(type(q))))
     total = accounting.epsilon(composed, delta)
     unit = public.unit
     privacy = method.privacy
@@ -142,12 +145,8 @@ def _guarantee(
         *facts.assumed(unit, releases.relation),
         *owners.assumptions,
         *_divided(owners.divided, releases.relation, unit),
-        *dict.fromkeys(
-            each
-            for phase in releases
-            if phase.query is not None
-            for each in phase.query.assumes(releases.relation)
-        ),
+        *(f"the answers of the query {name} move by no more than it states" for name in others),
+        *dict.fromkeys(each for query in queries for each in query.assumes(releases.relation)),
     ]
     if releases.sites > 1 or releases.records > 1:
         unit = Unit.PERSON
@@ -177,7 +176,8 @@ def _guarantee(
         assumptions += dict.fromkeys(claim.assumption for claim in claims)
     else:
         noise = NoiseSource.SECURE if releases.grid else NoiseSource.SIMULATED
-        status, theorem = Status.PROVED, _theorem(plain, delta)
+        status = Status.MODEL if others else Status.PROVED
+        theorem = _theorem(plain, delta)
         assumptions.append(_sampling(total, masked) if releases.grid else _ARITHMETIC)
         if masked is not None:
             assumptions += [*_of_masks(masked, attempts), *ASSUMPTIONS]
@@ -194,11 +194,21 @@ def _guarantee(
         releases=sum(_count(event) for event in composed) // releases.sites,
         sites_per_person=releases.sites,
         records_per_person=releases.records,
-        reason=claims[0].reason if claims else "",
+        reason=_why(claims, others),
         scope=Scope.RELEASE if alone else Scope.RUN,
         total_epsilon=total if alone else None,
         **({} if masked is None else _against(masked, attempts)),
     )
+
+
+def _why(claims: Sequence[ModelClaim], others: Sequence[str]) -> str:
+    """Why nothing is proved, as a clause; empty where it is."""
+    said = [claims[0].reason] if claims else []
+    said += [
+        f"nothing here proves that the answers of the query {name} keep the bound that it states"
+        for name in others
+    ]
+    return ", and ".join(said)
 
 
 def _divided(by: frozenset[Division], relation: Relation, unit: Unit) -> Generator[str, None, None]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import abc
 import math
+import sys
 from enum import Enum
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias, final
 
@@ -86,7 +87,8 @@ class AbstractQuery(eqx.Module):
 
     A query states everything about its answer, a flat vector: how many coordinates it has (`size`),
     how far it moves between neighbours (`sensitivity`), and what arithmetic makes of it
-    (`computed`).
+    (`computed`). What a class that is not tacit's states is a model claim, also where it is derived
+    from one of tacit's: nothing proves that its answers keep the bound.
 
     Attributes:
         oracle: what it asks of the objective.
@@ -185,6 +187,13 @@ class AbstractQuery(eqx.Module):
     def evaluations_of(self, agent: int, dimension: int) -> int:
         """`evaluations` of one agent's units: the same for all agents by default."""
         return self.evaluations(dimension)
+
+
+def is_own(kind: type) -> bool:
+    """Whether tacit defines a class, by its name and its place: not one derived from its own."""
+    module = sys.modules.get(kind.__module__)
+    own = kind.__module__.partition(".")[0] == "tacit"
+    return own and getattr(module, kind.__qualname__, None) is kind
 
 
 def _summed(public: PublicContext, relation: Relation, most_records: int | None) -> int:

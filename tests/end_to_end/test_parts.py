@@ -221,3 +221,18 @@ def test_two_packages_may_not_declare_one_name(study: Path, tacit: Command) -> N
     installed(study.parent / "site", name="twin-parts")
     told = tacit("run", study, code=2).stderr
     assert "acme-parts" in told and "twin-parts" in told and "uninstall one of them" in told
+
+
+@pytest.mark.long
+def test_a_query_of_its_own_is_a_model_and_refused_between_sites(
+    study: Path, tacit: Command
+) -> None:
+    module = study.parent / "site" / "acme_parts" / "momentum.py"
+    text = module.read_text().replace("query=ClippedGradient(", "query=Larger(")
+    module.write_text(text + "\n\nclass Larger(ClippedGradient):\n    pass\n")
+    pin(tacit)
+    tacit("run", study)
+    owner = json.loads((study.parent / "results" / "guarantee.json").read_text())["owners"][0]
+    assert owner["status"] == "model" and "the query Larger" in owner["reason"]
+    told = tacit("rehearse", study, "--output", study.parent / "rehearsal", code=2).stderr
+    assert "the query Larger" in told and "only proved ones are run" in told

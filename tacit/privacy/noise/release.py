@@ -21,7 +21,7 @@ from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Mechanism
 from tacit.privacy.noise.grid import Grid
 from tacit.privacy.noise.source import AbstractNoise, check_law
-from tacit.privacy.query import AbstractQuery
+from tacit.privacy.query import AbstractQuery, is_own
 from tacit.privacy.rounding import DOUBLE
 from tacit.types import PublicContext, Relation
 
@@ -134,7 +134,7 @@ def on_grid(
 
     Args:
         mechanism: Gaussian or Laplace noise, proved.
-        query: one whose computed answers have a bound (`AbstractQuery.computed`).
+        query: one of tacit's whose computed answers have a bound (`AbstractQuery.computed`).
         public: declared constants of the owner; `dimension` among them.
         relation: when two data sets are neighbours.
         most_records: as for `AbstractQuery.computed`.
@@ -145,6 +145,12 @@ def on_grid(
             (discrete noise does not protect that), a query whose computed answers have no bound, no
             `dimension`, or no grid that fits.
     """
+    if not is_own(type(query)):
+        raise PrivacyError(
+            f"{type(query).__name__} has no secure form: nothing proves that the answers of a "
+            "query that is not tacit's keep the bound that it states. If you have a proof, give "
+            "grid_release the bound; or simulate it"
+        )
     computed = query.computed(public, relation, most_records, roundoff)
     assert public.dimension is not None  # no answer is bounded without it
     law, dose = mechanism.law, mechanism.dose

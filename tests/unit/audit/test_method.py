@@ -83,6 +83,7 @@ def test_too_little_noise_is_found_and_the_audit_stops_early() -> None:
         progress=lambda done, total: told.append((done, total)),
     )
     assert found.refuted and found.claim.epsilon == pytest.approx(1.0, rel=1e-3)
+    assert found.claim.status is Status.MODEL and "the query Forgetful" in found.claim.reason
     assert found.trials <= 6000 and told[-1] == (found.trials, 20_000)
     assert found.guarantee.status is Status.REFUTED
     assert found.guarantee.measured_epsilon == found.best.epsilon > 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -11,8 +12,9 @@ import pytest
 
 import tacit
 from tacit import network, problem
-from tacit.errors import ProblemError
-from tacit.method import PDOP, PVP, DVPPrinted, PDOPPrinted, PVPPrinted
+from tacit.errors import PrivacyError, ProblemError
+from tacit.method import PDOP, PVP, DVPPrinted, PDOPPrinted, Phase, PVPPrinted
+from tacit.privacy import ClippedGradient, Status
 from tacit.problem import costs
 from tacit.problem.regularisers import L2
 from tacit.runtime.foreign import assumptions
@@ -155,7 +157,33 @@ def test_what_is_counted_and_asked_by_foreign_code_is_named() -> None:
     assert found.epsilon == 0.0
     assert any("counts every round that an agent takes part in" in s for s in found.assumptions)
     said = stated(risk(problem.Squared()), OwnDPSG(step=0.1, privacy=METHOD.privacy))
-    assert any("its queries keep the bounds that they state" in s for s in said)
+    assert any("nothing but the queries uses private values" in s for s in said)
+
+
+class Larger(ClippedGradient):
+    """Answers ten times what it states."""
+
+    def __call__(self, *asked: Any) -> Any:
+        return 10.0 * super().__call__(*asked)
+
+
+class Asking(tacit.DPSG):
+    def phases(self) -> tuple[Phase, ...]:
+        (phase,) = super().phases()
+        assert isinstance(phase.query, ClippedGradient)
+        query = Larger(phase.query.point, phase.query.clip)
+        return (dataclasses.replace(phase, query=query),)
+
+
+def test_a_query_of_its_own_is_a_model_and_not_proved() -> None:
+    asking = Asking(step=0.1, privacy=METHOD.privacy)
+    found = tacit.account(risk(problem.Squared()), RING, asking, rounds=2).guarantee[0]
+    own = tacit.account(risk(problem.Squared()), RING, METHOD, rounds=2).guarantee[0]
+    assert (own.status, found.status) == (Status.PROVED, Status.MODEL)
+    assert found.epsilon == own.epsilon and "the query Larger keep the bound" in found.reason
+    assert "the answers of the query Larger move by no more than it states" in found.assumptions
+    with pytest.raises(PrivacyError, match="is 'model', because nothing here proves"):
+        tacit.run(risk(problem.Squared()), RING, asking, rounds=1, seed=0, require="proved")
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

@@ -179,6 +179,17 @@ def test_a_query_without_a_bound_on_its_computed_answer_is_refused() -> None:
         on_grid(gaussian(1.0), Exact(itself), PUBLIC, Relation.REPLACE_ONE)
 
 
+class Posing(ClippedGradient):
+    """Says that it is tacit's."""
+
+    __module__ = "tacit.privacy.sensitivity"
+
+
+def test_a_query_that_is_not_ours_is_refused() -> None:
+    with pytest.raises(PrivacyError, match="Posing has no secure form: nothing proves"):
+        on_grid(gaussian(1.0), Posing(itself, 1.0), PUBLIC, Relation.REPLACE_ONE)
+
+
 def test_an_unbounded_query_is_refused() -> None:
     with pytest.raises(PrivacyError, match="no finite sensitivity"):
         on_grid(gaussian(1.0), clipped(2, clip=math.inf), PUBLIC, Relation.REPLACE_ONE)
