@@ -21,6 +21,7 @@ from tacit import __version__
 from tacit.cli import before, experiments, keys, ledgers, manifests, parts, sites
 from tacit.cli.console import INTERRUPTED
 from tacit.cli.options import Force, Json, Output, Public
+from tacit.cli.programs import keep_programs
 
 _EPILOG = """\b
 Examples:
@@ -67,6 +68,7 @@ def root(
     if version:
         typer.echo(f"tacit {__version__}")
         raise typer.Exit
+    keep_programs()
 
 
 @app.command()
