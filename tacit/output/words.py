@@ -33,9 +33,9 @@ def summary(outcome: Outcome) -> list[str]:
     """What was run; holds public constants only."""
     problem, network = outcome.assembled.problem, outcome.assembled.network
     study = outcome.study
-    between = "through a coordinator" if network.coordinated else f"over a {network.kind} network"
+    between = "through a coordinator" if network.coordinated else f"over {_a(network.kind)} network"
     if isinstance(network, ExactSum):
-        between = f"over a {network.carrier.kind} network with exact sums by {network.by}"
+        between = f"over {_a(network.carrier.kind)} network with exact sums by {network.by}"
     target = study.data.target.column
     return [
         f"{problem.agents} sites fitted a model of {target!r} ({study.problem.loss.kind} loss, "
@@ -250,3 +250,8 @@ def capital(text: str) -> str:
 
 def _capitals(sentences: tuple[str, ...]) -> list[str]:
     return [capital(text) for text in sentences]
+
+
+def _a(kind: str) -> str:
+    """A graph's name with its article."""
+    return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}"
