@@ -113,7 +113,7 @@ def candidates(setting: Setting) -> tuple[list[Candidate], dict[str, str]]:
     """
     kept: list[Candidate] = []
     left_out: dict[str, str] = {}
-    for build in _private():
+    for build in (*_private(), *setting.methods):
         candidate = Candidate(build)
         unsettable = _unsettable(build)
         if unsettable:

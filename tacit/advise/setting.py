@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from tacit.advise.columns import Columns
 from tacit.arguments import checked
 from tacit.errors import ConfigError
+from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.problem.constraint import FREE, AbstractConstraint
@@ -51,6 +52,7 @@ class Setting:
         prevalence: share of yes among answers that are yes or no, in (0, 1); `None` assumes one.
         gain: share of the base rate's loss that a fit without privacy takes away, in (0, 1): the
             coefficient of determination for squared loss. `None` assumes one.
+        methods: of other packages, to be measured beside tacit's own.
 
     Raises:
         ConfigError: a number out of range, or a budget without one epsilon for all sites.
@@ -73,6 +75,7 @@ class Setting:
     target: tuple[float, float] = (-1.0, 1.0)
     prevalence: float | None = None
     gain: float | None = None
+    methods: tuple[type[AbstractMethod], ...] = ()
 
     def __post_init__(self) -> None:
         if np.ndim(self.records) and np.size(self.records) != self.agents:

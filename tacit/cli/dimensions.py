@@ -148,14 +148,15 @@ def from_study(source: Source, asked: Asked) -> Setting:
             network=network,
             budget=_budget(source, asked, network.agents),
             loss=_loss(source, classes),
-            regulariser=REGULARISERS[problem.regulariser.kind](**plain(problem.regulariser)),
-            constraint=CONSTRAINTS[problem.constraint.kind](**plain(problem.constraint)),
+            regulariser=_part(source, "regulariser", REGULARISERS),
+            constraint=_part(source, "constraint", CONSTRAINTS),
             columns=made_of,
             intercept=data.intercept,
             row_norm=data.row_norm if asked.row_norm is None else asked.row_norm,
             weighting=Weighting(problem.weighting),
             normaliser=_divisors(declared),
             target=_bounds(data.target),
+            methods=tuple(p.build for p in source.foreign if p.family.word == "method"),
             **asked.law,
         )
 
@@ -264,4 +265,9 @@ def _loss(source: Source, classes: int) -> AbstractLinearLoss:
             f"the loss {chosen.kind} does not fit a target with {classes or 'no'} classes; "
             "softmax goes with levels = [...] in [data.target], and with nothing else"
         )
-    return Softmax(classes) if classes else LOSSES[chosen.kind](**plain(chosen))
+    return Softmax(classes) if classes else _part(source, "loss", LOSSES)
+
+
+def _part(source: Source, word: str, own: Mapping[str, Any]) -> Any:
+    chosen = getattr(source.study.problem, word)
+    return source.build(word, chosen.kind, own)(**plain(chosen))

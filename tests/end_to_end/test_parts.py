@@ -236,3 +236,15 @@ def test_a_query_of_its_own_is_a_model_and_refused_between_sites(
     assert owner["status"] == "model" and "the query Larger" in owner["reason"]
     told = tacit("rehearse", study, "--output", study.parent / "rehearsal", code=2).stderr
     assert "the query Larger" in told and "only proved ones are run" in told
+
+
+@pytest.mark.long
+def test_advice_measures_its_method_beside_tacit_s(study: Path, tacit: Command) -> None:
+    text = study.read_text().replace(
+        "[partition]", '[partition]\nsites = ["north", "south", "west"]'
+    )
+    study.write_text(text)
+    found = json.loads(tacit("advise", study, "--records", "4000", "--json").stdout)
+    measured = {each["method"] for each in found["measured"]}
+    assert "acme-momentum" in measured | set(found["left_out"])
+    assert {"dpsg", "acme-momentum"} <= measured
