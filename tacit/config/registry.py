@@ -15,22 +15,19 @@ from __future__ import annotations
 
 import difflib
 import functools
-import hashlib
-import importlib.util
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit import __version__
 from tacit.config.arguments import Argument, arguments
+from tacit.config.code import digest_of, imported
 from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
     from tacit.config.catalogue import Entry
-
-_CACHE = "__pycache__"
 
 
 @dataclass(frozen=True)
@@ -146,7 +143,8 @@ class Part:
     @property
     def own(self) -> bool:
         """Whether it is tacit's."""
-        return self.distribution == "tacit"
+        # not by the name of its distribution, which anybody may write into metadata
+        return published().get(self.name) == self
 
     @property
     def sha256(self) -> str:
@@ -155,12 +153,12 @@ class Part:
         Raises:
             ConfigError: the package cannot be found.
         """
-        return digest_of(self.target.partition(":")[0].partition(".")[0], self.distribution)
+        return digest_of(self._package, self.distribution)
 
     @property
-    def installed(self) -> str:
-        """Version and digest of what is installed here, in one word each."""
-        return f"{self.version} sha256:{self.sha256}"
+    def _package(self) -> str:
+        """The import package that holds it."""
+        return self.target.partition(":")[0].partition(".")[0]
 
     @property
     def keys(self) -> tuple[Argument, ...]:
@@ -179,8 +177,12 @@ class Part:
             ConfigError: it cannot be imported, or is no class of the family.
         """
         entry = EntryPoint(self.name, self.target, self.family.group)
+        guarded = nullcontext() if self.own else imported(self._package, self.distribution)
         try:
-            found = entry.load()
+            with guarded:
+                found = entry.load()
+        except ConfigError:
+            raise
         except Exception as error:  # whatever somebody else's module raises
             raise ConfigError(
                 f"the {self.family.word} {self.name!r} of {self.distribution} {self.version} "
@@ -217,6 +219,17 @@ def published() -> dict[str, Part]:
         name: Part(FAMILIES[0], name, f"tacit.method.{target}", "tacit", __version__)
         for name, target in _PUBLISHED.items()
     }
+
+
+def installed(parts: Iterable[Part]) -> dict[str, str]:
+    """Versions and digests of what is installed here, or runs already, by distribution.
+
+    A distribution may have its parts in several import packages: then it has as many digests.
+    """
+    found: dict[str, list[str]] = {}
+    for part in parts:
+        found.setdefault(part.distribution, [part.version]).append(f"sha256:{part.sha256}")
+    return {name: " ".join([of, *sorted(set(digests))]) for name, (of, *digests) in found.items()}
 
 
 def declared(family: Family) -> dict[str, Part]:
@@ -300,49 +313,3 @@ def method(name: str) -> Entry:
     close = difflib.get_close_matches(name, known, 1)
     hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
     raise ConfigError(f"method {name!r} is unknown; {hint}")
-
-
-def digest_of(package: str, distribution: str) -> str:
-    """Digest of the files of an import package: what would run, however it was installed.
-
-    It covers every file of the package but Python's cache, by path and contents, and nothing that
-    the package imports from elsewhere.
-
-    Args:
-        package: name of the import package or module, without dots.
-        distribution: that it belongs to, for messages.
-
-    Raises:
-        ConfigError: there is none, or it has no place of its own.
-    """
-    spec = importlib.util.find_spec(package)
-    if spec is None or spec.origin is None:
-        raise ConfigError(
-            f"{distribution} declares a part in {package!r}, which is no package or module with "
-            "files of its own; reinstall it, or ask its author for an __init__.py"
-        )
-    origin = Path(spec.origin)
-    home = origin.parent
-    files = [origin]
-    if spec.submodule_search_locations is not None:
-        files = [
-            path
-            for path in home.rglob("*")
-            if path.is_file() and _CACHE not in path.relative_to(home).parts
-        ]
-    named = ((path.relative_to(home).as_posix(), path) for path in files)
-    seen = tuple(
-        (name, str(path), path.stat().st_mtime_ns, path.stat().st_size)
-        for name, path in sorted(named)
-    )
-    return _digest(seen)
-
-
-@functools.lru_cache(maxsize=64)
-def _digest(files: tuple[tuple[str, str, int, int], ...]) -> str:
-    """Read once, and again when a file has changed."""
-    found = hashlib.sha256()
-    for name, path, *_ in files:
-        found.update(len(name.encode()).to_bytes(8, "big") + name.encode())
-        found.update(hashlib.sha256(Path(path).read_bytes()).digest())
-    return found.hexdigest()

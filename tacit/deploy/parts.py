@@ -33,7 +33,7 @@ class AgreedPart(BaseModel):
         target: `package.module:Class`.
         distribution: the package that declares it.
         version: of the package.
-        sha256: digest of the files of the import package (`tacit.config.registry.digest_of`).
+        sha256: digest of the files of the import package (`tacit.config.code.digest_of`).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -73,6 +73,8 @@ def admit(found: Sequence[Part], agreed: Sequence[AgreedPart]) -> None:
     """
     here = [AgreedPart.of(part) for part in found]
     listed = {(each.family, each.name): each for each in agreed}
+    if len(listed) < len(agreed):
+        raise ConfigError("the manifest lists a part twice; make it anew")
     for own in here:
         if (own.family, own.name) not in listed:
             raise ConfigError(
@@ -123,14 +125,15 @@ def pinned() -> dict[str, tuple[str, ...]]:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(
             f"{path} cannot be read ({error}); mend it, or delete it and pin again"
         ) from error
-    pins = document.get("pins") if isinstance(document, dict) else None
-    if not isinstance(pins, dict) or document.get("format") != _FORMAT:
+    pins: Any = document.get("pins") if isinstance(document, dict) else None
+    sound = isinstance(pins, dict) and all(isinstance(each, list) for each in pins.values())
+    if not sound or document.get("format") != _FORMAT:
         raise ConfigError(f"{path} is no file of {_FORMAT!r}; delete it and pin again")
-    return {str(name): tuple(map(str, digests)) for name, digests in pins.items()}
+    return {name: tuple(map(str, digests)) for name, digests in pins.items()}
 
 
 def pin(distribution: str, sha256: str) -> None:

@@ -104,8 +104,8 @@ class EmpiricalRisk(AbstractDifferentiable):
         if kind is JaxLoss or kind in LOSSES.values():
             return ()
         return (
-            f"the loss {kind.__name__} computes value and derivative of each record from that "
-            "record only",
+            f"the loss {kind.__name__} encodes the target and computes value and derivative of "
+            "each record from that record only",
         )
 
     def losses(self, x: Params) -> Float[Array, " n"]:

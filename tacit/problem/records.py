@@ -254,8 +254,9 @@ def _stack(
 
 
 def per_agent(module: Any, agents: int) -> Any:
-    """The module with a leading agent axis on each of its arrays."""
-    arrays, rest = eqx.partition(module, eqx.is_array)
+    """The module with a leading agent axis on each of its arrays and plain floats."""
+    # a float becomes an array where it is compiled, and a whole number may decide a shape
+    arrays, rest = eqx.partition(module, lambda leaf: eqx.is_array(leaf) or type(leaf) is float)
     repeated = jax.tree.map(partial(_repeat, agents), arrays)
     return eqx.combine(repeated, rest)
 

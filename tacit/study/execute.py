@@ -13,6 +13,7 @@ from jaxtyping import Float
 
 import tacit.runner
 from tacit.config.read import Source
+from tacit.config.registry import installed
 from tacit.evaluate import base_scores, scores
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
@@ -156,7 +157,7 @@ def execute(
             owner=None if privacy is None else privacy.owner,
             progress=progress,
         )
-    parts = {part.distribution: part.installed for part in assembled.source.foreign}
+    parts = installed(assembled.source.foreign)
     result = replace(result, environment={**result.environment, **parts})
     return Outcome(assembled, result, reference, _scores(assembled, result, reference))
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from tacit.config.read import Source, check_document
+from tacit.config.registry import installed
 from tacit.errors import ConfigError
 from tacit.evaluate import scores
 from tacit.privacy.guarantee import Guarantee, Guarantees
@@ -232,7 +233,7 @@ def _piece(cell: Cell, inputs: Mapping[str, Path], first: int, batches: int) -> 
         "batches": batches,
     }
     if cell.source.foreign:  # an answer of other code is another answer
-        arguments["parts"] = {part.distribution: part.installed for part in cell.source.foreign}
+        arguments["parts"] = installed(cell.source.foreign)
     return Piece(
         chunk,
         arguments,

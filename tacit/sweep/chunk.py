@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from tacit.config.read import check_document
+from tacit.config.registry import installed
 from tacit.contract import contract
 from tacit.errors import ConfigError
 from tacit.evaluate import base_scores, scores, share_kept
@@ -57,7 +58,7 @@ def chunk(
     """
     ready = _cell(json.dumps(study), data, labels)
     cell, reference = ready.assembled, ready.reference
-    here = {part.distribution: part.installed for part in cell.source.foreign}
+    here = installed(cell.source.foreign)
     if here != (parts or {}):
         raise ConfigError(
             f"this process has {here or 'nothing'} where the sweep was planned with {parts}; "
