@@ -9,6 +9,7 @@ from tacit.config import toml
 from tacit.config.read import Source, read_study
 from tacit.deploy.declare import count
 from tacit.deploy.manifest import FORMATS, read_manifest
+from tacit.deploy.parts import admit_pinned
 
 
 def check(study: Path, data: Path, *, json: bool) -> int:
@@ -46,4 +47,5 @@ def _source(path: Path, data: Path) -> Source:
         manifest = toml.parse(toml.read_bytes(path), path.name).get("format") in FORMATS
     except OSError:
         manifest = False  # told by who reads a study
-    return read_manifest(path).source(data.parent) if manifest else read_study(path)
+    # an owner counts records for a study of others, before there is a manifest
+    return read_manifest(path).source(data.parent) if manifest else read_study(path, admit_pinned)

@@ -109,11 +109,12 @@ class Located(ConfigError):
     """An error that already says where in the study file it comes from."""
 
 
-def read_study(path: str | Path) -> Source:
+def read_study(path: str | Path, admit: Admit | None = None) -> Source:
     """Read and check a study file.
 
     Args:
         path: a TOML file.
+        admit: as in `parse_study`.
 
     Raises:
         ConfigError: unreadable, not TOML, or with wrong or unknown keys: every one of them is named
@@ -129,7 +130,7 @@ def read_study(path: str | Path) -> Source:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise ConfigError(f"{path}: cannot be read ({reason}); check the file") from error
-    return parse_study(text, path.name, path.parent)
+    return parse_study(text, path.name, path.parent, admit)
 
 
 def parse_study(

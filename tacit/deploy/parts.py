@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -96,12 +96,30 @@ def admit(found: Sequence[Part], agreed: Sequence[AgreedPart]) -> None:
                 f"{each.target}, and here is {own.version} with {own.sha256[:12]} and "
                 f"{own.target}; install what was agreed, or agree on another manifest"
             )
-        if each.sha256 not in pins.get(each.distribution, ()):
-            raise ConfigError(
-                f"the run needs the {each}, which is not pinned here, so it is not imported; read "
-                "its code, compare its digest with the others' over another channel, and pin it: "
-                f"{_command(each)}"
-            )
+        _check_pinned(each, pins)
+
+
+def admit_pinned(found: Sequence[Part]) -> None:
+    """Refuse, before anything is imported, parts that are not pinned here.
+
+    Args:
+        found: what a study of others names and this machine has, before there is a manifest.
+
+    Raises:
+        ConfigError: a part that is not pinned.
+    """
+    pins = pinned() if found else {}
+    for part in found:
+        _check_pinned(AgreedPart.of(part), pins)
+
+
+def _check_pinned(part: AgreedPart, pins: Mapping[str, Sequence[str]]) -> None:
+    if part.sha256 not in pins.get(part.distribution, ()):
+        raise ConfigError(
+            f"the run needs the {part}, which is not pinned here, so it is not imported; read "
+            "its code, compare its digest with the others' over another channel, and pin it: "
+            f"{_command(part)}"
+        )
 
 
 def _command(part: AgreedPart) -> str:

@@ -1,7 +1,8 @@
 """Which source a piece of code runs: its own file, and those that it imports.
 
-Of installed packages the version counts, of Python's own modules nothing. What code reads besides,
-such as files and the globals of a notebook, is not seen.
+Of installed packages the version counts, and the source of the one that the code itself stands in;
+of Python's own modules nothing. What code reads besides, such as files and the globals of a
+notebook, is not seen.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 
-from tacit.runtime.environment import HOME, computing
+from tacit.runtime.environment import HOME, computing, versions
 
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
@@ -37,18 +38,23 @@ def reached(file: Path) -> tuple[set[Path], set[str]]:
     """The file and those that it imports, directly or not; and installed packages that it imports.
 
     What tacit's own files import is followed within tacit only: the versions of the libraries that
-    it computes with are known (`tacit.runtime.environment.versions`).
+    it computes with are known (`tacit.runtime.environment.versions`). Of those libraries nothing is
+    followed; of another installed package that the file belongs to, the package's own files are.
     """
     found, packages, waiting = set[Path](), set[str](), [file]
+    home = _installed(file)
+    if home is not None and home.stem in versions():
+        home = None
     while waiting:
         file = waiting.pop()
         if file in found or not file.is_file():
             continue
         own = file.is_relative_to(HOME)
-        at = next((at for at, part in enumerate(file.parts) if part in _INSTALLED), None)
-        if at is not None and not own:
-            packages.add(Path(file.parts[at + 1]).stem)
-            continue
+        there = _installed(file)
+        if there is not None and not own:
+            packages.add(there.stem)
+            if there != home:
+                continue
         found.add(file)
         if not own:
             waiting.append(file.with_name("__init__.py"))
@@ -59,6 +65,8 @@ def reached(file: Path) -> tuple[set[Path], set[str]]:
             elif root == "tacit":
                 # its packages hand names on, and those who import them name the modules
                 waiting.append(HOME.parent / f"{name.replace('.', '/')}.py")
+            elif home is not None and root == home.stem:
+                waiting += _modules(home.parent, name)
             elif not own and root not in sys.stdlib_module_names:
                 places = [Path(place) for place in sys.path]
                 here = [place for place in places if not _INSTALLED & set(place.parts)]
@@ -66,6 +74,12 @@ def reached(file: Path) -> tuple[set[Path], set[str]]:
                 waiting += beside
                 packages |= set() if beside else {root}
     return found, packages
+
+
+def _installed(file: Path) -> Path | None:
+    """The folder, or the only file, of the installed package that a file belongs to."""
+    at = next((at for at, part in enumerate(file.parts) if part in _INSTALLED), None)
+    return None if at is None else Path(*file.parts[: at + 2])
 
 
 def _modules(folder: Path, name: str) -> list[Path]:

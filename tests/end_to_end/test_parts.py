@@ -144,6 +144,23 @@ def test_sites_run_it_once_every_owner_has_pinned_it(study: Path, tacit: Command
     assert len(models) == 3 and np.isfinite(models).all()
 
 
+def test_records_are_counted_for_a_study_of_others_with_pinned_parts_only(
+    study: Path, tacit: Command
+) -> None:
+    package = study.parent / "site" / "acme_parts"
+    (package / "__init__.py").write_text(f"open({str(study.parent / 'imported')!r}, 'w').close()")
+    check = ("check", study, "--data", study.parent / "records.csv")
+    assert "which is not pinned here" in tacit(*check, code=2).stderr
+    # what only looks like a manifest is a study, too
+    study.write_text('format = "tacit-manifest-9"\n' + study.read_text())
+    assert "which is not pinned here" in tacit(*check, code=2).stderr
+    assert not (study.parent / "imported").exists()
+    pin(tacit)
+    assert "unknown key" in tacit(*check, code=2).stderr
+    study.write_text(study.read_text().partition("\n")[2])
+    tacit(*check)
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [

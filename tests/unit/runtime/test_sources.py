@@ -36,6 +36,15 @@ def test_what_a_users_file_imports_is_followed_and_of_what_is_installed_the_vers
     assert {file.name for file in files} == {"inner.py", "__init__.py", "beside.py"}
 
 
+def test_of_an_installed_package_the_code_that_runs_is_followed_within_it(tmp_path: Path) -> None:
+    lines = "import jax\nfrom acme.inner import x\nimport beside"
+    home = made(tmp_path / "site-packages" / "acme", __init__="", work=lines, inner="", other="")
+    made(tmp_path / "site-packages" / "beside", __init__="")
+    files, packages = reached(home / "work.py")
+    assert {file.name for file in files} == {"__init__.py", "work.py", "inner.py"}
+    assert packages == {"acme", "jax", "beside"}
+
+
 def test_tacit_is_followed_where_it_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
