@@ -34,7 +34,14 @@ from tacit import method
 from tacit.errors import TacitError
 from tests.public_calls import Begun, Call, every_call, stop_where_it_begins
 
-MODULES = ("tacit", "tacit.method", "tacit.problem", "tacit.privacy", "tacit.network")
+MODULES = (
+    "tacit",
+    "tacit.method",
+    "tacit.problem",
+    "tacit.privacy",
+    "tacit.network",
+    "tacit.testing",
+)
 
 SECONDS = 2.0
 """How long a call may take before nothing was said at once."""

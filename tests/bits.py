@@ -20,7 +20,7 @@ import jax
 import numpy as np
 
 from tacit.runtime import simulation
-from tests.conformance.runs import transcript
+from tacit.testing.observed import Subject
 from tests.conformance.table import ROWS, Row
 from tests.laid_out import lay_out
 from tests.matrix import forget_programs
@@ -28,7 +28,7 @@ from tests.matrix import forget_programs
 
 def digests(row: Row) -> dict[str, str]:
     """Digests of a row: what it releases, its states in both runtimes, scales, events, epsilons."""
-    released, states = transcript(row, seed=0)
+    run = Subject(row.task(0), row.task(0), row.network, row.method, row.rounds).observed
     with jax.enable_x64(True):
         plan, roots, agreed = lay_out(row.task(0), row.network, row.method, row.rounds, seed=1)
         bounds = np.array([[0, row.rounds]])
@@ -36,9 +36,9 @@ def digests(row: Row) -> dict[str, str]:
         batched, _ = simulation.advance(plan, roots, begun, jax.numpy.asarray(bounds))
     return {
         "released": _digest(
-            [part for place in sorted(released) for part in (place, released[place])]
+            [part for place in sorted(run.released) for part in (place, run.released[place])]
         ),
-        "exact": _digest([states]),
+        "exact": _digest([run.states]),
         "batched": _digest(jax.tree.leaves(batched)),
         "scales": _digest(plan.scales),
         "events": _digest([repr(agreed.events).encode()]),

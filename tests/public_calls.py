@@ -9,11 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 
 import tacit
-from tacit import advise, audit, evaluate, method, network, privacy, problem
+from tacit import advise, audit, evaluate, method, network, privacy, problem, testing
 from tacit.method import functional_accuracy as accuracy
 from tacit.method import functional_argmin, message_noise, pdop_heuristic
 from tacit.method import functional_bounds as bounds
@@ -54,6 +55,13 @@ def per_record(x: Any, record: Any, target: Any) -> Any:
 
 def answer(x: Any, agent: Any) -> float:
     return float(np.sum(x**2))
+
+
+class Ring(network.AbstractTopology):
+    """A rule for drawing graphs."""
+
+    def graph(self, agents: int) -> Any:
+        return nx.cycle_graph(agents)
 
 
 def events(count: int) -> list[privacy.Event]:
@@ -413,6 +421,10 @@ def readings() -> list[Call]:
         call(audit.trials_to_reject, scores=scores, others=-scores, claim=1.0, delta=1e-5),
         call(audit.trials_for_power, claim=1.0, delta=1e-5),
         call(audit.one_run_bound, scores=scores, included=scores > 0.5, delta=1e-5, guesses=20),
+        call(testing.check_constraint, constraint=problem.Ball(1.0)),
+        call(testing.check_graph, topology=Ring()),
+        call(testing.check_loss, loss=loss),
+        call(testing.check_regulariser, regulariser=problem.L2(0.1)),
         call(audit.replace_record, problem=task(), owner=0, record=0, target=1.0),
         call(advise.Columns, kind="numeric"),
         call(
@@ -448,6 +460,8 @@ def doors() -> list[Call]:
             claim=(1.0, 1e-5),
         ),
         call(problem.solve, problem=task()),
+        call(testing.check_claim, **three),
+        call(testing.check_method, **three),
         call(method.record_distance, basis=legendre, loss=problem.Squared(), **records),
         call(method.record_ball, basis=legendre, loss=problem.Squared(), **records),
         call(method.tune_pdop, constants=constants),
@@ -470,6 +484,7 @@ def stop_where_it_begins() -> None:
         ("tacit.audit.method", "contract"),
         ("tacit.audit.callable", "attack"),
         ("tacit.problem.reference", "composite"),
+        ("tacit.testing.observed", "contract"),
         ("tacit.method.functional_distance", "PossibleRecords"),
         ("tacit.method.functional_ball", "PossibleRecords"),
         ("tacit.method.pdop_tuning", "_formula"),

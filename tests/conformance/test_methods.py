@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 import itertools
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jaxtyping import PRNGKeyArray
 
 import tacit
 from tacit.errors import PrivacyError
@@ -20,35 +18,21 @@ from tacit.method.claim import Owners
 from tacit.method.pdop_step import ProjectedStep
 from tacit.method.pvp import ProximalSolution
 from tacit.runner import Simulation
-from tacit.runtime import context_of
-from tacit.runtime.exact import Transcript
-from tacit.runtime.keys import PhaseKeys
-from tacit.runtime.plan import Plan
-from tacit.types import Context, Oracle
-from tests.conformance.runs import transcript
-from tests.conformance.table import FEATURES, Row, plain_rows, rows, runtime_rows
+from tacit.testing.method import (
+    forms_hold,
+    noise_sees_no_data,
+    numbers_hold,
+    order_does_not_matter,
+    queries_draw_no_noise,
+    releases_determine_what_leaves,
+    sensitivities_hold,
+    simulations_agree,
+    sizes_hold,
+    trials_do_not_matter,
+)
+from tacit.testing.observed import Subject
+from tests.conformance.table import Row, plain_rows, rows, runtime_rows
 from tests.laid_out import lay_out
-
-
-def _same(one: Transcript, other: Transcript) -> bool:
-    return one.keys() == other.keys() and all(np.array_equal(one[key], other[key]) for key in one)
-
-
-def _context(plan: Plan, secret: PRNGKeyArray, phase: int) -> tuple[Context, PhaseKeys]:
-    """What agent 0 knows in round 0."""
-    zero = jnp.asarray(0)
-    return context_of(
-        plan.public,
-        round=zero,
-        rounds=plan.rounds,
-        step=0,
-        agent=zero,
-        agents=plan.agents,
-        degree=plan.degrees[0],
-        records=plan.records[0],
-        secret=secret,
-        phase=phase,
-    )
 
 
 @functools.lru_cache(maxsize=1)
@@ -68,67 +52,49 @@ def _batched(row: Row) -> tacit.Result:
 
 
 @functools.lru_cache(maxsize=1)
-def _released(row: Row) -> tuple[Transcript, np.ndarray]:
-    """An exact run, and its final states."""
-    return transcript(row, seed=0)
+def _subject(row: Row) -> Subject:
+    """What keeps an exact run, and runs again on other data."""
+    return Subject(row.task(0), row.task(5), row.network, row.method, row.rounds)
 
 
 @pytest.mark.slow
 @plain_rows
 def test_batched_simulation_agrees_with_the_exact_runtime(row: Row) -> None:
-    runtime = Simulation(trials=2, exact=True)
-    exact = tacit.run(
-        row.task(0), row.network, row.method, rounds=row.rounds, seed=1, runtime=runtime
-    )
-    # finite differences amplify the last bits of function values, and masked sums are on a grid
-    masked = any(phase.hides.summed for phase in row.method.phases())
-    tolerance = 1e-6 if masked or row.method.oracle is Oracle.VALUE else 1e-12
-    np.testing.assert_allclose(
-        exact.solutions, _batched(row).solutions, rtol=tolerance, atol=tolerance
-    )
+    simulations_agree(_subject(row), _batched(row).solutions)
 
 
 @runtime_rows
 def test_the_order_of_agents_does_not_matter(row: Row) -> None:
-    first, states = _released(row)
-    second, reordered = transcript(row, seed=0, order=[2, 0, 3, 1])
-    assert _same(first, second)
-    assert np.array_equal(states, reordered)
+    order_does_not_matter(_subject(row))
 
 
 @plain_rows
 def test_replayed_releases_determine_everything_that_leaves(row: Row) -> None:
-    released, states = _released(row)
-    assert released
-    on_other_data, replayed = transcript(row, seed=5, replay=released)
-    assert np.array_equal(states, replayed)
-    assert not on_other_data.keys() - released.keys()
-    # and the data do matter when nothing is replayed
-    assert not np.array_equal(states, transcript(row, seed=5)[1])
+    releases_determine_what_leaves(_subject(row))
+
+
+@plain_rows
+def test_states_and_messages_keep_their_forms_and_hold_numbers(row: Row) -> None:
+    forms_hold(_subject(row))
+    numbers_hold(_subject(row))
+
+
+@plain_rows
+def test_no_answer_moves_further_than_its_query_states(row: Row) -> None:
+    sensitivities_hold(_subject(row), agents=(0, 3))
 
 
 @plain_rows
 def test_noise_scales_do_not_depend_on_data(row: Row) -> None:
-    scales = []
-    for seed in (0, 5):
-        with jax.enable_x64(True):
-            plan, _, _ = lay_out(row.task(seed), row.network, row.method, row.rounds, seed=1)
-            scales.append([np.asarray(scale) for scale in plan.scales])
-    for one, other in zip(*scales, strict=True):
-        assert np.array_equal(one, other)
+    noise_sees_no_data(_subject(row))
     if row.status == "proved":
-        assert min(np.min(scale) for scale in scales[0] if np.any(scale)) > 0
+        scales = _subject(row).agreed.scales
+        assert min(np.min(scale) for scale in scales if np.any(scale)) > 0
 
 
 @runtime_rows
 def test_one_trial_is_the_same_however_many_there_are(row: Row) -> None:
-    def answers(trials: int) -> np.ndarray:
-        runtime = Simulation(trials=trials, exact=True)
-        return tacit.run(
-            row.task(0), row.network, row.method, rounds=3, seed=1, runtime=runtime
-        ).solutions[0]
-
-    assert np.array_equal(answers(1), answers(3))
+    trials_do_not_matter(_subject(row))
 
 
 @pytest.mark.slow
@@ -157,20 +123,8 @@ def test_history_and_guarantee_are_complete(row: Row) -> None:
 
 @plain_rows
 def test_no_query_draws_noise(row: Row) -> None:
-    # its key chooses the records of a sample, or their rows of a mask, and nothing else
-    with jax.enable_x64(True):
-        plan, roots, _ = lay_out(row.task(0), row.network, row.method, row.rounds, seed=1)
-        objective = jax.tree.map(lambda leaf: leaf[0], plan.objectives)
-        state = jax.tree.map(lambda leaf: leaf[0], plan.initial()[plan.sender_role])
-        for index, phase in enumerate(plan.method.phases()):
-            if phase.query is None or phase.release is None or phase.query.rate < 1.0:
-                continue
-            assert phase.sender is plan.sender_role
-            context, keys = _context(plan, roots[0], index)
-            ask = eqx.filter_jit(phase.query)
-            answers = [ask(state, objective, context, key) for key in (keys.sample, keys.noise)]
-            assert eqx.tree_equal(*answers)
-            # and the table says how large the noise is, or that it follows the records
+    queries_draw_no_noise(_subject(row))
+    # and the table says how large the noise is, or that it follows the records
     found = tacit.account(row.task(0), row.network, row.method, rounds=row.rounds)
     for cells in itertools.chain(*found.releases):
         # a method said to protect by its own randomness alone has no noise
@@ -192,16 +146,7 @@ def test_a_query_is_the_only_thing_that_sees_the_objective(row: Row) -> None:
 
 @rows
 def test_a_query_states_the_size_of_its_answer(row: Row) -> None:
-    with jax.enable_x64(True):
-        plan, roots, _ = lay_out(row.task(0), row.network, row.method, row.rounds, seed=1)
-        one = jax.tree.map(lambda leaf: leaf[0], plan.objectives)
-        for index, phase in enumerate(plan.method.phases()):
-            if phase.query is None or plan.method.privacy is None:
-                continue
-            state = jax.tree.map(lambda leaf: leaf[0], plan.initial()[phase.sender])
-            context, keys = _context(plan, roots[0], index)
-            answer = jax.eval_shape(phase.query, state, one, context, keys.sample)
-            assert answer.shape == (phase.query.size(FEATURES),)
+    sizes_hold(_subject(row))
 
 
 @rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.end_to_end.site_study import STUDY, a_study
-from tests.installed import installed
+from tests.installed import ACME, installed
 
 ROOT = Path(__file__).parents[2]
 NETWORK = '[network]\ngraph = "acme-wheel"'
@@ -274,3 +275,18 @@ def test_advice_measures_its_method_beside_tacit_s(study: Path, tacit: Command) 
     measured = {each["method"] for each in found["measured"]}
     assert "acme-momentum" in measured | set(found["left_out"])
     assert {"dpsg", "acme-momentum"} <= measured
+
+
+@pytest.mark.long
+def test_its_own_tests_pass_where_it_is_installed(tmp_path: Path) -> None:
+    site = installed(tmp_path / "site")
+    shutil.copytree(ACME / "tests", tmp_path / "tests")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path / "tests"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{site}"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "7 passed" in done.stdout

@@ -35,6 +35,21 @@ def build(features=None, targets=None, loss=None, **options):
     )
 
 
+class Scaled(Squared):
+    """A loss with a plain number, which no converter makes an array."""
+
+    scale: float = 2.0
+
+    def value(self, scores, targets):
+        return self.scale * super().value(scores, targets)
+
+
+def test_a_plain_number_of_a_loss_is_one_of_every_agent():
+    problem = build(loss=Scaled(3.0))
+    assert problem.objectives.loss.scale.tolist() == [3.0, 3.0]
+    assert float(problem.agent(1).value(np.zeros(2))) == pytest.approx(3.0 * 2.0 / 3.0)
+
+
 def test_different_sizes_are_filled_up_and_masked():
     problem = build(pad_to=5)
     risk = problem.objectives

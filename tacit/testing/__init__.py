@@ -1,0 +1,21 @@
+"""Tests for parts of your own: what tacit's own methods, losses and graphs are held to.
+
+Each function checks one part and raises `AssertionError` with a sentence that says what does not
+hold. They work under pytest, or any other runner, without a plugin:
+
+    def test_my_method():
+        check_method(problem, network, MyMethod(step=0.1, privacy=budget))
+"""
+
+from tacit.testing.claim import check_claim
+from tacit.testing.method import check_method
+from tacit.testing.parts import check_constraint, check_graph, check_loss, check_regulariser
+
+__all__ = [
+    "check_claim",
+    "check_constraint",
+    "check_graph",
+    "check_loss",
+    "check_method",
+    "check_regulariser",
+]

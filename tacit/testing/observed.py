@@ -1,0 +1,152 @@
+"""Exact runs of a method that keep what every agent sent, and the state that it sent it from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from tacit import layout
+from tacit.contract import Contract, contract
+from tacit.method.phase import AbstractMethod
+from tacit.network.base import AbstractNetwork
+from tacit.problem.problem import Problem
+from tacit.runtime.desk import At, Desk, Payload
+from tacit.runtime.exact import ExactEngine, Transcript
+from tacit.runtime.plan import Plan
+
+
+@dataclass(frozen=True, eq=False)
+class Sent:
+    """One message.
+
+    Attributes:
+        at: where in the run.
+        agent: number of the sender.
+        before: its state.
+        message: leaf by leaf as bytes.
+        released: what the message is made of; `None` where nothing was asked.
+    """
+
+    at: At
+    agent: int
+    before: Any
+    message: Payload
+    released: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """One exact run.
+
+    Attributes:
+        released: everything, by place.
+        sent: all messages, in the order in which they were sent.
+        states: all final states, in one vector.
+    """
+
+    released: Transcript
+    sent: list[Sent]
+    states: Float[np.ndarray, " numbers"]
+
+
+class _Watched(Desk):
+    """A desk of which every message is kept."""
+
+    def __init__(self, desk: Desk, sent: list[Sent]) -> None:
+        self.__dict__.update(vars(desk))
+        self.sent = sent
+
+    def send(
+        self, at: At, state: Any, objective: Any = None, replay: Any = None
+    ) -> tuple[Any, Payload, Any]:
+        after, message, released = super().send(at, state, objective, replay)
+        self.sent.append(Sent(at, self.agent, state, message, released))
+        return after, message, released
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is checked: a method where it runs, and other data that it might have run on.
+
+    Attributes:
+        problem: with the data of the run.
+        other: the same with other data; what is declared is the same.
+        network: who talks to whom.
+        method: how.
+        rounds: of every run.
+        seed: of all randomness.
+    """
+
+    problem: Problem
+    other: Problem
+    network: AbstractNetwork
+    method: AbstractMethod
+    rounds: int
+    seed: int = 1
+
+    @cached_property
+    def agreed(self) -> Contract:
+        """What a run on the data agrees on."""
+        return self._agreed_on(self.problem)
+
+    @cached_property
+    def agreed_elsewhere(self) -> Contract:
+        """What a run on the other data agrees on."""
+        return self._agreed_on(self.other)
+
+    def laid_out(self, *, elsewhere: bool = False) -> tuple[Plan, Any]:
+        """A run as arrays, and its keys; in the current precision."""
+        if elsewhere:
+            return layout.lay_out(self.agreed_elsewhere, self.other)
+        return layout.lay_out(self.agreed, self.problem)
+
+    @cached_property
+    def observed(self) -> Observed:
+        """A run on the data."""
+        return self.observe()
+
+    def observe(
+        self,
+        *,
+        elsewhere: bool = False,
+        replay: Transcript | None = None,
+        order: Sequence[int] | None = None,
+    ) -> Observed:
+        """Run once more.
+
+        Args:
+            elsewhere: whether on the other data.
+            replay: what an earlier run released, in the place of asking the data.
+            order: in which agents act within a phase.
+        """
+        released, sent = Transcript(), list[Sent]()
+        with jax.enable_x64(True):
+            plan, roots = self.laid_out(elsewhere=elsewhere)
+            engine = ExactEngine(
+                plan,
+                roots,
+                transcript=released,
+                replay=replay,
+                order=None if order is None else list(order),
+            )
+            (desks,) = engine.desks  # of the one trial
+            engine.desks = [list[Desk](_Watched(desk, sent) for desk in desks)]
+            states, _ = engine.advance(engine.start(), np.array([[0, self.rounds]]))
+        vector = np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(states)])
+        return Observed(released, sent, vector)
+
+    def desks(self) -> Sequence[Desk]:
+        """Those of a run on the data; make and use them in double precision."""
+        plan, roots = self.laid_out()
+        return ExactEngine(plan, roots).desks[0]
+
+    def _agreed_on(self, problem: Problem) -> Contract:
+        agreed = contract(problem, self.network, self.method, rounds=self.rounds, seed=self.seed)
+        assert agreed.scales  # before another contract: code that keeps data would see the later
+        return agreed
