@@ -77,8 +77,9 @@ def assumptions(problem: Any, network: Any, method: Any) -> tuple[str, ...]:
             )
     if opaque(_bare(method)):
         found.append(
-            f"the method {type(method).__name__} computes with code that is not tacit's, in "
-            "which nothing but the queries uses private values"
+            f"the method {type(method).__name__} computes with code that is not tacit's, which "
+            "states the same phases whenever it is asked, and in which nothing but the queries "
+            "uses private values"
         )
     return tuple(found)
 

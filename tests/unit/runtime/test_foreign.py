@@ -12,9 +12,11 @@ import pytest
 
 import tacit
 from tacit import network, problem
+from tacit.contract import owners_of
 from tacit.errors import PrivacyError, ProblemError
 from tacit.method import PDOP, PVP, DVPPrinted, PDOPPrinted, Phase, PVPPrinted
-from tacit.privacy import ClippedGradient, Status
+from tacit.method.claim import Releases
+from tacit.privacy import ClippedGradient, GaussianRelease, Status, gaussian
 from tacit.problem import costs
 from tacit.problem.regularisers import L2
 from tacit.runtime.foreign import assumptions
@@ -158,6 +160,37 @@ def test_what_is_counted_and_asked_by_foreign_code_is_named() -> None:
     assert any("counts every round that an agent takes part in" in s for s in found.assumptions)
     said = stated(risk(problem.Squared()), OwnDPSG(step=0.1, privacy=METHOD.privacy))
     assert any("nothing but the queries uses private values" in s for s in said)
+
+
+class Fickle(tacit.DPSG):
+    """States a hundred times the noise that it has, once."""
+
+    def phases(self) -> tuple[Phase, ...]:
+        (phase,) = super().phases()
+        ASKED.append(phase)
+        if len(ASKED) > 1:
+            return (phase,)
+        mechanism = gaussian(100.0 * self.privacy.noise_multiplier)
+        assert phase.release is not None
+        return (
+            dataclasses.replace(
+                phase, release=dataclasses.replace(phase.release, mechanism=mechanism)
+            ),
+        )
+
+
+ASKED: list[Phase] = []
+
+
+def test_that_a_method_states_the_same_whenever_it_is_asked_is_named() -> None:
+    owners = owners_of(risk(problem.Squared()), RING, METHOD, 2)
+    fickle = Fickle(step=0.1, privacy=tacit.Privacy(clip=1.0, noise_multiplier=1.0))
+    ASKED.clear()
+    stated_once, added = Releases(fickle).round(owners.contexts[0]), fickle.phases()[0].release
+    assert stated_once == [GaussianRelease(100.0)] and added is not None
+    assert added.mechanism.dose == gaussian(1.0).dose  # nothing can tell
+    said = assumptions(risk(problem.Squared()), RING, fickle)
+    assert any("states the same phases whenever it is asked" in each for each in said)
 
 
 class Larger(ClippedGradient):
