@@ -1,4 +1,4 @@
-"""How much noise a budget asks for, from declared numbers alone."""
+"""How much noise a budget would ask for: for advice, before there is a problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The noise that a budget asks for, from declared constants alone."""
+"""A method with the noise that every owner's budget asks for: decided here for a whole run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""D-ZOA, certified: zeroth-order ADMM with clipped finite differences and Gaussian noise."""
+"""D-ZOA, certified: zeroth-order ADMM with clipped finite differences and Gaussian noise.
+
+As published it stands in `d_zoa_solver`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""D-ZOA as published: ADMM whose subproblems are solved by two-point zeroth-order descent."""
+"""D-ZOA as a solver, and as published (`printed=True` with a `claim`): zeroth-order ADMM."""
 
 from __future__ import annotations
 

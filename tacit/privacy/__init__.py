@@ -4,7 +4,8 @@ The way from a clip to a promise, one module each: `query` (what is stated of an
 `sensitivity` (queries and the bounds that they enforce), `laws` (of noise), `dose` (how much of
 it), `hiding` (what else hides an agent), `mechanism` (these together), `event` (what was released),
 `accounting` (what it costs), `calibration` (how much noise a budget needs), `guarantee` (the
-promise with its conditions). Names load when they are first used.
+promise with its conditions). `laws` draws the noise of simulations, `noise` that of sites. Names
+load when they are first used.
 """
 
 from __future__ import annotations

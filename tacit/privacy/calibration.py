@@ -1,4 +1,4 @@
-"""How much noise a budget for the whole run asks for, and how many rounds a noise affords.
+"""The accountant turned round: the noise that a budget asks for, the rounds that a noise affords.
 
 What is returned has been evaluated: the accountant's epsilon at it is at most the budget's.
 (Epsilon from noise and rounds is `accounting.epsilon`.) The search never starts from a fixed

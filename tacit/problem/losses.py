@@ -33,7 +33,7 @@ Where = Callable[[int], str]
 
 @checked(ProblemError)
 class AbstractLoss(eqx.Module):
-    """Loss of one record.
+    """Loss of one record. A package of your own can add one to studies: docs/add_a_method.md.
 
     Attributes:
         smooth: whether its gradient is continuous everywhere.
