@@ -236,14 +236,22 @@ def declared(family: Family) -> dict[str, Part]:
     """What other packages declare, by name; read from metadata, without an import.
 
     Raises:
-        ConfigError: a name that is tacit's own, or that two packages declare.
+        ConfigError: a name that is tacit's own, or that two packages declare, or a package
+            without a name of its own and a version.
     """
     found: dict[str, Part] = {}
     for entry in entry_points(group=family.group):
         distribution = entry.dist
         if distribution is None:
             continue
-        part = Part(family, entry.name, entry.value, distribution.name, distribution.version)
+        metadata = distribution.metadata
+        named, version = metadata["Name"], metadata["Version"]
+        if not named or not version or named.lower() == "tacit":
+            raise ConfigError(
+                f"what declares the {family.word} {entry.name!r} calls itself {named!r} "
+                f"{version!r} in its metadata, where a name of its own and a version belong; reinstall it"
+            )
+        part = Part(family, entry.name, entry.value, named, version)
         other = found.get(entry.name)
         if other is not None and other != part:
             raise ConfigError(

@@ -13,7 +13,7 @@ import pytest
 
 from tacit.config import code
 from tacit.config.code import digest_of, imported
-from tacit.config.registry import FAMILIES, Part, installed, published
+from tacit.config.registry import FAMILIES, Part, declared, installed, published
 from tacit.errors import ConfigError
 
 
@@ -114,3 +114,17 @@ def test_a_distribution_has_a_digest_for_each_of_its_packages(package: Path) -> 
 def test_no_distribution_is_tacit_by_its_name() -> None:
     assert all(part.own for part in published().values())
     assert not Part(FAMILIES[0], "acme", "acme_held:Method", "tacit", "1.0").own
+
+
+@pytest.mark.parametrize(
+    "said", ["", "Name: acme\n", "Version: 1.0\n", "Name: Tacit\nVersion: 1.0\n"]
+)
+def test_a_package_without_a_name_of_its_own_and_a_version_is_refused(
+    package: Path, said: str
+) -> None:
+    about = package.parent / "acme_held-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\n{said}")
+    (about / "entry_points.txt").write_text("[tacit.losses]\nacme = acme_held:Loss\n")
+    with pytest.raises(ConfigError, match="what declares the loss 'acme' calls itself"):
+        declared(FAMILIES[1])
