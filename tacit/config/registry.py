@@ -249,7 +249,8 @@ def declared(family: Family) -> dict[str, Part]:
         if not named or not version or named.lower() == "tacit":
             raise ConfigError(
                 f"what declares the {family.word} {entry.name!r} calls itself {named!r} "
-                f"{version!r} in its metadata, where a name of its own and a version belong; reinstall it"
+                f"{version!r} in its metadata, where a name of its own and a version belong; "
+                "reinstall it"
             )
         part = Part(family, entry.name, entry.value, named, version)
         other = found.get(entry.name)
