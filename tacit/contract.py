@@ -128,15 +128,15 @@ class Contract:
 
     def evaluations(self, stops: Stops) -> Int[np.ndarray, " rows"]:
         """Oracle calls of all agents after so many rounds: points asked, times units."""
-        contexts, main = self.owners.contexts, self.rounds - self.method.closing
-        counts = np.array([public.count for public in contexts])
+        main, (kinds, kind) = self.rounds - self.method.closing, self.owners.kinds(self.method)
+        counts = np.array([public.count for public in kinds])
         taken = self.taken(stops)
         asked = np.zeros(len(taken), dtype=np.int64)
         for phase in self.releases:
             assert phase.query is not None
             query = phase.query
-            each = [query.evaluations_of(public.agent, self._dimension) for public in contexts]
-            values = phase.repeat * counts * np.array(each)
+            each = [query.evaluations_of(public.agent, self._dimension) for public in kinds]
+            values = (phase.repeat * counts * np.array(each))[kind]
             if phase.once:
                 asked += int(values.sum())
                 continue
