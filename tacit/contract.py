@@ -247,8 +247,7 @@ def contract(
     """Calibrate the noise of a run, from declared constants alone.
 
     Args:
-        problem: only its declared constants and record counts are read, unless the method has no
-            budget: then it may choose its steps by the data.
+        problem: only its declared constants and record counts are read.
         network: who talks to whom.
         method: how.
         rounds: how many, at least 1.
@@ -262,9 +261,6 @@ def contract(
         PrivacyError: a budget that cannot be met.
         BudgetExceeded: the accountant does not confirm the calibrated noise.
     """
-    if method.privacy is None:
-        # what a method chooses for itself may look at the data, so a private one chooses nothing
-        method = method.prepare(problem, network)
     method = method.on(network)
     owners = owners_of(problem, network, method, rounds, seed, trials)
     most = None if most_records is None else tuple(most_records)

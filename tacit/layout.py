@@ -142,6 +142,14 @@ def stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:
     return [*chosen, rounds]
 
 
+def prepared(problem: Problem, network: AbstractNetwork, method: AbstractMethod) -> AbstractMethod:
+    """The method with what it chooses for itself, before a contract is made of it.
+
+    That may look at the data, so a private method chooses nothing.
+    """
+    return method.prepare(problem, network) if method.privacy is None else method
+
+
 def lay_out(
     contract: Contract,
     problem: Problem,

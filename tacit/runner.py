@@ -18,7 +18,7 @@ from tacit import checks, doors
 from tacit.arguments import checked
 from tacit.contract import Contract, contract
 from tacit.errors import ConfigError, PrivacyError
-from tacit.layout import check_arguments, lay_out, stops
+from tacit.layout import check_arguments, lay_out, prepared, stops
 from tacit.method import claim
 from tacit.method.phase import AbstractMethod
 from tacit.method.schedule import positive
@@ -158,6 +158,7 @@ def run(
     began = time.monotonic()
     with jax.enable_x64(runtime.precision == "float64"):
         point = _reference(problem, reference)
+        method = prepared(problem, network, method)
         agreed = contract(problem, network, method, rounds=rounds, seed=seed, trials=runtime.trials)
         stated = agreed.guarantee
         if require is not None:

@@ -28,7 +28,7 @@ import tacit
 from tacit import network, problem
 from tacit.contract import contract
 from tacit.errors import TacitError
-from tacit.layout import check_arguments, lay_out
+from tacit.layout import check_arguments, lay_out, prepared
 from tacit.problem.constraint import Affine, Ball, Box, ConvexSet, Free, Polyhedron, Simplex
 from tacit.problem.regularisers import L1, L2, ElasticNet, GroupL1, NoRegulariser
 from tests.conformance.table import AGENTS, FEATURES, ROWS, Row
@@ -171,7 +171,14 @@ def refusal(cell: Cell) -> str | None:
         task, where = posed(cell.loss, cell.regulariser, cell.set), NETWORKS[cell.network]
         method = cell.row.method
         check_arguments(task, where, method, ROUNDS, SEED, runtime.trials, runtime.precision)
-        agreed = contract(task, where, method, rounds=ROUNDS, seed=SEED, trials=runtime.trials)
+        agreed = contract(
+            task,
+            where,
+            prepared(task, where, method),
+            rounds=ROUNDS,
+            seed=SEED,
+            trials=runtime.trials,
+        )
         with jax.enable_x64(runtime.precision == "float64"):
             lay_out(agreed, task)
         list(agreed.guarantee)

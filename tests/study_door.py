@@ -26,7 +26,7 @@ from tacit.config import read_study
 from tacit.config.catalogue import METHODS, Protection
 from tacit.contract import contract
 from tacit.errors import TacitError
-from tacit.layout import check_arguments, lay_out
+from tacit.layout import check_arguments, lay_out, prepared
 from tacit.study import assemble
 from tests.matrix import cells, choices, forget_programs
 
@@ -175,7 +175,8 @@ def refusal(cell: Cell, folder: Path) -> str | None:
         source = read_study(written(cell, folder))
         made = assemble(source)
         check_arguments(made.problem, made.network, made.method, ROUNDS, 3)
-        agreed = contract(made.problem, made.network, made.method, rounds=ROUNDS, seed=3)
+        method = prepared(made.problem, made.network, made.method)
+        agreed = contract(made.problem, made.network, method, rounds=ROUNDS, seed=3)
         with jax.enable_x64(True):
             lay_out(agreed, made.problem)
         list(agreed.guarantee)

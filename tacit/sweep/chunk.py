@@ -22,7 +22,7 @@ from tacit.config.registry import installed
 from tacit.contract import contract
 from tacit.errors import ConfigError
 from tacit.evaluate import base_scores, scores, share_kept
-from tacit.layout import lay_out
+from tacit.layout import lay_out, prepared
 from tacit.problem.reference import Reference
 from tacit.runtime.keys import trial_key
 from tacit.runtime.simulate import simulate
@@ -73,7 +73,7 @@ def chunk(
         agreed = contract(
             cell.problem,
             cell.network,
-            cell.method,
+            prepared(cell.problem, cell.network, cell.method),
             rounds=settings.rounds,
             seed=settings.seed,
             trials=width,

@@ -18,7 +18,7 @@ from tacit import checks, doors
 from tacit.arguments import checked
 from tacit.clipping import row_norms
 from tacit.errors import ConfigError
-from tacit.layout import check_arguments
+from tacit.layout import check_arguments, prepared
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.problem.problem import Problem
@@ -87,8 +87,7 @@ def check_method(
     else:
         remedy = "give the same problem with other data, or nothing"
         checks.instance("other", other, Problem, remedy, ConfigError)
-    if method.privacy is None:  # it may choose its steps by the data, once
-        method = method.prepare(problem, network)
+    method = prepared(problem, network, method)  # once, not for each of the two data sets
     subject = Subject(problem, other, network, method, rounds)
     if subject.agreed.owners.contexts != subject.agreed_elsewhere.owners.contexts:
         raise ConfigError(

@@ -9,6 +9,7 @@ import pytest
 
 from tacit import network, problem
 from tacit.method import (
+    DGD,
     DPSG,
     ORZO,
     ZOOADMM,
@@ -137,3 +138,15 @@ def test_methods_that_could_be_masked(private: Any) -> None:
 )
 def test_where_masks_cannot_be_used_there_is_nothing_to_compare(private: Any, hub: Any) -> None:
     assert mean_noise(task(), hub, private, rounds=ROUNDS) is None
+
+
+class Looks(DGD):
+    """Chooses something by the data before a run."""
+
+    def prepare(self, problem: Any, network: Any) -> DGD:
+        raise AssertionError("an account looks at declared numbers only")
+
+
+def test_an_account_lets_no_method_look_at_the_data() -> None:
+    stated = account(task(), network.ring(AGENTS), Looks(step=0.1), rounds=2).guarantee
+    assert stated.worst.epsilon == np.inf
