@@ -1,7 +1,7 @@
 """Compiled programs are kept from one command to the next, which saves a third of a second run.
 
-A program depends on the shapes of the data, never on their values, and a kept one computes the same
-bits. `TACIT_CACHE` names another folder, or, left empty, keeps none.
+A program of tacit depends on the shapes of the data, never on their values, and a kept one computes
+the same bits. `TACIT_CACHE` names another folder, or, left empty, keeps none.
 """
 
 from __future__ import annotations

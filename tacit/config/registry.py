@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from tacit import __version__
@@ -30,6 +31,16 @@ if TYPE_CHECKING:
     from tacit.config.catalogue import Entry
 
 
+_PUBLISHED = {
+    "dp-admm-as-published": "dp_admm_printed:DPADMMPrinted",
+    "dp-iadmm-as-published": "dp_iadmm_printed:DPIADMMPrinted",
+    "dvp-as-published": "dvp_printed:DVPPrinted",
+    "outp-as-coded": "outp_as_coded:OutPAsCoded",
+    "pdop-as-published": "pdop_printed:PDOPPrinted",
+    "pvp-as-published": "pvp_printed:PVPPrinted",
+}
+
+
 @dataclass(frozen=True)
 class Family:
     """A kind of part.
@@ -37,87 +48,67 @@ class Family:
     Attributes:
         word: what one is called.
         at: where a study names one: section and key.
-        base: what a class must derive from.
-        own: tacit's own, by name.
+        group: of the entry points.
+        home: the base that a class must derive from, as `package.module:Class`.
+        names: tacit's own by name, as `package.module:NAME`.
+        besides: names that studies have beside those.
     """
 
     word: str
     at: tuple[str, ...]
-    base: Callable[[], type]
-    own: Callable[[], Mapping[str, Any]]
+    group: str
+    home: str
+    names: str
+    besides: tuple[str, ...] = ()
 
     @property
-    def group(self) -> str:
-        """Of the entry points."""
-        return {"loss": "tacit.losses"}.get(self.word, f"tacit.{self.word}s")
+    def base(self) -> type:
+        """The class that a part must derive from. This imports it."""
+        return resolve_name(self.home)
 
-
-def _method() -> type:
-    from tacit.method.phase import AbstractMethod
-
-    return AbstractMethod
-
-
-def _loss() -> type:
-    from tacit.problem.losses import AbstractLoss
-
-    return AbstractLoss
-
-
-def _regulariser() -> type:
-    from tacit.problem.regularisers import AbstractRegulariser
-
-    return AbstractRegulariser
-
-
-def _constraint() -> type:
-    from tacit.problem.constraint import AbstractConstraint
-
-    return AbstractConstraint
-
-
-def _graph() -> type:
-    from tacit.network.topologies import AbstractTopology
-
-    return AbstractTopology
-
-
-def _methods() -> Mapping[str, Any]:
-    from tacit.config.catalogue import METHODS
-
-    return METHODS
-
-
-def _losses() -> Mapping[str, Any]:
-    from tacit.problem.losses import LOSSES
-
-    return LOSSES
-
-
-def _regularisers() -> Mapping[str, Any]:
-    from tacit.problem.regularisers import REGULARISERS
-
-    return REGULARISERS
-
-
-def _constraints() -> Mapping[str, Any]:
-    from tacit.problem.constraint import CONSTRAINTS
-
-    return CONSTRAINTS
-
-
-def _graphs() -> Mapping[str, Any]:
-    from tacit.network.topologies import TOPOLOGIES
-
-    return dict.fromkeys((*TOPOLOGIES, "edges", "sequence", "coordinator"))
+    def takes(self, name: str) -> bool:
+        """Whether a name is tacit's own."""
+        return name in self.besides or name in resolve_name(self.names)
 
 
 FAMILIES: tuple[Family, ...] = (
-    Family("method", ("method", "name"), _method, _methods),
-    Family("loss", ("problem", "loss", "kind"), _loss, _losses),
-    Family("regulariser", ("problem", "regulariser", "kind"), _regulariser, _regularisers),
-    Family("constraint", ("problem", "constraint", "kind"), _constraint, _constraints),
-    Family("graph", ("network", "graph"), _graph, _graphs),
+    Family(
+        "method",
+        ("method", "name"),
+        "tacit.methods",
+        "tacit.method.phase:AbstractMethod",
+        "tacit.config.catalogue:METHODS",
+        tuple(_PUBLISHED),
+    ),
+    Family(
+        "loss",
+        ("problem", "loss", "kind"),
+        "tacit.losses",
+        "tacit.problem.losses:AbstractLoss",
+        "tacit.problem.losses:LOSSES",
+    ),
+    Family(
+        "regulariser",
+        ("problem", "regulariser", "kind"),
+        "tacit.regularisers",
+        "tacit.problem.regularisers:AbstractRegulariser",
+        "tacit.problem.regularisers:REGULARISERS",
+    ),
+    Family(
+        "constraint",
+        ("problem", "constraint", "kind"),
+        "tacit.constraints",
+        "tacit.problem.constraint:AbstractConstraint",
+        "tacit.problem.constraint:CONSTRAINTS",
+    ),
+    Family(
+        "graph",
+        ("network", "graph"),
+        "tacit.graphs",
+        "tacit.network.topologies:AbstractTopology",
+        "tacit.network.topologies:TOPOLOGIES",
+        ("edges", "sequence", "coordinator"),
+    ),
 )
 """What other packages may add to a study."""
 
@@ -188,7 +179,7 @@ class Part:
                 f"the {self.family.word} {self.name!r} of {self.distribution} {self.version} "
                 f"cannot be imported from {self.target}: {type(error).__name__}: {error}"
             ) from error
-        base = self.family.base()
+        base = self.family.base
         if not (isinstance(found, type) and issubclass(found, base)):
             raise ConfigError(
                 f"the {self.family.word} {self.name!r} of {self.distribution} {self.version} is "
@@ -201,16 +192,6 @@ class Part:
                 f"{self.name!r}; its author has to let both be the same"
             )
         return found
-
-
-_PUBLISHED = {
-    "dp-admm-as-published": "dp_admm_printed:DPADMMPrinted",
-    "dp-iadmm-as-published": "dp_iadmm_printed:DPIADMMPrinted",
-    "dvp-as-published": "dvp_printed:DVPPrinted",
-    "outp-as-coded": "outp_as_coded:OutPAsCoded",
-    "pdop-as-published": "pdop_printed:PDOPPrinted",
-    "pvp-as-published": "pvp_printed:PVPPrinted",
-}
 
 
 def published() -> dict[str, Part]:
@@ -259,7 +240,7 @@ def declared(family: Family) -> dict[str, Part]:
                 f"{other.distribution} and {part.distribution} both declare the {family.word} "
                 f"{entry.name!r}; uninstall one of them"
             )
-        if entry.name in family.own() or entry.name in _PUBLISHED:
+        if family.takes(entry.name):
             raise ConfigError(
                 f"{part.distribution} declares the {family.word} {entry.name!r}, which is one of "
                 "tacit's own; its author has to give it another name"

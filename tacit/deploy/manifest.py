@@ -19,16 +19,15 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tacit.config import toml
-from tacit.config.data import BooleanFeature, CategoricalFeature, NumericTargetSection
 from tacit.config.network import CoordinatorSection
 from tacit.config.read import Source, parse_study
 from tacit.deploy.address import host_and_port
+from tacit.deploy.admissible import check_study
 from tacit.deploy.certificates import check_authority
 from tacit.deploy.keys import Card, Keys, check_name, sign, verify
 from tacit.deploy.pairs import offer, offered
 from tacit.deploy.parts import AgreedPart, admit
 from tacit.errors import ConfigError
-from tacit.study.build import check_privacy
 
 FORMATS = ("tacit-manifest-1", "tacit-manifest-2")
 """Without parts of other packages, and with."""
@@ -341,11 +340,7 @@ def _checked(document: dict[str, Any], name: str) -> Manifest:
                 f"{name}: {times} members have the {what} {value!r}; give each its own"
             )
     source = manifest.source(Path())
-    if getattr(source.study.network, "exact_sum", None) is not None:
-        raise ConfigError(
-            f"{name}: exact sums over a graph run in the simulation only; between sites use a "
-            "coordinator, which needs no trust, or a method between peers"
-        )
+    check_study(source, name)
     star = isinstance(source.study.network, CoordinatorSection)
     if star != (manifest.coordinator is not None):
         raise ConfigError(
@@ -359,58 +354,7 @@ def _checked(document: dict[str, Any], name: str) -> Manifest:
             raise ConfigError(
                 f"{name}: {member.name!r} has no address for others to dial; give one"
             )
-    if source.study.privacy is not None and source.study.privacy.ledger is not None:
-        raise ConfigError(
-            f"{name}: the study names a ledger, and every owner has one of its own; leave `ledger` "
-            "and `dataset` out of [privacy]"
-        )
-    if source.study.run.hold_out:
-        raise ConfigError(
-            f"{name}: hold_out={source.study.run.hold_out} needs all records in one place; leave "
-            "it out, and keep records for scores back at each site"
-        )
-    _check_declared(source, name)
-    _check_target(source, name)
-    check_privacy(source)
     return manifest
-
-
-def _check_declared(source: Source, name: str) -> None:
-    """Refuse what every site would take from its own records, and so each another."""
-    for column, feature in source.study.data.features.items():
-        if isinstance(feature, BooleanFeature) or feature.statistics != "public":
-            continue
-        if isinstance(feature, CategoricalFeature):
-            lacks = "levels" if feature.levels is None else ""
-        else:
-            lacks = ", ".join(key for key in ("lower", "upper") if getattr(feature, key) is None)
-            lacks = "mean and deviation in the place of standardise" * feature.standardise or lacks
-        if lacks:
-            raise ConfigError(
-                f"{name}: statistics='public' of column {column!r} would be taken by each site "
-                f"from its own records, and so differ; declare {lacks} for it"
-            )
-
-
-def _check_target(source: Source, name: str) -> None:
-    """Refuse a target whose declaration allows values that the loss has no meaning for.
-
-    A site would find out from its own records, and others from its not starting.
-    """
-    loss, target = source.study.problem.loss.kind, source.study.data.target
-    if not isinstance(target, NumericTargetSection):
-        return
-    least = target.lower if target.to is None else target.to[0]
-    lacks = {
-        "logistic": "yes or no; declare positive = ... in [data.target]",
-        "hinge": "yes or no; declare positive = ... in [data.target]",
-        "poisson": "no negative number; declare lower = 0 (or to = [0, ...])" if least < 0 else "",
-    }.get(loss, "")
-    if lacks:
-        raise ConfigError(
-            f"{name}: the target {target.column!r} is declared as any number within its bounds, "
-            f"and the loss {loss} needs {lacks}"
-        )
 
 
 def _entries(member: Member) -> list[str]:
