@@ -33,6 +33,12 @@ def guarded(command: Callable[[], int], *, as_json: bool) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
+    except ImportError as error:
+        # of a compiled module that is interrupted while it is imported, only the cause says so
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
     except TacitError as error:
         code = FAILED if isinstance(error, OracleError | RuntimeFailure) else WRONG
         return _failed(str(error), code, as_json=as_json)

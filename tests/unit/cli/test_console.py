@@ -151,3 +151,18 @@ def test_a_file_that_the_system_refuses_is_one_message(
         "and the disk\n"
     )
     assert json.loads(told.out)["error"] in told.err
+
+
+def test_an_interrupt_of_an_import_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """A compiled module turns it into an error of the import."""
+
+    def importing() -> int:
+        raise ImportError("initialization failed") from KeyboardInterrupt()
+
+    def missing() -> int:
+        raise ImportError("no such module")
+
+    assert guarded(importing, as_json=False) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+    with pytest.raises(ImportError, match="no such module"):
+        guarded(missing, as_json=False)
