@@ -34,11 +34,11 @@ from typer.testing import CliRunner
 
 import tacit.advise.candidates
 from tacit.cli import app
-from tacit.config.read import check_document
-from tacit.evaluate import base_scores, scores, share_kept
 from tacit.method import DPSG, GradientDescent
+from tacit.problem.scores import base_scores, scores, share_kept
 from tacit.study import assemble, execute
-from tacit.study.execute import targets
+from tacit.study.read import check_document
+from tacit.study.run import targets
 
 SPLITS, TRIALS = (1, 2, 3, 4), 8
 

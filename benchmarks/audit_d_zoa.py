@@ -22,10 +22,10 @@ import jax
 import numpy as np
 
 import tacit
+from tacit._engine.runner import Simulation
 from tacit.audit.neighbours import replace_record
 from tacit.method.worst_case import Neighbours
-from tacit.reproduce.gratton2021.setting import paper_method, paper_network, paper_problem
-from tacit.runner import Simulation
+from tacit.papers.gratton2021.setting import paper_method, paper_network, paper_problem
 
 EPSILON, DELTA = 0.15, 1e-3
 

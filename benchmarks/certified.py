@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 import tacit
-from tacit.reproduce.gratton2021.setting import paper_network, paper_problem
-from tacit.runner import Simulation
+from tacit._engine.runner import Simulation
+from tacit.papers.gratton2021.setting import paper_network, paper_problem
 
 DELTA = 1e-6
 METHODS = ("vector-ZO", "scalar-ZO", "PVP", "DPSG")

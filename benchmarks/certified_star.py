@@ -23,7 +23,7 @@ import numpy as np
 import tacit
 from tacit import network
 from tacit.method import DPADMM, ORZO, ZOOADMM, DPIADMMProx
-from tacit.reproduce.gratton2021.setting import paper_problem
+from tacit.papers.gratton2021.setting import paper_problem
 
 ROUNDS, DELTA = 100, 1e-6
 CELLS = ((1.72, 200), (1.72, 2000), (14.27, 200), (14.27, 2000))

@@ -15,8 +15,8 @@ import time
 import numpy as np
 
 import tacit
-from tacit.reproduce.gratton2021.setting import paper_method, paper_network, paper_problem
-from tacit.runner import Simulation
+from tacit._engine.runner import Simulation
+from tacit.papers.gratton2021.setting import paper_method, paper_network, paper_problem
 
 
 def main() -> None:

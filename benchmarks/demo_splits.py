@@ -16,11 +16,10 @@ import sys
 
 import numpy as np
 
-from tacit import demo
-from tacit.config.read import Source, parse_study
-from tacit.evaluate import kept_in_words, share_kept
-from tacit.study import assemble, execute
-from tacit.study.execute import BASE, POOLED, PRIVATE
+from tacit.problem.scores import kept_in_words, share_kept
+from tacit.study import assemble, demo, execute
+from tacit.study.read import Source, parse_study
+from tacit.study.run import BASE, POOLED, PRIVATE
 
 WITHIN = 0.015
 """How far below the pooled fit's mean AUC the private one may be."""

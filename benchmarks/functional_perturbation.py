@@ -17,9 +17,9 @@ import time
 
 import numpy as np
 
-from tacit.reproduce.nozari2016.certified import quadratic
-from tacit.reproduce.nozari2016.problem import AGENTS
-from tacit.reproduce.nozari2016.runs import perturbed
+from tacit.papers.nozari2016.certified import quadratic
+from tacit.papers.nozari2016.problem import AGENTS
+from tacit.papers.nozari2016.runs import perturbed
 
 EPSILONS = (0.01, 0.1, 1.0, 10.0, 1000.0)
 REACHES = (0.1, 0.2, 0.5)

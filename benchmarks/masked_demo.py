@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 
 import tacit
-from tacit import demo, network
-from tacit.config.read import Source, parse_study
-from tacit.evaluate import scores
+from tacit import network
 from tacit.privacy.masked import Masks
-from tacit.study import Assembled, assemble
+from tacit.problem.scores import scores
+from tacit.study import Assembled, assemble, demo
+from tacit.study.read import Source, parse_study
 
 TO_REACH = 0.5
 """Largest gap under masks, in gaps with local noise."""

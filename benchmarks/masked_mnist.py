@@ -42,12 +42,12 @@ import numpy as np
 
 import tacit
 from tacit import network, problem
+from tacit._engine.keys import public_key
 from tacit.errors import ConfigError
-from tacit.evaluate import scores
+from tacit.papers.ryu2021 import images
+from tacit.papers.ryu2021.certified import AGENTS, SOFTMAX, Rows, rows
 from tacit.privacy.masked import Masks
-from tacit.reproduce.ryu2021 import images
-from tacit.reproduce.ryu2021.certified import AGENTS, SOFTMAX, Rows, rows
-from tacit.runtime.keys import public_key
+from tacit.problem.scores import scores
 
 DELTA = 1e-5
 FIRST_PATH = 16_000.0

@@ -21,20 +21,20 @@ import jax
 import numpy as np
 
 from tacit import GradientDescent, Privacy, network, problem
-from tacit.contract import contract
-from tacit.deploy import certificates, keys
-from tacit.deploy.masked_party import MaskedParty, Sums
-from tacit.deploy.outgoing import Outgoing
-from tacit.deploy.party import Party
-from tacit.deploy.rehearse import free_ports
-from tacit.deploy.schedule import Schedule, forms
-from tacit.deploy.terms import Progress, Terms
-from tacit.deploy.transport import Transport
-from tacit.layout import lay_out
+from tacit._engine.agent_step import Desk, mixing_of
+from tacit._engine.compiled import lay_out
+from tacit._engine.contract import contract
+from tacit._engine.keys import agent_secret
+from tacit.deploy.identity import certificates, keys
+from tacit.deploy.member.run_spec import Progress, Terms
+from tacit.deploy.member.schedule import Schedule, forms
+from tacit.deploy.member.session import Party
+from tacit.deploy.member.sum_session import MaskedParty, Sums
+from tacit.deploy.messages.outgoing import Outgoing
+from tacit.deploy.messages.transport import Transport
+from tacit.deploy.operate.rehearse import free_ports
 from tacit.privacy.masked import Masks
 from tacit.privacy.masking import new_key, pair_key
-from tacit.runtime.desk import Desk, mixing_of
-from tacit.runtime.keys import agent_secret
 
 RUN = bytes(range(32))
 

@@ -3,7 +3,7 @@
     TACIT_DATA=<directory that holds mnist/> python benchmarks/mnist.py [--epsilon 1 8]
 
 Ten agents with 6,000 records each and noise of their own; add/remove one record, delta = 1e-5.
-Rows, methods and tuning are those of `tacit.reproduce.ryu2021.certified`: each method is tuned
+Rows, methods and tuning are those of `tacit.papers.ryu2021.certified`: each method is tuned
 over the same three lengths of its path on 10,000 of the training records (fitted to the other
 50,000, one draw of the noise), then fitted to all 60,000 and scored once on the test set, by the
 mean of `--trials` draws. Clip, numbers of rounds, 1/8 and 14 had been chosen before by the same
@@ -31,8 +31,8 @@ import time
 import numpy as np
 
 from tacit.errors import ConfigError
-from tacit.reproduce.ryu2021 import images
-from tacit.reproduce.ryu2021.certified import (
+from tacit.papers.ryu2021 import images
+from tacit.papers.ryu2021.certified import (
     FACTORS,
     FREQUENCIES,
     METHODS,

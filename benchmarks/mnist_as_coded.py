@@ -24,9 +24,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from tacit.reproduce import Scale
-from tacit.reproduce.ryu2021.setting import mnist, run
-from tacit.reproduce.ryu2021.trade_off import PRINTED
+from tacit.papers import Scale
+from tacit.papers.ryu2021.setting import mnist, run
+from tacit.papers.ryu2021.trade_off import PRINTED
 
 WITHIN = 0.4
 """Points of test error by which a run may differ from the paper's mean of ten."""

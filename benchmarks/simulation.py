@@ -26,13 +26,13 @@ import numpy as np
 
 import tacit
 from tacit import network, problem
-from tacit.contract import contract
-from tacit.layout import lay_out
-from tacit.method.directions import normal_directions
-from tacit.reproduce.gratton2021.setting import paper_network, paper_problem
-from tacit.runner import Simulation
-from tacit.runtime import simulation
-from tacit.runtime.keys import agent_secret, phase_keys
+from tacit._engine import batched
+from tacit._engine.compiled import lay_out
+from tacit._engine.contract import contract
+from tacit._engine.keys import agent_secret, phase_keys
+from tacit._engine.runner import Simulation
+from tacit.method._directions import normal_directions
+from tacit.papers.gratton2021.setting import paper_network, paper_problem
 
 RECORDS, FEATURES, STEP = 50, 20, 0.1
 ROUNDS = {10: 40_000, 100: 8_000, 1_000: 600, 10_000: 200}
@@ -105,8 +105,8 @@ def ours(task: Any, net: Any, method: Any, rounds: int, trials: int = 1) -> Call
     plan, roots = lay_out(agreed, task)
     bounds = np.full((32, 2), rounds)
     bounds[0, 0] = 0
-    states = simulation.start(plan, roots)
-    return lambda: simulation.advance(plan, roots, states, jnp.asarray(bounds))
+    states = batched.start(plan, roots)
+    return lambda: batched.advance(plan, roots, states, jnp.asarray(bounds))
 
 
 def dgd(repeats: int) -> None:

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.config.read import parse_study
 from tacit.deploy.files import write_text
-from tacit.deploy.keys import load
-from tacit.deploy.rehearse import Rehearsal, prepare
+from tacit.deploy.identity.keys import load
+from tacit.deploy.operate.rehearse import Rehearsal, prepare
+from tacit.study.read import parse_study
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for tests.sites
 from tests.sites import STUDY

@@ -28,17 +28,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from tacit import DPSG, Privacy, network, problem
-from tacit.contract import contract
-from tacit.deploy import certificates, keys
-from tacit.deploy.outgoing import Outgoing
-from tacit.deploy.party import Party
-from tacit.deploy.rehearse import free_ports
-from tacit.deploy.schedule import Schedule, forms
-from tacit.deploy.terms import Progress, Terms
-from tacit.deploy.transport import Transport
-from tacit.layout import lay_out
-from tacit.runtime.desk import At, Desk, mixing_of
-from tacit.runtime.keys import agent_secret
+from tacit._engine.agent_step import At, Desk, mixing_of
+from tacit._engine.compiled import lay_out
+from tacit._engine.contract import contract
+from tacit._engine.keys import agent_secret
+from tacit.deploy.identity import certificates, keys
+from tacit.deploy.member.run_spec import Progress, Terms
+from tacit.deploy.member.schedule import Schedule, forms
+from tacit.deploy.member.session import Party
+from tacit.deploy.messages.outgoing import Outgoing
+from tacit.deploy.messages.transport import Transport
+from tacit.deploy.operate.rehearse import free_ports
 
 RUN = bytes(range(32))
 

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.config.read import Source, parse_study
-from tacit.deploy.rehearse import Rehearsal, prepare, results
+from tacit.deploy.operate.rehearse import Rehearsal, prepare, results
 from tacit.privacy.ledger import read, verify
+from tacit.study.read import Source, parse_study
 
 STUDY = """
 title = "A soak"

@@ -56,8 +56,8 @@ rounds = 20
 BATCHED = """
 import sys
 import tacit
-from tacit.config import read_study
-from tacit.runner import Simulation
+from tacit.study import read_study
+from tacit._engine.runner import Simulation
 from tacit.study import assemble
 from tacit.sweep import Grid
 from tacit.sweep.cells import plan
@@ -81,8 +81,8 @@ LOADED = """
 import sys
 import time
 import tacit
-from tacit.config import read_study
-from tacit.runner import Simulation
+from tacit.study import read_study
+from tacit._engine.runner import Simulation
 from tacit.study import assemble
 from tacit.sweep import Grid, sweep
 

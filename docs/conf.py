@@ -80,7 +80,7 @@ class ComparisonOfMethods(SphinxDirective):
     """The tables of all methods, made of what they answer when they are asked."""
 
     def run(self) -> list[Any]:
-        from tacit.config.traits import HEADINGS, TABLES, methods, traits
+        from tacit.study._described.traits import HEADINGS, TABLES, methods, traits
 
         self.env.note_reread()
         lines: list[str] = []

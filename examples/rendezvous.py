@@ -23,7 +23,8 @@ from jaxtyping import Array, ArrayLike, Float
 
 import tacit
 from tacit import Privacy, network, problem
-from tacit.method import PDOP, PDOPConstants, tune_pdop
+from tacit.method import PDOP
+from tacit.papers.huang2015 import PDOPConstants, tune_pdop
 
 CURVATURE = 2.0
 """Of every cost."""

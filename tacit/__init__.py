@@ -12,12 +12,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tacit._engine.planning import account
+    from tacit._engine.result import Result
+    from tacit._engine.runner import Simulation, run
     from tacit.audit.method import audit_method as audit
     from tacit.method import DGD, DPSG, DZOA, DZOASolver, GradientDescent
-    from tacit.planning import account
     from tacit.privacy import Privacy
-    from tacit.result import Result
-    from tacit.runner import Simulation, run
 
 __version__ = "0.2.0.dev1"
 
@@ -28,10 +28,10 @@ _HOMES = {
     "DZOASolver": "tacit.method",
     "GradientDescent": "tacit.method",
     "Privacy": "tacit.privacy",
-    "Result": "tacit.result",
-    "Simulation": "tacit.runner",
-    "account": "tacit.planning",
-    "run": "tacit.runner",
+    "Result": "tacit._engine.result",
+    "Simulation": "tacit._engine.runner",
+    "account": "tacit._engine.planning",
+    "run": "tacit._engine.runner",
 }
 
 __all__ = [

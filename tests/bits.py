@@ -19,7 +19,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tacit.runtime import simulation
+from tacit._engine import batched as simulation
 from tacit.testing.observed import Subject
 from tests.conformance.table import ROWS, Row
 from tests.laid_out import lay_out

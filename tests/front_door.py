@@ -26,9 +26,9 @@ import numpy as np
 
 import tacit
 from tacit import network, problem
-from tacit.contract import contract
+from tacit._engine.compiled import check_arguments, lay_out, prepared
+from tacit._engine.contract import contract
 from tacit.errors import TacitError
-from tacit.layout import check_arguments, lay_out, prepared
 from tacit.problem.constraint import Affine, Ball, Box, ConvexSet, Free, Polyhedron, Simplex
 from tacit.problem.regularisers import L1, L2, ElasticNet, GroupL1, NoRegulariser
 from tests.conformance.table import AGENTS, FEATURES, ROWS, Row

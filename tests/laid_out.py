@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit import layout
-from tacit.contract import Contract, contract
-from tacit.runtime.plan import Plan
+from tacit._engine import compiled
+from tacit._engine.contract import Contract, contract
+from tacit._engine.plan import Plan
 
 
 def lay_out(
@@ -14,4 +14,4 @@ def lay_out(
 ) -> tuple[Plan, Any, Contract]:
     """The plan, one key a trial, and the contract that they were made from."""
     agreed = contract(problem, network, method, rounds=rounds, seed=seed, trials=trials)
-    return *layout.lay_out(agreed, problem), agreed
+    return *compiled.lay_out(agreed, problem), agreed

@@ -14,16 +14,14 @@ import numpy as np
 import pandas as pd
 
 import tacit
-from tacit import advise, audit, evaluate, method, network, privacy, problem, testing
-from tacit.method import functional_accuracy as accuracy
-from tacit.method import functional_argmin, message_noise, pdop_heuristic
-from tacit.method import functional_bounds as bounds
-from tacit.method.dp_iadmm_bounds import (
-    global_l1_sensitivity,
-    noise_scale_delta,
-    noise_scale_event,
-)
-from tacit.method.dp_iadmm_convergence import ConvergenceConstants, convergence_bound
+from tacit import advise, audit, data, method, network, privacy, problem, testing
+from tacit.papers.huang2015 import heuristic
+from tacit.papers.nozari2016 import accuracy as accuracy
+from tacit.papers.nozari2016 import argmin, message_noise
+from tacit.papers.nozari2016 import bounds as bounds
+from tacit.papers.ryu2021.bounds import global_l1_sensitivity, noise_scale_delta, noise_scale_event
+from tacit.papers.ryu2021.convergence import ConvergenceConstants, convergence_bound
+from tacit.problem import scores as evaluate
 from tacit.types import Role
 
 
@@ -85,8 +83,8 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def schema() -> problem.Schema:
-    return problem.Schema({"a": problem.Boolean()}, problem.BinaryTarget("b", "yes"), site="s")
+def schema() -> data.Schema:
+    return data.Schema({"a": data.Boolean()}, data.BinaryTarget("b", "yes"), site="s")
 
 
 @cache
@@ -192,15 +190,15 @@ def methods() -> list[Call]:
 
 def problems() -> list[Call]:
     """Losses, penalties, sets, schemas, loaders and problems."""
-    prepared = problem.prepare(frame(), schema())
+    prepared = data.prepare(frame(), schema())
     return [
         call(problem.Affine, matrix=np.ones((1, 2)), target=np.zeros(1)),
         call(problem.Ball, radius=1.0),
-        call(problem.BinaryTarget, name="a", positive="yes"),
-        call(problem.Boolean),
+        call(data.BinaryTarget, name="a", positive="yes"),
+        call(data.Boolean),
         call(problem.Box, lower=-1.0, upper=np.ones(2)),
-        call(problem.Categorical, levels=["a", "b"]),
-        call(problem.ClassTarget, name="a", levels=["a", "b"]),
+        call(data.Categorical, levels=["a", "b"]),
+        call(data.ClassTarget, name="a", levels=["a", "b"]),
         call(problem.ConvexSet, builder=answer),
         call(problem.ElasticNet, l1=0.1, l2=0.1),
         call(problem.GroupL1, strength=0.1, groups=(0, 1)),
@@ -208,9 +206,9 @@ def problems() -> list[Call]:
         call(problem.JaxLoss, function=per_record),
         call(problem.L1, strength=0.1),
         call(problem.L2, strength=0.1),
-        call(problem.Numeric, lower=0.0, upper=1.0, standardise=False),
+        call(data.Numeric, lower=0.0, upper=1.0, standardise=False),
         call(
-            problem.Numeric,
+            data.Numeric,
             lower=0.0,
             upper=1.0,
             mean=0.5,
@@ -218,7 +216,7 @@ def problems() -> list[Call]:
             statistics="public",
             standardise=True,
         ),
-        call(problem.NumericTarget, name="a", lower=0.0, upper=1.0),
+        call(data.NumericTarget, name="a", lower=0.0, upper=1.0),
         call(problem.Polyhedron, matrix=np.ones((1, 2)), bound=np.ones(1)),
         call(
             problem.Problem,
@@ -231,19 +229,19 @@ def problems() -> list[Call]:
         call(problem.Quantile),
         call(problem.RecordBounds),
         call(
-            problem.Schema,
-            features={"a": problem.Boolean()},
-            target=problem.BinaryTarget("b", "yes"),
+            data.Schema,
+            features={"a": data.Boolean()},
+            target=data.BinaryTarget("b", "yes"),
         ),
         call(problem.Simplex),
         call(problem.Softmax, classes=3),
         call(problem.black_box, function=answer, agents=4),
         call(problem.black_box_problem, function=answer, agents=4, x0=np.zeros(2)),
-        call(problem.by_column, prepared=prepared),
+        call(data.by_column, prepared=prepared),
         call(problem.costs, function=squares, parameters=np.ones((4, 2)), x0=np.zeros(2)),
         call(problem.curvature, problem=task()),
-        call(problem.dirichlet, prepared=prepared, agents=2, concentration=1.0),
-        call(problem.drawn, prepared=prepared, agents=2),
+        call(data.dirichlet, prepared=prepared, agents=2, concentration=1.0),
+        call(data.drawn, prepared=prepared, agents=2),
         call(
             problem.empirical_risk,
             features=[np.eye(2)] * 4,
@@ -251,18 +249,18 @@ def problems() -> list[Call]:
             loss=problem.Squared(),
             normaliser=2.0,
         ),
-        call(problem.even, prepared=prepared, agents=2),
-        call(problem.from_pandas, frame=frame()),
-        call(problem.load, path=file("csv")),
-        call(problem.load_csv, path=file("csv")),
-        call(problem.load_idx, images=file("idx")),
-        call(problem.load_npz, path=file("npz")),
-        call(problem.load_parquet, path=file("parquet")),
-        call(problem.prepare, frame=frame(), schema=schema()),
+        call(data.even, prepared=prepared, agents=2),
+        call(data.from_pandas, frame=frame()),
+        call(data.load, path=file("csv")),
+        call(data.load_csv, path=file("csv")),
+        call(data.load_idx, images=file("idx")),
+        call(data.load_npz, path=file("npz")),
+        call(data.load_parquet, path=file("parquet")),
+        call(data.prepare, frame=frame(), schema=schema()),
         call(problem.record_box, function=answer, records=[np.eye(2)] * 4),
         call(problem.smooth, problem=task()),
-        call(problem.sorted_by_label, prepared=prepared, agents=2),
-        call(problem.train_test_split, prepared=prepared),
+        call(data.sorted_by_label, prepared=prepared, agents=2),
+        call(data.train_test_split, prepared=prepared),
     ]
 
 
@@ -366,7 +364,7 @@ def statements() -> list[Call]:
     legendre = method.LegendreBasis([-1.0, -1.0], [1.0, 1.0], degree=2)
     curved = method.CurvatureBounds(0.5, 2.0, 5.0)
     constants = method.PDOPConstants(1.0, 2, 4, 1.0, 1.0, 2.0, distance=1.0, start=1.0)
-    domain = functional_argmin.Domain(2, 1.0, 1.5, 2.0)
+    domain = argmin.Domain(2, 1.0, 1.5, 2.0)
     return [
         call(global_l1_sensitivity, features=3, total=10.0, relation="replace_one"),
         call(noise_scale_delta, epsilon=1.0, dimension=2, ratio=0.5),
@@ -382,18 +380,18 @@ def statements() -> list[Call]:
             first_penalty=1.0,
             largest_penalty=2.0,
         ),
-        call(functional_argmin.Domain, dimension=2, inradius=1.0, circumradius=1.5, diameter=2.0),
-        call(functional_argmin.argmin_hoelder, norm=0.1, **one),
-        call(functional_argmin.argmin_modulus, norm=0.1, bounds=curved, domain=domain),
+        call(argmin.Domain, dimension=2, inradius=1.0, circumradius=1.5, diameter=2.0),
+        call(argmin.argmin_hoelder, norm=0.1, **one),
+        call(argmin.argmin_modulus, norm=0.1, bounds=curved, domain=domain),
         call(accuracy.noise_l2_norm, scale=1.0, p=0.7),
         call(accuracy.noise_scale, epsilon=1.0, q=1.2),
         call(accuracy.interior_accuracy, scales=1.0, p=0.7, **one, agents=4),
         call(bounds.expected_distance, basis=legendre, scale=1.0, p=0.7, strong_convexity=0.5),
         call(bounds.noise_norm, basis=legendre, scale=1.0, p=0.7),
         call(message_noise.bounded_noise_probability, scale=1.0, decay=0.5, radius=3.0),
-        call(pdop_heuristic.noise_ratio_condition, ratio=0.9, noise_ratio=0.95),
+        call(heuristic.noise_ratio_condition, ratio=0.9, noise_ratio=0.95),
         call(
-            pdop_heuristic.step_condition,
+            heuristic.step_condition,
             step=0.5,
             ratio=0.9,
             noise_ratio=0.95,
@@ -479,14 +477,14 @@ def stop_where_it_begins() -> None:
         raise Begun
 
     for home, name in (
-        ("tacit.runner", "contract"),
-        ("tacit.planning", "contract"),
+        ("tacit._engine.runner", "contract"),
+        ("tacit._engine.planning", "contract"),
         ("tacit.audit.method", "contract"),
         ("tacit.audit.callable", "attack"),
         ("tacit.problem.reference", "composite"),
         ("tacit.testing.observed", "contract"),
         ("tacit.method.functional_distance", "PossibleRecords"),
         ("tacit.method.functional_ball", "PossibleRecords"),
-        ("tacit.method.pdop_tuning", "_formula"),
+        ("tacit.papers.huang2015.tuning", "_formula"),
     ):
         setattr(importlib.import_module(home), name, begin)

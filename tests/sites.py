@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tacit.config.read import parse_study
-from tacit.deploy import keys
-from tacit.deploy.manifest import Manifest, Member, agreed
-from tacit.deploy.rehearse import free_ports
+from tacit.deploy.agreement.manifest import Manifest, Member, agreed
+from tacit.deploy.identity import keys
+from tacit.deploy.operate.rehearse import free_ports
+from tacit.study.read import parse_study
 
 STUDY = """
 [data]

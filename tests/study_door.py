@@ -22,12 +22,11 @@ import jax
 import numpy as np
 import pandas as pd
 
-from tacit.config import read_study
-from tacit.config.catalogue import METHODS, Protection
-from tacit.contract import contract
+from tacit._engine.compiled import check_arguments, lay_out, prepared
+from tacit._engine.contract import contract
 from tacit.errors import TacitError
-from tacit.layout import check_arguments, lay_out, prepared
-from tacit.study import assemble
+from tacit.study import assemble, read_study
+from tacit.study._described.catalogue import METHODS, Protection
 from tests.matrix import cells, choices, forget_programs
 
 SITES = ("north", "south", "east", "west")
@@ -211,7 +210,7 @@ def tried(cell: Cell, folder: Path) -> str:
 
 def rehearsed(cell: Cell, folder: Path) -> str:
     """What `tacit rehearse` says of a study: "" where it ends well, "refused: ..." beforehand."""
-    from tacit.deploy.rehearse import perform, prepare
+    from tacit.deploy.operate.rehearse import perform, prepare
 
     where = folder / "rehearsal"
     try:

@@ -26,13 +26,13 @@ from tacit.method import (
     CurvatureBounds,
     DPIADMMProx,
     DPIADMMTrust,
-    DVPPrinted,
     FedAvg,
     FunctionalPerturbation,
     GradientTracking,
-    PDOPPrinted,
     QuadraticBasis,
 )
+from tacit.papers.gratton2021 import DVPPrinted
+from tacit.papers.huang2015 import PDOPPrinted
 
 TRIALS = 20
 

@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import Any
 
 import tacit.method
+from tacit._engine import statement
+from tacit._engine.charging import Releases
 from tacit.advise.noise import owners
 from tacit.advise.setting import Setting, two_digits, unmasked
 from tacit.errors import PrivacyError, TacitError
-from tacit.method import promise
-from tacit.method.claim import Releases
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.budget import Privacy
 from tacit.privacy.guarantee import Status
@@ -168,7 +168,7 @@ def _unsettable(build: type[AbstractMethod]) -> list[str]:
 def _proved(method: AbstractMethod, setting: Setting) -> bool:
     """Whether its releases come with a proof, whatever their noise."""
     tried = Releases(claimed(method, 1.0))
-    stated = promise.guarantees(tried, owners(setting, 1))
+    stated = statement.guarantees(tried, owners(setting, 1))
     return all(each.status is Status.PROVED for each in stated)
 
 

@@ -13,11 +13,11 @@ from jaxtyping import Float, Int
 from tacit.advise.columns import Table
 from tacit.advise.setting import GAIN, PREVALENCE, Setting
 from tacit.clipping import row_norms
-from tacit.evaluate import base_rate
 from tacit.problem.losses import Huber, Poisson, Softmax
 from tacit.problem.problem import Problem
 from tacit.problem.records import empirical_risk
 from tacit.problem.regularisers import L2, NoRegulariser
+from tacit.problem.scores import base_rate
 
 ANCHOR = 1e-3
 """Strength of the ridge that makes the optimum unique where a study has no regulariser."""

@@ -11,7 +11,8 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-import tacit.runner
+import tacit._engine.runner
+from tacit._engine.runner import Simulation
 from tacit.advise.candidates import Candidate, Pace, claimed
 from tacit.advise.law import Law, Slopes
 from tacit.advise.measured import Measured
@@ -19,9 +20,8 @@ from tacit.advise.noise import multiplier
 from tacit.advise.setting import Setting, changed, two_digits, unmasked
 from tacit.advise.shrink import Shape, shape
 from tacit.errors import ProblemError
-from tacit.evaluate import base_scores, scores, share_kept
 from tacit.problem.problem import Problem
-from tacit.runner import Simulation
+from tacit.problem.scores import base_scores, scores, share_kept
 
 ROUNDS = (10, 30, 100, 300)
 """Numbers of rounds that are tried."""
@@ -188,7 +188,7 @@ class Bench:
         key = (repr(choice.candidate), choice.rounds)
         if key not in self._noise:
             self._noise[key] = multiplier(self.setting, choice.rounds, self.budgeted(choice))
-        result = tacit.runner.run(
+        result = tacit._engine.runner.run(
             drawn.problem,
             self.shape.network,
             self._method(choice, self._noise[key] * self.shape.noise / less),

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Int
 
+from tacit._engine.calibrate import calibrate
+from tacit._engine.charging import Owners
+from tacit._engine.keys import public_key
 from tacit.advise.setting import Setting, changed, unmasked
 from tacit.errors import PrivacyError
-from tacit.method.calibrate import calibrate
-from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod
-from tacit.runtime.keys import public_key
 from tacit.types import PublicContext, Unit
 
 MOST_EPSILON = 50.0

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from tacit._engine.keys import trial_key
 from tacit.arguments import checked
 from tacit.audit.curve import claimed_pair, claimed_trade_off, is_gaussian, trade_off
 from tacit.audit.estimators import lower_bounds, trials_to_reject
@@ -21,7 +22,6 @@ from tacit.audit.sequential import FEWEST, LOOKS, Progress, attack, learned, loo
 from tacit.errors import ConfigError, OracleError
 from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Guarantee, NoiseSource, Status
-from tacit.runtime.keys import trial_key
 from tacit.types import Relation, Unit
 
 Mechanism = Callable[[Any, Any], Any]

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import UInt64
 
+from tacit._engine.charging import Owners
+from tacit._engine.contract import contract
 from tacit.audit.checks import Check, normal_checks, standard
-from tacit.contract import contract
 from tacit.errors import PrivacyError
-from tacit.method.claim import Owners
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.masking import mask, mask_label, new_key, opened, pair_key, sealed

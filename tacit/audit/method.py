@@ -11,7 +11,10 @@ import jax
 import numpy as np
 
 from tacit import checks as arguments
-from tacit import doors
+from tacit._engine import inputs
+from tacit._engine.compiled import check_arguments, lay_out
+from tacit._engine.contract import Contract, contract
+from tacit._engine.plan import as_arrays
 from tacit.arguments import checked
 from tacit.audit.checks import Check
 from tacit.audit.curve import claimed_trade_off, is_gaussian, trade_off
@@ -24,16 +27,13 @@ from tacit.audit.readings import Scores
 from tacit.audit.result import Audit
 from tacit.audit.runs import Runs
 from tacit.audit.sequential import FEWEST, LOOKS, Pile, Progress, attack, learned, looks
-from tacit.contract import Contract, contract
 from tacit.errors import ConfigError, NonPrivateRelease, PrivacyError
-from tacit.layout import check_arguments, lay_out
 from tacit.method.phase import AbstractMethod
 from tacit.method.worst_case import Neighbours
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.guarantee import Guarantee, Scope, Status
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.problem import Problem
-from tacit.runtime.plan import as_arrays
 from tacit.types import Unit
 
 
@@ -85,10 +85,10 @@ def audit_method(
         ProblemError: no such owner, or a neighbouring problem that is none.
         PrivacyError: a budget that cannot be met, or a method without worst-case neighbours.
     """
-    problem, network, method = doors.admitted(problem, network, method)
-    shower = doors.shower(progress)
+    problem, network, method = inputs.admitted(problem, network, method)
+    shower = inputs.shower(progress)
     trials = arguments.whole("trials", trials, FEWEST, ConfigError)
-    rounds, seed = arguments.whole("rounds", rounds, 1, ConfigError), doors.seeded(seed)
+    rounds, seed = arguments.whole("rounds", rounds, 1, ConfigError), inputs.seeded(seed)
     if not 0.5 < confidence < 1.0:
         raise ConfigError(f"confidence={confidence!r} must be in (0.5, 1), such as 0.95")
     check_owner(problem, owner)

@@ -18,16 +18,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
+from tacit._engine.batched import Observation
+from tacit._engine.charging import Owners
+from tacit._engine.keys import trial_key
+from tacit._engine.plan import Plan, as_arrays
+from tacit._engine.step import ask
 from tacit.audit.checks import Check, normal_checks, sample_checks, standard
 from tacit.audit.transcript import exact_law, observed, survey
-from tacit.method.claim import Owners
 from tacit.method.phase import Phase
 from tacit.method.worst_case import LinearUnits
 from tacit.problem.erm import EmpiricalRisk
-from tacit.runtime.agent import ask
-from tacit.runtime.keys import trial_key
-from tacit.runtime.plan import Plan, as_arrays
-from tacit.runtime.simulation import Observation
 from tacit.types import AbstractObjective, Relation
 
 _NUMBERS = 2**20

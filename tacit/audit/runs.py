@@ -10,13 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from tacit._engine.compiled import lay_out
+from tacit._engine.contract import Contract
+from tacit._engine.keys import trial_key
+from tacit._engine.plan import Plan
 from tacit.audit.transcript import Likelihood, Pair, gather, observer
-from tacit.contract import Contract
-from tacit.layout import lay_out
 from tacit.method.worst_case import Neighbours
 from tacit.problem.problem import Problem
-from tacit.runtime.keys import trial_key
-from tacit.runtime.plan import Plan
 
 _NUMBERS = 2**24
 """Numbers that one batch may hold at a time, roughly: 128 MB of them."""

@@ -19,6 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
+from tacit._engine.batched import OBSERVED, ONCE, Observation, Observer, Simulator
+from tacit._engine.plan import Plan, as_arrays
 from tacit.audit.view import left
 from tacit.errors import PrivacyError
 from tacit.method.phase import AbstractMethod
@@ -26,8 +28,6 @@ from tacit.method.worst_case import Neighbours
 from tacit.privacy.laws import Law
 from tacit.privacy.mechanism import Mechanism
 from tacit.privacy.sensitivity import sample
-from tacit.runtime.plan import Plan, as_arrays
-from tacit.runtime.simulation import OBSERVED, ONCE, Observation, Observer, Simulator
 from tacit.types import AbstractObjective
 
 _TRIED = 2**14

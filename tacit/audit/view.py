@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tacit.runtime.agent import ask
-from tacit.runtime.simulation import Observation
+from tacit._engine.batched import Observation
+from tacit._engine.step import ask
 from tacit.types import AbstractObjective
 
 

@@ -156,11 +156,11 @@ def show_curve(rows: Sequence[dict[str, Any]], whose: str) -> None:
 
 def _study(path: Path, question: Question, *, json: bool) -> None:
     from tacit.cli.masking import show_mean_noise
-    from tacit.config.read import read_study
-    from tacit.output.files import jsonable
-    from tacit.output.words import adversary
     from tacit.study import account as account_for
     from tacit.study import assemble, mean_noise
+    from tacit.study._output.files import jsonable
+    from tacit.study._output.words import adversary
+    from tacit.study.read import read_study
 
     given = [name for name in question.given() if name != "--rounds"]
     if given:

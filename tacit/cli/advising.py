@@ -13,8 +13,8 @@ from tacit.advise.advice import percent, verdict
 from tacit.advise.setting import GAIN, PREVALENCE
 from tacit.cli.console import emit, guarded, progress, say, table
 from tacit.cli.dimensions import Asked, from_options, from_study
-from tacit.config.read import read_study
 from tacit.problem.losses import Poisson
+from tacit.study.read import read_study
 
 MADE_UP = "Rehearsed on made-up records of this shape, not on yours: no record was read."
 """The condition of everything that is printed."""

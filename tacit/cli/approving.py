@@ -33,7 +33,7 @@ def request(
     No private key leaves the folder.
     """
     from tacit.cli.console import guarded
-    from tacit.deploy.requests import ask
+    from tacit.deploy.identity.requests import ask
 
     def command() -> int:
         ask(folder, name, address)
@@ -45,7 +45,7 @@ def request(
 def asked(folder: Path, json: bool) -> int:
     """Show the request that waits in a folder."""
     from tacit.cli.console import emit, say
-    from tacit.deploy.requests import read_request
+    from tacit.deploy.identity.requests import read_request
 
     path = folder / "request.toml"
     made = read_request(path)
@@ -81,8 +81,8 @@ def approve(
     The authority's key stays in its folder.
     """
     from tacit.cli.console import guarded, say
-    from tacit.deploy.requests import approve as sign
-    from tacit.deploy.requests import read_request
+    from tacit.deploy.identity.requests import approve as sign
+    from tacit.deploy.identity.requests import read_request
 
     def command() -> int:
         asked = read_request(request)
@@ -106,7 +106,7 @@ def accept(
     """
     from tacit.cli.console import guarded
     from tacit.cli.keys import shown
-    from tacit.deploy.requests import accept as take
+    from tacit.deploy.identity.requests import accept as take
 
     def command() -> int:
         take(folder, approval, replace_authority=replace)

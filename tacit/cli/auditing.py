@@ -37,8 +37,8 @@ def audit_study(
 
     def command() -> int:
         from tacit.audit import audit_method
-        from tacit.config.read import read_study
         from tacit.study import assemble
+        from tacit.study.read import read_study
 
         folder = FOLDER if output is None else output
         source = read_study(path)
@@ -150,8 +150,8 @@ def _of_one_release(found: Audit) -> list[tuple[str, str]]:
 
 def _page(assembled: Assembled, found: Audit) -> AuditData:
     """What the HTML page shows."""
+    from tacit._engine.environment import environment
     from tacit.report import AuditData, TradeOff
-    from tacit.runtime.environment import environment
 
     claim, curve = found.claim, found.curve
     return AuditData(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from tacit.cli.console import emit, guarded, say
-from tacit.config import toml
-from tacit.config.read import Source, read_study
-from tacit.deploy.declare import count
-from tacit.deploy.manifest import FORMATS, read_manifest
-from tacit.deploy.parts import admit_pinned
+from tacit.deploy.agreement.declare import count
+from tacit.deploy.agreement.manifest import FORMATS, read_manifest
+from tacit.deploy.identity.parts import admit_pinned
+from tacit.study._grammar import toml
+from tacit.study.read import Source, read_study
 
 
 def check(study: Path, data: Path, *, json: bool) -> int:

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tacit.cli.console import FAILED, INTERRUPTED, dumped, emit, guarded, say
-from tacit.deploy.agent import Options, run
-from tacit.deploy.doctor import Finding, examine
-from tacit.deploy.results import Outcome
+from tacit.deploy.member.process import Options, run
+from tacit.deploy.operate.doctor import Finding, examine
+from tacit.deploy.operate.results import Outcome
 from tacit.escape import visible
 
 

@@ -10,13 +10,6 @@ import numpy as np
 
 from tacit.advise.setting import Setting
 from tacit.cli.sizes import columns
-from tacit.config.data import (
-    ByColumn,
-    ClassTargetSection,
-    NumericTargetSection,
-)
-from tacit.config.parts import plain
-from tacit.config.read import Source
 from tacit.errors import ConfigError
 from tacit.network.base import AbstractNetwork
 from tacit.network.star import Coordinator
@@ -26,7 +19,10 @@ from tacit.problem.constraint import CONSTRAINTS
 from tacit.problem.losses import LOSSES, AbstractLinearLoss, Softmax
 from tacit.problem.records import Weighting
 from tacit.problem.regularisers import REGULARISERS
+from tacit.study._sections.common import plain
+from tacit.study._sections.data import ByColumn, ClassTargetSection, NumericTargetSection
 from tacit.study.build import build_network
+from tacit.study.read import Source
 from tacit.types import Oracle
 
 _PER_SITE = ("clip", "epsilon", "delta", "noise_multiplier")

@@ -56,7 +56,7 @@ def gossip(question: Question, *, json: bool) -> None:
     )
     everybody = epsilon_of([GaussianRelease(question.noise_multiplier)], delta)
     if json:
-        from tacit.output.files import jsonable
+        from tacit.study._output.files import jsonable
 
         emit(
             jsonable(

@@ -59,7 +59,7 @@ def new(
 ) -> None:
     """Make keys in a new folder. Private ones are readable by their owner only."""
     from tacit.cli.console import guarded
-    from tacit.deploy.keys import create
+    from tacit.deploy.identity.keys import create
 
     def command() -> int:
         create(folder, name, address, authority, days)
@@ -78,8 +78,8 @@ def authority(
     Whoever has it says who is who.
     """
     from tacit.cli.console import guarded, say
-    from tacit.deploy.certificates import create_authority
-    from tacit.deploy.vouch import authority_fingerprint
+    from tacit.deploy.identity.certificates import create_authority
+    from tacit.deploy.identity.vouch import authority_fingerprint
 
     def command() -> int:
         create_authority(folder, name)
@@ -124,9 +124,9 @@ def trust(
     Of an authority, the cards that it vouches for are trusted, whoever's they are.
     """
     from tacit.cli.console import guarded, say
-    from tacit.deploy.keys import load, read_card
-    from tacit.deploy.trust import read_certificate, trust_authority
-    from tacit.deploy.trust import trust as pin
+    from tacit.deploy.identity.keys import load, read_card
+    from tacit.deploy.identity.pinning import read_certificate, trust_authority
+    from tacit.deploy.identity.pinning import trust as pin
 
     def command() -> int:
         load(folder)
@@ -159,9 +159,9 @@ def forget(
     key is gone cannot go on.
     """
     from tacit.cli.console import guarded, say
-    from tacit.deploy.keys import load
-    from tacit.deploy.pairs import forget as delete
-    from tacit.deploy.pairs import kept
+    from tacit.deploy.identity.keys import load
+    from tacit.deploy.identity.pair_keys import forget as delete
+    from tacit.deploy.identity.pair_keys import kept
     from tacit.errors import ConfigError
 
     def command() -> int:
@@ -198,7 +198,7 @@ def rotate(
     The card changes, and manifests have to be made anew.
     """
     from tacit.cli.console import guarded
-    from tacit.deploy.keys import renew
+    from tacit.deploy.identity.keys import renew
 
     def command() -> int:
         renew(folder, authority, days, identity=identity)
@@ -216,7 +216,7 @@ def shown(folder: Path, json: bool) -> int:
     """Show keys, a card, or a request that waits for its approval."""
     from tacit.cli.approving import asked
     from tacit.cli.console import emit, say
-    from tacit.deploy.keys import WARN_DAYS, load, read_card
+    from tacit.deploy.identity.keys import WARN_DAYS, load, read_card
 
     if folder.is_file():
         card, left, path, renewal = read_card(folder), None, folder, ""

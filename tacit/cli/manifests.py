@@ -59,11 +59,11 @@ def new(
 ) -> None:
     """Make a manifest of a study and the members' cards."""
     from tacit.cli.console import guarded, say
-    from tacit.config.read import read_study
+    from tacit.deploy.agreement.declared import check_secure, declared, features
+    from tacit.deploy.agreement.manifest import agreed
     from tacit.deploy.files import write_text
-    from tacit.deploy.manifest import agreed
-    from tacit.deploy.site import check_secure, declared, features
     from tacit.errors import ConfigError
+    from tacit.study.read import read_study
 
     def command() -> int:
         import jax
@@ -95,8 +95,8 @@ def check(file: File, json: Json = False) -> None:
     def command() -> int:
         import jax
 
-        from tacit.deploy.manifest import read_manifest
-        from tacit.deploy.site import check_secure, counts_are_public, declared
+        from tacit.deploy.agreement.declared import check_secure, counts_are_public, declared
+        from tacit.deploy.agreement.manifest import read_manifest
 
         manifest = read_manifest(file)
         with jax.enable_x64(True):
@@ -186,10 +186,10 @@ def sign(
 ) -> None:
     """Sign a manifest, or collect signatures of other copies of it."""
     from tacit.cli.console import guarded, say
+    from tacit.deploy.agreement.manifest import read_manifest
     from tacit.deploy.files import write_text
-    from tacit.deploy.keys import load
-    from tacit.deploy.manifest import read_manifest
-    from tacit.deploy.trust import check_trusted
+    from tacit.deploy.identity.keys import load
+    from tacit.deploy.identity.pinning import check_trusted
     from tacit.errors import ConfigError
 
     def command() -> int:
@@ -231,8 +231,8 @@ def sign(
 
 def _member(text: str, vouchers: dict[str, str]) -> Any:
     """A member by its card; what an authority says of it is put among the vouchers."""
-    from tacit.deploy.keys import read_card
-    from tacit.deploy.manifest import Member
+    from tacit.deploy.agreement.manifest import Member
+    from tacit.deploy.identity.keys import read_card
     from tacit.errors import ConfigError
 
     path, _, number = text.rpartition("=")

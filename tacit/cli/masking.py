@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool
 
+from tacit._engine.planning import MeanNoise
 from tacit.cli.accounting import DELTA, FORMAT, Question, option
 from tacit.cli.console import emit, say, table
 from tacit.errors import ConfigError
-from tacit.planning import MeanNoise
 from tacit.privacy import caution
 from tacit.privacy.masks import masked_multiplier, worst_masked_mu
 from tacit.privacy.wording import rounded_up

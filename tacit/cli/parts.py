@@ -35,8 +35,8 @@ Package = Annotated[str, typer.Argument(metavar="PACKAGE", help="Name of the ins
 def show(json: Json = False) -> None:
     """List the parts that are installed, with the digests of their code. Imports none of them."""
     from tacit.cli.console import emit, guarded, say, table
-    from tacit.config.registry import all_declared
-    from tacit.deploy.parts import AgreedPart, pinned
+    from tacit.deploy.identity.parts import AgreedPart, pinned
+    from tacit.study.parts import all_declared
 
     def command() -> int:
         pins = pinned()
@@ -75,9 +75,9 @@ def trust(
 ) -> None:
     """Let runs between sites import a package whose code has this digest."""
     from tacit.cli.console import guarded, say
-    from tacit.config.registry import all_declared
-    from tacit.deploy.parts import pin, place
+    from tacit.deploy.identity.parts import pin, place
     from tacit.errors import ConfigError
+    from tacit.study.parts import all_declared
 
     def command() -> int:
         here = {part.sha256 for part in all_declared() if part.distribution == package}
@@ -102,7 +102,7 @@ def trust(
 def distrust(package: Package) -> None:
     """Let no run between sites import a package any more."""
     from tacit.cli.console import guarded, say
-    from tacit.deploy.parts import place, unpin
+    from tacit.deploy.identity.parts import place, unpin
 
     def command() -> int:
         unpin(package)

@@ -124,7 +124,7 @@ def plan(question: Question, *, json: bool) -> None:
     curve = _curve(event, known["rounds"], delta)
     deltas = at_deltas(total, delta) if known["rounds"] else []
     if json:
-        from tacit.output.files import jsonable
+        from tacit.study._output.files import jsonable
 
         scale = None if asked.sensitivity is None else asked.sensitivity * known["noise_multiplier"]
         emit(

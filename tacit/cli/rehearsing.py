@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tacit.cli.console import emit, guarded, progress, say, table
-from tacit.config.read import read_study
 from tacit.deploy.files import why
 from tacit.errors import ConfigError
+from tacit.study.read import read_study
 
 STALE = 10.0
 """Seconds after which a status is of a member that does not run any more."""
@@ -22,8 +22,8 @@ def rehearse(
     """See `tacit rehearse --help`."""
 
     def command() -> int:
-        from tacit import demo
-        from tacit.deploy.rehearse import perform, prepare, with_agents, with_rounds
+        from tacit.deploy.operate.rehearse import perform, prepare, with_agents, with_rounds
+        from tacit.study import demo
 
         source = demo.study() if study is None else read_study(study)
         if rounds is not None:
@@ -172,7 +172,7 @@ def doctor(manifest: Path, keys: Path, data: Path | None, *, json: bool) -> int:
 
     def command() -> int:
         from tacit.cli.deploying import examined
-        from tacit.deploy.agent import Options
+        from tacit.deploy.member.process import Options
 
         return examined(Options(manifest, keys, Path(), data), json=json)
 

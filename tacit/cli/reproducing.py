@@ -11,7 +11,7 @@ from tacit.cli.console import emit, guarded, progress, said_cores, say, table
 from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
-    from tacit.reproduce import Scale, Target
+    from tacit.papers import Scale, Target
 
 FOLDER = Path("reproduction")
 """Where the pages go if nothing is said."""
@@ -31,7 +31,7 @@ def reproduce_targets(
     """Reproduce; see `tacit reproduce --help`."""
 
     def command() -> int:
-        from tacit.reproduce import Scale
+        from tacit.papers import Scale
 
         folder = FOLDER if output is None else output
         scale = Scale.FAST if fast else Scale.FULL
@@ -48,7 +48,7 @@ def reproduce_targets(
 
 def _chosen(names: Sequence[str], paper: str | None, *, every: bool) -> list[Target]:
     """The targets that were asked for, in one of three ways."""
-    from tacit.reproduce import find, targets
+    from tacit.papers import find, targets
 
     ways = [bool(names), paper is not None, every]
     if sum(ways) != 1:
@@ -63,7 +63,7 @@ def _chosen(names: Sequence[str], paper: str | None, *, every: bool) -> list[Tar
 
 def _list(folder: Path, cores: int, *, json: bool) -> None:
     """Every target with what is shown there, and how long it takes."""
-    from tacit.reproduce import Scale, seconds_left, targets
+    from tacit.papers import Scale, seconds_left, targets
 
     rows = [
         (
@@ -93,7 +93,7 @@ def _list(folder: Path, cores: int, *, json: bool) -> None:
 
 
 def _run(chosen: Sequence[Target], folder: Path, scale: Scale, cores: int, *, json: bool) -> None:
-    from tacit.reproduce import reproduce, seconds_left
+    from tacit.papers import reproduce, seconds_left
 
     left = seconds_left(chosen, folder, scale, cores)
     if not json:

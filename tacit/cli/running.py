@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 from tacit.cli.console import DIVERGED, INTERRUPTED, emit, guarded, progress, say, table
-from tacit.config.read import Source, read_study
-from tacit.output import Destination, write
-from tacit.output.files import PUBLIC_REPORT, keep_secret
-from tacit.output.words import METRICS, findings, protection, summary
 from tacit.study import Outcome, assemble, execute
+from tacit.study._output import Destination, write
+from tacit.study._output.files import PUBLIC_REPORT, keep_secret
+from tacit.study._output.words import METRICS, findings, protection, summary
+from tacit.study.read import Source, read_study
 
 
 def run_study(
@@ -29,7 +29,7 @@ def run_study(
 
 def run_demo(output: Path | None, *, force: bool, public: bool, json: bool) -> int:
     """Run the built-in study; see `tacit demo --help`."""
-    from tacit import demo
+    from tacit.study import demo
 
     def command() -> int:
         source = demo.study()

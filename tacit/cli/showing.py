@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tacit.cli.console import emit, guarded, say, table
-from tacit.config.arguments import summary
-from tacit.config.catalogue import METHODS
-from tacit.config.describe import cost_example, document, parameter
-from tacit.config.registry import Part, all_declared, method, published
-from tacit.config.traits import HEADINGS, OWN_MASKS, TABLES
-from tacit.output.files import jsonable
+from tacit.study._described.catalogue import METHODS
+from tacit.study._described.describe import cost_example, document, parameter
+from tacit.study._described.traits import HEADINGS, OWN_MASKS, TABLES
+from tacit.study._grammar.arguments import summary
+from tacit.study._output.files import jsonable
+from tacit.study.parts import Part, all_declared, method, published
 
 _OF_OTHERS = ("name", "distribution", "version", "target")
 _ORACLES = {"value": "values", "gradient": "gradients", "prox": "proximal maps"}

@@ -62,7 +62,7 @@ def agent(
     released twice.
     """
     from tacit.cli.deploying import Logs, take_part
-    from tacit.deploy.agent import Options
+    from tacit.deploy.member.process import Options
 
     options = Options(manifest, keys, state, data, ledger, dataset, test_seed, metrics)
     logs = Logs(verbose=verbose, as_json=json_logs)
@@ -91,7 +91,7 @@ def coordinator(
     If its --state was lost, `--restore` with an empty one goes on from what the sites have.
     """
     from tacit.cli.deploying import Logs, take_part
-    from tacit.deploy.agent import Options
+    from tacit.deploy.member.process import Options
 
     options = Options(manifest, keys, state, test_seed=test_seed, metrics=metrics, restore=restore)
     logs = Logs(verbose=verbose, as_json=json_logs)

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from tacit.advise.columns import Columns
-from tacit.config.data import BooleanFeature, ByColumn, CategoricalFeature, NumericFeature
-from tacit.config.read import Source
 from tacit.errors import ConfigError
+from tacit.study._sections.data import BooleanFeature, ByColumn, CategoricalFeature, NumericFeature
+from tacit.study.read import Source
 
 
 def columns(source: Source, features: int | None) -> tuple[Columns, ...]:

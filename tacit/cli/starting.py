@@ -67,7 +67,7 @@ def write_study(
     """Write the file; see `tacit init --help`."""
 
     def command() -> int:
-        from tacit.problem.loaders import guess_kinds, load
+        from tacit.data.loaders import guess_kinds, load
 
         if output.exists() and not force:
             raise ConfigError(
@@ -131,7 +131,7 @@ def write_study(
 
 def _with_commas(table: Any, frame: Any, decimal: str) -> list[str]:
     """Columns that are text as they were read and numbers if commas mark decimals."""
-    from tacit.problem.loaders import guess_kinds
+    from tacit.data.loaders import guess_kinds
 
     if decimal == ",":
         return []

@@ -12,8 +12,8 @@ from tacit.cli.console import INTERRUPTED, cores, emit, guarded, progress, said_
 from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
+    from tacit._jobs import Cluster
     from tacit.sweep import Grid, Sweep
-    from tacit.work import Cluster
 
 FOLDER = Path("sweep")
 """Where the sweep goes if nothing is said."""
@@ -85,7 +85,7 @@ def sweep_study(path: Path, asked: Asked, *, json: bool) -> int:
 
 def _where(asked: Asked) -> int | Cluster:
     """Processes of this machine, or a cluster."""
-    from tacit.work import Cluster
+    from tacit._jobs import Cluster
 
     certificates = (asked.ca, asked.certificate, asked.key)
     if asked.cluster is None:
@@ -115,7 +115,7 @@ def _grid(asked: Asked) -> Grid:
 
 
 def _run(path: Path, folder: Path, where: int | Cluster, asked: Asked, *, json: bool) -> None:
-    from tacit.config.read import read_study
+    from tacit.study.read import read_study
     from tacit.sweep import finish, plan, waiting
     from tacit.sweep.run import document
     from tacit.sweep.words import summary

@@ -12,30 +12,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.deploy.agent import Options, run
-    from tacit.deploy.certificates import create_authority
-    from tacit.deploy.keys import Card, Keys, create, load, renew
-    from tacit.deploy.manifest import Manifest, Member, agreed, read_manifest
-    from tacit.deploy.rehearse import Rehearsal, perform, prepare
-    from tacit.deploy.results import Outcome
+    from tacit.deploy.agreement.manifest import Manifest, Member, agreed, read_manifest
+    from tacit.deploy.identity.certificates import create_authority
+    from tacit.deploy.identity.keys import Card, Keys, create, load, renew
+    from tacit.deploy.member.process import Options, run
+    from tacit.deploy.operate.rehearse import Rehearsal, perform, prepare
+    from tacit.deploy.operate.results import Outcome
 
 _MODULE = {
-    "Options": "agent",
-    "Outcome": "results",
-    "run": "agent",
-    "Card": "keys",
-    "Keys": "keys",
-    "create": "keys",
-    "create_authority": "certificates",
-    "load": "keys",
-    "renew": "keys",
-    "Manifest": "manifest",
-    "Member": "manifest",
-    "agreed": "manifest",
-    "read_manifest": "manifest",
-    "Rehearsal": "rehearse",
-    "perform": "rehearse",
-    "prepare": "rehearse",
+    "Options": "member.process",
+    "Outcome": "operate.results",
+    "run": "member.process",
+    "Card": "identity.keys",
+    "Keys": "identity.keys",
+    "create": "identity.keys",
+    "create_authority": "identity.certificates",
+    "load": "identity.keys",
+    "renew": "identity.keys",
+    "Manifest": "agreement.manifest",
+    "Member": "agreement.manifest",
+    "agreed": "agreement.manifest",
+    "read_manifest": "agreement.manifest",
+    "Rehearsal": "operate.rehearse",
+    "perform": "operate.rehearse",
+    "prepare": "operate.rehearse",
 }
 
 __all__ = [

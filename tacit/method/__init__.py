@@ -1,5 +1,6 @@
 """Methods of distributed optimisation, one file each."""
 
+from tacit.method._dp_iadmm_step import GrowingPenalty
 from tacit.method.admm import ADMM
 from tacit.method.d_zoa import DZOA
 from tacit.method.d_zoa_claim import PaperClaim
@@ -7,13 +8,9 @@ from tacit.method.d_zoa_solver import DZOASolver
 from tacit.method.d_zoa_star import DZOAStar
 from tacit.method.dgd import DGD
 from tacit.method.dp_admm import DPADMM
-from tacit.method.dp_admm_printed import DPADMMPrinted
-from tacit.method.dp_iadmm_printed import DPIADMMPrinted
 from tacit.method.dp_iadmm_prox import DPIADMMProx
-from tacit.method.dp_iadmm_step import GrowingPenalty
 from tacit.method.dp_iadmm_trust import DPIADMMTrust
 from tacit.method.dpsg import DPSG
-from tacit.method.dvp_printed import DVPPrinted
 from tacit.method.extra import EXTRA
 from tacit.method.fed_avg import FedAvg
 from tacit.method.functional import FunctionalPerturbation
@@ -30,14 +27,9 @@ from tacit.method.gradient_tracking import GradientTracking
 from tacit.method.masked_gossip import MaskedGossip
 from tacit.method.or_zo import ORZO
 from tacit.method.outp import OutP
-from tacit.method.outp_as_coded import OutPAsCoded
 from tacit.method.pdop import PDOP
-from tacit.method.pdop_printed import PDOPPrinted
-from tacit.method.pdop_tuning import PDOPConstants, tune_pdop
 from tacit.method.phase import AbstractMethod, Phase, Span
 from tacit.method.pvp import PVP
-from tacit.method.pvp_printed import PVPPrinted
-from tacit.method.stability import StabilityPrivacy, check_stability_privacy
 from tacit.method.zoo_admm import ZOOADMM
 
 __all__ = [
@@ -53,11 +45,8 @@ __all__ = [
     "ZOOADMM",
     "AbstractMethod",
     "CurvatureBounds",
-    "DPADMMPrinted",
-    "DPIADMMPrinted",
     "DPIADMMProx",
     "DPIADMMTrust",
-    "DVPPrinted",
     "DZOASolver",
     "DZOAStar",
     "FedAvg",
@@ -68,20 +57,13 @@ __all__ = [
     "LegendreBasis",
     "MaskedGossip",
     "OutP",
-    "OutPAsCoded",
-    "PDOPConstants",
-    "PDOPPrinted",
-    "PVPPrinted",
     "PaperClaim",
     "Phase",
     "QuadraticBasis",
     "RecordBall",
     "RecordDistance",
     "Span",
-    "StabilityPrivacy",
-    "check_stability_privacy",
     "metric_epsilon",
     "record_ball",
     "record_distance",
-    "tune_pdop",
 ]

@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 
-from tacit.method import consensus_admm as admm
-from tacit.method.admm_inner import (
+from tacit.method import _consensus_admm as admm
+from tacit.method._admm_inner import (
     check_local_problem,
     check_tolerance,
     curvature_bound,
     local_minimiser,
 )
-from tacit.method.consensus_admm import Consensus
+from tacit.method._consensus_admm import Consensus
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import NO_NOISE, Release

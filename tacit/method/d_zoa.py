@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tacit.method import consensus_admm as admm
-from tacit.method.consensus_admm import Consensus
-from tacit.method.oracle import iterate
+from tacit.method import _consensus_admm as admm
+from tacit.method._consensus_admm import Consensus
+from tacit.method._oracle import iterate
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Release

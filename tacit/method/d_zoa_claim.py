@@ -16,7 +16,7 @@ from jaxtyping import ArrayLike, Float, Int
 
 from tacit.arguments import checked
 from tacit.errors import ConfigError, PrivacyError
-from tacit.method.schedule import positive
+from tacit.method._schedule import positive
 from tacit.privacy.event import GaussianRelease, ModelClaim
 
 _ASSUMPTION = (

@@ -13,11 +13,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from tacit.errors import ConfigError, ProblemError
-from tacit.method import consensus_admm as admm
-from tacit.method.consensus_admm import Consensus
+from tacit.method import _consensus_admm as admm
+from tacit.method._consensus_admm import Consensus
+from tacit.method._d_zoa_neighbours import bounded_neighbours
+from tacit.method._directions import normal_directions
 from tacit.method.d_zoa_claim import PaperClaim
-from tacit.method.d_zoa_neighbours import bounded_neighbours
-from tacit.method.directions import normal_directions
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import Neighbours
 from tacit.privacy.budget import Privacy

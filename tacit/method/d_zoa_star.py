@@ -8,10 +8,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tacit.method.consensus_admm import check_prox
-from tacit.method.oracle import combined, iterate, send_released
+from tacit.method._consensus_admm import check_prox
+from tacit.method._oracle import combined, iterate, send_released
+from tacit.method._schedule import tail_average
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import tail_average
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import ClippedDifferences

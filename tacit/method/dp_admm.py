@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 
-from tacit.method.dp_iadmm_step import proximal_point
-from tacit.method.oracle import gradient_query
+from tacit.method._dp_iadmm_step import proximal_point
+from tacit.method._oracle import gradient_query
+from tacit.method._schedule import decayed
 from tacit.method.outp import PublicMean, check_outputs, collect, send_mean
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed
 from tacit.privacy.budget import Privacy
 from tacit.ranges import Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector

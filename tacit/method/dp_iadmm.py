@@ -9,10 +9,10 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from tacit.errors import ConfigError, NetworkError, PrivacyError
-from tacit.method.dp_iadmm_step import check_penalty, penalty_at
-from tacit.method.oracle import combined, gradient_query, send_released
+from tacit.method._dp_iadmm_step import check_penalty, penalty_at
+from tacit.method._oracle import combined, gradient_query, send_released
+from tacit.method._schedule import positive, tail_average
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import positive, tail_average
 from tacit.privacy.budget import Privacy
 from tacit.types import Combine, Context, Inbox, Oracle, Role, Scalar, Vector
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 
+from tacit.method._dp_iadmm_step import proximal_point
+from tacit.method._schedule import decayed
 from tacit.method.dp_iadmm import AbstractIADMM, Copy, check_setting
-from tacit.method.dp_iadmm_step import proximal_point
-from tacit.method.schedule import decayed
 from tacit.privacy.budget import Privacy
 from tacit.ranges import Positive
 from tacit.types import Context, Scalar, Vector

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 import equinox as eqx
 
 from tacit.errors import ConfigError, ProblemError
+from tacit.method._dp_iadmm_step import linearised_point, within_ball, within_cube
+from tacit.method._schedule import decayed
 from tacit.method.dp_iadmm import AbstractIADMM, Copy, check_setting
-from tacit.method.dp_iadmm_step import linearised_point, within_ball, within_cube
-from tacit.method.schedule import decayed
 from tacit.privacy.budget import Privacy
 from tacit.problem.constraint import Box, Free
 from tacit.ranges import Positive

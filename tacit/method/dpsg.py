@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 
-from tacit.method.oracle import gradient_query
+from tacit.method._oracle import gradient_query
+from tacit.method._schedule import decayed
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed
 from tacit.privacy.budget import Privacy
 from tacit.ranges import NotNegative, Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector

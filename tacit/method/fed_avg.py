@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 
 from tacit.errors import PrivacyError, ProblemError
-from tacit.method.oracle import combined, gradient_query, send_released
+from tacit.method._oracle import combined, gradient_query, send_released
+from tacit.method._schedule import decayed
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import NO_NOISE, Release
 from tacit.privacy.query import AbstractQuery

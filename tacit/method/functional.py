@@ -15,11 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from tacit.errors import ConfigError, PrivacyError, ProblemError
+from tacit.method._functional_cost import PublicPolynomial
+from tacit.method._functional_query import WeightedCoefficients
 from tacit.method.dgd import DGD
 from tacit.method.functional_basis import AbstractBasis, QuadraticBasis
-from tacit.method.functional_cost import PublicPolynomial
 from tacit.method.functional_projection import CurvatureBounds
-from tacit.method.functional_query import WeightedCoefficients
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
 from tacit.privacy.laws import NoiseKind

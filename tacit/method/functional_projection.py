@@ -26,9 +26,9 @@ from jaxtyping import Array, Float
 
 from tacit.arguments import checked
 from tacit.errors import ConfigError, ProblemError
+from tacit.method._functional_curvature import Extremes, derivatives
+from tacit.method._functional_grid import TOLERANCE, nearest_on_grid
 from tacit.method.functional_basis import AbstractBasis, LegendreBasis, QuadraticBasis, graded
-from tacit.method.functional_curvature import Extremes, derivatives
-from tacit.method.functional_grid import TOLERANCE, nearest_on_grid
 from tacit.problem.callback import call_host
 from tacit.problem.projection import clarabel, cvxpy
 from tacit.ranges import One

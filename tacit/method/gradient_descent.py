@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 
-from tacit.method.oracle import combined, gradient_query, send_released
+from tacit.method._oracle import combined, gradient_query, send_released
+from tacit.method._schedule import decayed, tail_average
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed, tail_average
 from tacit.privacy.budget import Privacy
 from tacit.ranges import NotNegative, Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 
-from tacit.method.assumptions import check_smooth
-from tacit.method.consensus_admm import check_prox
-from tacit.method.oracle import gradient_query
+from tacit.method._assumptions import check_smooth
+from tacit.method._consensus_admm import check_prox
+from tacit.method._oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
 from tacit.ranges import Positive

@@ -13,9 +13,9 @@ import numpy as np
 
 from tacit import checks
 from tacit.errors import ConfigError, NetworkError, PrivacyError
-from tacit.method.oracle import gradient_query
+from tacit.method._oracle import gradient_query
+from tacit.method._schedule import decayed, tail_average
 from tacit.method.phase import AbstractMethod, Phase, Span
-from tacit.method.schedule import decayed, tail_average
 from tacit.network.graph import Graph
 from tacit.network.relay import averaging_eigenvalues
 from tacit.privacy.budget import Privacy

@@ -11,10 +11,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from tacit.method.directions import normal_directions
+from tacit.method._directions import normal_directions
+from tacit.method._schedule import decayed, tail_average
+from tacit.method._two_point import SMALLEST, Probe, estimate, two_point_phases, unasked
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed, tail_average
-from tacit.method.two_point import SMALLEST, Probe, estimate, two_point_phases, unasked
 from tacit.privacy.budget import Privacy
 from tacit.ranges import Count, NotNegative, Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector

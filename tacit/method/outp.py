@@ -10,11 +10,11 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from tacit.errors import ProblemError
+from tacit.method._dp_iadmm_step import check_penalty, penalty_at, proximal_point
+from tacit.method._oracle import gradient_query
+from tacit.method._schedule import decayed, tail_average
 from tacit.method.dp_iadmm import Copy, check_everybody
-from tacit.method.dp_iadmm_step import check_penalty, penalty_at, proximal_point
-from tacit.method.oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed, tail_average
 from tacit.privacy.budget import Privacy
 from tacit.problem.constraint import Free
 from tacit.ranges import Positive

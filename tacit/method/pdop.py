@@ -13,9 +13,9 @@ from jax.core import Tracer
 
 from tacit import checks
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError
-from tacit.method.assumptions import check_projection
-from tacit.method.pdop_budget import Schedule, Split
-from tacit.method.pdop_step import ProjectedStep, projected_step
+from tacit.method._assumptions import check_projection
+from tacit.method._pdop_budget import Schedule, Split
+from tacit.method._pdop_step import ProjectedStep, projected_step
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
 from tacit.privacy.dose import Calibrated

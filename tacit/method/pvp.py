@@ -11,17 +11,17 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from tacit.errors import ConfigError, PrivacyError, ProblemError
-from tacit.method import consensus_admm as admm
-from tacit.method.admm import share
-from tacit.method.admm_inner import (
+from tacit.method import _consensus_admm as admm
+from tacit.method._admm_inner import (
     certified_curvature,
     check_local_problem,
     check_tolerance,
     curvature_bound,
     local_minimiser,
 )
-from tacit.method.assumptions import check_projection
-from tacit.method.consensus_admm import Consensus
+from tacit.method._assumptions import check_projection
+from tacit.method._consensus_admm import Consensus
+from tacit.method.admm import share
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
 from tacit.privacy.laws import NoiseKind

@@ -11,12 +11,12 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from tacit.errors import ConfigError
-from tacit.method.assumptions import check_smooth
-from tacit.method.consensus_admm import check_prox
-from tacit.method.directions import normal_directions
+from tacit.method._assumptions import check_smooth
+from tacit.method._consensus_admm import check_prox
+from tacit.method._directions import normal_directions
+from tacit.method._schedule import decayed, tail_average
+from tacit.method._two_point import SMALLEST, Probe, estimate, two_point_phases, unasked
 from tacit.method.phase import AbstractMethod, Phase
-from tacit.method.schedule import decayed, tail_average
-from tacit.method.two_point import SMALLEST, Probe, estimate, two_point_phases, unasked
 from tacit.privacy.budget import Privacy
 from tacit.ranges import Count, NotNegative, Positive
 from tacit.types import Context, Inbox, Oracle, Role, Vector

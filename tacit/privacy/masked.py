@@ -154,7 +154,7 @@ class SecureSum(AbstractHiding):
             # so an agent's state is made of the coordinator's words only, and everybody knows it
             raise TypeError(
                 f"phase {name!r}: under masks the message is what is released, as it is, and the "
-                "agent keeps nothing of it; use tacit.method.oracle.send_released"
+                "agent keeps nothing of it; use tacit.method._oracle.send_released"
             )
 
     def check_agents(self, agents: int) -> None:

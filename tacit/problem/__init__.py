@@ -56,27 +56,6 @@ _HOME = {
         "black_box_problem",
         "record_box",
     ),
-    "loaders": ("from_pandas", "load", "load_csv", "load_idx", "load_npz", "load_parquet"),
-    "schema": (
-        "BinaryTarget",
-        "Boolean",
-        "Categorical",
-        "ClassTarget",
-        "Numeric",
-        "NumericTarget",
-        "Prepared",
-        "Schema",
-    ),
-    "table": ("prepare",),
-    "partition": (
-        "Sites",
-        "by_column",
-        "dirichlet",
-        "drawn",
-        "even",
-        "sorted_by_label",
-        "train_test_split",
-    ),
 }
 """Which module each public name stands in; it is imported when the name is first asked for."""
 

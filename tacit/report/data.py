@@ -15,7 +15,7 @@ import numpy as np
 from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
-    from tacit.planning import MeanNoise
+    from tacit._engine.planning import MeanNoise
 
 Row = Mapping[str, Any]
 """One row of a table: column name to text or number."""

@@ -10,7 +10,7 @@ from tacit.report.tables import number
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from tacit.planning import MeanNoise
+    from tacit._engine.planning import MeanNoise
 
 COALITIONS = 5
 """Coalitions of up to so many agents are drawn, and that of the run."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tacit.evaluate import kept_in_words, share_kept
+from tacit.problem.scores import kept_in_words, share_kept
 from tacit.report import drawing, figures, masking, words
 from tacit.report.data import PUBLIC_HISTORY, Column, ReportData, Row
 from tacit.report.tables import Table, heading, number, sideways, table

@@ -1,9 +1,63 @@
-"""Running study files: `assemble` builds what a file describes, `execute` runs it.
+r"""Study files: one typed TOML file that says everything about a run.
 
-`account` says what it guarantees without running it, and `mean_noise` what masks save in it.
+`read_study` reads a file and points at the line and key of every mistake; `assemble` builds what it
+describes and `execute` runs it; `account` states what it guarantees without running it.
+
+Example:
+    >>> from tacit.study import parse_study
+    >>> parse_study("[run]\nrounds = 0.5")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    tacit.errors.ConfigError: study.toml: [data] is missing; add data = ...
 """
 
-from tacit.study.account import account, mean_noise
-from tacit.study.execute import Assembled, Outcome, assemble, execute
+from __future__ import annotations
 
-__all__ = ["Assembled", "Outcome", "account", "assemble", "execute", "mean_noise"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.study._described.catalogue import METHODS
+    from tacit.study.accounting import account, mean_noise
+    from tacit.study.model import Study
+    from tacit.study.read import Source, parse_study, read_study
+    from tacit.study.run import Assembled, Outcome, assemble, execute
+
+_HOMES = {
+    "METHODS": "_described.catalogue",
+    "Assembled": "run",
+    "Outcome": "run",
+    "Source": "read",
+    "Study": "model",
+    "account": "accounting",
+    "assemble": "run",
+    "execute": "run",
+    "mean_noise": "accounting",
+    "parse_study": "read",
+    "read_study": "read",
+}
+
+__all__ = [
+    "METHODS",
+    "Assembled",
+    "Outcome",
+    "Source",
+    "Study",
+    "account",
+    "assemble",
+    "execute",
+    "mean_noise",
+    "parse_study",
+    "read_study",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # the models need the methods, which need JAX: found when first used
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

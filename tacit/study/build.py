@@ -9,19 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.config.catalogue import METHODS, Entry, Protection
-from tacit.config.data import ByColumn
-from tacit.config.nested import built
-from tacit.config.network import (
-    CoordinatorSection,
-    EdgesSection,
-    PeerSection,
-    SequenceSection,
-    Varying,
-)
-from tacit.config.parts import PrivacySection, ProblemSection, plain
-from tacit.config.read import Source
-from tacit.config.section import Section
+from tacit.data.partition import Sites
+from tacit.data.schema import Prepared
 from tacit.errors import ConfigError, NetworkError, PrivacyError
 from tacit.method.phase import AbstractMethod
 from tacit.network import TOPOLOGIES, AbstractNetwork, Coordinator, ExactSum, Graph
@@ -33,11 +22,22 @@ from tacit.problem.bounds import RecordBounds
 from tacit.problem.constraint import CONSTRAINTS
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import LOSSES, AbstractLinearLoss, Softmax
-from tacit.problem.partition import Sites
 from tacit.problem.problem import Problem
 from tacit.problem.records import Weighting, declared_counts, empirical_risk, objective_of
 from tacit.problem.regularisers import REGULARISERS
-from tacit.problem.schema import Prepared
+from tacit.study._described.catalogue import METHODS, Entry, Protection
+from tacit.study._grammar.section import Section
+from tacit.study._sections.common import PrivacySection, ProblemSection, plain
+from tacit.study._sections.data import ByColumn
+from tacit.study._sections.nested import built
+from tacit.study._sections.network import (
+    CoordinatorSection,
+    EdgesSection,
+    PeerSection,
+    SequenceSection,
+    Varying,
+)
+from tacit.study.read import Source
 
 PER_SITE = ("clip", "epsilon", "delta", "noise_multiplier")
 """Keys of [privacy] that may have a value for each site."""

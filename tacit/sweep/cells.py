@@ -12,16 +12,16 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from tacit.config.read import Source, check_document
-from tacit.config.registry import installed
+from tacit._jobs import Piece
 from tacit.errors import ConfigError
-from tacit.evaluate import scores
 from tacit.privacy.guarantee import Guarantee, Guarantees
+from tacit.problem.scores import scores
 from tacit.study import account
-from tacit.study.execute import Assembled, assemble
+from tacit.study.parts import installed
+from tacit.study.read import Source, check_document
+from tacit.study.run import Assembled, assemble
 from tacit.sweep.chunk import chunk
 from tacit.sweep.grid import Grid
-from tacit.work import Piece
 
 _WIDTH, _RUNS = 100, 1000
 """Most runs of a batch, and of a chunk."""

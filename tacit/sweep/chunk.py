@@ -17,16 +17,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from tacit.config.read import check_document
-from tacit.config.registry import installed
-from tacit.contract import contract
+from tacit._engine.compiled import lay_out, prepared
+from tacit._engine.contract import contract
+from tacit._engine.keys import trial_key
+from tacit._engine.simulate import simulate
 from tacit.errors import ConfigError
-from tacit.evaluate import base_scores, scores, share_kept
-from tacit.layout import lay_out, prepared
 from tacit.problem.reference import Reference
-from tacit.runtime.keys import trial_key
-from tacit.runtime.simulate import simulate
-from tacit.study.execute import Assembled, assemble, targets
+from tacit.problem.scores import base_scores, scores, share_kept
+from tacit.study.parts import installed
+from tacit.study.read import check_document
+from tacit.study.run import Assembled, assemble, targets
 
 
 def chunk(

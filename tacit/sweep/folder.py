@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tacit._jobs.store import digest_of
 from tacit.errors import ConfigError, RuntimeFailure
-from tacit.output.files import jsonable
+from tacit.study._output.files import jsonable
 from tacit.sweep.cells import Plan
-from tacit.work.store import digest_of
 
 FORMAT = "tacit-sweep-1"
 """Version of the directory, in `sweep.json`."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from tacit.config.catalogue import METHODS, Entry, Protection
-from tacit.config.explain import descriptions
-from tacit.config.registry import method
-from tacit.config.study import Study
 from tacit.errors import ConfigError
+from tacit.study._described.catalogue import METHODS, Entry, Protection
+from tacit.study._grammar.explain import descriptions
+from tacit.study.model import Study
+from tacit.study.parts import method
 
 _FIXED = {
     "run.trials": "the number of runs of a cell is the number of seeds",

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tacit._engine.environment import environment
 from tacit.privacy.guarantee import Status
 from tacit.report.sweep import Series, SweepData
-from tacit.runtime.environment import environment
 from tacit.sweep import words
 from tacit.sweep.cells import Plan
 from tacit.sweep.table import Runs, chosen, in_words, measures, settings, spent

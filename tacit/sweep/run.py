@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.config.read import Source
+from tacit._engine.environment import environment
+from tacit._jobs import Cluster, Piece, Store, Told, answers, name_of, run
 from tacit.errors import ConfigError
 from tacit.escape import cell
-from tacit.output.files import jsonable
 from tacit.report.sweep import write_sweep
-from tacit.runtime.environment import environment
+from tacit.study._output.files import jsonable
+from tacit.study.read import Source
 from tacit.sweep import folder as directory
 from tacit.sweep.cells import Plan, plan
 from tacit.sweep.grid import Grid
 from tacit.sweep.page import sweep_data
 from tacit.sweep.table import Runs, cells_frame, check_measure, chosen, runs_frame
 from tacit.sweep.words import warnings
-from tacit.work import Cluster, Piece, Store, Told, answers, name_of, run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from tacit._jobs import Answer
 from tacit.errors import ConfigError
-from tacit.output.words import METRICS
 from tacit.privacy.guarantee import Guarantee
+from tacit.study._output.words import METRICS
 from tacit.sweep.cells import Cell, Plan
-from tacit.work import Answer
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from tacit.contract import Contract
+from tacit._engine.contract import Contract
 from tacit.errors import ConfigError, PrivacyError
 from tacit.problem.cost import Cost
 from tacit.problem.erm import EmpiricalRisk

@@ -6,11 +6,11 @@ import inspect
 
 from pydantic import ValidationError
 
-from tacit.config.arguments import REQUIRED, described, section, summary
-from tacit.config.catalogue import Entry
-from tacit.config.describe import document
-from tacit.config.registry import FAMILIES, declared
 from tacit.method.phase import AbstractMethod
+from tacit.study._described.catalogue import Entry
+from tacit.study._described.describe import document
+from tacit.study._grammar.arguments import REQUIRED, described, section, summary
+from tacit.study.parts import FAMILIES, declared
 from tacit.testing.hold import hold
 
 

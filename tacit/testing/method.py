@@ -14,20 +14,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from tacit import checks, doors
+from tacit import checks
+from tacit._engine import context_of, inputs
+from tacit._engine.agent_step import from_bytes
+from tacit._engine.compiled import check_arguments, prepared
+from tacit._engine.keys import PhaseKeys
+from tacit._engine.plan import Plan
+from tacit._engine.runner import Simulation, run
 from tacit.arguments import checked
 from tacit.clipping import row_norms
 from tacit.errors import ConfigError
-from tacit.layout import check_arguments, prepared
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.problem.problem import Problem
 from tacit.ranges import Count
-from tacit.runner import Simulation, run
-from tacit.runtime import context_of
-from tacit.runtime.desk import from_bytes
-from tacit.runtime.keys import PhaseKeys
-from tacit.runtime.plan import Plan
 from tacit.testing.data import neighbours, other_data
 from tacit.testing.hold import hold
 from tacit.testing.keys import keys_describe
@@ -80,7 +80,7 @@ def check_method(
         ConfigError: no other data can be made up, or those given declare other numbers.
         TacitError: the method does not run on this problem and network.
     """
-    problem, network, method = doors.admitted(problem, network, method)
+    problem, network, method = inputs.admitted(problem, network, method)
     check_arguments(problem, network, method, rounds)
     if other is None:
         other = other_data(problem)

@@ -11,14 +11,14 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from tacit import layout
-from tacit.contract import Contract, contract
+from tacit._engine import compiled
+from tacit._engine.agent_step import At, Desk, Payload
+from tacit._engine.contract import Contract, contract
+from tacit._engine.exact import ExactEngine, Transcript
+from tacit._engine.plan import Plan
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.problem.problem import Problem
-from tacit.runtime.desk import At, Desk, Payload
-from tacit.runtime.exact import ExactEngine, Transcript
-from tacit.runtime.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +103,8 @@ class Subject:
     def laid_out(self, *, elsewhere: bool = False) -> tuple[Plan, Any]:
         """A run as arrays, and its keys; in the current precision."""
         if elsewhere:
-            return layout.lay_out(self.agreed_elsewhere, self.other)
-        return layout.lay_out(self.agreed, self.problem)
+            return compiled.lay_out(self.agreed_elsewhere, self.other)
+        return compiled.lay_out(self.agreed, self.problem)
 
     @cached_property
     def observed(self) -> Observed:

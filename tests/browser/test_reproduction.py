@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from tacit.reproduce import Scale, reproduce, run
-from tacit.reproduce.huang2015 import fig1
-from tacit.reproduce.target import Paper, Target
+from tacit.papers import Scale, reproduce, run
+from tacit.papers.huang2015 import fig1
+from tacit.papers.target import Paper, Target
 from tests.browser.conftest import DESKTOP, Visit
 from tests.browser.test_audit import OVERFLOW
 from tests.browser.test_report import until
-from tests.unit.reproduce.test_huang2015 import answers
-from tests.unit.work.pieces import squares
+from tests.unit._jobs.pieces import squares
+from tests.unit.papers.test_huang2015 import answers
 
 
 def _filled(name: str) -> Target:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from tacit import DGD, DPSG, DZOA, DZOASolver, GradientDescent, Privacy, network, problem
-from tacit.config.catalogue import METHODS, Protection
 from tacit.method import (
     DPADMM,
     ORZO,
@@ -18,11 +17,8 @@ from tacit.method import (
     PVP,
     ZOOADMM,
     CurvatureBounds,
-    DPADMMPrinted,
-    DPIADMMPrinted,
     DPIADMMProx,
     DPIADMMTrust,
-    DVPPrinted,
     DZOAStar,
     FedAvg,
     FunctionalPerturbation,
@@ -30,13 +26,14 @@ from tacit.method import (
     GrowingPenalty,
     LegendreBasis,
     MaskedGossip,
-    OutPAsCoded,
     PaperClaim,
-    PDOPPrinted,
-    PVPPrinted,
     QuadraticBasis,
 )
+from tacit.papers.gratton2021 import DPADMMPrinted, DVPPrinted, PVPPrinted
+from tacit.papers.huang2015 import PDOPPrinted
+from tacit.papers.ryu2021 import DPIADMMPrinted, OutPAsCoded
 from tacit.privacy import Masks
+from tacit.study._described.catalogue import METHODS, Protection
 
 AGENTS, FEATURES = 4, 3
 

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import pytest
 
-from tacit.runtime import agent
+from tacit._engine import step as agent
 from tests.bits import compared, digests
 from tests.conformance.table import ROWS
 from tests.matrix import forget_programs

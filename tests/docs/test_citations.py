@@ -96,14 +96,16 @@ def test_a_symbol_without_a_test_is_reported(tmp_path: Path) -> None:
     tests = tmp_path / "tests"
     tests.mkdir()
     (tests / "test_one.py").write_text(
-        "from tacit.method import DZOA\nfrom tacit.method.d_zoa_bounds import inner_loop_bound\n"
+        "from tacit.method import DZOA\nfrom tacit.papers.gratton2021.bounds import inner_loop_bound\n"
         "def test(): assert DZOA and inner_loop_bound and total\n"
     )
     used = citations.used_in_tests(tests)
     assert citations.tests_of("tacit.method.d_zoa.DZOA", used) == ["test_one.py"]
-    assert citations.tests_of("tacit.method.d_zoa_bounds.inner_loop_bound", used) == ["test_one.py"]
-    assert citations.tests_of("tacit.method.d_zoa_bounds", used) == ["test_one.py"]
-    assert citations.tests_of("tacit.method.d_zoa_bounds.outer_loop_bound", used) == []
+    assert citations.tests_of("tacit.papers.gratton2021.bounds.inner_loop_bound", used) == [
+        "test_one.py"
+    ]
+    assert citations.tests_of("tacit.papers.gratton2021.bounds", used) == ["test_one.py"]
+    assert citations.tests_of("tacit.papers.gratton2021.bounds.outer_loop_bound", used) == []
     # the name alone is another's
     assert citations.tests_of("tacit.method.d_zoa_claim.PaperClaim.total", used) == []
 
@@ -111,6 +113,6 @@ def test_a_symbol_without_a_test_is_reported(tmp_path: Path) -> None:
 def test_the_tables_lead_from_equations_to_code_and_tests() -> None:
     lines = citation_tables.tables().splitlines()
     [row] = [line for line in lines if line.startswith("| V-A, eq (26) |")]
-    assert "tacit.method.d_zoa_bounds.inner_loop_bound" in row
+    assert "tacit.papers.gratton2021.bounds.inner_loop_bound" in row
     assert "`test_d_zoa_bounds`" in row
     assert citation_tables.shortened(["eq (3)", "eq (7)", "eq (8)", "eq (9)"]) == "(3), (7) to (9)"

@@ -64,7 +64,7 @@ def test_references_in_pages_lead_somewhere(site: Path) -> None:
 
 @pytest.mark.site
 def test_every_method_stands_in_the_comparison(site: Path) -> None:
-    from tacit.config.traits import HEADINGS, TABLES, methods
+    from tacit.study._described.traits import HEADINGS, TABLES, methods
 
     page = (site / "methods" / "index.html").read_text(encoding="utf-8")
     tables = re.findall(r"<table.*?</table>", page, re.DOTALL)

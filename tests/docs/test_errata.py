@@ -103,7 +103,7 @@ def test_everything_of_tacit_that_is_named_exists() -> None:
     named = re.findall(r"\{py:(?:func|class|mod)\}`([\w.]+)`", PAGE)
     assert len(named) > 10
     assert [name for name in named if not written(name)] == []
-    assert not written("tacit.method.pdop_bounds.no_such_bound")
+    assert not written("tacit.papers.huang2015.bounds.no_such_bound")
 
 
 def test_every_place_of_a_row_is_in_its_paper() -> None:

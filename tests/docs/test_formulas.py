@@ -83,8 +83,8 @@ def test_docstrings_have_latex_in_blocks_above_their_sections_only() -> None:
 
 
 def test_nothing_that_describe_says_is_latex() -> None:
-    from tacit.config.catalogue import METHODS
-    from tacit.config.describe import document
+    from tacit.study._described.catalogue import METHODS
+    from tacit.study._described.describe import document
 
     for entry in METHODS.values():
         shown = json.dumps(document(entry), default=str).replace("\\n", " ")

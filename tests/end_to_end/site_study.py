@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 import tacit
-from tacit.config.read import Source, parse_study
-from tacit.deploy.rehearse import Rehearsal
+from tacit.deploy.operate.rehearse import Rehearsal
 from tacit.study import assemble
+from tacit.study.read import Source, parse_study
 
 STUDY = """
 title = "Three made-up sites"

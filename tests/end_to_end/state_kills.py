@@ -27,10 +27,10 @@ from typing import Any
 
 import numpy as np
 
-from tacit.deploy import keys as site_keys
-from tacit.deploy.binding import Binding
-from tacit.deploy.outgoing import Account, Charge, Made, Outgoing, state_digest
-from tacit.deploy.wire import Address
+from tacit.deploy.agreement.binding import Binding
+from tacit.deploy.identity import keys as site_keys
+from tacit.deploy.messages.outgoing import Account, Charge, Made, Outgoing, state_digest
+from tacit.deploy.messages.wire import Address
 from tacit.errors import RuntimeFailure, TacitError
 from tacit.privacy.event import GaussianRelease
 from tacit.privacy.ledger import Ledger, ReleaseId, read, verify

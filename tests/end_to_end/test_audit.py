@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
-from tacit.config.read import read_study
 from tacit.privacy import Mechanism
 from tacit.study import account, assemble
+from tacit.study.read import read_study
 from tests.end_to_end.study import changed, write
 
 RUN = CliRunner()

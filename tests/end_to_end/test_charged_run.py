@@ -15,7 +15,10 @@ from typer.testing import CliRunner
 
 import tacit
 from tacit import DGD, DPSG, Privacy, Simulation, network, problem
+from tacit._engine.planning import account
 from tacit.cli import app
+from tacit.data.partition import even
+from tacit.data.schema import Prepared
 from tacit.errors import (
     BudgetExceeded,
     ConfigError,
@@ -24,11 +27,8 @@ from tacit.errors import (
     LedgerError,
     PrivacyError,
 )
-from tacit.planning import account
 from tacit.privacy import epsilon
 from tacit.privacy.ledger import Ledger
-from tacit.problem.partition import even
-from tacit.problem.schema import Prepared
 from tests.conformance.table import task
 from tests.end_to_end.study import changed, write
 
@@ -106,7 +106,7 @@ def test_a_tacit_that_was_edited_is_charged_at_every_start(
 ) -> None:
     """What was loaded anew in a notebook, and what was not, cannot be told from the files."""
     first = go(ledger)
-    monkeypatch.setattr("tacit.runtime.environment._LOADED", "what the process began with")
+    monkeypatch.setattr("tacit._engine.environment._LOADED", "what the process began with")
     again, third = go(ledger), go(ledger)
     assert not again.charge.repeated and not third.charge.repeated
     assert ledger.balances()[0].runs == 3
@@ -117,10 +117,10 @@ def test_a_tacit_that_was_edited_is_charged_at_every_start(
 @pytest.mark.parametrize(
     ("where", "value"),
     [
-        ("tacit.runtime.environment.versions", lambda: {"tacit": "0.1.0"}),
-        ("tacit.runtime.environment.os.cpu_count", lambda: 3),
-        ("tacit.runtime.identity.processor", lambda: "of another kind"),
-        ("tacit.runtime.identity.source_digest", lambda: "of other code"),
+        ("tacit._engine.environment.versions", lambda: {"tacit": "0.1.0"}),
+        ("tacit._engine.environment.os.cpu_count", lambda: 3),
+        ("tacit._engine.identity.processor", lambda: "of another kind"),
+        ("tacit._engine.identity.source_digest", lambda: "of other code"),
     ],
     ids=["version", "machine", "processor", "code"],
 )

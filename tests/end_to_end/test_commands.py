@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
-from tacit.config.catalogue import METHODS
+from tacit.study._described.catalogue import METHODS
 from tests.end_to_end.study import visits
 
 RUN = CliRunner()

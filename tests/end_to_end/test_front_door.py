@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 
-from tacit.config.catalogue import METHODS
+from tacit.study._described.catalogue import METHODS
 from tests.conformance.table import ROWS, Row
 from tests.front_door import (
     VALUES,

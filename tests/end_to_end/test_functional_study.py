@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
-from tacit.config import parse_study
 from tacit.errors import ConfigError
+from tacit.study import parse_study
 from tests.end_to_end.study import changed, write
 
 PURE = changed("delta = 1e-6\nclip = 1.0", 'delta = 0\nclip = 6.0\nnoise = "laplace"')

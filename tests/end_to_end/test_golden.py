@@ -20,12 +20,12 @@ from typer.testing import CliRunner
 import tacit
 from tacit import DPSG, GradientDescent, Privacy, network, problem
 from tacit.cli import app
-from tacit.deploy.hello import Question, read_hello
-from tacit.deploy.journal import Journal
-from tacit.deploy.keys import Card
-from tacit.deploy.manifest import _AGREED, Manifest, Member, read_manifest
-from tacit.deploy.outgoing import Account, Outgoing
-from tacit.deploy.wire import Address, decode
+from tacit.deploy.agreement.manifest import _AGREED, Manifest, Member, read_manifest
+from tacit.deploy.identity.keys import Card
+from tacit.deploy.messages.handshake import Question, read_hello
+from tacit.deploy.messages.journal import Journal
+from tacit.deploy.messages.outgoing import Account, Outgoing
+from tacit.deploy.messages.wire import Address, decode
 from tacit.errors import EnvironmentMismatch, LedgerError, RuntimeFailure, WireError
 from tacit.privacy import Masks
 from tacit.privacy.event import GaussianRelease

@@ -13,17 +13,17 @@ import pytest
 
 import tacit
 from tacit import network
-from tacit.runtime import drive
+from tacit._engine import loop
 from tests.conformance.table import task
 
 PROGRAM = """
 import sys
 import tacit
 from tacit import network
-from tacit.runtime import drive
+from tacit._engine import loop
 from tests.conformance.table import task
 
-drive._CHECKPOINT_SECONDS = 0.0
+loop._CHECKPOINT_SECONDS = 0.0
 method = tacit.DPSG(step=0.01, privacy=tacit.Privacy(clip=0.5, epsilon=1.0))
 tacit.run(
     task(0), network.ring(4), method, rounds=int(sys.argv[2]), seed=7, record=1000,
@@ -47,7 +47,7 @@ def test_sigkill_and_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with np.load(path) as archive:
         assert f'"round": {rounds}' not in str(archive["header"]), "it ended before it was killed"
 
-    monkeypatch.setattr(drive, "_CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(loop, "_CHECKPOINT_SECONDS", 0.0)
     method = tacit.DPSG(step=0.01, privacy=tacit.Privacy(clip=0.5, epsilon=1.0))
 
     def run(checkpoint: Path | None) -> tacit.Result:

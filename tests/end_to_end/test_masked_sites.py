@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from tacit.config.read import Source, parse_study
-from tacit.deploy.rehearse import Rehearsal, perform, prepare, results
+from tacit.deploy.operate.rehearse import Rehearsal, perform, prepare, results
 from tacit.privacy.ledger import read, verify
 from tacit.study import assemble
+from tacit.study.read import Source, parse_study
 from tests.end_to_end.site_study import log_of, round_of, sent, simulated
 
 AGENTS, ROUNDS, TRIED, LEAST = 8, 100, 200, 5
@@ -59,7 +59,7 @@ rounds = ROUNDS
 RECORDED = """
 import sys
 from pathlib import Path
-from tacit.deploy import transport
+from tacit.deploy.messages import transport
 publish, answer = transport.Transport.publish, transport.Transport.__init__
 path = Path(sys.argv[sys.argv.index("--state") + 1]).parent / "wire.bin"
 def keep(key, data):
@@ -229,7 +229,7 @@ def check_wires(rehearsal: Rehearsal) -> None:
     """Nothing that an agent sent is a value: it is uniform, and so are the differences."""
     vectors = defaultdict(list)
     for number in range(AGENTS):
-        # a greeting tells no value: it is read in tests/unit/deploy/test_hello.py
+        # a greeting tells no value: it is read in tests/unit/deploy/messages/test_handshake.py
         once = {key: data for key, data in wire(rehearsal, number) if "/hello/" not in key}
         kinds = Counter(key.split("/")[2] for key in once if key.count("/") == 3)
         assert set(kinds) <= {"1", "255"}  # masked answers, and farewells

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.deploy.rehearse import Rehearsal, prepare
+from tacit.deploy.operate.rehearse import Rehearsal, prepare
 from tacit.privacy.ledger import read, verify
 from tests.end_to_end.site_study import a_study, log_of, round_of, sent
 

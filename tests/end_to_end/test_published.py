@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
-from tacit.config.registry import published
+from tacit.study.parts import published
 from tests.end_to_end.site_study import STUDY, a_study
 
 RUN = CliRunner()

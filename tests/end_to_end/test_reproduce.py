@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
-from tacit.reproduce import Paper, papers, run
-from tests.unit.reproduce.pieces import target
+from tacit.papers import Paper, catalogue, run
+from tests.unit.papers.pieces import target
 
 ROOT = Path(__file__).parents[2]
 RUN = CliRunner()
@@ -23,10 +23,10 @@ RUN = CliRunner()
 SLOW = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from tacit.reproduce import Paper, papers, run
-from tests.unit.reproduce.pieces import slow_target
+from tacit.papers import Paper, catalogue, run
+from tests.unit.papers.pieces import slow_target
 paper = Paper("someone1999", "A. Someone: On waiting. 1999.", (slow_target({log!r}, {wait!r}),))
-papers.PAPERS = run.PAPERS = (paper,)
+catalogue.PAPERS = run.PAPERS = (paper,)
 from tacit.cli import main
 main()
 """
@@ -54,7 +54,7 @@ def invoke(*arguments: str | Path, code: int = 0) -> str:
 
 
 def test_all_targets_are_listed_with_their_times(tmp_path: Path) -> None:
-    known = [each.name for each in papers.targets()]
+    known = [each.name for each in catalogue.targets()]
     text = " ".join(invoke("--list", "--output", tmp_path, "--cores", "2").split())
     assert all(name in text for name in known)
     assert "Times on 2 cores" in text

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 import pytest
 
-from tacit.deploy.rehearse import Rehearsal, perform, prepare, results
+from tacit.deploy.operate.rehearse import Rehearsal, perform, prepare, results
 from tacit.privacy.ledger import read, verify
 from tacit.study import assemble
 from tests.end_to_end.site_study import (
@@ -138,7 +138,7 @@ def test_a_lost_coordinator_is_restored_to_the_bit(tmp_path: Path) -> None:
 
 DYING = """
 import os, signal, sys
-from tacit.deploy.sending import Sender
+from tacit.deploy.member.sending import Sender
 publish, count = Sender.publish, 0
 def dying(self, address):
     global count
@@ -164,7 +164,7 @@ def dies(rehearsal: Rehearsal, *more: str) -> None:
 
 
 UNGUARDED = """
-from tacit.deploy.neighbours import Neighbours
+from tacit.deploy.member.peers import Neighbours
 Neighbours.meet = Neighbours._check_state = lambda self, sent: None
 from tacit.cli import main
 main()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.config.catalogue import METHODS
+from tacit.study._described.catalogue import METHODS
 from tests.matrix import cells, choices, forget_programs, one
 from tests.quick import only
 from tests.study_door import VALUES, plain, records, refusal, rehearsed, tried

@@ -16,10 +16,9 @@ import pytest
 from typer.testing import CliRunner
 
 import tacit
+from tacit._engine.runner import Simulation
 from tacit.cli import app
-from tacit.config import read_study
-from tacit.runner import Simulation
-from tacit.study import assemble
+from tacit.study import assemble, read_study
 from tacit.sweep import Grid, cells, plan, run, sweep
 from tests.end_to_end import study
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from tacit._jobs import Cluster, Piece, cluster
 from tacit.errors import ConfigError
-from tacit.work import Cluster, Piece, cluster
 from tests.end_to_end import study
 from tests.end_to_end.cluster import ROOT, Certificates, Running, certify, scheduler
 from tests.end_to_end.test_sweep import SMALL, wait_for
-from tests.unit.work.pieces import square
+from tests.unit._jobs.pieces import square
 
 pytestmark = pytest.mark.slow
 

@@ -20,8 +20,9 @@ from scipy.integrate import dblquad
 
 import tacit
 from tacit import network, problem
-from tacit.method import DPIADMMProx, DPIADMMTrust, GrowingPenalty, OutP, OutPAsCoded
-from tacit.method.dp_iadmm_step import penalty_at
+from tacit.method import DPIADMMProx, DPIADMMTrust, GrowingPenalty, OutP
+from tacit.method._dp_iadmm_step import penalty_at
+from tacit.papers.ryu2021 import OutPAsCoded
 from tacit.problem.constraint import FREE
 from tacit.problem.public import Public
 from tacit.problem.regularisers import NO_REGULARISER

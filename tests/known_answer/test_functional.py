@@ -10,7 +10,7 @@ import pytest
 import tacit
 from tacit import DGD, Privacy, network, problem
 from tacit.method import CurvatureBounds, FunctionalPerturbation, LegendreBasis, QuadraticBasis
-from tacit.method.functional_curvature import extremes
+from tacit.method._functional_curvature import extremes
 from tacit.method.functional_distance import weighted_norm
 from tacit.method.functional_projection import projected
 

@@ -13,13 +13,12 @@ from tacit.audit import audit_callable
 from tacit.audit.neighbours import replace_record
 from tacit.errors import PrivacyError
 from tacit.method import PaperClaim
-from tacit.method.d_zoa_bounds import outer_loop_bound
 from tacit.method.d_zoa_claim import inner_directions
 from tacit.method.d_zoa_solver import two_point_slopes
-from tacit.privacy import GaussianRelease, Repeated, epsilon
-from tacit.reproduce.gratton2021.contest import LAST, final, measure
-from tacit.reproduce.gratton2021.noise_runs import claimed_deviation
-from tacit.reproduce.gratton2021.setting import (
+from tacit.papers.gratton2021.bounds import outer_loop_bound
+from tacit.papers.gratton2021.contest import LAST, final, measure
+from tacit.papers.gratton2021.noise_runs import claimed_deviation
+from tacit.papers.gratton2021.setting import (
     AGENTS,
     ALPHA0,
     DIMENSION,
@@ -31,6 +30,7 @@ from tacit.reproduce.gratton2021.setting import (
     paper_problem,
     paper_step,
 )
+from tacit.privacy import GaussianRelease, Repeated, epsilon
 
 SEEDS = range(2)
 

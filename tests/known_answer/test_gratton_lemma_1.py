@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tacit.method.d_zoa_claim import printed_step
-from tacit.reproduce.gratton2021.noise_runs import claimed_deviation
-from tacit.reproduce.gratton2021.setting import (
+from tacit.papers.gratton2021.noise_runs import claimed_deviation
+from tacit.papers.gratton2021.setting import (
     AGENTS,
     ALPHA0,
     DIMENSION,

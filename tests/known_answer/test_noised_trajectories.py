@@ -15,19 +15,10 @@ import pytest
 
 import tacit
 from tacit import DPSG, GradientDescent, Privacy, network, problem
-from tacit.method import (
-    DPADMM,
-    DPADMMPrinted,
-    DPIADMMPrinted,
-    DPIADMMProx,
-    DPIADMMTrust,
-    DVPPrinted,
-    FedAvg,
-    OutP,
-    OutPAsCoded,
-    PVPPrinted,
-)
-from tacit.runtime.keys import PhaseKeys, agent_secret, phase_keys, trial_key
+from tacit._engine.keys import PhaseKeys, agent_secret, phase_keys, trial_key
+from tacit.method import DPADMM, DPIADMMProx, DPIADMMTrust, FedAvg, OutP
+from tacit.papers.gratton2021 import DPADMMPrinted, DVPPrinted, PVPPrinted
+from tacit.papers.ryu2021 import DPIADMMPrinted, OutPAsCoded
 from tests.quick import only
 
 SEED, ROUNDS, K, P = 3, 4, 4, 3

@@ -1,6 +1,6 @@
 """Section VI-A2 and figure 1 of Nozari, Tallapragada, Cortes, beside what holds.
 
-The statements about accuracy stand in `tests/unit/method/test_functional_accuracy.py` and
+The statements about accuracy stand in `tests/unit/papers/nozari2016/test_accuracy.py` and
 `test_functional_argmin.py`.
 """
 
@@ -13,8 +13,8 @@ import pytest
 from scipy.optimize import lsq_linear
 from scipy.special import expit
 
-from tacit.reproduce.nozari2016.pdop_runs import RATIO, ROUNDS, STEP
-from tacit.reproduce.nozari2016.problem import AGENTS, HALF, RECORDS, STRENGTH, Costs
+from tacit.papers.nozari2016.pdop_runs import RATIO, ROUNDS, STEP
+from tacit.papers.nozari2016.problem import AGENTS, HALF, RECORDS, STRENGTH, Costs
 
 
 @pytest.mark.parametrize("points", [51, 101])

@@ -16,8 +16,9 @@ import pytest
 from jaxtyping import Array, Float
 
 from tacit import Privacy, network, problem
-from tacit.method import PDOP, PDOPPrinted
-from tacit.runtime.exact import ExactEngine
+from tacit._engine.exact import ExactEngine
+from tacit.method import PDOP
+from tacit.papers.huang2015 import PDOPPrinted
 from tests.laid_out import lay_out
 
 CENTRES = (Fraction(3), Fraction(-1))
@@ -110,7 +111,7 @@ def _objective(plan: Any, agent: int) -> Any:
 
 
 def _context(plan: Any, round: int, agent: int) -> Any:
-    from tacit.runtime.agent import context_of
+    from tacit._engine.step import context_of
 
     return context_of(
         plan.public,

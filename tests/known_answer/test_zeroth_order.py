@@ -16,11 +16,11 @@ import pytest
 
 import tacit
 from tacit import network, problem
+from tacit._engine.keys import agent_secret, phase_keys, trial_key
 from tacit.method import ORZO, ZOOADMM
-from tacit.method.directions import normal_directions
-from tacit.method.two_point import SMALLEST
-from tacit.reproduce.gratton2021.setting import paper_problem
-from tacit.runtime.keys import agent_secret, phase_keys, trial_key
+from tacit.method._directions import normal_directions
+from tacit.method._two_point import SMALLEST
+from tacit.papers.gratton2021.setting import paper_problem
 
 SEED, SERVER = 7, 2
 TARGETS = (Fraction(3), Fraction(-1))

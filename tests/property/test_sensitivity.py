@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tacit import DPSG, Privacy, network
+from tacit._engine.charging import Owners, scales
 from tacit.clipping import ORDERS, norm_ratio, row_norms
 from tacit.errors import PrivacyError
-from tacit.method.claim import Owners, scales
 from tacit.method.worst_case import LinearUnits
 from tacit.privacy.adjacency import at_distance
 from tacit.privacy.event import GaussianRelease, LaplaceRelease

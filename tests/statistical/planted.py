@@ -18,12 +18,13 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from tacit._engine import batched
+from tacit._engine import step as agent
 from tacit.cli.auditing import audit_study
 from tacit.privacy import masked, masking, sensitivity
 from tacit.privacy.mechanism import Mechanism
 from tacit.privacy.noise import source, stream
 from tacit.problem import erm
-from tacit.runtime import agent, simulation
 from tests.end_to_end.study import STUDY, changed, write
 
 RUNS, ROUNDS = 20_000, 6
@@ -50,7 +51,7 @@ class Mistake:
 
 
 def one_noise_for_all_agents(patch: pytest.MonkeyPatch) -> None:
-    honest = simulation.agent_secret
+    honest = batched.agent_secret
     patch.setattr(simulation, "agent_secret", lambda root, agent: honest(root, 0 * agent))
 
 

@@ -13,7 +13,7 @@ import pytest
 import tacit
 from tacit import DGD, DZOASolver, GradientDescent, Privacy, network, problem
 from tacit.method import ORZO, ZOOADMM, FedAvg
-from tacit.reproduce.gratton2021.setting import paper_network, paper_problem
+from tacit.papers.gratton2021.setting import paper_network, paper_problem
 from tests.quick import only
 
 

@@ -18,9 +18,9 @@ import pytest
 
 import tacit
 from tacit import GradientDescent, Privacy, network, problem
+from tacit._engine.contract import contract
 from tacit.audit import audit_callable
 from tacit.audit.runs import Runs
-from tacit.contract import contract
 from tacit.errors import PrivacyError
 from tacit.method import ORZO, ZOOADMM, DPIADMMProx, DPIADMMTrust, DZOAStar, FedAvg, Phase
 from tacit.privacy import (

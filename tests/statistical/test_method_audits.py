@@ -11,15 +11,15 @@ import pytest
 
 import tacit
 from tacit import Simulation
+from tacit._engine.contract import contract
 from tacit.audit import scaled
 from tacit.audit.curve import is_gaussian
 from tacit.audit.estimators import lower_bounds
 from tacit.audit.neighbours import replace_record
 from tacit.audit.runs import Runs
-from tacit.contract import contract
-from tacit.method.d_zoa_neighbours import GRADIENT_BOUND, REACH
+from tacit.method._d_zoa_neighbours import GRADIENT_BOUND, REACH
+from tacit.papers.gratton2021.setting import paper_method, paper_network, paper_problem
 from tacit.privacy import Status
-from tacit.reproduce.gratton2021.setting import paper_method, paper_network, paper_problem
 from tests.conformance.table import ROWS, Row
 
 REPETITIONS, RUNS, MOST = 100, 200, 13

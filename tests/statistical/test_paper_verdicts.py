@@ -13,12 +13,13 @@ import pytest
 
 import tacit
 from tacit import network, problem
+from tacit._engine.contract import contract
 from tacit.audit import replace_record
 from tacit.audit.estimators import lower_bounds
 from tacit.audit.neighbours import given
 from tacit.audit.runs import Runs
-from tacit.contract import contract
-from tacit.method import DPADMMPrinted, DVPPrinted, PDOPPrinted, PVPPrinted
+from tacit.papers.gratton2021 import DPADMMPrinted, DVPPrinted, PVPPrinted
+from tacit.papers.huang2015 import PDOPPrinted
 from tacit.privacy import Status
 from tests.conformance.table import task
 from tests.quick import only

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 import tacit
 from tacit import Privacy, Simulation, network, problem
 from tacit.method import PDOP
-from tacit.method.pdop_bounds import corrected_accuracy, exact_accuracy, rate_of
+from tacit.papers.huang2015.bounds import corrected_accuracy, exact_accuracy, rate_of
 from tests.laid_out import lay_out
 from tests.quick import only
 

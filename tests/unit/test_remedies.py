@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 import tacit
 from tacit.cli import app
-from tacit.config import data
+from tacit.study._sections import data
 
 ROOT = Path(tacit.__file__).parents[1]
 _BLANK = "\N{WHITE SQUARE}"

@@ -22,16 +22,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 import tacit
-from tacit.deploy.hello import Question, write_hello
-from tacit.deploy.mailbox import Heard
-from tacit.deploy.outgoing import Made, Outgoing
-from tacit.deploy.stored import packed
-from tacit.deploy.wire import Address, encode
-from tacit.privacy import NoiseKind
-from tacit.privacy.masking import mask, mask_label, pair_key
-from tacit.privacy.noise import SeededNoise
-from tacit.runtime import checkpoint
-from tacit.runtime.keys import (
+from tacit._engine import checkpoint
+from tacit._engine.keys import (
     agent_secret,
     pair_secret,
     phase_keys,
@@ -39,6 +31,14 @@ from tacit.runtime.keys import (
     rekeyed,
     trial_key,
 )
+from tacit.deploy.messages.handshake import Question, write_hello
+from tacit.deploy.messages.mailbox import Heard
+from tacit.deploy.messages.outgoing import Made, Outgoing
+from tacit.deploy.messages.slots import packed
+from tacit.deploy.messages.wire import Address, encode
+from tacit.privacy import NoiseKind
+from tacit.privacy.masking import mask, mask_label, pair_key
+from tacit.privacy.noise import SeededNoise
 
 VERSION = "0.2.0.dev1"
 """What the digests are of."""
@@ -63,7 +63,7 @@ def message(folder: Path) -> Iterator[bytes]:
 def hello(folder: Path) -> Iterator[bytes]:
     question = Question(1, 0, "0" * 32)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("tacit.deploy.hello.time", SimpleNamespace(time=lambda: 1.0))
+        patched.setattr("tacit.deploy.messages.handshake.time", SimpleNamespace(time=lambda: 1.0))
         yield write_hello(question, RUN, 7, {"tacit": "1"}, IDENTITY, heard=41)
     yield question.key().encode()
 

@@ -9,6 +9,7 @@ import pytest
 
 import tacit
 from tacit import network
+from tacit._engine.runner import Simulation
 from tacit.advise import (
     Advice,
     Law,
@@ -26,12 +27,11 @@ from tacit.advise.noise import with_epsilon
 from tacit.advise.plans import changes
 from tacit.advise.setting import changed
 from tacit.errors import ConfigError, ProblemError
-from tacit.evaluate import base_scores, scores, share_kept
 from tacit.method import DPSG, DZOA, GradientDescent
 from tacit.privacy import Masks, Privacy
 from tacit.problem import L1, Logistic
 from tacit.problem.records import Weighting
-from tacit.runner import Simulation
+from tacit.problem.scores import base_scores, scores, share_kept
 from tacit.types import Oracle
 
 BUDGET = Privacy(clip=1.0, epsilon=1.7, delta=1e-6)

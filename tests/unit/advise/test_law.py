@@ -15,11 +15,11 @@ from tacit.advise.noise import epsilon_for, multiplier, with_epsilon
 from tacit.advise.setting import changed
 from tacit.advise.shrink import MOST_AGENTS, shape
 from tacit.errors import ConfigError, PrivacyError
-from tacit.evaluate import base_scores, scores
 from tacit.method import DPSG
 from tacit.privacy import GaussianRelease, Masks, Privacy, Repeated, accounting
 from tacit.problem import Hinge, Huber, Logistic, Poisson, Softmax, Squared
 from tacit.problem.records import Weighting
+from tacit.problem.scores import base_scores, scores
 
 BUDGET = Privacy(clip=1.0, epsilon=1.7, delta=1e-6)
 FEW = Setting(20, 10, network.ring(5), BUDGET)

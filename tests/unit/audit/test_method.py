@@ -13,7 +13,8 @@ import tacit
 from tacit import DGD, DPSG, DZOASolver, GradientDescent, Privacy, network, problem
 from tacit.audit import Audit, audit_method, replace_record
 from tacit.errors import ConfigError, NetworkError, NonPrivateRelease, ProblemError
-from tacit.method import PaperClaim, Phase, PVPPrinted
+from tacit.method import PaperClaim, Phase
+from tacit.papers.gratton2021 import PVPPrinted
 from tacit.privacy import ClippedGradient, Status
 from tacit.types import PublicContext, Relation
 

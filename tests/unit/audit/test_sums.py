@@ -12,6 +12,7 @@ from scipy import stats
 
 import tacit
 from tacit import GradientDescent, network
+from tacit._engine.exact import ExactEngine
 from tacit.audit import scaled
 from tacit.audit.curve import is_gaussian
 from tacit.audit.family import with_noise
@@ -20,7 +21,6 @@ from tacit.audit.transcript import Features, Pair, gather, observer
 from tacit.method import FedAvg, Phase
 from tacit.network import Coordinator, ExactSum
 from tacit.privacy import GAUSSIAN, GaussianRelease, Masked, Masks, PoissonSampled, Repeated
-from tacit.runtime.exact import ExactEngine
 from tests.laid_out import lay_out
 from tests.quick import only
 from tests.unit.audit.test_transcript import AGENTS, RECORDS, ROUNDS, budget, scores, task

@@ -10,12 +10,12 @@ import pytest
 from scipy import integrate, stats
 
 from tacit import DPSG, DZOA, DZOASolver, GradientDescent, Privacy, network, problem
+from tacit._engine.exact import ExactEngine
 from tacit.audit.neighbours import given, replace_record
 from tacit.audit.transcript import Features, Likelihood, Pair, gather, observer
 from tacit.method import PaperClaim
 from tacit.method.worst_case import Neighbours
 from tacit.network.randomised import RandomActivation
-from tacit.runtime.exact import ExactEngine
 from tests.laid_out import lay_out
 from tests.quick import only
 

@@ -10,11 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
-from tacit.config import read_study
-from tacit.output.words import protection
 from tacit.privacy import accounting
 from tacit.privacy.event import GaussianRelease, LaplaceRelease, PoissonSampled, Repeated
-from tacit.study import assemble, execute
+from tacit.study import assemble, execute, read_study
+from tacit.study._output.words import protection
 from tacit.types import Unit
 from tests.end_to_end.study import STUDY, changed, write
 

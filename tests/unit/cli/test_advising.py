@@ -15,11 +15,10 @@ from tacit.advise import Advice, Change, Measured, Need, Setting
 from tacit.advise.plans import changes
 from tacit.cli import advising, app
 from tacit.cli.dimensions import Asked, from_options, from_study
-from tacit.config import parse_study, read_study
 from tacit.errors import ConfigError
 from tacit.privacy import Masks
 from tacit.problem import Logistic, Softmax, Squared
-from tacit.study import assemble
+from tacit.study import assemble, parse_study, read_study
 from tacit.types import Oracle, Relation
 from tests.end_to_end.study import STUDY, changed, write
 

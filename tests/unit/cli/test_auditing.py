@@ -11,7 +11,7 @@ import pytest
 import tacit
 from tacit import network, problem
 from tacit.cli import auditing
-from tacit.method import PVPPrinted
+from tacit.papers.gratton2021 import PVPPrinted
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from tacit._engine.planning import MeanNoise
 from tacit.cli import app
 from tacit.cli.masking import as_toml, warned
-from tacit.planning import MeanNoise
 from tests.end_to_end.study import STUDY, changed, write
 
 RUN = CliRunner()

@@ -15,22 +15,22 @@ import numpy as np
 
 import tacit
 from tacit import DPSG, Privacy, network, problem
-from tacit.deploy.absences import Absence
-from tacit.deploy.bounds import bounds_of
-from tacit.deploy.certificates import create_authority
-from tacit.deploy.compare import Comparison
-from tacit.deploy.keys import Card, Keys, create
-from tacit.deploy.outgoing import Outgoing
-from tacit.deploy.party import Party
-from tacit.deploy.schedule import Schedule, forms
-from tacit.deploy.terms import Progress, Terms
-from tacit.deploy.transport import Transport
+from tacit._engine.agent_step import Desk, mixing_of
+from tacit._engine.keys import agent_secret
+from tacit.deploy.agreement.bounds import bounds_of
+from tacit.deploy.identity.certificates import create_authority
+from tacit.deploy.identity.keys import Card, Keys, create
+from tacit.deploy.member.compare import Comparison
+from tacit.deploy.member.run_spec import Progress, Terms
+from tacit.deploy.member.schedule import Schedule, forms
+from tacit.deploy.member.session import Party
+from tacit.deploy.messages.absences import Absence
+from tacit.deploy.messages.outgoing import Outgoing
+from tacit.deploy.messages.transport import Transport
 from tacit.errors import PeerTimeout, RuntimeFailure
 from tacit.method import FedAvg
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork, Mixing
-from tacit.runtime.desk import Desk, mixing_of
-from tacit.runtime.keys import agent_secret
 from tests.laid_out import lay_out
 from tests.sites import free_port
 

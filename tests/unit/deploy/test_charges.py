@@ -8,12 +8,12 @@ import jax
 import numpy as np
 import pytest
 
-from tacit.deploy import keys
-from tacit.deploy.site import Declared, charges, declared, releases
+from tacit.data.schema import Prepared
+from tacit.deploy.agreement.declared import Declared, charges, declared, releases
+from tacit.deploy.identity import keys
 from tacit.errors import PrivacyError
 from tacit.privacy import accounting
 from tacit.privacy.event import Repeated
-from tacit.problem.schema import Prepared
 from tests.sites import STUDY, a_manifest, member
 
 PEERS = "clip = 1.0"

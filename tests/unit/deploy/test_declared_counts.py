@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
-from tacit.config.read import parse_study
-from tacit.deploy import keys
-from tacit.deploy.manifest import Manifest, agreed
-from tacit.deploy.rehearse import prepare
-from tacit.deploy.site import check_secure, declared, own_records
+from tacit.deploy.agreement.declared import check_secure, declared, own_records
+from tacit.deploy.agreement.manifest import Manifest, agreed
+from tacit.deploy.identity import keys
+from tacit.deploy.operate.rehearse import prepare
 from tacit.errors import ProblemError
+from tacit.study.read import parse_study
 from tests.sites import STUDY, a_manifest, member, records
 
 ADD_REMOVE = STUDY.replace("clip = 1.0", 'clip = 1.0\nrelation = "add_remove"').replace(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.deploy.files import check_private, make_folder, write_bytes, write_secret, write_text
-from tacit.deploy.results import Outcome, write
+from tacit.deploy.operate.results import Outcome, write
 from tacit.errors import ConfigError
 
 

@@ -8,13 +8,13 @@ import jax
 import numpy as np
 import pytest
 
-from tacit.config.read import parse_study
-from tacit.deploy import keys
-from tacit.deploy.agent import Options
-from tacit.deploy.doctor import examine
-from tacit.deploy.manifest import Manifest, agreed
-from tacit.deploy.site import declared, features, misfits, own_records
+from tacit.deploy.agreement.declared import declared, features, misfits, own_records
+from tacit.deploy.agreement.manifest import Manifest, agreed
+from tacit.deploy.identity import keys
+from tacit.deploy.member.process import Options
+from tacit.deploy.operate.doctor import examine
 from tacit.errors import ConfigError, ProblemError
+from tacit.study.read import parse_study
 from tests.sites import STUDY, a_manifest, member
 
 RICH = STUDY.replace(

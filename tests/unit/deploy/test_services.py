@@ -19,15 +19,15 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli import app
-from tacit.config.read import parse_study
-from tacit.deploy import keys
-from tacit.deploy.agent import Options, run
-from tacit.deploy.binding import Binding
-from tacit.deploy.manifest import Manifest, agreed, read_manifest
-from tacit.deploy.pairs import check_writable, forget, has_key, offer
-from tacit.deploy.rehearse import prepare, results
-from tacit.deploy.trust import trust
+from tacit.deploy.agreement.binding import Binding
+from tacit.deploy.agreement.manifest import Manifest, agreed, read_manifest
+from tacit.deploy.identity import keys
+from tacit.deploy.identity.pair_keys import check_writable, forget, has_key, offer
+from tacit.deploy.identity.pinning import trust
+from tacit.deploy.member.process import Options, run
+from tacit.deploy.operate.rehearse import prepare, results
 from tacit.errors import ConfigError
+from tacit.study.read import parse_study
 from tests.sites import STUDY, member, records
 
 ROOT = Path(__file__).parents[3]
@@ -196,8 +196,8 @@ def started(folder: Path, command: list[str], *, writable: bool) -> subprocess.P
 CHECK = """
 import sys
 from pathlib import Path
-from tacit.deploy.keys import load
-from tacit.deploy.pairs import check_writable
+from tacit.deploy.identity.keys import load
+from tacit.deploy.identity.pair_keys import check_writable
 check_writable(load(Path(sys.argv[1])))
 """
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.deploy import keys
-from tacit.deploy.evidence import check
-from tacit.deploy.outgoing import Outgoing
-from tacit.deploy.party import Party
-from tacit.deploy.transport import Transport
-from tacit.deploy.wire import Address, decode, encode
+from tacit.deploy.identity import keys
+from tacit.deploy.member.session import Party
+from tacit.deploy.messages.evidence import check
+from tacit.deploy.messages.outgoing import Outgoing
+from tacit.deploy.messages.transport import Transport
+from tacit.deploy.messages.wire import Address, decode, encode
 from tacit.errors import RuntimeFailure
 from tests.unit.deploy.ring import MEMBERS, RUN, Ring, until
 

@@ -13,10 +13,11 @@ import pytest
 import tacit
 from tacit import Privacy, network, problem
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError
-from tacit.method import ADMM, DPADMM, PVP, DPADMMPrinted, DVPPrinted, PVPPrinted
-from tacit.method.admm_inner import curvature_bound, local_minimiser
-from tacit.method.consensus_admm import Consensus
+from tacit.method import ADMM, DPADMM, PVP
+from tacit.method._admm_inner import curvature_bound, local_minimiser
+from tacit.method._consensus_admm import Consensus
 from tacit.method.pvp import ProximalSolution
+from tacit.papers.gratton2021 import DPADMMPrinted, DVPPrinted, PVPPrinted
 from tacit.problem import Ball, Box, Free
 from tacit.problem.public import Public
 from tacit.problem.regularisers import L1

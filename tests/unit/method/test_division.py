@@ -7,9 +7,7 @@ import pytest
 
 import tacit
 from tacit import network, problem
-from tacit.method import FedAvg
-from tacit.privacy import GaussianRelease, epsilon, noise_multiplier
-from tacit.problem.partition import (
+from tacit.data.partition import (
     Sites,
     by_column,
     dirichlet,
@@ -18,7 +16,9 @@ from tacit.problem.partition import (
     sorted_by_label,
     train_test_split,
 )
-from tacit.problem.schema import Prepared
+from tacit.data.schema import Prepared
+from tacit.method import FedAvg
+from tacit.privacy import GaussianRelease, epsilon, noise_multiplier
 from tacit.types import Unit
 
 RECORDS, SITES, DELTA = 40, 4, 1e-6

@@ -12,7 +12,7 @@ import tacit
 from tacit import Privacy, network, problem
 from tacit.errors import ConfigError, NetworkError, ProblemError
 from tacit.method import DPIADMMProx, DPIADMMTrust, GrowingPenalty, OutP
-from tacit.method.dp_iadmm_step import within_ball, within_cube
+from tacit.method._dp_iadmm_step import within_ball, within_cube
 from tacit.problem import Ball, Box, Free, Simplex
 from tests.conformance.table import task
 

@@ -19,11 +19,11 @@ from tacit.method import (
     record_ball,
     record_distance,
 )
+from tacit.method._functional_cost import PublicPolynomial
+from tacit.method._functional_curvature import derivatives, extremes
+from tacit.method._functional_query import WeightedCoefficients
 from tacit.method.functional_basis import AbstractBasis
-from tacit.method.functional_cost import PublicPolynomial
-from tacit.method.functional_curvature import derivatives, extremes
 from tacit.method.functional_projection import projected
-from tacit.method.functional_query import WeightedCoefficients
 from tacit.types import Context, PublicContext, Relation, Role, Unit
 
 LINE = QuadraticBasis([-1.0], [1.0])

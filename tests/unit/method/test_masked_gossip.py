@@ -14,21 +14,21 @@ import pytest
 
 import tacit
 from tacit import network, problem
-from tacit.deploy import keys
-from tacit.deploy.site import declared
+from tacit._engine.exact import ExactEngine
+from tacit._engine.keys import agent_secret, phase_keys, trial_key
+from tacit._engine.planning import account
+from tacit._engine.shared_noise import PairSecrets, masks_of_all
+from tacit.deploy.agreement.declared import declared
+from tacit.deploy.identity import keys
 from tacit.errors import ConfigError, NetworkError, PrivacyError
 from tacit.method import DPSG, GradientDescent, MaskedGossip
 from tacit.method.phase import Phase, Span
-from tacit.output.words import adversary
-from tacit.planning import account
 from tacit.privacy.budget import Privacy
 from tacit.privacy.correlated import PairMasks
 from tacit.privacy.guarantee import Adversary, NoiseSource, Status
 from tacit.privacy.masked import Masks
 from tacit.problem.problem import Problem
-from tacit.runtime.exact import ExactEngine
-from tacit.runtime.keys import agent_secret, phase_keys, trial_key
-from tacit.runtime.pairs import PairSecrets, masks_of_all
+from tacit.study._output.words import adversary
 from tacit.types import Role
 from tests.laid_out import lay_out
 from tests.sites import STUDY, a_manifest

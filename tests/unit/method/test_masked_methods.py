@@ -12,6 +12,7 @@ import pytest
 
 import tacit
 from tacit import network, problem
+from tacit._engine.keys import public_key
 from tacit.errors import LedgerError, NetworkError, PrivacyError
 from tacit.method import (
     ADMM,
@@ -23,14 +24,13 @@ from tacit.method import (
     FedAvg,
     GradientDescent,
 )
-from tacit.method.oracle import gradient_query
+from tacit.method._oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
 from tacit.privacy.guarantee import Adversary, Status
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.masked import Masks, SecureSum
 from tacit.privacy.mechanism import gaussian
-from tacit.runtime.keys import public_key
 from tacit.types import Combine, Role
 from tests.laid_out import lay_out
 from tests.quick import only

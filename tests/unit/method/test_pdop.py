@@ -16,11 +16,12 @@ from jaxtyping import Array, Float
 import tacit
 from tacit import Privacy, network, problem
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError
-from tacit.method import PDOP, PDOPPrinted
+from tacit.method import PDOP
+from tacit.method._pdop_step import ProjectedStep
 from tacit.method.pdop import Mixture, coordinatewise
-from tacit.method.pdop_bounds import exact_accuracy
-from tacit.method.pdop_step import ProjectedStep
 from tacit.method.worst_case import LinearUnits
+from tacit.papers.huang2015 import PDOPPrinted
+from tacit.papers.huang2015.bounds import exact_accuracy
 from tacit.problem import Affine, Ball, Box, ConvexSet, Simplex, costs
 from tacit.types import PublicContext, Relation, Unit
 from tests.laid_out import lay_out

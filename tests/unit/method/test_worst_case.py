@@ -13,11 +13,11 @@ import pytest
 from tacit import DGD, DPSG, DZOASolver, Privacy, problem
 from tacit.errors import PrivacyError
 from tacit.method import PaperClaim
-from tacit.method.d_zoa_neighbours import GRADIENT_BOUND, REACH, bounded_neighbours
-from tacit.method.oracle import gradient_query
+from tacit.method._d_zoa_neighbours import GRADIENT_BOUND, REACH, bounded_neighbours
+from tacit.method._oracle import gradient_query
 from tacit.method.worst_case import LinearUnits, linear_neighbours
+from tacit.papers.gratton2021.setting import paper_problem
 from tacit.problem import Logistic, RecordBounds, empirical_risk
-from tacit.reproduce.gratton2021.setting import paper_problem
 from tacit.types import PublicContext, Relation, Unit
 
 pytestmark = pytest.mark.usefixtures("float64")

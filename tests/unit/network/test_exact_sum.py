@@ -7,8 +7,8 @@ import pytest
 
 import tacit
 from tacit import problem
+from tacit._engine.compiled import check_arguments
 from tacit.errors import NetworkError
-from tacit.layout import check_arguments
 from tacit.method import FedAvg
 from tacit.network import (
     Coordinator,

@@ -13,16 +13,16 @@ import pytest
 
 import tacit
 from tacit import network
+from tacit._engine.keys import agent_secret, phase_keys, public_key, trial_key
+from tacit._engine.plan import as_arrays
+from tacit.data.loaders import load_csv
+from tacit.data.schema import BinaryTarget, Categorical, Numeric, Schema
+from tacit.data.table import prepare
 from tacit.method import DPSG, GradientDescent
 from tacit.privacy import Privacy
 from tacit.problem import empirical_risk
 from tacit.problem.erm import EmpiricalRisk
-from tacit.problem.loaders import load_csv
 from tacit.problem.losses import Hinge, Huber, Logistic, Poisson, Quantile, Softmax, Squared
-from tacit.problem.schema import BinaryTarget, Categorical, Numeric, Schema
-from tacit.problem.table import prepare
-from tacit.runtime.keys import agent_secret, phase_keys, public_key, trial_key
-from tacit.runtime.plan import as_arrays
 
 
 def risk(row: list[float], target: float, loss: Any) -> EmpiricalRisk:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import ProblemError
-from tacit.method.assumptions import check_smooth
+from tacit.method._assumptions import check_smooth
 from tacit.problem import Hinge, Huber, Quantile, black_box_problem, costs, empirical_risk, smooth
 
 

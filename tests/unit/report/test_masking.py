@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.planning import MeanNoise
+from tacit._engine.planning import MeanNoise
 from tacit.report import masking, released_only, render
 from tests.unit.report.sample import sample
 from tests.unit.report.test_html import drawn, text

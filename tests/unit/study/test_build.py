@@ -6,7 +6,6 @@ import jax
 import numpy as np
 import pytest
 
-from tacit.config import parse_study
 from tacit.errors import ConfigError
 from tacit.method import DPSG, DZOASolver, GradientDescent
 from tacit.network import Coordinator, ExactSum
@@ -15,7 +14,7 @@ from tacit.network.sequence import Periodic, Recorded
 from tacit.problem.constraint import Affine, Ball, Box, Polyhedron, Simplex
 from tacit.problem.losses import Huber, Quantile
 from tacit.problem.regularisers import ElasticNet, GroupL1
-from tacit.study import assemble
+from tacit.study import assemble, parse_study
 from tacit.study.build import build_method, build_network, build_privacy, check_privacy
 from tests.end_to_end.study import STUDY, changed, write
 
@@ -34,7 +33,7 @@ def method(section: str, private: bool = False) -> Any:
 
 
 def problem(old: str, new: str, folder: Path) -> Any:
-    from tacit.config import read_study
+    from tacit.study import read_study
 
     return assemble(read_study(write(folder, changed(old, new)))).problem
 
@@ -244,7 +243,7 @@ def test_a_study_without_intercept_or_penalty(tmp_path: Path) -> None:
     text = changed('missing = "drop"', 'missing = "drop"\nintercept = false')
     assert "intercept" in text
     path = write(tmp_path, text.replace('regulariser = { kind = "l2", strength = 1e-3 }\n', ""))
-    from tacit.config import read_study
+    from tacit.study import read_study
 
     built = assemble(read_study(path)).problem
     assert built.parameter_names == ("age", "sex=m", "smoker")

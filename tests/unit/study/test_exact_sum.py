@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from tacit.config import parse_study, read_study
 from tacit.errors import ConfigError
-from tacit.output.files import result_document
-from tacit.output.page import report_data
-from tacit.output.words import summary
-from tacit.study import assemble, execute
+from tacit.study import assemble, execute, parse_study, read_study
+from tacit.study._output.files import result_document
+from tacit.study._output.page import report_data
+from tacit.study._output.words import summary
 from tests.end_to_end.study import changed, write
 
 TREE = changed('"ring"', '"ring"\nexact_sum = "tree"', changed('"dpsg"', '"gradient-descent"'))

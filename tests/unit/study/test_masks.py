@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.config import parse_study, read_study
 from tacit.errors import ConfigError
-from tacit.output.files import result_document
-from tacit.output.page import report_data
-from tacit.output.words import adversary, protection
 from tacit.privacy import Masks
-from tacit.study import account, assemble, execute, mean_noise
+from tacit.study import account, assemble, execute, mean_noise, parse_study, read_study
+from tacit.study._output.files import result_document
+from tacit.study._output.page import report_data
+from tacit.study._output.words import adversary, protection
 from tacit.study.build import build_privacy, check_privacy
 from tacit.sweep import Grid, plan
 from tests.end_to_end.study import STUDY, changed, write

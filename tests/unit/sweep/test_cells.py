@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tacit.config import read_study
+from tacit._jobs import name_of
 from tacit.errors import ConfigError
+from tacit.study import read_study
 from tacit.sweep import Grid, cells, plan
-from tacit.work import name_of
 from tests.end_to_end import study
 
 

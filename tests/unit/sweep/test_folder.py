@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.config import read_study
 from tacit.errors import ConfigError, RuntimeFailure
+from tacit.study import read_study
 from tacit.sweep import Grid, Plan, plan
 from tacit.sweep.folder import guarded, prepare
 from tests.end_to_end import study

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.config import read_study
 from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Guarantees, Status
+from tacit.study import read_study
 from tacit.sweep import Grid, Plan, Runs, plan
 from tacit.sweep.page import sweep_data
 from tacit.sweep.table import cells_frame, check_measure, chosen, measures, runs_frame

@@ -1,0 +1,295 @@
+"""One agent's desk: what it sends in a phase, and how it takes what others sent.
+
+Both halves are compiled once a phase and called by every runtime that goes agent by agent: by the
+reference simulation, and by a real agent at its owner's site. So their numbers are the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Int64, PRNGKeyArray
+
+from tacit._engine.mixing import client_inbox, server_inbox
+from tacit._engine.plan import Plan
+from tacit._engine.shared_noise import PairSecrets
+from tacit._engine.step import ask, context_of, receive, send
+from tacit.method.phase import Phase
+from tacit.network.base import Mixing
+from tacit.privacy.noise.sums import value_of
+from tacit.types import Combine, Inbox, Role
+
+Payload = tuple[Any, list[tuple[bytes, Any, tuple[int, ...]]]]
+"""A message as structure and leaves, each leaf as bytes, dtype and shape."""
+
+
+class At(NamedTuple):
+    """Where in a run: round (-1 before round 0), number of the phase in the table, step."""
+
+    round: int
+    phase: int
+    step: int = 0
+
+
+class _Common(eqx.Module):
+    """What both compiled halves of a phase need besides the state."""
+
+    plan: Plan
+    round: Any
+    step: Any
+    agent: Any
+    degree: Any
+    secret: PRNGKeyArray
+    phase: int = eqx.field(static=True)
+    pairs: PairSecrets | None = None
+
+    def mask(self) -> Any:
+        """What this agent's masks add to what it releases; `None` where it shares none."""
+        hides = self.plan.method.phases()[self.phase].hides
+        if self.pairs is None or hides.pairs(self.plan.agents) is None:
+            return None
+        return self.pairs.mask(self.plan.x0, (self.round, self.phase, self.step))
+
+    def context(self) -> Any:
+        return context_of(
+            self.plan.public,
+            round=self.round,
+            rounds=self.plan.rounds,
+            step=self.step,
+            agent=self.agent,
+            agents=self.plan.agents,
+            degree=self.degree,
+            records=self.plan.records[self.agent],
+            secret=self.secret,
+            phase=self.phase,
+        )
+
+
+@eqx.filter_jit
+def _send(common: _Common, state: Any, objective: Any, scale: Any, replay: Any) -> Any:
+    context, keys = common.context()
+    phase = common.plan.method.phases()[common.phase]
+    mask = None if replay is not None else common.mask()
+    return send(phase, state, objective, context, keys, scale, replay, mask)
+
+
+@eqx.filter_jit
+def _ask(common: _Common, state: Any, objective: Any, scale: Any) -> Any:
+    context, keys = common.context()
+    return ask(common.plan.method.phases()[common.phase], state, objective, context, keys, scale)
+
+
+@eqx.filter_jit
+def _receive(common: _Common, state: Any, inbox: Inbox) -> Any:
+    context, _ = common.context()
+    return receive(common.plan.method.phases()[common.phase], state, inbox, context)
+
+
+class Desk:
+    """The halves of every phase for one agent, or for the coordinator.
+
+    Args:
+        plan: the run; its objectives are not used.
+        agent: number of the agent; that of the coordinator is the number of agents.
+        secret: the agent's own randomness.
+        pairs: what it shares with others for masks, where noise is correlated.
+    """
+
+    def __init__(
+        self, plan: Plan, agent: int, secret: PRNGKeyArray, pairs: PairSecrets | None = None
+    ) -> None:
+        self.plan = eqx.tree_at(lambda p: p.objectives, plan, None)
+        self.agent, self.secret, self.pairs = agent, secret, pairs
+        self.server = agent == plan.agents
+        self.role = Role.SERVER if self.server else plan.sender_role
+        self.degree = plan.agents if self.server else int(plan.degrees[agent])
+        mine = np.asarray(plan.network.receivers) == agent
+        self._links = np.flatnonzero(mine)
+        self._senders = np.asarray(plan.network.senders)[mine]
+        self._width = plan.network.neighbours().shape[1]
+
+    def scale(self, at: At) -> Any:
+        """The noise scale of a phase, from public constants."""
+        return (
+            jnp.zeros(())
+            if self.server
+            else self.plan.scale(at.phase, max(at.round, 0))[self.agent]
+        )
+
+    def send(
+        self, at: At, state: Any, objective: Any = None, replay: Any = None
+    ) -> tuple[Any, Payload, Any]:
+        """The state after sending, the message, and what was released (`None` without a query).
+
+        Args:
+            at: where.
+            state: before.
+            objective: the agent's own; `None` for the coordinator.
+            replay: a value released earlier, in the place of asking the objective.
+        """
+        common, scale = self._common(at), self.scale(at)
+        state, payload, released = _send(common, state, objective, scale, replay)
+        return state, to_bytes(payload), released
+
+    def form(self, at: At, state: Any, objective: Any) -> Any:
+        """Shapes and types of the state after sending and of the message; no number is computed."""
+        common, scale = self._common(at), self.scale(at)
+        return eqx.filter_eval_shape(_send, common, state, objective, scale, None)[:2]
+
+    def ask(self, at: At, state: Any, objective: Any) -> Any:
+        """The private answer of a phase's query, for a mechanism that is applied elsewhere."""
+        return _ask(self._common(at), state, objective, self.scale(at))
+
+    def awaited(self, phase: Phase, mixing: Mixing) -> tuple[int, ...]:
+        """Numbers of the agents whose messages a receiver of this phase waits for."""
+        if phase.sender is Role.SERVER:
+            return (self.plan.agents,)
+        if self.server:
+            return tuple(int(i) for i in np.flatnonzero(np.asarray(mixing.participates)))
+        active = np.asarray(mixing.active)[self._links]
+        return tuple(int(sender) for sender in self._senders[active])
+
+    def receive(
+        self,
+        at: At,
+        phase: Phase,
+        state: Any,
+        wire: Mapping[int, Payload],
+        mixing: Mixing,
+        like: Payload | None = None,
+    ) -> Any:
+        """The state after taking the messages of a phase, by sender.
+
+        Args:
+            at: where.
+            phase: the line of the algorithm box.
+            state: before.
+            wire: messages.
+            mixing: who talks to whom in this round.
+            like: any message of this phase, needed where `wire` is empty.
+        """
+        return _receive(self._common(at), state, self._inbox(phase, wire, mixing, like))
+
+    def receive_sum(self, at: At, state: Any, total: Int64[np.ndarray, " n"], count: int) -> Any:
+        """The coordinator's state after a masked sum.
+
+        Args:
+            at: where.
+            state: before.
+            total: in steps of `2^plan.exponent`, shape `(n,)`.
+            count: how many agents are in it.
+        """
+        assert self.plan.exponent is not None
+        value = jnp.asarray(value_of(total, self.plan.exponent))
+        value = value.astype(self.plan.x0.dtype)
+        inbox = Inbox(
+            payload=None,
+            mask=None,
+            weight=None,
+            self_weight=jnp.zeros((), value.dtype),
+            degree=jnp.asarray(count),
+            mixed=value / count,
+            total=value,
+        )
+        return _receive(self._common(at), state, inbox)
+
+    def _inbox(
+        self, phase: Phase, wire: Mapping[int, Payload], mixing: Mixing, like: Payload | None
+    ) -> Inbox:
+        dtype = self.plan.x0.dtype
+        if phase.sender is Role.SERVER:
+            payload = jax.tree.map(jnp.asarray, from_bytes(wire[self.plan.agents]))
+            return client_inbox(payload, dtype)
+        like = next(iter(wire.values()), like)
+        if self.server:
+            payload, present = _stack([wire.get(i) for i in range(self.plan.agents)], like)
+            weight = jnp.asarray(self.plan.network.client_weight, dtype)
+            return server_inbox(weight, present, payload, phase.combine)
+        active = np.asarray(mixing.active)[self._links]
+        weights = np.asarray(mixing.weight)[self._links]
+        received = [
+            wire.get(int(sender)) if here else None
+            for sender, here in zip(self._senders, active, strict=True)
+        ]
+        absent = self._width - len(received)
+        payload, present = _stack(received + [None] * absent, like)
+        weight = jnp.asarray(np.append(weights, np.zeros(absent)), dtype)
+        own = jnp.asarray(np.asarray(mixing.self_weight)[self.agent], dtype)
+        return _peer_inbox(payload, present, weight, own, phase.combine)
+
+    def _common(self, at: At) -> _Common:
+        return _Common(
+            plan=self.plan,
+            round=jnp.asarray(at.round),
+            step=jnp.asarray(at.step),
+            agent=jnp.asarray(self.agent),
+            degree=jnp.asarray(self.degree),
+            secret=self.secret,
+            phase=at.phase,
+            pairs=self.pairs,
+        )
+
+
+@eqx.filter_jit
+def _peer_inbox(payload: Any, present: Any, weight: Any, own: Any, combine: Combine) -> Inbox:
+    """One peer's inbox, summed in slot order as every real agent does."""
+    # who is silent is replaced by oneself, so that weights still sum to 1
+    own = own + jnp.sum(jnp.where(present, 0.0, weight))
+    weight = jnp.where(present, weight, 0.0)
+
+    def total(values: Any) -> Any:
+        return jax.tree.map(lambda leaf: jnp.tensordot(values, leaf, 1), payload)
+
+    each = combine is Combine.EACH
+    return Inbox(
+        payload=payload if each else None,
+        mask=present if each else None,
+        weight=weight if each else None,
+        self_weight=own,
+        degree=jnp.sum(present.astype(int)),
+        mixed=total(weight),
+        total=total(present.astype(weight.dtype)),
+    )
+
+
+def _stack(messages: list[Any], like: Any) -> tuple[Any, Any]:
+    """Received messages in slots, absent ones 0, and which are present."""
+    absent = jax.tree.map(np.zeros_like, from_bytes(like))
+    payloads = [absent if message is None else from_bytes(message) for message in messages]
+    stacked = jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *payloads)
+    return stacked, jnp.asarray([message is not None for message in messages])
+
+
+def mixing_of(plan: Plan, round: int) -> Mixing:
+    """Who talks to whom in a round, as NumPy arrays; before round 0 for -1."""
+    found = _mixing_before(plan) if round < 0 else _mixing(plan, jnp.asarray(round))
+    return jax.tree.map(np.asarray, found)
+
+
+@eqx.filter_jit
+def _mixing(plan: Plan, round: Any) -> Mixing:
+    return plan.mixing(round)
+
+
+@eqx.filter_jit
+def _mixing_before(plan: Plan) -> Mixing:
+    return plan.mixing_before()
+
+
+def to_bytes(payload: Any) -> Payload:
+    """A message as bytes, leaf by leaf."""
+    leaves, structure = jax.tree.flatten(payload)
+    arrays = [np.asarray(leaf) for leaf in leaves]
+    return structure, [(array.tobytes(), array.dtype, array.shape) for array in arrays]
+
+
+def from_bytes(message: Payload) -> Any:
+    """The message again."""
+    structure, leaves = message
+    arrays = [np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in leaves]
+    return jax.tree.unflatten(structure, arrays)

@@ -1,0 +1,170 @@
+"""A method with the noise that every owner's budget asks for: decided here for a whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Float
+
+from tacit._engine.charging import Owners, Releases, scales, units_of
+from tacit.errors import BudgetExceeded, PrivacyError
+from tacit.method.phase import AbstractMethod
+from tacit.privacy import accounting, caution
+from tacit.privacy.budget import Privacy
+from tacit.privacy.calibration import noise_multiplier
+from tacit.privacy.event import Event
+from tacit.privacy.query import own_public
+from tacit.types import PublicContext, Relation, Unit
+
+Method = TypeVar("Method", bound=AbstractMethod)
+
+
+def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
+    """The method with the smallest noise that keeps every owner within its budget.
+
+    Args:
+        method: with a budget.
+        owners: their declared constants.
+        grid: whether noise is drawn on a grid, as it is wherever values really leave.
+
+    Raises:
+        PrivacyError: a budget that no noise can meet, or as many budgets as there are no owners.
+        BudgetExceeded: the accountant does not confirm the calibrated noise.
+    """
+    privacy = method.privacy
+    if privacy is None:
+        return _levelled(method, owners)
+    for name in ("clip", "epsilon", "delta", "noise_multiplier"):
+        value = getattr(privacy, name)
+        if value is not None and np.ndim(value) and np.shape(value) != (len(owners.names),):
+            raise PrivacyError(
+                f"{name} has {np.size(value)} entries for {len(owners.names)} owners; "
+                "give one number for all, or one an owner"
+            )
+    _check_relation(privacy, owners)
+    _check_deltas(privacy, owners)
+    if privacy.noise_multiplier is not None:
+        return _levelled(method, owners)
+    kinds, kind = owners.kinds(method)
+    solved: dict[Any, float] = {}
+    multipliers: list[float] = []
+    for public in kinds:
+        epsilon = own_public(privacy.epsilon, public.agent)
+        delta = own_public(privacy.delta, public.agent)
+        # what a release costs depends on the noise multiplier, not on the size of the data
+        case = (epsilon, delta, replace(public, agent=0, count=0, normaliser=1.0))
+        if case not in solved:
+            solved[case] = _smallest_noise(method, public, epsilon, delta, grid=grid)
+        multipliers.append(solved[case])
+    return _levelled(_with_noise(method, np.array(multipliers)[kind]), owners)
+
+
+def _check_deltas(privacy: Privacy, owners: Owners) -> None:
+    if privacy.large_delta:
+        return
+    for public, name in zip(owners.contexts, owners.names, strict=True):
+        units, kind = units_of(public, privacy.records_per_person)
+        caution.check_delta(
+            own_public(privacy.delta, public.agent),
+            units,
+            kind if public.unit is Unit.AGENT else f"{kind} of {name}",
+            "or say large_delta = true in [privacy] (Privacy(large_delta=True)) if that is meant",
+        )
+
+
+def _check_relation(privacy: Privacy, owners: Owners) -> None:
+    unit = owners.contexts[0].unit
+    if privacy.relation is Relation.ADD_REMOVE and not owners.declared:
+        raise PrivacyError(
+            "under add_remove the number of records is private, so sums must be divided by a "
+            "declared number instead: give the problem normaliser=..., or use "
+            "relation='replace_one'"
+        )
+    if max(privacy.sites_per_person, privacy.records_per_person) == 1:
+        return
+    if unit is not Unit.RECORD:
+        raise PrivacyError(
+            f"sites_per_person={privacy.sites_per_person} and records_per_person="
+            f"{privacy.records_per_person} are about records, and this problem protects a whole "
+            f"{unit.value}; leave both at 1"
+        )
+    # releases of several owners are composed for one person, so all must protect alike
+    if privacy.sites_per_person > len(owners.names):
+        raise PrivacyError(
+            f"sites_per_person={privacy.sites_per_person}, but there are {len(owners.names)} "
+            "sites; lower it"
+        )
+    for name in ("epsilon", "delta", "noise_multiplier"):
+        value = getattr(privacy, name)
+        if value is not None and np.ptp(np.asarray(value, dtype=float)) > 0:
+            raise PrivacyError(
+                f"{name} differs between owners, and with sites_per_person="
+                f"{privacy.sites_per_person} one person's guarantee rests on several of them; "
+                "give one number for all"
+            )
+
+
+def _smallest_noise(
+    method: AbstractMethod, public: PublicContext, epsilon: float, delta: float, *, grid: bool
+) -> float:
+    if np.isinf(epsilon):
+        return 0.0
+    assert method.privacy is not None
+
+    def spending(multiplier: float) -> Sequence[Event]:
+        releases = Releases(_with_noise(method, multiplier), grid=grid)
+        return releases.all(public) * releases.sites
+
+    if not spending(1.0):
+        return 1.0
+    multiplier = noise_multiplier(epsilon, delta, spending)
+    costs = accounting.epsilon(spending(multiplier), delta)
+    if costs > epsilon:
+        raise BudgetExceeded(
+            f"the run would spend epsilon = {costs:.6g} at delta = {delta:g}, above the budget of "
+            f"{epsilon:g}; nothing was released"
+        )
+    return multiplier
+
+
+def _levelled(method: Method, owners: Owners) -> Method:
+    """Where the noise of others hides an agent, the method with noise of one scale at all."""
+    privacy, shared = method.privacy, _shared_scales(method, owners)
+    if len(shared) > 1:
+        raise PrivacyError(
+            f"{type(method).__name__} has {len(shared)} phases in which agents hide each other, "
+            "and one mask a round and attempt: let it have one"
+        )
+    if privacy is not None and shared:
+        method.hides.check_agents(len(owners.contexts))  # a coalition of all is refused here
+        wanted = np.asarray(privacy.noise_multiplier, dtype=float)
+        wanted = np.broadcast_to(wanted, len(owners.names))
+        if wanted.any():
+            single = _shared_scales(_with_noise(method, 1.0), owners)
+            hides = next(phase.hides for phase in method.phases() if phase.hides.together)
+            method = _with_noise(method, hides.level(wanted, single[0]))
+    # none may have less, however a method makes its noise
+    for each in _shared_scales(method, owners):
+        if np.ptp(each) > 1e-9 * np.max(each):
+            raise PrivacyError(
+                f"{type(method).__name__} has noise of several scales, from {np.min(each):.4g} to "
+                f"{np.max(each):.4g}, where agents hide each other: the guarantee needs one scale "
+                "for all; make it with Privacy.mechanism, in one such phase"
+            )
+    return method
+
+
+def _shared_scales(method: AbstractMethod, owners: Owners) -> list[Float[np.ndarray, "*_shape"]]:
+    """Noise scales of the phases in which agents hide each other, before they are calibrated."""
+    found = zip(scales(method, owners), method.phases(), strict=True)
+    return [each for each, phase in found if phase.hides.together]
+
+
+def _with_noise(method: Method, multiplier: Any) -> Method:
+    return eqx.tree_at(
+        lambda m: m.privacy.noise_multiplier, method, multiplier, is_leaf=lambda leaf: leaf is None
+    )

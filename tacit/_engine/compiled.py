@@ -1,0 +1,190 @@
+"""Laying a run out before it begins: checks, and the contract as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tacit._engine import charging
+from tacit._engine.contract import Contract
+from tacit._engine.foreign import check_closed_over
+from tacit._engine.keys import public_key, trial_key
+from tacit._engine.measures import DIVERGENCE
+from tacit._engine.plan import Plan, as_arrays
+from tacit.errors import ConfigError, NetworkError, ProblemError
+from tacit.method.phase import AbstractMethod
+from tacit.network.base import AbstractNetwork
+from tacit.network.exact_sum import ExactSum
+from tacit.problem.problem import Problem
+from tacit.types import AbstractDifferentiable, Oracle, Role
+
+MOST_ROUNDS = 2**31 - 1
+"""Beyond 2^32 rounds the keys of the first ones, and so their noise, would come again."""
+
+_MOST_VARYING = 1_000_000
+"""Each round is an event of its own."""
+
+_MOST_STOPS = 1_000_000
+"""More measurements than memory is there for."""
+
+
+def check_arguments(
+    problem: Problem,
+    network: AbstractNetwork,
+    method: AbstractMethod,
+    rounds: int,
+    seed: int | None = None,
+    trials: int = 1,
+    precision: str = "float64",
+) -> None:
+    """Refuse, before anything is traced, what cannot run.
+
+    Raises:
+        ConfigError: an argument out of range.
+        NetworkError: a network that does not fit the problem or the method.
+        ProblemError: a problem that the method's assumptions exclude.
+    """
+    if not 1 <= rounds <= MOST_ROUNDS:
+        raise ConfigError(f"rounds={rounds!r} must be at least 1 and at most {MOST_ROUNDS:,}")
+    if rounds > _MOST_VARYING and charging.Releases(method).varies:
+        raise ConfigError(
+            f"rounds={rounds!r}: the noise of {type(method).__name__} changes from round to round "
+            f"and is accounted for round by round, which takes at most {_MOST_VARYING:,} of them"
+        )
+    if trials < 1:
+        raise ConfigError(f"trials={trials!r} must be at least 1")
+    if seed is not None and not 0 <= seed < 2**63:
+        raise ConfigError(f"seed={seed!r} must be at least 0 and below 2**63")
+    if precision == "float32" and method.oracle is Oracle.VALUE:
+        raise ConfigError(
+            f"{type(method).__name__} takes differences of function values, of which float32 "
+            "leaves no digits; use precision='float64'"
+        )
+    if network.agents != problem.agents:
+        raise NetworkError(
+            f"the network has {network.agents} agents and the problem {problem.agents}; "
+            "they must be as many"
+        )
+    roles = {phase.sender for phase in method.phases()}
+    if (Role.PEER in roles) == network.coordinated:
+        needs = (
+            "peers: use a graph such as ring(n)"
+            if Role.PEER in roles
+            else "clients: use a Coordinator(n), or between peers ExactSum(graph) in its place"
+        )
+        raise NetworkError(f"{type(method).__name__} runs between {needs}")
+    _check_oracle(problem, method)
+    if isinstance(network, ExactSum):
+        _check_relayed(network, method)
+    method.check(problem, network)
+    releases = [phase.release for phase in method.phases() if phase.release is not None]
+    if not all(release.mechanism.bare for release in releases):
+        check_closed_over(problem)
+    closing = method.on(network).closing
+    if rounds <= closing:
+        raise ConfigError(
+            f"rounds={rounds!r}: the last {closing} rounds of {type(method).__name__} on this "
+            f"network take no step, so there must be at least {closing + 1}"
+        )
+    for hides in dict.fromkeys((*(phase.hides for phase in method.phases()), method.hides)):
+        hides.check_run(method, network)
+
+
+def _check_oracle(problem: Problem, method: AbstractMethod) -> None:
+    asked = {phase.query.oracle for phase in method.phases() if phase.query is not None}
+    if asked <= {Oracle.VALUE} or isinstance(problem.objectives, AbstractDifferentiable):
+        return
+    raise ProblemError(
+        f"{type(method).__name__} asks for gradients, and {type(problem.objectives).__name__} "
+        "gives values only. Use DZOA between peers, DZOAStar or ORZO with a coordinator, or write "
+        "the cost in JAX and give it to tacit.problem.costs"
+    )
+
+
+def _check_relayed(network: ExactSum, method: AbstractMethod) -> None:
+    """Refuse what peers cannot sum as the network says."""
+    name, phases = type(method).__name__, method.phases()
+    to_server = [phase for phase in phases if phase.receiver is Role.SERVER]
+    once = any(phase.once for phase in to_server)
+    if network.window is not None and (once or sum(phase.repeat for phase in to_server) != 1):
+        raise NetworkError(
+            f"{name} does not take one sum in each round, and window={network.window} phases on "
+            "graphs that change make one; use a graph that stays the same"
+        )
+
+
+def stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:
+    """The rounds to measure after: every so many, these, or about 50; the last one always.
+
+    Raises:
+        ConfigError: an interval below 1, a round that does not come, or too many of them.
+    """
+    if record is None:
+        record = max(1, rounds // 50)
+    often = rounds // max(record, 1) if isinstance(record, int) else len(record)
+    if often > _MOST_STOPS:
+        raise ConfigError(
+            f"record={record if isinstance(record, int) else often} measures {often:,} times in "
+            f"{rounds:,} rounds; measure at most {_MOST_STOPS:,} times"
+        )
+    if isinstance(record, int):
+        if record < 1:
+            raise ConfigError(f"record={record!r} must be at least 1")
+        chosen = range(record, rounds, record)
+    else:
+        chosen = sorted({int(stop) for stop in record if stop != rounds})
+        if chosen and not 0 < chosen[0] <= chosen[-1] < rounds:
+            raise ConfigError(f"record={list(record)!r} must lie between 1 and rounds={rounds}")
+    return [*chosen, rounds]
+
+
+def prepared(problem: Problem, network: AbstractNetwork, method: AbstractMethod) -> AbstractMethod:
+    """The method with what it chooses for itself, before a contract is made of it.
+
+    That may look at the data, so a private method chooses nothing.
+    """
+    return method.prepare(problem, network) if method.privacy is None else method
+
+
+def lay_out(
+    contract: Contract,
+    problem: Problem,
+    *,
+    reference: Any = None,
+    divergence: float = DIVERGENCE,
+) -> tuple[Plan, Any]:
+    """Lay a run out as arrays, in the current precision.
+
+    Args:
+        contract: what the run agrees on.
+        problem: of that run, or of a neighbouring one.
+        reference: the centralised solution, shape `(p,)`, if distances are to be recorded.
+        divergence: how far answers may move, in units of the largest coordinate of the start.
+
+    Returns:
+        The plan, and one key a trial.
+    """
+    method, network = contract.method, contract.network
+    plan = Plan(
+        objectives=as_arrays(problem.objectives),
+        public=as_arrays(problem.public),
+        network=as_arrays(network),
+        method=as_arrays(method),
+        scales=as_arrays(contract.scales),
+        x0=jnp.asarray(np.asarray(problem.x0, dtype=float)),
+        degrees=jnp.asarray(network.degrees),
+        records=jnp.asarray(np.asarray(contract.records)),
+        rounds=jnp.asarray(contract.rounds),
+        reference=reference,
+        divergence=jnp.asarray(divergence * max(1.0, float(np.max(np.abs(problem.x0))))),
+        shared=public_key(contract.seed),
+        watch=isinstance(problem.objectives, AbstractDifferentiable),
+        least=method.hides.least(network),
+        exponent=contract.exponent,
+    )
+    trials = jnp.arange(contract.trials)
+    return plan, jax.vmap(lambda trial: trial_key(contract.seed, trial))(trials)

@@ -1,0 +1,301 @@
+"""What a run agrees on before it begins, computed once from declared constants alone.
+
+A contract says what every owner releases, with how much noise, and what that guarantees. Whatever
+runs, accounts, audits or advises takes one, so none of them can mean other noise than another. It
+lives on the host, in double precision whatever the run's, and is never part of compiled code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, wraps
+from typing import Any, TypeVar
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+
+from tacit._engine import charging, statement
+from tacit._engine.calibrate import calibrate
+from tacit._engine.charging import Owners
+from tacit._engine.foreign import assumptions
+from tacit._engine.keys import public_key
+from tacit._engine.result import ReleaseRow
+from tacit.errors import PrivacyError
+from tacit.method.phase import AbstractMethod, Phase, Span
+from tacit.network.base import AbstractNetwork
+from tacit.privacy.event import Event
+from tacit.privacy.guarantee import Guarantees
+from tacit.privacy.noise import GridRelease, on_grid
+from tacit.privacy.noise.sums import SumRelease, sum_releases
+from tacit.problem.problem import Problem
+from tacit.types import Relation
+
+Value = TypeVar("Value")
+
+Stops = Sequence[int] | Int[np.ndarray, " rows"]
+"""Numbers of rounds, ascending."""
+
+
+def _exact(compute: Callable[..., Value]) -> Callable[..., Value]:
+    """In double precision."""
+
+    @wraps(compute)
+    def computed(*arguments: Any, **named: Any) -> Value:
+        with jax.enable_x64(True):
+            return compute(*arguments, **named)
+
+    return computed
+
+
+def _lazy(compute: Callable[[Any], Value]) -> cached_property[Value]:
+    """In double precision, when first asked for, and once."""
+    return cached_property(_exact(compute))
+
+
+@dataclass(frozen=True, eq=False)
+class Contract:
+    """What a run agrees on. Make one with `contract`.
+
+    Attributes:
+        method: on the network, with its noise calibrated.
+        owners: their declared constants.
+        network: who talks to whom.
+        rounds: how many.
+        seed: decides who takes part where the network draws that.
+        trials: how many a simulation repeats; one of them may be published.
+        grid: whether noise is drawn on a grid, as it is wherever values really leave.
+        most_records: declared numbers that those of the agents never exceed, where these are
+            private.
+    """
+
+    method: AbstractMethod
+    owners: Owners
+    network: AbstractNetwork
+    rounds: int
+    seed: int
+    trials: int = 1
+    grid: bool = False
+    most_records: tuple[int, ...] | None = None
+
+    @_lazy
+    def phases(self) -> tuple[Phase, ...]:
+        """The table of phases; a release is named by its place there."""
+        return self.releases.phases
+
+    @_lazy
+    def releases(self) -> charging.Releases:
+        """What the phases release."""
+        return charging.Releases(self.method, grid=self.grid)
+
+    @_lazy
+    def scales(self) -> tuple[Float[np.ndarray, "*_shape"], ...]:
+        """Noise scale of every phase: shape `(agents,)`, or `(rounds, agents)` where it varies."""
+        return charging.scales(self.method, self.owners)
+
+    @_lazy
+    def events(self) -> tuple[tuple[Event, ...], ...]:
+        """Everything that each owner is charged for."""
+        return charging.events(self.releases, self.owners)
+
+    @_lazy
+    def guarantee(self) -> Guarantees:
+        """Of the whole run, owner by owner."""
+        return statement.guarantees(self.releases, self.owners)
+
+    @_lazy
+    def table(self) -> tuple[ReleaseRow, ...]:
+        """The table of releases, with the largest numbers of all owners."""
+        return self._rows(self.owners.kinds(self.method)[0], slice(None))
+
+    @_exact
+    def table_of(self, agent: int) -> tuple[ReleaseRow, ...]:
+        """The table of what one owner releases, by its number."""
+        rows = self._rows([self.owners.contexts[agent]], slice(agent, agent + 1))
+        return tuple(row for row in rows if row.released)
+
+    @_exact
+    def taken(self, stops: Stops) -> Int[np.ndarray, "rows agents"]:
+        """How often every owner has released something after so many rounds."""
+        key, hides = public_key(self.seed), self.method.hides
+        return np.array([hides.releases(self.network, int(stop), key) for stop in stops])
+
+    @_exact
+    def spent(self, stops: Stops) -> Float[np.ndarray, "rows agents"]:
+        """Epsilon that every owner has spent after so many rounds, the first of them 0."""
+        return statement.spent(self.releases, self.owners, self.taken(stops))
+
+    def evaluations(self, stops: Stops) -> Int[np.ndarray, " rows"]:
+        """Oracle calls of all agents after so many rounds: points asked, times units."""
+        main, (kinds, kind) = self.rounds - self.method.closing, self.owners.kinds(self.method)
+        counts = np.array([public.count for public in kinds])
+        taken = self.taken(stops)
+        asked = np.zeros(len(taken), dtype=np.int64)
+        for phase in self.releases:
+            assert phase.query is not None
+            query = phase.query
+            each = [query.evaluations_of(public.agent, self._dimension) for public in kinds]
+            values = (phase.repeat * counts * np.array(each))[kind]
+            if phase.once:
+                asked += int(values.sum())
+                continue
+            times = taken if phase.rounds is Span.EVERY else np.minimum(taken, main)
+            asked += (times * values).sum(axis=1)
+        return asked
+
+    @_exact
+    def release(self, phase: int, agent: int) -> GridRelease | SumRelease:
+        """How an agent's answer in a phase is noised wherever values really leave.
+
+        Args:
+            phase: its place in the table of phases; it has a query.
+            agent: number of the owner.
+
+        Raises:
+            PrivacyError: the release has no secure form, or no grid fits.
+        """
+        asked = self.phases[phase]
+        assert asked.query is not None and asked.release is not None
+        if asked.hides.summed:
+            return self.sums[agent]
+        return on_grid(
+            asked.release.mechanism,
+            asked.query,
+            self.owners.contexts[agent],
+            asked.release.relation,
+            most_records=self.records[agent],
+        )
+
+    @property
+    def records(self) -> tuple[int, ...]:
+        """Declared numbers that those of the agents never exceed; 1 for a whole cost."""
+        return self.most_records or tuple(public.count for public in self.owners.contexts)
+
+    @property
+    def exponent(self) -> int | None:
+        """What agents hide in sums is a multiple of `2^exponent`; `None` where nothing is."""
+        privacy = self.method.privacy
+        if privacy is None or not self.method.hides.summed:
+            return None
+        # a whole cost that is compared by a distance has no bound, and no grid
+        if privacy.relation is Relation.METRIC or not np.any(privacy.noise_multiplier):
+            return None
+        return self.sums[0].grid.exponent
+
+    @_lazy
+    def sums(self) -> tuple[SumRelease, ...]:
+        """What every agent releases in the phase whose sum alone is read, on one grid."""
+        phase = next(phase for phase in self.phases if phase.hides.summed)
+        assert phase.release is not None and phase.query is not None
+        return sum_releases(
+            phase.release.mechanism,
+            phase.query,
+            self.owners.contexts,
+            phase.release.relation,
+            self.records,
+        )
+
+    @property
+    def _dimension(self) -> int:
+        dimension = self.owners.contexts[0].dimension
+        assert dimension is not None
+        return dimension
+
+    def _rows(self, contexts: Sequence[Any], own: slice) -> tuple[ReleaseRow, ...]:
+        rows: list[ReleaseRow] = []
+        for phase, scales in zip(self.phases, self.scales, strict=True):
+            released = mechanism = ""
+            sensitivity: float | None = 0.0
+            noise_scale: float | None = float(np.max(scales[..., own]))
+            times = 0
+            if phase.release is not None and phase.query is not None:
+                released, mechanism = phase.release.name, phase.release.mechanism.name
+                relation, query = phase.release.relation, phase.query
+                sensitivity = max(query.sensitivity(public, relation) for public in contexts)
+                most = max(self.releases.times(phase, public) for public in contexts)
+                times = phase.repeat * (1 if phase.once else most)
+                if phase.release.mechanism.own_records:
+                    sensitivity = noise_scale = None
+            rows.append(
+                ReleaseRow(
+                    phase=phase.name,
+                    sender=phase.sender.value,
+                    receiver="" if phase.receiver is None else phase.receiver.value,
+                    released=released,
+                    mechanism=mechanism,
+                    sensitivity=sensitivity,
+                    noise_scale=noise_scale,
+                    times=times,
+                )
+            )
+        return tuple(rows)
+
+
+@_exact
+def contract(
+    problem: Problem,
+    network: AbstractNetwork,
+    method: AbstractMethod,
+    *,
+    rounds: int,
+    seed: int = 0,
+    trials: int = 1,
+    grid: bool = False,
+    most_records: Sequence[int] | None = None,
+) -> Contract:
+    """Calibrate the noise of a run, from declared constants alone.
+
+    Args:
+        problem: only its declared constants and record counts are read.
+        network: who talks to whom.
+        method: how.
+        rounds: how many, at least 1.
+        seed: decides who takes part where the network draws that.
+        trials: how many a simulation repeats.
+        grid: whether noise is drawn on a grid, as it is wherever values really leave.
+        most_records: declared numbers that those of the agents never exceed, where these are
+            private.
+
+    Raises:
+        PrivacyError: a budget that cannot be met.
+        BudgetExceeded: the accountant does not confirm the calibrated noise.
+    """
+    method = method.on(network)
+    owners = owners_of(problem, network, method, rounds, seed, trials)
+    most = None if most_records is None else tuple(most_records)
+    calibrated = calibrate(method, owners, grid=grid)
+    return Contract(calibrated, owners, network, rounds, seed, trials, grid, most)
+
+
+@_exact
+def owners_of(
+    problem: Problem,
+    network: AbstractNetwork,
+    method: AbstractMethod,
+    rounds: int,
+    seed: int = 0,
+    trials: int = 1,
+) -> Owners:
+    """The owners' declared constants, with how often each takes part.
+
+    Raises:
+        PrivacyError: noise that changes from round to round, and an owner who misses some.
+    """
+    times = method.hides.releases(network, rounds, public_key(seed))
+    privacy, releases = method.privacy, charging.Releases(method)
+    if releases.varies and np.any(times < rounds):
+        agent = int(np.argmin(times))
+        raise PrivacyError(
+            f"noise that changes from round to round is charged for all {rounds} rounds, and "
+            f"{network.names[agent]!r} takes part in {times[agent]} of them; use a network in "
+            "which everybody takes part, or the same noise in every round"
+        )
+    times = method.hides.declared(times)
+    if releases.sites > 1:
+        # a person's records may stand at the most active sites
+        times = np.full_like(times, times.max())
+    relation = Relation.ADD_REMOVE if privacy is None else privacy.relation
+    owners = Owners.of(problem, network, rounds, times, trials, method.protects(problem), relation)
+    foreign = assumptions(problem, network, method)
+    return replace(owners, assumptions=(*foreign, *owners.assumptions))

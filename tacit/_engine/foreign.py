@@ -1,0 +1,137 @@
+"""Code that is not tacit's in a run: what a guarantee takes for granted of it, and what is refused.
+
+A proof speaks of the clips, mechanisms and phases of this package. A loss, regulariser, constraint,
+network or method that a user wrote may use any value that Python can reach, the records of
+everybody included. So the guarantee says what it rests on; and a loss that holds an array as long
+as the records is refused, since what is computed of one record would depend on all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend import core
+
+from tacit._engine.identity import opaque
+from tacit._engine.plan import as_arrays
+from tacit.errors import ProblemError
+from tacit.problem.cost import Cost
+from tacit.problem.losses import AbstractLinearLoss, JaxLoss
+from tacit.types import AbstractDifferentiable, Unit
+
+_FEW = 10
+"""Arrays up to so long are no records: constants of a loss have as many entries by chance."""
+
+
+def assumptions(problem: Any, network: Any, method: Any) -> tuple[str, ...]:
+    """What a guarantee takes for granted of the code that is not tacit's, in words.
+
+    Args:
+        problem: with objectives, regulariser and constraint; a black box says itself what it takes
+            for granted.
+        network: who talks to whom.
+        method: how.
+    """
+    found: list[str] = []
+    objective = problem.objectives
+    if opaque(type(objective)):
+        whose = "agent" if problem.unit is Unit.AGENT else "record"
+        found.append(
+            f"the objective {type(objective).__name__} computes and clips the loss of each {whose} "
+            f"from the data of that {whose} and public values only"
+        )
+    elif isinstance(objective, Cost) and opaque(objective.function):
+        found.append(
+            "the function of the costs computes each from the parameters of its own agent and "
+            "public values only"
+        )
+    loss = getattr(objective, "loss", None)
+    if isinstance(loss, JaxLoss) and opaque(loss.function):
+        found.append(
+            "the function of the JaxLoss computes the loss of each record from that record and "
+            "public values only"
+        )
+    queries = [phase.query for phase in method.phases() if phase.query is not None]
+    solved = isinstance(loss, AbstractLinearLoss) and any(query.solves for query in queries)
+    if solved and opaque(_bare(loss)):
+        found.append(
+            f"the loss {type(loss).__name__} is convex, with the derivative that it gives and a "
+            "second derivative of at most its curvature"
+        )
+    projects = any(query.projects for query in queries)
+    besides = {"network": ", and which counts every round that an agent takes part in"}
+    if projects:
+        besides["regulariser"] = ", and whose proximal map is exactly that of a convex penalty"
+        besides["constraint"] = ", and whose projection is exactly that onto a convex set"
+    public = {"regulariser": problem.regulariser, "constraint": problem.constraint}
+    for label, part in (public | {"network": network}).items():
+        if opaque(_bare(part)):
+            found.append(
+                f"the {label} {type(part).__name__} computes with code that is not tacit's, which "
+                f"uses public values only{besides.get(label, '')}"
+            )
+    if opaque(_bare(method)):
+        found.append(
+            f"the method {type(method).__name__} computes with code that is not tacit's, which "
+            "states the same phases whenever it is asked, and in which nothing but the queries "
+            "uses private values"
+        )
+    return tuple(found)
+
+
+def check_closed_over(problem: Any) -> None:
+    """Refuse a loss of a user's that holds an array as long as the records.
+
+    Raises:
+        ProblemError: the loss of one record is computed with all of them, or may be.
+    """
+    objective = problem.objectives
+    loss = getattr(objective, "loss", None)
+    if loss is None or not opaque(_bare(loss)):
+        return
+    counts = np.asarray(problem.counts).tolist()
+    lengths = {*counts, sum(counts), objective.units} - {problem.dimension, *range(_FEW + 1)}
+    lengths -= set(np.shape(objective.features)[-1:])
+    with jax.enable_x64(True):
+        arrays, rest = eqx.partition(as_arrays(problem.agent(0)), eqx.is_array)
+
+        def asked(arrays: Any, x: Any) -> Any:
+            own = eqx.combine(arrays, rest)
+            slope = own.gradient(x) if isinstance(own, AbstractDifferentiable) else ()
+            return own.losses(x), slope
+
+        traced = jax.make_jaxpr(asked)(arrays, jnp.asarray(problem.x0, dtype=float))
+    for shape in _shapes(traced):
+        if lengths & set(shape):
+            raise ProblemError(
+                f"the loss {type(loss).__name__} holds an array of shape {shape}, as long as the "
+                "records: the loss of one record must not depend on the others, or clipping "
+                "bounds nothing. Let it use its arguments and public constants only; what each "
+                "record needs besides can stand in further columns of its row"
+            )
+
+
+def _bare(tree: Any) -> Any:
+    """Without its arrays, which are no code and may be large."""
+    return eqx.filter(tree, lambda leaf: not isinstance(leaf, jax.Array | np.ndarray))
+
+
+def _shapes(jaxpr: Any) -> Iterator[tuple[int, ...]]:
+    """Shapes of all constants of a traced function, and of the functions that it calls."""
+    if isinstance(jaxpr, core.ClosedJaxpr):
+        yield from (np.shape(constant) for constant in jaxpr.consts)
+        jaxpr = jaxpr.jaxpr
+    for equation in jaxpr.eqns:
+        yield from (np.shape(v.val) for v in equation.invars if isinstance(v, core.Literal))
+        for part in jax.tree.leaves(equation.params, is_leaf=_is_traced):
+            if _is_traced(part):
+                yield from _shapes(part)
+
+
+def _is_traced(value: Any) -> bool:
+    return isinstance(value, core.ClosedJaxpr | core.Jaxpr)

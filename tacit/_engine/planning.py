@@ -1,0 +1,241 @@
+"""What a run would guarantee, release and cost, without running it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+
+from tacit import checks
+from tacit._engine import charging, inputs, statement
+from tacit._engine.calibrate import calibrate
+from tacit._engine.compiled import check_arguments, stops
+from tacit._engine.contract import Contract, contract, owners_of
+from tacit._engine.result import ReleaseRow
+from tacit.arguments import checked
+from tacit.errors import ConfigError, TacitError
+from tacit.method.phase import AbstractMethod
+from tacit.network.base import AbstractNetwork
+from tacit.privacy.event import Event
+from tacit.privacy.guarantee import Guarantees
+from tacit.privacy.masked import Masks
+from tacit.problem.problem import Problem
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a run would release, cost and promise. Knows declared constants only.
+
+    Attributes:
+        guarantee: of the whole run, owner by owner.
+        owners: their names.
+        releases: for every owner, the phases that release something, with the owner's own numbers.
+        events: for every owner, everything that it releases, for `tacit.privacy.profile`.
+        rounds: numbers of rounds, ascending from 0 to those of the whole run.
+        epsilon: what every owner has spent after each of them, shape `(points, agents)`.
+    """
+
+    guarantee: Guarantees
+    owners: tuple[str, ...]
+    releases: tuple[tuple[ReleaseRow, ...], ...]
+    events: tuple[tuple[Event, ...], ...]
+    rounds: Int[np.ndarray, " points"]
+    epsilon: Float[np.ndarray, "points agents"]
+
+
+@checked(ConfigError, own="problem network method rounds seed trials record")
+def account(
+    problem: Problem,
+    network: AbstractNetwork,
+    method: AbstractMethod,
+    *,
+    rounds: int,
+    seed: int = 0,
+    trials: int = 1,
+    record: int | Sequence[int] | None = None,
+) -> Account:
+    """What `run` with the same arguments guarantees, without running it.
+
+    Args:
+        problem: only its declared constants and record counts are read.
+        network: who talks to whom.
+        method: how; its noise is calibrated to its budget.
+        rounds: how many, at least 1.
+        seed: decides who takes part where the network draws that.
+        trials: how many the run would repeat; one of them may be published.
+        record: give the epsilon after these rounds, too; about 50 by default.
+
+    Raises:
+        ConfigError: an argument out of range.
+        NetworkError: a network that does not fit the problem or the method.
+        ProblemError: a problem that the method's assumptions exclude.
+        PrivacyError: a budget that cannot be met.
+
+    Example:
+        >>> import numpy as np, tacit
+        >>> from tacit import network, problem
+        >>> from tacit._engine.planning import account
+        >>> x = [np.ones((100, 2))] * 3
+        >>> task = problem.empirical_risk(x, [np.ones(100)] * 3, problem.Squared())
+        >>> private = tacit.DPSG(step=1.0, privacy=tacit.Privacy(clip=1.0, epsilon=2.0))
+        >>> planned = account(task, network.ring(3), private, rounds=50)
+        >>> planned.guarantee.worst.status.value, round(planned.guarantee.worst.epsilon, 6)
+        ('proved', 2.0)
+    """
+    problem, network, method = inputs.admitted(problem, network, method)
+    rounds, seed = checks.whole("rounds", rounds, 1, ConfigError), inputs.seeded(seed) or 0
+    trials, record = checks.whole("trials", trials, 1, ConfigError), inputs.measured_after(record)
+    check_arguments(problem, network, method, rounds, seed)
+    agreed = contract(problem, network, method, rounds=rounds, seed=seed, trials=trials)
+    return account_of(agreed, record)
+
+
+def account_of(agreed: Contract, record: int | Sequence[int] | None = None) -> Account:
+    """What a run guarantees by its contract.
+
+    Args:
+        agreed: made with `tacit._engine.contract.contract`.
+        record: give the epsilon after these rounds, too; about 50 by default.
+    """
+    at = np.array([0, *stops(agreed.rounds, record)])
+    kinds, kind = agreed.owners.kinds(agreed.method)
+    rows = [agreed.table_of(public.agent) for public in kinds]
+    return Account(
+        guarantee=agreed.guarantee,
+        owners=agreed.owners.names,
+        releases=tuple(rows[own] for own in kind),
+        events=agreed.events,
+        rounds=at,
+        # a part never costs more than the whole, whatever the last bit says
+        epsilon=np.minimum(agreed.spent(at), [each.epsilon for each in agreed.guarantee]),
+    )
+
+
+@dataclass(frozen=True)
+class MeanNoise:
+    """Noise in the mean of all agents' answers in a round, in each way to keep the same budget.
+
+    Standard deviations of one coordinate, where all agents take part.
+
+    Attributes:
+        agents: `K`, how many answers the mean is of.
+        cohort: how many are summed at least under masks, at most `K`.
+        attempts: how many sums the masked noise is made for, those included that are given up.
+        local: every agent is hidden by its own noise alone.
+        masked: masks, against a coalition of 0, 1, ..., `cohort - 1` agents.
+        central: one noise for all, which a party that everybody trusts would add.
+        coalition: what the method's masks declare, `None` for a method without masks.
+    """
+
+    agents: int
+    cohort: int
+    attempts: int
+    local: float
+    masked: tuple[float, ...]
+    central: float
+    coalition: int | None
+
+    @property
+    def bare(self) -> bool:
+        """Whether so many may be corrupted that an honest agent has its own noise alone."""
+        return self.coalition == self.cohort - 1
+
+    def gain(self, coalition: int) -> float:
+        """How many times smaller masks make the noise than `local` is."""
+        return self.local / self.masked[coalition]
+
+    def saves(self, coalition: int) -> bool:
+        """Whether masks against so many make the noise smaller, beyond rounding."""
+        return self.gain(coalition) > 1.0 + 1e-9
+
+
+@checked(ConfigError, own="problem network method rounds seed")
+def mean_noise(
+    problem: Problem,
+    network: AbstractNetwork,
+    method: AbstractMethod,
+    *,
+    rounds: int,
+    seed: int = 0,
+) -> MeanNoise | None:
+    """What masks save, or would save, in a run with these arguments.
+
+    With noise of scale `s` in an agent's answer the mean of `K` has `s / sqrt(K)`. Masks leave a
+    sum of at least `K'` agents with the noise of `K' - c` honest ones, so that `s / sqrt(K' - c)`
+    is enough, of the agent that needs most; one noise for all is `s / K`.
+
+    Args:
+        problem: only its declared constants and record counts are read.
+        network: who talks to whom.
+        method: with masks or without.
+        rounds: how many, at least 1.
+        seed: decides who takes part where the network draws that.
+
+    Returns:
+        `None` where masks cannot be used: no noise, or what `check_arguments` refuses (agents that
+        come and go without `min_cohort`, a method that is no sum at a public iterate).
+
+    Raises:
+        PrivacyError: a budget that cannot be met.
+
+    Example:
+        >>> import numpy as np, tacit
+        >>> from tacit import network, problem
+        >>> from tacit._engine.planning import mean_noise
+        >>> x = [np.ones((100, 2))] * 10
+        >>> task = problem.empirical_risk(x, [np.ones(100)] * 10, problem.Squared())
+        >>> private = tacit.GradientDescent(step=1.0, privacy=tacit.Privacy(clip=1.0, epsilon=2.0))
+        >>> found = mean_noise(task, network.Coordinator(10), private, rounds=50)
+        >>> variance = np.array([found.local, found.masked[1], found.central]) ** 2
+        >>> (variance / found.central**2).round(3).tolist()
+        [10.0, 1.111, 1.0]
+    """
+    privacy = method.privacy
+    if privacy is None:
+        return None
+    asked = Masks(coalition=0) if privacy.masks is None else privacy.masks
+    try:
+        masked = _changed(method, masks=asked)
+        check_arguments(problem, network, masked, rounds, seed)
+    except TacitError:
+        return None
+    phase = next((index for index, each in enumerate(masked.phases()) if each.hides.summed), None)
+    if phase is None:
+        return None
+    with jax.enable_x64(True):
+        plain = _changed(method, masks=None)
+        alone = owners_of(problem, network, plain, rounds, seed)
+        summed = owners_of(problem, network, masked, rounds, seed)
+        if privacy.epsilon is None:
+            owners = alone if privacy.masks is None else summed
+            calibrated = calibrate(method, owners)
+            promised = statement.guarantees(charging.Releases(calibrated), owners)
+            plain = _changed(
+                plain, epsilon=np.array([each.epsilon for each in promised]), noise_multiplier=None
+            )
+        own, needed = (
+            charging.scales(calibrate(plain, owners), owners)[phase] for owners in (alone, summed)
+        )
+    largest, agents, cohort = float(np.max(needed)), problem.agents, asked.cohort(problem.agents)
+    if not largest > 0.0:
+        return None
+    return MeanNoise(
+        agents=agents,
+        cohort=cohort,
+        attempts=max(context.participations for context in summed.contexts),
+        local=float(np.linalg.norm(own)) / agents,
+        masked=tuple((largest / np.sqrt(agents * (cohort - np.arange(cohort)))).tolist()),
+        central=float(np.max(own)) / agents,
+        coalition=None if privacy.masks is None else asked.coalition,
+    )
+
+
+def _changed(method: AbstractMethod, **values: Any) -> AbstractMethod:
+    """The method with other values for some attributes of its budget."""
+    assert method.privacy is not None
+    budget = {each.name: getattr(method.privacy, each.name) for each in fields(method.privacy)}
+    return replace(method, privacy=type(method.privacy)(**(budget | values)))

@@ -1,0 +1,274 @@
+"""`tacit.run`: one method on one problem over one network."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import ArrayLike, Float
+
+from tacit import checks
+from tacit._engine import charging, inputs
+from tacit._engine.checkpoint import check as check_checkpoint
+from tacit._engine.compiled import check_arguments, lay_out, prepared, stops
+from tacit._engine.contract import Contract, contract
+from tacit._engine.environment import edited, environment
+from tacit._engine.identity import fingerprint, opaque
+from tacit._engine.keys import rekeyed
+from tacit._engine.loop import Progress
+from tacit._engine.measures import DIVERGENCE, History
+from tacit._engine.result import Result
+from tacit._engine.simulate import simulate
+from tacit._engine.traffic import bytes_sent
+from tacit.arguments import checked
+from tacit.errors import ConfigError, PrivacyError
+from tacit.method._schedule import positive
+from tacit.method.phase import AbstractMethod
+from tacit.network.base import AbstractNetwork
+from tacit.privacy.guarantee import Status
+from tacit.privacy.ledger import Charge, Ledger
+from tacit.problem.problem import Problem, anonymous
+
+if TYPE_CHECKING:
+    import networkx
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Run all agents in this process, with seeded (simulated) noise.
+
+    Attributes:
+        trials: independent repetitions, batched; only the noise differs.
+        exact: agent by agent through bytes, the bitwise reference, instead of batched.
+        precision: "float64" (default) or "float32"; zeroth-order methods need float64.
+        divergence: how far a coordinate of an answer may move from its start, in units of the
+            largest coordinate there (at least 1), before the run counts as diverged; positive.
+            Raise it where parameters are really larger.
+
+    Raises:
+        ConfigError: a value that an attribute cannot have.
+    """
+
+    trials: int = 1
+    exact: bool = False
+    precision: Literal["float64", "float32"] = "float64"
+    divergence: float = DIVERGENCE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "trials", checks.whole("trials", self.trials, 1, ConfigError))
+        inputs.one_of("exact", self.exact, True, False)
+        inputs.one_of("precision", self.precision, "float64", "float32")
+        positive("divergence", self.divergence)
+
+
+@checked(
+    ConfigError,
+    own="problem network method rounds seed runtime record reference require "
+    "checkpoint ledger progress",
+)
+def run(
+    problem: Problem,
+    network: AbstractNetwork | networkx.Graph[Any],
+    method: AbstractMethod,
+    *,
+    rounds: int,
+    seed: int | None = None,
+    runtime: Simulation | None = None,
+    record: int | Sequence[int] | None = None,
+    reference: Float[ArrayLike, " p"] | Literal["solve"] | None = None,
+    require: Literal["proved"] | None = None,
+    checkpoint: str | Path | None = None,
+    ledger: Ledger | None = None,
+    dataset: str = "",
+    owner: str | None = None,
+    progress: Progress | bool | None = None,
+) -> Result:
+    """Run a method.
+
+    The noise is calibrated to the method's budget before anything happens, and a run that would
+    exceed it does not begin.
+
+    Args:
+        problem: what the agents minimise together.
+        network: who talks to whom; a NetworkX graph is one, too, with its nodes in sorted order.
+        method: how.
+        rounds: how many, at least 1.
+        seed: of the simulated randomness, at least 0; drawn and recorded if `None`.
+        runtime: how to simulate; `Simulation()` by default.
+        record: measure after every so many rounds, or after these; about 50 times by default.
+        reference: the centralised solution, to record distances to; "solve" computes it.
+        require: "proved" refuses a method that cannot give a proved guarantee.
+        checkpoint: file to save to every few seconds and to resume from if it exists.
+        ledger: charged with the whole run before it begins, or the run is refused. Its noise
+            depends on a secret of the ledger besides the seed, so that no two runs share any. A run
+            with the same data, settings and seed repeats its bits and is charged once. Code of
+            yours (a loss, a method, a black box) cannot be compared, so with it every start draws
+            fresh noise and is charged.
+        dataset: whose budgets in the ledger are charged; needed with one.
+        owner: whose account is charged for all agents together. By default each agent has one of
+            its own, which is right as long as no record ever moves to another agent. Where records
+            are divided anew in every study, one record may be at any of them, and only an account
+            of the whole dataset adds up what it costs.
+        progress: called with (rounds done, rounds); `True` prints them to standard error.
+
+    Returns:
+        The answers, the history and the guarantee. Divergence is a status there, not an exception.
+
+    Raises:
+        ConfigError: an argument out of range.
+        NetworkError: a network that does not fit the problem or the method.
+        ProblemError: a problem that the method's assumptions exclude.
+        PrivacyError: a budget that cannot be met, or a guarantee weaker than required.
+        BudgetExceeded: what the ledger has left for some owner does not pay for the run.
+        OracleError: a black box raised or returned something that is not a finite number.
+        RuntimeFailure: a checkpoint or ledger that cannot be written, or a checkpoint of another
+            run.
+
+    Example:
+        >>> import numpy as np, tacit
+        >>> from tacit import network, problem
+        >>> rng = np.random.default_rng(0)
+        >>> features = [rng.normal(size=(50, 3)) for _ in range(4)]
+        >>> targets = [x @ [1.0, -2.0, 0.5] for x in features]
+        >>> task = problem.empirical_risk(features, targets, problem.Squared())
+        >>> result = tacit.run(task, network.ring(4), tacit.DGD(step=0.1), rounds=200, seed=0)
+        >>> result.solution.round(3)
+        array([ 1. , -2. ,  0.5])
+    """
+    problem, network, method = inputs.admitted(problem, network, method)
+    rounds, seed = checks.whole("rounds", rounds, 1, ConfigError), inputs.seeded(seed)
+    record, path = inputs.measured_after(record), inputs.stored_at(checkpoint)
+    shower = inputs.shower(progress)
+    runtime = Simulation() if runtime is None else runtime
+    checks.instance("runtime", runtime, Simulation, "give tacit.Simulation(...)", ConfigError)
+    inputs.one_of("require", require, None, "proved")
+    if ledger is not None:
+        remedy = "open it: with Ledger.open(path) as ledger (tacit.privacy.ledger)"
+        checks.instance("ledger", ledger, Ledger, remedy, ConfigError)
+    check_arguments(problem, network, method, rounds, seed, runtime.trials, runtime.precision)
+    seed = secrets.randbits(31) if seed is None else seed
+    recorded = stops(rounds, record)
+    began = time.monotonic()
+    with jax.enable_x64(runtime.precision == "float64"):
+        point = _reference(problem, reference)
+        method = prepared(problem, network, method)
+        agreed = contract(problem, network, method, rounds=rounds, seed=seed, trials=runtime.trials)
+        stated = agreed.guarantee
+        if require is not None:
+            stated.require(require)
+        plan, roots = lay_out(agreed, problem, reference=point, divergence=runtime.divergence)
+        identity = ""
+        if checkpoint is not None or ledger is not None:
+            identity = fingerprint(plan, roots, runtime.exact, recorded)
+        # a checkpoint of a run with other noise is another run's
+        own = identity if ledger is None else ledger.run_name(identity)
+        if path is not None:
+            check_checkpoint(path, own)
+        charge = None
+        if ledger is not None:
+            # what a user wrote, or edited, cannot be compared: every start is a run of its own
+            start = secrets.token_hex(16) if opaque(plan) or edited() else ""
+            named = f"{identity} {start}"
+            charge = _charge(ledger, dataset, owner, named, agreed)
+            roots = rekeyed(roots, ledger.noise_key(named))
+        found = simulate(
+            plan,
+            roots,
+            rounds=rounds,
+            record=recorded,
+            exact=runtime.exact,
+            identity=own,
+            path=path,
+            progress=shower,
+        )
+        sent = bytes_sent(plan, rounds)[found.rounds]
+    history = History(
+        rounds=found.rounds,
+        measured=found.measured,
+        evaluations=agreed.evaluations(found.rounds),
+        bytes=sent,
+        epsilon=agreed.spent(found.rounds),
+    )
+    return Result(
+        solutions=found.answers,
+        diverged=found.diverged,
+        history=history,
+        guarantee=stated,
+        releases=agreed.table,
+        reference=None if plan.reference is None else np.asarray(plan.reference),
+        rounds=rounds,
+        seed=seed,
+        seconds=time.monotonic() - began,
+        environment=environment(),
+        parameter_names=tuple(problem.parameter_names),
+        charge=charge,
+    )
+
+
+def _charge(
+    ledger: Ledger, dataset: str, owner: str | None, identity: str, agreed: Contract
+) -> Charge:
+    """Enter the whole run in the ledger, for all owners or for none."""
+    names = agreed.owners.names
+    if not dataset:
+        raise ConfigError(
+            "a ledger keeps one budget for an owner and a data set; give dataset='...', always the "
+            "same name for the same records"
+        )
+    if owner is None and anonymous(names):
+        raise ConfigError(
+            "a ledger keeps one budget for an owner and a data set, and these agents have numbers "
+            "for names: in another study the same records may stand at another number. Name the "
+            "agents by their owners (names=... of the problem), or, where records are divided "
+            "among the agents anew, give owner=..., which is charged for all of them"
+        )
+    if agreed.trials > 1:
+        raise ConfigError(
+            f"trials={agreed.trials} would release everything {agreed.trials} times, and a ledger "
+            "charges a run once; set trials=1, or leave the ledger out of an experiment that stays "
+            "here"
+        )
+    weak = next((each for each in agreed.guarantee if each.status is not Status.PROVED), None)
+    if weak is not None:
+        raise PrivacyError(
+            f"a ledger counts proved guarantees only, and that of {weak.owner} is "
+            f"{weak.status.value!r}; choose a method with a proved guarantee, or leave the ledger "
+            "out"
+        )
+    events = dict(zip(names, agreed.events, strict=True))
+    if owner is not None:
+        events = {owner: charging.of_any(events.values())}
+    study = f"{type(agreed.method).__name__}, {agreed.rounds:,} rounds"
+    return ledger.charge_run(
+        ledger.run_name(identity),
+        events,
+        dataset=dataset,
+        study=study,
+        neighbours=agreed.guarantee.worst.neighbours,
+        pooled=owner is not None,
+    )
+
+
+def _reference(problem: Problem, reference: Any) -> Any:
+    if reference is None:
+        return None
+    if isinstance(reference, str) and reference == "solve":
+        return jnp.asarray(problem.reference().solution)
+    if isinstance(reference, str):
+        raise ConfigError(f"reference={checks.shown(reference)} must be 'solve', or a point")
+    checks.real("reference", reference, ConfigError)
+    point = np.asarray(reference, dtype=float)
+    if point.shape != (problem.dimension,):
+        raise ConfigError(
+            f"reference has shape {point.shape}; the problem has {problem.dimension} parameters"
+        )
+    if not np.isfinite(point).all():
+        raise ConfigError("reference holds a number that is not finite")
+    return jnp.asarray(point)

@@ -1,0 +1,114 @@
+"""A whole run in this process, with seeded noise: the loop of `tacit.run` and of every sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Key
+
+from tacit._engine import batched
+from tacit._engine.exact import ExactEngine
+from tacit._engine.loop import Engine, Progress, drive
+from tacit._engine.measures import solutions
+from tacit._engine.plan import Plan
+from tacit.problem.blackbox import raise_pending
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What came out of a run.
+
+    Attributes:
+        answers: of every agent in every trial, shape `(trials, agents, p)`; of a trial that
+            diverged, the last ones before.
+        rounds: those that were measured after, from 0 on.
+        measured: measurements at them, each of shape `(rows, trials)`.
+        diverged: first round after which a trial had diverged, or -1; shape `(trials,)`.
+    """
+
+    answers: Float[np.ndarray, "trials agents p"]
+    rounds: Int[np.ndarray, " rows"]
+    measured: dict[str, Float[np.ndarray, "rows trials"]]
+    diverged: Int[np.ndarray, " trials"]
+
+
+def simulate(
+    plan: Plan,
+    roots: Key[Array, " trials"],
+    *,
+    rounds: int,
+    record: Sequence[int],
+    exact: bool = False,
+    identity: str = "",
+    path: Path | None = None,
+    progress: Progress | None = None,
+) -> Simulated:
+    """Run all rounds of all trials.
+
+    Args:
+        plan: the run.
+        roots: one key a trial.
+        rounds: how many.
+        record: rounds after which to measure, ascending, the last one `rounds`.
+        exact: agent by agent through bytes, instead of batched.
+        identity: fingerprint of the run, for the checkpoint.
+        path: checkpoint file, written every few seconds and read first if it exists.
+        progress: told how far the run is.
+
+    Raises:
+        TacitError: what a host function raised, such as a black box or a projection.
+    """
+    trace = drive(
+        _Watched(ExactEngine(plan, roots) if exact else _Batched(plan, roots), plan),
+        rounds=rounds,
+        record=record,
+        identity=identity,
+        path=path,
+        progress=progress,
+    )
+    answers = np.asarray(_solutions(plan, trace.states))
+    return Simulated(answers, trace.rounds, trace.measured, trace.diverged)
+
+
+@dataclass(frozen=True)
+class _Batched:
+    """The batched simulation as an engine."""
+
+    plan: Plan
+    roots: Any
+
+    def start(self) -> Any:
+        return batched.start(self.plan, self.roots)
+
+    def advance(self, states: Any, bounds: Any) -> Any:
+        states, measured = batched.advance(self.plan, self.roots, states, jnp.asarray(bounds))
+        return states, {name: np.asarray(value) for name, value in measured.items()}
+
+
+@dataclass(frozen=True)
+class _Watched:
+    """An engine that reports a black box's exception as soon as a call returns."""
+
+    engine: Engine
+    plan: Plan
+
+    def start(self) -> Any:
+        return self.engine.start()
+
+    def advance(self, states: Any, bounds: Any) -> Any:
+        after = self.engine.advance(states, bounds)
+        jax.block_until_ready(after)
+        raise_pending(self.plan.objectives)
+        return after
+
+
+@eqx.filter_jit
+def _solutions(plan: Plan, states: Any) -> Any:
+    return jax.vmap(lambda one: solutions(plan, one))(states)

@@ -1,0 +1,288 @@
+"""The guarantee of a run, owner by owner, and what it has spent along the way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from tacit._engine.charging import Owners, Releases, charges, units_of
+from tacit.privacy import accounting, facts
+from tacit.privacy.event import (
+    DiscreteGaussianRelease,
+    DiscreteLaplaceRelease,
+    Event,
+    GaussianRelease,
+    LaplaceRelease,
+    Masked,
+    ModelClaim,
+    NonPrivate,
+    PerReleaseClaim,
+    PoissonSampled,
+    Repeated,
+)
+from tacit.privacy.guarantee import (
+    Adversary,
+    Guarantee,
+    Guarantees,
+    NoiseSource,
+    Scope,
+    Status,
+)
+from tacit.privacy.masked import ASSUMPTIONS
+from tacit.privacy.noise import sampling_delta
+from tacit.privacy.query import is_own
+from tacit.types import Division, PublicContext, Relation, Unit
+
+_MECHANISMS: Mapping[type[Event], str] = {
+    GaussianRelease: "Gaussian",
+    LaplaceRelease: "Laplace",
+    DiscreteGaussianRelease: "discrete Gaussian",
+    DiscreteLaplaceRelease: "discrete Laplace",
+}
+
+_MOST_DRAWS = 2**40
+"""More coordinates than any run releases."""
+
+_MOST_AGENTS = 1_024
+"""More agents than a sum has."""
+
+_ARITHMETIC = "arithmetic is exact: the rounding of floating-point numbers is not covered"
+
+
+def guarantees(releases: Releases, owners: Owners) -> Guarantees:
+    """The guarantee of the whole run, owner by owner.
+
+    Noise is simulated, or drawn on a grid from a secure source, as the releases are.
+
+    A person whose records stand at `m` sites is covered by composing the releases of `m` owners,
+    each as active as the most active one.
+
+    Raises:
+        PrivacyError: such a person, and owners that do not release alike.
+    """
+    kinds, kind = owners.kinds(releases.method)
+    made = [
+        _guarantee(releases, composed, public, owners)
+        for public, composed in zip(kinds, charges(releases, kinds), strict=True)
+    ]
+    return Guarantees(
+        tuple(
+            replace(made[own], owner=name)
+            for own, name in zip(kind.tolist(), owners.names, strict=True)
+        )
+    )
+
+
+def _sampling(total: float, masked: Masked | None) -> str:
+    # what hides a value in a sum is drawn by all of its agents
+    draws = _MOST_DRAWS * (1 if masked is None else _MOST_AGENTS)
+    return (
+        "noise of every coordinate is drawn within a total variation of 2^-133 of its law, which "
+        # half as much again, because one digit may be rounded down
+        f"adds at most {1.5 * sampling_delta(min(total, 700.0), draws):.0e} to delta"
+    )
+
+
+def spent(
+    releases: Releases, owners: Owners, participations: Int[np.ndarray, "rows agents"]
+) -> Float[np.ndarray, "rows agents"]:
+    """Epsilon that every owner has spent after each recorded round.
+
+    Args:
+        releases: of the method, calibrated.
+        owners: their constants.
+        participations: for each recorded round, how often each owner took part so far; of the
+            first of them never, since before round 0 nothing has left.
+    """
+    method, taken = releases.method, participations
+    if releases.sites > 1:
+        taken = np.broadcast_to(taken.max(axis=1, keepdims=True), taken.shape)
+    kinds, kind = owners.kinds(method, taken)
+    curves: list[Float[np.ndarray, " rows"]] = []
+    for public in kinds:
+        so_far = taken[1:, public.agent].tolist()
+        delta = method.delta(public.agent)
+        if releases.varies:
+            once = releases.once(public) * releases.sites
+            last = int(taken[-1, public.agent])
+            rounds = [releases.round(public, t) * releases.sites for t in range(last)]
+            ends = np.cumsum([len(once), *map(len, rounds)])
+            steps = once + [event for events in rounds for event in events]
+            found = accounting.epsilon_curve(steps, [int(ends[n]) for n in so_far], delta)
+        else:
+            found = accounting.growing_epsilon([releases.first(public, n) for n in so_far], delta)
+        curves.append(np.concatenate([[0.0], found]))
+    return np.stack(curves, axis=1)[:, kind]
+
+
+def _guarantee(
+    releases: Releases,
+    composed: tuple[Event, ...],
+    public: PublicContext,
+    owners: Owners,
+) -> Guarantee:
+    method = releases.method
+    delta = method.delta(public.agent)
+    plain = [_innermost(event) for event in composed]
+    claims = [event for event in plain if isinstance(event, ModelClaim)]
+    seen = [event.event if isinstance(event, ModelClaim) else event for event in plain]
+    masked = next((event for event in seen if isinstance(event, Masked)), None)
+    hidden = zip(composed, seen, strict=True)
+    attempts = sum(_count(each) for each, event in hidden if isinstance(event, Masked))
+    attempts //= releases.sites
+    alone = any(isinstance(claim, PerReleaseClaim) for claim in claims)
+    queries = [phase.query for phase in releases if phase.query is not None]
+    others = list(dict.fromkeys(type(q).__name__ for q in queries if not is_own(type(q))))
+    total = accounting.epsilon(composed, delta)
+    unit = public.unit
+    privacy = method.privacy
+    assumptions = [
+        *facts.assumed(unit, releases.relation),
+        *owners.assumptions,
+        *_divided(owners.divided, releases.relation, unit),
+        *(f"the answers of the query {name} move by no more than it states" for name in others),
+        *dict.fromkeys(each for query in queries for each in query.assumes(releases.relation)),
+    ]
+    if releases.sites > 1 or releases.records > 1:
+        unit = Unit.PERSON
+        assumptions.append(
+            f"nobody has records at more than {releases.sites} sites or more than "
+            f"{releases.records} at one site"
+        )
+    units, kind = units_of(public, releases.records)
+    if privacy is not None and privacy.large_delta and delta * units >= 1.0:
+        assumptions.append(
+            f"it is accepted that delta is not below one over the {units:,} {kind}, so that one of "
+            "them may be given away whole"
+        )
+    bare = any(isinstance(event, NonPrivate) for event in plain)
+    if bare or (
+        not claims and math.isinf(total)
+    ):  # or with noise that floats cannot tell from none
+        status, theorem, noise = (
+            Status.NONE,
+            "none: private values leave as they are",
+            NoiseSource.NONE,
+        )
+        alone = False
+    elif claims:
+        status = Status.PER_RELEASE if alone else Status.MODEL
+        theorem, noise = claims[0].theorem, NoiseSource.SIMULATED
+        assumptions += dict.fromkeys(claim.assumption for claim in claims)
+    else:
+        noise = NoiseSource.SECURE if releases.grid else NoiseSource.SIMULATED
+        status = Status.MODEL if others else Status.PROVED
+        theorem = _theorem(plain, delta)
+        assumptions.append(_sampling(total, masked) if releases.grid else _ARITHMETIC)
+        if masked is not None:
+            assumptions += [*_of_masks(masked, attempts), *ASSUMPTIONS]
+    return Guarantee(
+        owner=str(public.agent),
+        epsilon=max(accounting.epsilon([each], delta) for each in set(plain)) if alone else total,
+        delta=delta,
+        unit=unit,
+        relation=releases.relation,
+        theorem=theorem,
+        assumptions=tuple(assumptions),
+        status=status,
+        noise=noise,
+        releases=sum(_count(event) for event in composed) // releases.sites,
+        sites_per_person=releases.sites,
+        records_per_person=releases.records,
+        reason=_why(claims, others),
+        scope=Scope.RELEASE if alone else Scope.RUN,
+        total_epsilon=total if alone else None,
+        **({} if masked is None else _against(masked, attempts)),
+    )
+
+
+def _why(claims: Sequence[ModelClaim], others: Sequence[str]) -> str:
+    """Why nothing is proved, as a clause; empty where it is."""
+    said = [claims[0].reason] if claims else []
+    said += [
+        f"nothing here proves that the answers of the query {name} keep the bound that it states"
+        for name in others
+    ]
+    return ", and ".join(said)
+
+
+def _divided(by: frozenset[Division], relation: Relation, unit: Unit) -> Generator[str, None, None]:
+    """What the division of the records assumes about neighbours; proof: docs/proofs/division.md."""
+    own = unit is not Unit.AGENT
+    if Division.TABLE in by:
+        yield (
+            "which site holds which record, and which are held out, is public, and no change of a "
+            "record alters it for another"
+        )
+    if Division.PLACE in by and not (own and relation is Relation.REPLACE_ONE):
+        yield (
+            "which site holds which record, and which are held out, follows from public places, "
+            "and no change of a record gives another a new place"
+        )
+    if Division.RECORD in by and own and relation is not Relation.ADD_REMOVE:
+        yield "a record is replaced only by one that stands at the same site and is not held out"
+    if own and relation is Relation.ADD_REMOVE:
+        yield "every owner has at least one record, with and without the one in question"
+
+
+def _against(masked: Masked, attempts: int) -> dict[str, Any]:
+    return {
+        "adversary": Adversary.COLLUDING,
+        "coalition": masked.coalition,
+        "min_cohort": masked.cohort,
+        "attempts": attempts,
+    }
+
+
+def _of_masks(masked: Masked, attempts: int) -> list[str]:
+    corrupted = {0: "no agent is", 1: "at most 1 agent is"}.get(
+        masked.coalition, f"at most {masked.coalition} agents are"
+    )
+    return [
+        f"{corrupted} corrupted, which includes being curious",
+        f"every sum has at least {masked.cohort} agents, and this agent is in at most "
+        f"{attempts:,} sums, those included that are given up because somebody is missing",
+    ]
+
+
+def _innermost(event: Event) -> Event:
+    while isinstance(event, Repeated):
+        event = event.event
+    return event
+
+
+def _count(event: Event) -> int:
+    return event.count * _count(event.event) if isinstance(event, Repeated) else 1
+
+
+def _theorem(plain: Sequence[Event], delta: float) -> str:
+    """The mechanisms and the rule that composes them, as the accountant applies it."""
+    if not plain:
+        return "nothing is released"
+    masked = next((event for event in plain if isinstance(event, Masked)), None)
+    plain = [event.event if isinstance(event, Masked) else event for event in plain]
+    sampled = any(isinstance(event, PoissonSampled) for event in plain)
+    bare = {type(event.event if isinstance(event, PoissonSampled) else event) for event in plain}
+    mechanisms = " and ".join(name for kind, name in _MECHANISMS.items() if kind in bare)
+    if bare == {GaussianRelease} and not sampled:
+        rule = "composed exactly as Gaussian-DP"
+    elif delta == 0.0:
+        rule = "composed by adding pure epsilons"
+    else:
+        rule = (
+            "composed numerically to an upper bound (privacy loss distributions, Renyi or the sum)"
+        )
+    poisson = ", on Poisson samples of the records" if sampled else ""
+    summed = "" if masked is None else _summed(masked)
+    return f"{mechanisms} mechanism on clipped contributions{poisson}{summed}, {rule}"
+
+
+def _summed(masked: Masked) -> str:
+    honest = masked.cohort - masked.coalition
+    agents = "1 honest agent" if honest == 1 else f"{honest} honest agents"
+    return f", of which masks leave sums with the noise of at least {agents}"

@@ -1,0 +1,25 @@
+"""Work in pieces: each is run once, wherever there is room, and its answer is stored.
+
+A `Piece` is a function at the top of a module with JSON arguments and a JSON answer. `run` spreads
+pieces over processes of this machine or over a `Cluster`, and puts every answer in a `Store` as
+soon as it is there, under a digest of the code, the arguments and the files it was made from. So
+whatever ends a run, the same call again does only what is missing.
+"""
+
+from tacit._jobs.cluster import Cluster
+from tacit._jobs.piece import Answer, Piece
+from tacit._jobs.run import Told, announced, answers, missing, run
+from tacit._jobs.store import Store, name_of
+
+__all__ = [
+    "Answer",
+    "Cluster",
+    "Piece",
+    "Store",
+    "Told",
+    "announced",
+    "answers",
+    "missing",
+    "name_of",
+    "run",
+]

@@ -1,0 +1,45 @@
+"""Tables in, numbers out: read files, declare columns, encode records, divide them by site."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "loaders": ("from_pandas", "load", "load_csv", "load_idx", "load_npz", "load_parquet"),
+    "schema": (
+        "BinaryTarget",
+        "Boolean",
+        "Categorical",
+        "ClassTarget",
+        "Numeric",
+        "NumericTarget",
+        "Prepared",
+        "Schema",
+    ),
+    "table": ("prepare",),
+    "partition": (
+        "Sites",
+        "by_column",
+        "dirichlet",
+        "drawn",
+        "even",
+        "sorted_by_label",
+        "train_test_split",
+    ),
+}
+"""Which module each public name stands in; it is imported when the name is first asked for."""
+
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,168 @@
+"""Reading one column of a table as numbers or as levels, with messages that name the row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float, Int
+
+from tacit.data.rules import level_key
+from tacit.errors import ProblemError
+
+Frame: TypeAlias = pd.DataFrame
+
+
+def where(frame: Frame | pd.Series, row: Any) -> str:
+    """The `row`-th record as the user finds it: "line 7" of a CSV file, else "row 5"."""
+    return f"{frame.index.name or 'row'} {frame.index[row]}"
+
+
+def check_distinct(names: Any, source: str) -> None:
+    """Refuse column names that occur twice, with the remedy."""
+    seen: dict[str, int] = {}
+    for position, name in enumerate(names):
+        if name in seen:
+            raise ProblemError(
+                f"{source}: column name {name!r} occurs twice (columns {seen[name] + 1} and "
+                f"{position + 1}); rename one of them"
+            )
+        seen[name] = position
+
+
+def column_of(frame: Frame, name: str) -> pd.Series:
+    """The one column of that name."""
+    column = frame[name]
+    assert isinstance(column, pd.Series)  # names are distinct
+    return column
+
+
+def numbers(
+    column: pd.Series, remedy: str, flags: bool = False, decimal: str = "."
+) -> Float[np.ndarray, " n"]:
+    """`read_numbers`, of a column of which every value is a real number or missing.
+
+    Args:
+        column: numbers, or texts that say numbers.
+        remedy: ends the message.
+        flags: as for `read_numbers`.
+        decimal: as for `read_numbers`.
+
+    Raises:
+        ProblemError: values that are not real numbers.
+    """
+    values, wrong = read_numbers(column, remedy, flags, decimal)
+    bad = np.flatnonzero(wrong)
+    if len(bad):
+        value = column.iloc[bad[0]]
+        raise ProblemError(
+            f"column {column.name!r} is not numeric: {where(column, bad[0])} holds {show(value)}; "
+            f"{_other_mark(value, decimal)}correct the value, or {remedy}"
+        )
+    return values
+
+
+def read_numbers(
+    column: pd.Series, remedy: str = "leave it out", flags: bool = False, decimal: str = "."
+) -> tuple[Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+    """The values as float64, NaN where one is missing or no number; and which are no number.
+
+    What a value becomes depends on this value only, never on the others of its column.
+
+    Args:
+        column: numbers, or texts that say numbers.
+        remedy: ends the message.
+        flags: whether the texts "true" and "false" are the numbers 1 and 0.
+        decimal: mark in texts that say numbers, a point or a comma; the other is none in them.
+
+    Raises:
+        ProblemError: a column whose type is not one of numbers or texts.
+    """
+    kind = column.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        column, kind = column.astype(object), np.dtype(object)
+    plain = pd.api.types.is_bool_dtype(kind) or pd.api.types.is_numeric_dtype(kind)
+    if isinstance(kind, pd.StringDtype):
+        positions, distinct = pd.factorize(column)
+        values = np.array([*(_number(text, flags, decimal) for text in distinct), np.nan])
+        values = values[positions]
+    elif pd.api.types.is_object_dtype(kind):
+        values = np.array([_number(value, flags, decimal) for value in column], dtype=np.float64)
+    elif plain and not pd.api.types.is_complex_dtype(kind):
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        raise ProblemError(
+            f"column {column.name!r} holds values of type {kind}, which are not real numbers: "
+            f"convert it before, or {remedy}"
+        )
+    return values, np.isnan(values) & column.notna().to_numpy()
+
+
+def _number(value: Any, flags: bool, decimal: str) -> float:
+    """One value as a number, NaN if it is none."""
+    if isinstance(value, str):
+        if flags and value.strip().lower() in ("true", "false"):
+            return float(value.strip().lower() == "true")
+        if "_" in value:  # Python reads "1_000" as a number, tables do not
+            return np.nan
+        if decimal == ",":  # a point is a mark of thousands then, and nobody can tell
+            value = "" if "." in value else value.replace(",", ".")
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
+
+
+def _other_mark(value: Any, decimal: str) -> str:
+    """What else to do about a text that says a number with the other mark."""
+    if not isinstance(value, str):
+        return ""
+    if decimal == "," and "." in value:
+        return "with decimal=',' a number has no point: leave out marks of thousands; "
+    if decimal == "." and not np.isnan(_number(value, False, ",")):
+        return "if the comma marks its decimals, set decimal=',' (`tacit init`: --decimal); "
+    return ""
+
+
+def codes_of(
+    column: pd.Series, levels: Sequence[Any], strict: bool, remedy: str
+) -> Int[np.ndarray, " n"]:
+    """Position of each value among the levels, -1 for a missing (or, if not strict, other) one."""
+    known = {level_key(level): code for code, level in enumerate(levels)}
+    positions, values = pd.factorize(column)
+    table = np.array([*(known.get(level_key(value), -1) for value in values), -1])
+    codes = table[positions]
+    other = np.flatnonzero((codes < 0) & (positions >= 0))
+    if strict and len(other):
+        shown = ", ".join(repr(level) for level in levels[:8]) + (", ..." if levels[8:] else "")
+        raise ProblemError(
+            f"column {column.name!r}: {where(column, other[0])} holds "
+            f"{show(column.iloc[other[0]])}, which is not among the declared values ({shown}); "
+            f"correct it, declare the value, or {remedy}"
+        )
+    return codes
+
+
+def finite(frame: Frame, name: str, remedy: str, decimal: str) -> Float[np.ndarray, " n"]:
+    """`numbers` of a column that must not be infinite anywhere."""
+    values = numbers(column_of(frame, name), remedy, decimal=decimal)
+    bad = np.flatnonzero(np.isinf(values))
+    if len(bad):
+        raise infinite(frame, name, int(bad[0]))
+    return values
+
+
+def infinite(frame: Frame, name: str, row: int) -> ProblemError:
+    """The error of an infinite value, to be raised."""
+    return ProblemError(
+        f"column {name!r} is infinite in {where(frame, row)}: put a finite number there, or leave "
+        "the value empty and declare missing="
+    )
+
+
+def show(value: Any) -> str:
+    """A value for a message, cut to 40 characters."""
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= 40 else text[:37] + "..."

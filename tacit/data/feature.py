@@ -1,0 +1,160 @@
+"""How one column of a table is declared to become numbers.
+
+Bounds, levels and constants are public: they are declared by people who have not looked at the
+data. Whoever sets `statistics="public"` says that the data's own statistics are public too, and the
+prepared table repeats that as an assumption.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from tacit.arguments import checked
+from tacit.data.rules import (
+    Missing,
+    Number,
+    Statistics,
+    check_finite,
+    check_levels,
+    check_missing,
+    check_order,
+    is_public,
+)
+from tacit.errors import ProblemError
+
+
+@checked(ProblemError)
+@dataclass(frozen=True)
+class Numeric:
+    """A number, clipped to declared bounds and mapped from them onto the interval `to`.
+
+    With `mean` and `deviation` the clipped value is standardised by these constants instead.
+
+    Args:
+        lower: declared lower bound, finite.
+        upper: declared upper bound, finite and above `lower`.
+        to: image of `(lower, upper)`.
+        mean: declared centre; give it together with `deviation`.
+        deviation: declared standard deviation, positive.
+        missing: what a missing value becomes; the schema's rule when `None`. A number must lie
+            within the bounds.
+        statistics: `"public"` takes bounds that are not declared from the data.
+        standardise: with `statistics="public"`, take mean and deviation from the data.
+
+    Raises:
+        ProblemError: bounds that are missing, not finite or not in order.
+
+    Example:
+        >>> from tacit.data.schema import Numeric
+        >>> Numeric(lower=0, upper=120).to
+        (-1.0, 1.0)
+    """
+
+    lower: Number | None = None
+    upper: Number | None = None
+    to: tuple[Number, Number] = (-1.0, 1.0)
+    mean: Number | None = None
+    deviation: Number | None = None
+    missing: Missing | None = None
+    statistics: Statistics = "declared"
+    standardise: bool = False
+
+    def __post_init__(self) -> None:
+        public = is_public(self.statistics)
+        for name in ("lower", "upper", "mean", "deviation"):
+            check_finite(name, getattr(self, name))
+        if not public and (self.lower is None or self.upper is None):
+            raise ProblemError(
+                f"a numeric column needs declared bounds, got lower={self.lower!r} and "
+                f"upper={self.upper!r}: give both, as public numbers known without looking at the "
+                'data, or set statistics = "public" if the data\'s own minimum and maximum are '
+                "public"
+            )
+        check_order("lower", self.lower, "upper", self.upper)
+        check_order("to[0]", self.to[0], "to[1]", self.to[1])
+        if (self.mean is None) != (self.deviation is None):
+            raise ProblemError(
+                f"mean={self.mean!r} and deviation={self.deviation!r} belong together: "
+                "declare both or neither"
+            )
+        if self.deviation is not None and self.deviation <= 0:
+            raise ProblemError(f"deviation={self.deviation!r} must be positive")
+        if self.standardise and not public:
+            raise ProblemError(
+                "standardise=True takes mean and deviation from the data: declare them as mean= "
+                "and deviation=, or set statistics='public'"
+            )
+        check_missing(self.missing)
+        if isinstance(self.missing, int | float):
+            low = -math.inf if self.lower is None else self.lower
+            high = math.inf if self.upper is None else self.upper
+            if not low <= self.missing <= high:
+                raise ProblemError(
+                    f"missing={self.missing!r} must lie within the bounds [{low:g}, {high:g}]"
+                )
+
+
+@checked(ProblemError)
+@dataclass(frozen=True)
+class Categorical:
+    """One of several declared levels, as 0/1 columns named `column=level`.
+
+    Args:
+        levels: the values that may occur, without repetition; a number and its text are one level.
+        drop_first: leave out the column of the first level (the reference).
+        other: `"error"` refuses another value, `"zero"` gives it 0 in every column.
+        missing: `"error"`, `"drop"` or `"indicator"` (a further column `column=missing`); the
+            schema's rule when `None`.
+        statistics: `"public"` takes the levels from the data when none are declared.
+
+    Raises:
+        ProblemError: no levels, a level twice, or a rule that does not exist.
+    """
+
+    levels: Sequence[Any] | None = None
+    drop_first: bool = False
+    other: Literal["error", "zero"] = "error"
+    missing: Missing | None = None
+    statistics: Statistics = "declared"
+
+    def __post_init__(self) -> None:
+        public = is_public(self.statistics)
+        if self.levels is not None:
+            object.__setattr__(self, "levels", check_levels(self.levels))
+        elif not public:
+            raise ProblemError(
+                "a categorical column needs its levels: declare all values that may occur, as in "
+                'levels = ["no", "yes"], or set statistics = "public" if the set of values in the '
+                "data is public"
+            )
+        if self.other not in ("error", "zero"):
+            raise ProblemError(f"other={self.other!r} must be 'error' or 'zero'")
+        check_missing(self.missing)
+        if self.missing not in (None, "error", "drop", "indicator"):
+            raise ProblemError(
+                f"missing={self.missing!r} does not fit a categorical column: "
+                "use 'error', 'drop' or 'indicator'"
+            )
+
+
+@checked(ProblemError)
+@dataclass(frozen=True)
+class Boolean:
+    """True or false (or 1 and 0), as the numbers 1 and 0.
+
+    Args:
+        missing: what a missing value becomes; the schema's rule when `None`.
+    """
+
+    missing: Missing | None = None
+
+    def __post_init__(self) -> None:
+        check_missing(self.missing)
+        if isinstance(self.missing, int | float) and not 0 <= self.missing <= 1:
+            raise ProblemError(f"missing={self.missing!r} must lie within [0, 1]")
+
+
+Feature: TypeAlias = Numeric | Categorical | Boolean

@@ -1,0 +1,391 @@
+"""Who holds which records: by a site column, drawn, evenly, by label, or unevenly by Dirichlet.
+
+All but `by_column` are for simulation: nobody has all records otherwise. Every record stands at
+exactly one site. What decided where is kept, because a guarantee rests on it: a record that changes
+must not move others. Proof: docs/proofs/division.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int, Shaped
+
+from tacit.arguments import checked
+from tacit.data.rules import level_key
+from tacit.data.schema import Prepared
+from tacit.errors import ProblemError
+from tacit.ranges import Real
+from tacit.types import Division
+
+_MOST_LABELS = 1000
+_ATTEMPTS = 1000
+
+
+class Tables(list[Any]):
+    """One array a site, with what a guarantee about them rests on.
+
+    A list like any other, which tells `empirical_risk` what stands in `Sites`, so that it is not
+    forgotten. Arrays made of these are the caller's own: pass `assumptions` and `divided` on.
+
+    Args:
+        arrays: one a site.
+        assumptions: as in `Sites`.
+        divided: as in `Sites`.
+    """
+
+    def __init__(
+        self,
+        arrays: Iterable[Any],
+        assumptions: tuple[str, ...] = (),
+        divided: frozenset[Division] = frozenset(),
+    ) -> None:
+        super().__init__(arrays)
+        self.assumptions, self.divided = assumptions, divided
+
+
+@dataclass(frozen=True, eq=False)
+class Sites:
+    """Records by site.
+
+    Attributes:
+        features: one array of shape `(N_k, d)` a site.
+        targets: one array of shape `(N_k,)` a site.
+        names: of the sites.
+        feature_names: of the columns.
+        rows: which records of the prepared table each site holds, in increasing order.
+        assumptions: of the prepared table.
+        notes: of the prepared table.
+        divided: what decided which record stands where, and which were held out.
+    """
+
+    features: list[Float[np.ndarray, "_ d"]]
+    targets: list[Shaped[np.ndarray, " _"]]
+    names: tuple[str, ...]
+    feature_names: tuple[str, ...]
+    rows: list[Int[np.ndarray, " _"]]
+    assumptions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    divided: frozenset[Division] = frozenset()
+
+    def __post_init__(self) -> None:
+        for name in ("features", "targets"):
+            carrying = Tables(getattr(self, name), self.assumptions, self.divided)
+            object.__setattr__(self, name, carrying)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Number of records of each site."""
+        return tuple(len(rows) for rows in self.rows)
+
+
+@checked(ProblemError)
+def by_column(prepared: Prepared, names: Sequence[str] | None = None) -> Sites:
+    """Each record at the site that its site column names.
+
+    Args:
+        prepared: records with sites.
+        names: the sites that take part, in this order; all, sorted by name, when `None`. A
+            guarantee names it as an assumption that such names are public.
+
+    Raises:
+        ProblemError: no site column, a single site, one without records, or a record at a site
+            that is not among `names`.
+    """
+    if prepared.sites is None:
+        raise ProblemError(
+            "the table has no sites: name the column in Schema(site=...), or use another partition"
+        )
+    present, codes = np.unique(prepared.sites, return_inverse=True)
+    if names is None:
+        # the last record of a site would take its name along
+        taken = "the names of the sites were taken from the data: assumed public"
+        named = replace(prepared, assumptions=(*prepared.assumptions, taken))
+        return _divide(named, codes, [str(name) for name in present])
+    chosen = [level_key(name) for name in names]
+    for name in chosen:
+        if chosen.count(name) > 1:
+            raise ProblemError(f"site {name!r} is named twice in names={chosen}")
+    unknown = [str(name) for name in present if name not in chosen]
+    if unknown:
+        raise ProblemError(
+            f"records stand at site {unknown[0]!r}, which is not among names={chosen}: add it, or "
+            "leave its records out of the data"
+        )
+    order = np.array([chosen.index(name) for name in present])
+    return _divide(prepared, order[codes], chosen)
+
+
+@checked(ProblemError)
+def drawn(prepared: Prepared, agents: int, seed: int = 0) -> Sites:
+    """Each record at a site that a keyed hash of its own features and target draws.
+
+    Where a record stands depends on that record alone, so adding or removing one moves no other: a
+    guarantee about adding and removing records holds as it is. Sizes are even in the mean only, and
+    equal records stand at one site.
+
+    Args:
+        prepared: records.
+        agents: number of sites, at least 2 and at most the number of records.
+        seed: key of the hash, at least 0.
+
+    Raises:
+        ProblemError: fewer than two agents, or a site to which no record was drawn.
+
+    Example:
+        >>> import numpy as np
+        >>> from tacit.data.partition import drawn
+        >>> from tacit.data.schema import Prepared
+        >>> drawn(Prepared(np.eye(5), np.zeros(5), tuple("abcde")), agents=2).counts
+        (2, 3)
+    """
+    _check_agents(prepared, agents)
+    owner = (_hashed(prepared, "site", seed) * agents).astype(int)
+    return _divide(prepared, owner, _numbered(agents), Division.RECORD)
+
+
+@checked(ProblemError)
+def even(prepared: Prepared, agents: int, seed: int = 0) -> Sites:
+    """Records dealt at random to sites of equal size (up to one record).
+
+    Where a record stands depends on its place in the table and the number of places. That is public
+    where a record is replaced; where one is added or removed the others may move, which the
+    guarantee names as an assumption. `drawn` needs none there.
+
+    Args:
+        prepared: records.
+        agents: number of sites, at least 2 and at most the number of records.
+        seed: of the random order, at least 0.
+
+    Raises:
+        ProblemError: fewer than two agents, or more than records.
+
+    Example:
+        >>> import numpy as np
+        >>> from tacit.data.partition import even
+        >>> from tacit.data.schema import Prepared
+        >>> even(Prepared(np.eye(5), np.zeros(5), tuple("abcde")), agents=2).counts
+        (3, 2)
+    """
+    _check_agents(prepared, agents)
+    order = _generator(seed).permutation(len(prepared.targets))
+    return _deal(prepared, order, agents, Division.PLACE)
+
+
+@checked(ProblemError)
+def sorted_by_label(prepared: Prepared, agents: int) -> Sites:
+    """Records sorted by target, cut into sites of equal size: the least alike that sites can be.
+
+    Another label moves other records, too. A guarantee therefore assumes that the division is
+    public and depends on no record.
+
+    Args:
+        prepared: records.
+        agents: number of sites, at least 2 and at most the number of records.
+
+    Raises:
+        ProblemError: fewer than two agents, or more than records.
+    """
+    _check_agents(prepared, agents)
+    by_label = np.argsort(prepared.targets, kind="stable")
+    return _deal(prepared, by_label, agents, Division.TABLE)
+
+
+@checked(ProblemError)
+def dirichlet(
+    prepared: Prepared, agents: int, concentration: Real, seed: int = 0, minimum: int = 1
+) -> Sites:
+    """The records of each label dealt in proportions drawn from a Dirichlet distribution.
+
+    Source: Hsu, Qi, Brown (2019), section 3. Here the proportions are drawn for each label over the
+    sites, and drawn again until every site has `minimum` records. Another label moves other
+    records, too: a guarantee assumes that the division is public and depends on no record.
+
+    Args:
+        prepared: records whose target takes few values.
+        agents: number of sites, at least 2.
+        concentration: positive; small is uneven, large is even.
+        seed: of the random draws, at least 0.
+        minimum: least number of records of a site, at least 1.
+
+    Raises:
+        ProblemError: a value out of its range, a target of too many values, or no draw that gives
+            every site its minimum.
+    """
+    _check_agents(prepared, agents)
+    if not (np.isfinite(concentration) and concentration > 0):
+        raise ProblemError(f"concentration={concentration!r} must be positive and finite")
+    records = len(prepared.targets)
+    if not 1 <= minimum <= records // agents:
+        raise ProblemError(
+            f"minimum={minimum!r} must be at least 1 and at most {records // agents}, "
+            f"the {records} records divided by {agents} agents"
+        )
+    labels, codes = np.unique(prepared.targets, return_inverse=True)
+    if len(labels) > _MOST_LABELS:
+        raise ProblemError(
+            f"the target takes {len(labels)} values, too many to deal label by label; "
+            "use even or sorted_by_label"
+        )
+    generator = _generator(seed)
+    totals = np.bincount(codes)
+    for _ in range(_ATTEMPTS):
+        shares = generator.dirichlet(np.full(agents, concentration), len(labels))
+        cuts = np.rint(np.cumsum(shares, axis=1) * totals[:, None]).astype(int)
+        cuts[:, -1] = totals
+        if np.diff(cuts, axis=1, prepend=0).sum(axis=0).min() >= minimum:
+            break
+    else:
+        raise ProblemError(
+            f"no draw out of {_ATTEMPTS} gave each of {agents} sites {minimum} record(s) at "
+            f"concentration={concentration:g}: raise it, or take fewer agents"
+        )
+    owner = np.empty(records, dtype=int)
+    for label, cut in enumerate(cuts):
+        members = generator.permutation(np.flatnonzero(codes == label))
+        owner[members] = np.searchsorted(cut, np.arange(len(members)), side="right")
+    return _divide(prepared, owner, _numbered(agents), Division.TABLE)
+
+
+@checked(ProblemError)
+def train_test_split(
+    prepared: Prepared,
+    fraction: Real = 0.25,
+    seed: int = 0,
+    stratify: bool = False,
+    by: str = "place",
+) -> tuple[Prepared, Prepared]:
+    """Records to fit on, and records held out.
+
+    A guarantee about the records to fit on rests on what decided which these are, and names it:
+    `by="place"` fits replacing a record, `by="record"` adding and removing one, and `stratify`,
+    which looks at all labels, neither.
+
+    Args:
+        prepared: records.
+        fraction: held out, in (0, 1).
+        seed: of the random choice, at least 0.
+        stratify: hold out the same fraction of each label, up to one record.
+        by: what decides: "place", the record's place in the table and the number of places, so that
+            the fraction is met up to one record; or "record", a keyed hash of the record itself, so
+            that it is met in the mean.
+
+    Raises:
+        ProblemError: a fraction that leaves one of the two parts empty, or labels and records
+            deciding at once.
+    """
+    if by not in ("place", "record"):
+        raise ProblemError(f"by={by!r} must be 'place' or 'record'")
+    if by == "record":
+        if stratify:
+            raise ProblemError("stratify=True looks at all labels, and by='record' at none but one")
+        return _split_by_record(prepared, fraction, seed)
+    records = len(prepared.targets)
+    held = round(records * fraction) if 0 < fraction < 1 else 0
+    if not 0 < held < records:
+        raise ProblemError(
+            f"fraction={fraction!r} of {records} records leaves one part empty: "
+            "choose it in (0, 1), large enough to hold out at least one record"
+        )
+    order = _generator(seed).permutation(records)
+    out = np.zeros(records, dtype=bool)
+    if stratify:
+        # Evenly spaced in an order sorted by label, so each label gives its share up to one.
+        order = order[np.argsort(prepared.targets[order], kind="stable")]
+        out[order[((np.arange(held) + 0.5) * records / held).astype(int)]] = True
+    else:
+        out[order[:held]] = True
+    return _parts(prepared, out, Division.TABLE if stratify else Division.PLACE)
+
+
+def _split_by_record(prepared: Prepared, fraction: Real, seed: int) -> tuple[Prepared, Prepared]:
+    out = _hashed(prepared, "held out", seed) < fraction
+    if not 0 < fraction < 1 or out.all() or not out.any():
+        raise ProblemError(
+            f"fraction={fraction!r} of {len(out)} records leaves one part empty: choose it in "
+            "(0, 1), large enough to hold out at least one record"
+        )
+    return _parts(prepared, out, Division.RECORD)
+
+
+def _hashed(prepared: Prepared, purpose: str, seed: int) -> Float[np.ndarray, " n"]:
+    """A number in [0, 1) for each record, drawn by a keyed hash of its own values alone."""
+    _generator(seed)  # for its check
+    key = hashlib.blake2b(f"{purpose} {seed}".encode(), digest_size=32).digest()
+    # added to 0.0 because 0.0 and -0.0 are one value and two patterns of bits
+    rows = np.column_stack([prepared.features, prepared.targets]).astype("<f8") + 0.0
+    digests = b"".join(hashlib.blake2b(r.tobytes(), key=key, digest_size=8).digest() for r in rows)
+    # 53 bits, so that the quotient is exact and below 1
+    return (np.frombuffer(digests, dtype="<u8") >> np.uint64(11)) / 2.0**53
+
+
+def _parts(
+    prepared: Prepared, out: Shaped[np.ndarray, " n"], by: Division
+) -> tuple[Prepared, Prepared]:
+    divided = replace(prepared, divided=prepared.divided | {by})
+    return _take(divided, np.flatnonzero(~out)), _take(divided, np.flatnonzero(out))
+
+
+def _take(prepared: Prepared, rows: Int[np.ndarray, " n"]) -> Prepared:
+    return replace(
+        prepared,
+        features=prepared.features[rows],
+        targets=prepared.targets[rows],
+        sites=None if prepared.sites is None else prepared.sites[rows],
+    )
+
+
+def _check_agents(prepared: Prepared, agents: int) -> None:
+    records = len(prepared.targets)
+    if agents < 2:
+        raise ProblemError(f"agents={agents!r}: a network needs at least 2 sites")
+    if agents > records:
+        raise ProblemError(
+            f"agents={agents} but only {records} records: a site would be empty; take fewer agents"
+        )
+
+
+def _generator(seed: int) -> np.random.Generator:
+    if seed < 0:
+        raise ProblemError(f"seed={seed!r} must be at least 0")
+    return np.random.default_rng(seed)
+
+
+def _numbered(agents: int) -> list[str]:
+    return [f"site {k}" for k in range(agents)]
+
+
+def _deal(prepared: Prepared, order: Int[np.ndarray, " n"], agents: int, by: Division) -> Sites:
+    owner = np.empty(len(order), dtype=int)
+    for k, part in enumerate(np.array_split(order, agents)):
+        owner[part] = k
+    return _divide(prepared, owner, _numbered(agents), by)
+
+
+def _divide(
+    prepared: Prepared, owner: Int[np.ndarray, " n"], names: list[str], by: Division | None = None
+) -> Sites:
+    counts = np.bincount(owner, minlength=len(names))
+    for name, count in zip(names, counts, strict=True):
+        if count == 0:
+            raise ProblemError(f"site {name!r} has no records: leave it out, or give it some")
+    if len(names) < 2:
+        raise ProblemError(
+            f"all records stand at one site, {names[0]!r}: there is nobody to agree with; "
+            "give at least two sites, or partition the records another way"
+        )
+    rows = np.split(np.argsort(owner, kind="stable"), np.cumsum(counts)[:-1])
+    return Sites(
+        features=[prepared.features[r] for r in rows],
+        targets=[prepared.targets[r] for r in rows],
+        names=tuple(names),
+        feature_names=prepared.feature_names,
+        rows=rows,
+        assumptions=prepared.assumptions,
+        notes=prepared.notes,
+        divided=prepared.divided if by is None else prepared.divided | {by},
+    )

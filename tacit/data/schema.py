@@ -1,0 +1,103 @@
+"""What a whole table is declared to become, and the numbers that come out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from tacit.arguments import checked
+from tacit.data.feature import Boolean, Categorical, Feature, Numeric
+from tacit.data.rules import Missing, Number, check_missing
+from tacit.data.target import BinaryTarget, ClassTarget, NumericTarget, Target
+from tacit.errors import ProblemError
+from tacit.types import Division
+
+__all__ = [
+    "BinaryTarget",
+    "Boolean",
+    "Categorical",
+    "ClassTarget",
+    "Numeric",
+    "NumericTarget",
+    "Prepared",
+    "Schema",
+]
+
+
+@checked(ProblemError)
+@dataclass(frozen=True)
+class Schema:
+    """Which columns become which numbers.
+
+    Args:
+        features: declaration of every column used, in the order of the parameters.
+        target: what is to be predicted.
+        site: column that says where a record stands, or `None`.
+        intercept: add a column `intercept` of ones at the end.
+        missing: rule for features that declare none of their own.
+        row_norm: largest l2 norm of a row of features (intercept included); longer rows are
+            scaled down. `None` for no such bound.
+        decimal: mark of decimals in numbers that a table has as text, `"."` or `","`.
+
+    Raises:
+        ProblemError: no features, the target among them, or a value out of its range.
+
+    Example:
+        >>> from tacit.data.schema import BinaryTarget, Numeric, Schema
+        >>> schema = Schema({"age": Numeric(0, 120)}, BinaryTarget("ill", positive="yes"))
+        >>> schema.intercept
+        True
+    """
+
+    features: Mapping[str, Feature]
+    target: Target
+    site: str | None = None
+    intercept: bool = True
+    missing: Missing = "error"
+    row_norm: Number | None = None
+    decimal: str = "."
+
+    def __post_init__(self) -> None:
+        if not self.features:
+            raise ProblemError("features is empty: declare at least one column")
+        if self.target.name in self.features:
+            raise ProblemError(
+                f"column {self.target.name!r} is the target and a feature at once: "
+                "leave it out of the features"
+            )
+        if self.site == self.target.name:
+            raise ProblemError(f"column {self.site!r} is the target and the site at once")
+        check_missing(self.missing)
+        if self.row_norm is not None and not (math.isfinite(self.row_norm) and self.row_norm > 0):
+            raise ProblemError(f"row_norm={self.row_norm!r} must be positive and finite")
+        if self.decimal not in (".", ","):
+            raise ProblemError(f"decimal={self.decimal!r} must be '.' or ','")
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Numbers ready for a loss.
+
+    Attributes:
+        features: shape `(n, d)`, float64.
+        targets: shape `(n,)`; float64, or int64 for classes.
+        feature_names: `d` distinct names.
+        sites: where each record stands, shape `(n,)`, or `None`.
+        assumptions: what has to be public for a guarantee to hold, in sentences.
+        notes: what else was done to the data, in sentences.
+        levels: names of the classes when the target is one of several.
+        divided: what decided which records these are, where others were held out.
+    """
+
+    features: Float[np.ndarray, "n d"]
+    targets: Shaped[np.ndarray, " n"]
+    feature_names: tuple[str, ...]
+    sites: Shaped[np.ndarray, " n"] | None = None
+    assumptions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    divided: frozenset[Division] = frozenset()

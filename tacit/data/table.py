@@ -1,0 +1,377 @@
+"""From a table as it was loaded to numbers, by what a schema declares and nothing else."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float, Shaped
+
+from tacit.arguments import checked
+from tacit.data.columns import (
+    Frame,
+    check_distinct,
+    codes_of,
+    column_of,
+    finite,
+    infinite,
+    numbers,
+    show,
+    where,
+)
+from tacit.data.feature import Boolean, Categorical, Feature, Numeric
+from tacit.data.rules import Missing, Number, as_levels, level_key
+from tacit.data.schema import Prepared, Schema
+from tacit.data.target import COMPARISONS, BinaryTarget, ClassTarget, NumericTarget, Target
+from tacit.errors import ProblemError
+
+Piece: TypeAlias = tuple[list[str], Float[np.ndarray, "n m"]]
+
+
+@checked(ProblemError)
+def prepare(frame: Frame, schema: Schema) -> Prepared:
+    """Turn the declared columns into float64 numbers.
+
+    Rows are named in messages by the frame's index: the line of a CSV file, or the row number.
+
+    Args:
+        frame: a table from one of the loaders, or any pandas frame.
+        schema: what each column becomes.
+
+    Raises:
+        ProblemError: a column that is not there, twice there, or not of its declared kind; a
+            missing, infinite or undeclared value. Names column, first row, value and remedy.
+
+    Example:
+        >>> import pandas as pd
+        >>> from tacit.data.schema import BinaryTarget, Numeric, Schema
+        >>> from tacit.data.table import prepare
+        >>> frame = pd.DataFrame({"age": [30, 90, 150], "ill": ["no", "yes", "yes"]})
+        >>> schema = Schema({"age": Numeric(0, 120)}, BinaryTarget("ill", positive="yes"))
+        >>> prepare(frame, schema).features.tolist()
+        [[-0.5, 1.0], [0.5, 1.0], [1.0, 1.0]]
+    """
+    check_columns(frame, schema)
+    _check_any(frame)
+    assumptions: list[str] = []
+    frame = _complete(frame, schema, assumptions)
+    prepared = numbers_of(frame, schema, assumptions)
+    target = schema.target
+    if not isinstance(target, BinaryTarget) or target.threshold or target.negative is not None:
+        return prepared
+    if not prepared.targets.any():
+        raise ProblemError(
+            f"positive={target.positive!r} matches no record of the target {target.name!r}: "
+            "correct it, or declare negative= as well if there may be no positive record"
+        )
+    return prepared
+
+
+def numbers_of(frame: Frame, schema: Schema, assumptions: list[str]) -> Prepared:
+    """`prepare`, of records that lack no value which they must have.
+
+    Args:
+        frame: with all columns of the schema; it may have no rows.
+        schema: what each column becomes.
+        assumptions: so far; more are put behind.
+
+    Raises:
+        ProblemError: as `prepare`, of values.
+    """
+    names, features = _features(frame, schema, assumptions)
+    notes: list[str] = []
+    if schema.intercept:
+        names.append("intercept")
+    repeated = next((name for name, times in Counter(names).items() if times > 1), None)
+    if repeated is not None:
+        raise ProblemError(
+            f"feature name {repeated!r} occurs twice after preparation: rename the column or "
+            "level, or set intercept=False if the data bring a constant column of their own"
+        )
+    if schema.row_norm is not None:
+        _bound_rows(features, schema.row_norm)
+        notes.append(f"each row of features was scaled down to l2 norm {schema.row_norm:g} or less")
+    targets = _target(frame, schema.target, schema.decimal)
+    classes = schema.target.levels if isinstance(schema.target, ClassTarget) else ()
+    return Prepared(
+        features=features,
+        targets=targets,
+        feature_names=tuple(names),
+        sites=None if schema.site is None else sites_of(column_of(frame, schema.site)),
+        assumptions=tuple(assumptions),
+        notes=tuple(notes),
+        levels=tuple(level_key(level) for level in classes),
+    )
+
+
+def check_columns(frame: Frame, schema: Schema) -> None:
+    """Refuse a table without a column that the schema needs, or with one twice."""
+    check_distinct(frame.columns, "the table")
+    wanted = [*schema.features, schema.target.name]
+    if schema.site is not None:
+        wanted.append(schema.site)
+    present = [str(name) for name in frame.columns]
+    for name in wanted:
+        if name not in frame.columns:
+            close = difflib.get_close_matches(name, present, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(present[:12])}"
+            raise ProblemError(f"the table has no column {name!r}; {hint}")
+
+
+def _check_any(frame: Frame) -> None:
+    if len(frame) == 0:
+        raise ProblemError("the table has no records: give at least one row below the header")
+
+
+def _rule(feature: Feature, schema: Schema) -> Missing:
+    if feature.missing is not None:
+        return feature.missing
+    if isinstance(feature, Categorical) and schema.missing not in ("error", "drop", "indicator"):
+        return "error"
+    return schema.missing
+
+
+def missing_rules(schema: Schema) -> dict[str, Missing]:
+    """What a missing value of each column becomes."""
+    rules: dict[str, Missing] = {name: _rule(f, schema) for name, f in schema.features.items()}
+    rules[schema.target.name] = schema.target.missing
+    if schema.site is not None and rules.get(schema.site) != "drop":
+        rules[schema.site] = "error"
+    return rules
+
+
+def of_dropping(rules: Mapping[str, Missing]) -> list[str]:
+    """What is assumed where records that lack a value are left out: by the rules alone."""
+    dropping = [name for name, rule in rules.items() if rule == "drop"]
+    if not dropping:
+        return []
+    columns = "column" if len(dropping) == 1 else "any of the columns"
+    return [
+        f"records without a value in {columns} {', '.join(dropping)} were left out; where a "
+        "record is replaced, it is by one that has them"
+    ]
+
+
+def _complete(frame: Frame, schema: Schema, assumptions: list[str]) -> Frame:
+    """Refuse or drop records with missing values where the rules say so.
+
+    What is assumed follows from the rules alone: it must not tell whether a record lacked a value.
+    """
+    rules = missing_rules(schema)
+    assumptions += of_dropping(rules)
+    absent = frame[list(rules)].isna().to_numpy()
+    drop = np.zeros(len(frame), dtype=bool)
+    for column in np.flatnonzero(absent.any(axis=0)):
+        name = list(rules)[column]
+        rows = np.flatnonzero(absent[:, column])
+        if rules[name] == "error":
+            raise ProblemError(
+                f"column {name!r} has {len(rows)} missing value(s), the first in "
+                f"{where(frame, rows[0])}: {_remedy(name, schema)}"
+            )
+        if rules[name] == "drop":
+            drop |= absent[:, column]
+    if drop.all():
+        raise ProblemError(
+            "every record has a missing value in a column declared missing='drop': "
+            "none is left; choose another rule for the emptiest column"
+        )
+    return frame.iloc[np.flatnonzero(~drop)] if drop.any() else frame
+
+
+def _remedy(name: str, schema: Schema) -> str:
+    if name == schema.site:
+        return "every record needs a site; fill it in or leave the record out of the data"
+    if name in schema.features:
+        if isinstance(schema.features[name], Categorical):
+            return "declare missing='drop' or 'indicator' for it"
+        return "declare missing='drop', 'middle', 'indicator' or a number within its bounds for it"
+    return "declare missing='drop' for the target, or fill it in"
+
+
+def _features(
+    frame: Frame, schema: Schema, assumptions: list[str]
+) -> tuple[list[str], Float[np.ndarray, "n d"]]:
+    numeric = [name for name, f in schema.features.items() if not isinstance(f, Categorical)]
+    column = {name: j for j, name in enumerate(numeric)}
+    block = _block(frame, schema, numeric)
+    absent = np.isnan(block)
+    _scale(block, absent, schema, numeric, assumptions)
+    names: list[str] = []
+    sources: list[Float[np.ndarray, " n"]] = []
+    for name, feature in schema.features.items():
+        if isinstance(feature, Categorical):
+            labels, columns = _one_hot(frame, name, feature, _rule(feature, schema), assumptions)
+            names += labels
+            sources += list(columns.T)
+            continue
+        names.append(name)
+        sources.append(block[:, column[name]])
+        if _rule(feature, schema) == "indicator":
+            names.append(f"{name}=missing")
+            sources.append(absent[:, column[name]].astype(float))
+    if names == numeric and not schema.intercept:
+        return names, block
+    features = np.ones((len(frame), len(names) + schema.intercept))
+    if names == numeric:
+        features[:, : len(names)] = block
+    else:
+        for j, source in enumerate(sources):
+            features[:, j] = source
+    return names, features
+
+
+def _block(frame: Frame, schema: Schema, names: list[str]) -> Float[np.ndarray, "n m"]:
+    """Numeric and boolean columns as one array, with NaN where a value is missing."""
+    kinds = frame.dtypes[names]
+    if all(isinstance(kind, np.dtype) and kind.kind in "buif" for kind in kinds):
+        # One conversion for all columns: an image has hundreds of them.
+        block = np.array(frame[names].to_numpy(), dtype=np.float64, order="C")
+    else:
+        block = np.empty((len(frame), len(names)))
+        for j, name in enumerate(names):
+            flags = isinstance(schema.features[name], Boolean)
+            remedy = "declare it as Categorical(levels=...)"
+            block[:, j] = numbers(column_of(frame, name), remedy, flags, schema.decimal)
+    bad = np.argwhere(np.isinf(block))
+    if len(bad):
+        row, j = (int(i) for i in bad[0])
+        raise infinite(frame, names[j], row)
+    for j, name in enumerate(names):
+        if isinstance(schema.features[name], Boolean):
+            _check_boolean(column_of(frame, name), block[:, j])
+    return block
+
+
+def _check_boolean(column: pd.Series, values: Float[np.ndarray, " n"]) -> None:
+    bad = np.flatnonzero(~np.isnan(values) & (values != 0) & (values != 1))
+    if len(bad):
+        raise ProblemError(
+            f"column {column.name!r} is declared Boolean, but {where(column, bad[0])} holds "
+            f"{show(column.iloc[bad[0]])}: declare it as Numeric(lower, upper)"
+        )
+
+
+def _scale(
+    block: Float[np.ndarray, "n m"],
+    absent: Bool[np.ndarray, "n m"],
+    schema: Schema,
+    names: list[str],
+    assumptions: list[str],
+) -> None:
+    """Fill, clip and map every column of the block, in place."""
+    constants = np.empty((4, len(names)))
+    fill = np.empty(len(names))
+    for j, name in enumerate(names):
+        feature = schema.features[name]
+        rule = _rule(feature, schema)
+        if isinstance(feature, Numeric):
+            low, high, centre, unit = _constants(name, feature, block[:, j], assumptions)
+        else:
+            low, high, centre, unit = 0.0, 1.0, 0.0, 1.0
+        fill[j] = rule if isinstance(rule, int | float) else (low + high) / 2
+        if not low <= fill[j] <= high:
+            raise ProblemError(
+                f"missing={rule!r} lies outside the bounds [{low:g}, {high:g}] of column {name!r}"
+            )
+        constants[:, j] = low, high, centre, unit
+    if absent.any():
+        np.copyto(block, fill, where=absent)
+    low, high, centre, unit = constants
+    np.clip(block, low, high, out=block)
+    block -= centre
+    block /= unit
+
+
+def _constants(
+    name: str, feature: Numeric, values: Float[np.ndarray, " n"], assumptions: list[str]
+) -> tuple[float, float, float, float]:
+    """Bounds of the clip, then centre and unit of the affine map."""
+    low = None if feature.lower is None else float(feature.lower)
+    high = None if feature.upper is None else float(feature.upper)
+    if low is None or high is None or feature.standardise:
+        values = values[~np.isnan(values)]
+        if len(values) == 0:
+            raise ProblemError(f"column {name!r} has no value at all: leave it out")
+    if low is None:
+        low = float(values.min())
+        assumptions.append(f"the minimum of column {name} was taken from the data: assumed public")
+    if high is None:
+        high = float(values.max())
+        assumptions.append(f"the maximum of column {name} was taken from the data: assumed public")
+    if not low < high:
+        raise ProblemError(
+            f"column {name!r} has the bounds [{low:g}, {high:g}], which leave no room: "
+            "declare lower below upper, or leave the column out"
+        )
+    if feature.standardise:
+        clipped = np.clip(values, low, high)
+        assumptions.append(
+            f"mean and standard deviation of column {name} were taken from the data: assumed public"
+        )
+        return low, high, float(clipped.mean()), float(clipped.std()) or 1.0
+    if feature.mean is not None and feature.deviation is not None:
+        return low, high, float(feature.mean), float(feature.deviation)
+    start, end = feature.to
+    unit = (high - low) / (end - start)
+    return low, high, low - start * unit, unit
+
+
+def _one_hot(
+    frame: Frame, name: str, feature: Categorical, rule: Missing, assumptions: list[str]
+) -> Piece:
+    column = column_of(frame, name)
+    levels = feature.levels
+    if levels is None:
+        levels = tuple(sorted({level_key(value) for value in column.dropna().unique().tolist()}))
+        assumptions.append(f"the levels of column {name} were taken from the data: assumed public")
+    codes = codes_of(column, levels, strict=feature.other == "error", remedy="set other='zero'")
+    columns = (codes[:, None] == np.arange(len(levels))).astype(float)
+    labels = [f"{name}={level_key(level)}" for level in levels]
+    if feature.drop_first:
+        labels, columns = labels[1:], columns[:, 1:]
+    if rule == "indicator":
+        labels.append(f"{name}=missing")
+        columns = np.column_stack([columns, column.isna().to_numpy(dtype=float)])
+    return labels, columns
+
+
+def _target(frame: Frame, target: Target, decimal: str) -> Shaped[np.ndarray, " n"]:
+    column = column_of(frame, target.name)
+    if isinstance(target, ClassTarget):
+        return codes_of(column, target.levels, strict=True, remedy="leave the record out")
+    if isinstance(target, NumericTarget):
+        values = finite(frame, target.name, "declare a BinaryTarget or ClassTarget", decimal)
+        values = np.clip(values, target.lower, target.upper)
+        if target.to is None:
+            return values
+        start, end = target.to
+        return start + (values - target.lower) * ((end - start) / (target.upper - target.lower))
+    if target.threshold is not None:
+        comparison, bound = target.threshold
+        remedy = "name the positive values instead of a threshold"
+        values = finite(frame, target.name, remedy, decimal)
+        return COMPARISONS[comparison](values, bound).astype(float)
+    positive = as_levels(target.positive)
+    if target.negative is not None:
+        levels = (*positive, *as_levels(target.negative))
+        codes = codes_of(column, levels, strict=True, remedy="leave the record out")
+        return (codes < len(positive)).astype(float)
+    return (codes_of(column, positive, strict=False, remedy="") >= 0).astype(float)
+
+
+def sites_of(column: pd.Series) -> Shaped[np.ndarray, " n"]:
+    """Where each record stands, by a column that lacks no value."""
+    positions, values = pd.factorize(column)
+    return np.array([level_key(value) for value in values])[positions]
+
+
+def _bound_rows(features: Float[np.ndarray, "n d"], bound: Number) -> None:
+    norms = np.linalg.norm(features, axis=1)
+    # A hair below the bound, so that rounding cannot lift a row above it.
+    factors = np.minimum(1.0, bound * (1 - 1e-12) / np.maximum(norms, np.finfo(float).tiny))
+    features *= np.where(norms > bound * (1 - 1e-12), factors, 1.0)[:, None]

@@ -1,0 +1,124 @@
+"""Preparing records so that nothing depends on whether one of them fits: for sites that take part.
+
+`prepare` refuses a table for one wrong value, and whoever sees that a site does not start learns
+of that record. Here a record that does not fit becomes a row of zeros with the target 0. It still
+counts, and it contributes nothing: the gradient of a loss of `row @ x` is a multiple of the row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from tacit.data.columns import Frame, codes_of, column_of, read_numbers
+from tacit.data.feature import Boolean, Categorical
+from tacit.data.rules import as_levels
+from tacit.data.schema import Prepared, Schema
+from tacit.data.table import check_columns, missing_rules, numbers_of, of_dropping
+from tacit.data.target import BinaryTarget, ClassTarget
+
+
+@dataclass(frozen=True, eq=False)
+class Total:
+    """Records of which all that did not fit are empty.
+
+    Attributes:
+        prepared: one row for each record that was not dropped, in their order; none, if there are
+            none.
+        unfit: which of these rows are empty because their record does not fit, shape `(n,)`.
+            Private: for the owner's eyes only.
+        rows: which records of the table they are, shape `(n,)`; the others were dropped.
+    """
+
+    prepared: Prepared
+    unfit: Bool[np.ndarray, " n"]
+    rows: Int[np.ndarray, " n"]
+
+
+def prepare_total(frame: Frame, schema: Schema) -> Total:
+    """Turn the declared columns into numbers, whatever stands in them.
+
+    As `prepare` for every record that fits. One that `prepare` refuses (no number, infinite, not
+    among the declared values, missing where that is an error) is emptied. Targets without a
+    positive value, and tables without rows, are as good as others.
+
+    Args:
+        frame: a table from one of the loaders.
+        schema: what each column becomes; bounds and levels are declared.
+
+    Raises:
+        ProblemError: a column that is not there, or whose type is not one of numbers or texts:
+            nothing that a single record decides.
+
+    Example:
+        >>> import pandas as pd
+        >>> from tacit.data.schema import BinaryTarget, Numeric, Schema
+        >>> frame = pd.DataFrame({"age": ["30", "old", "150"], "ill": ["no", "yes", "yes"]})
+        >>> schema = Schema({"age": Numeric(0, 120)}, BinaryTarget("ill", positive="yes"))
+        >>> total = prepare_total(frame, schema)
+        >>> total.prepared.features.tolist(), total.prepared.targets.tolist()
+        ([[-0.5, 1.0], [0.0, 0.0], [1.0, 1.0]], [0.0, 0.0, 1.0])
+        >>> total.unfit.tolist()
+        [False, True, False]
+    """
+    check_columns(frame, schema)
+    rules = missing_rules(schema)
+    unfit, dropped = _wrong(frame, schema), np.zeros(len(frame), dtype=bool)
+    for name, rule in rules.items():
+        absent = column_of(frame, name).isna().to_numpy()
+        if rule == "drop":
+            dropped |= absent
+        elif rule == "error":
+            unfit |= absent
+    good = numbers_of(frame.iloc[np.flatnonzero(~dropped & ~unfit)], schema, of_dropping(rules))
+    kept = unfit[~dropped]
+    features = np.zeros((len(kept), good.features.shape[1]))
+    targets = np.zeros(len(kept), dtype=good.targets.dtype)
+    features[~kept], targets[~kept] = good.features, good.targets
+    prepared = Prepared(
+        features=features,
+        targets=targets,
+        feature_names=good.feature_names,
+        assumptions=good.assumptions,
+        notes=good.notes,
+        levels=good.levels,
+    )
+    return Total(prepared, kept, np.flatnonzero(~dropped))
+
+
+def _wrong(frame: Frame, schema: Schema) -> Bool[np.ndarray, " n"]:
+    """Which records have a value, in any column, that is none of its kind."""
+    wrong = np.zeros(len(frame), dtype=bool)
+    for name, feature in schema.features.items():
+        if not isinstance(feature, Categorical):
+            wrong |= _no_number(frame, name, schema, isinstance(feature, Boolean))
+        elif feature.levels is not None and feature.other == "error":
+            wrong |= _other(frame, name, feature.levels)
+    target = schema.target
+    if isinstance(target, ClassTarget):
+        return wrong | _other(frame, target.name, target.levels)
+    if not isinstance(target, BinaryTarget) or target.threshold is not None:
+        return wrong | _no_number(frame, target.name, schema)
+    if target.negative is None:  # whatever is not positive is negative
+        return wrong
+    return wrong | _other(
+        frame, target.name, (*as_levels(target.positive), *as_levels(target.negative))
+    )
+
+
+def _no_number(
+    frame: Frame, name: str, schema: Schema, flags: bool = False
+) -> Bool[np.ndarray, " n"]:
+    values, bad = read_numbers(column_of(frame, name), flags=flags, decimal=schema.decimal)
+    beyond = np.isinf(values)
+    if flags:
+        beyond |= ~np.isnan(values) & (values != 0) & (values != 1)
+    return bad | beyond
+
+
+def _other(frame: Frame, name: str, levels: object) -> Bool[np.ndarray, " n"]:
+    column = column_of(frame, name)
+    codes = codes_of(column, as_levels(levels), strict=False, remedy="")
+    return (codes < 0) & column.notna().to_numpy()

@@ -1,0 +1,76 @@
+"""What a study must declare to be run between sites."""
+
+from __future__ import annotations
+
+from tacit.errors import ConfigError
+from tacit.study._sections.data import BooleanFeature, CategoricalFeature, NumericTargetSection
+from tacit.study.build import check_privacy
+from tacit.study.read import Source
+
+
+def check_study(source: Source, name: str) -> None:
+    """Refuse a study that only a simulation can run, or that each site would read another way.
+
+    Args:
+        source: the study of a manifest.
+        name: of the manifest, for messages.
+
+    Raises:
+        ConfigError: with what to write instead.
+    """
+    if getattr(source.study.network, "exact_sum", None) is not None:
+        raise ConfigError(
+            f"{name}: exact sums over a graph run in the simulation only; between sites use a "
+            "coordinator, which needs no trust, or a method between peers"
+        )
+    if source.study.privacy is not None and source.study.privacy.ledger is not None:
+        raise ConfigError(
+            f"{name}: the study names a ledger, and every owner has one of its own; leave `ledger` "
+            "and `dataset` out of [privacy]"
+        )
+    if source.study.run.hold_out:
+        raise ConfigError(
+            f"{name}: hold_out={source.study.run.hold_out} needs all records in one place; leave "
+            "it out, and keep records for scores back at each site"
+        )
+    _check_declared(source, name)
+    _check_target(source, name)
+    check_privacy(source)
+
+
+def _check_declared(source: Source, name: str) -> None:
+    """Refuse what every site would take from its own records, and so each another."""
+    for column, feature in source.study.data.features.items():
+        if isinstance(feature, BooleanFeature) or feature.statistics != "public":
+            continue
+        if isinstance(feature, CategoricalFeature):
+            lacks = "levels" if feature.levels is None else ""
+        else:
+            lacks = ", ".join(key for key in ("lower", "upper") if getattr(feature, key) is None)
+            lacks = "mean and deviation in the place of standardise" * feature.standardise or lacks
+        if lacks:
+            raise ConfigError(
+                f"{name}: statistics='public' of column {column!r} would be taken by each site "
+                f"from its own records, and so differ; declare {lacks} for it"
+            )
+
+
+def _check_target(source: Source, name: str) -> None:
+    """Refuse a target whose declaration allows values that the loss has no meaning for.
+
+    A site would find out from its own records, and others from its not starting.
+    """
+    loss, target = source.study.problem.loss.kind, source.study.data.target
+    if not isinstance(target, NumericTargetSection):
+        return
+    least = target.lower if target.to is None else target.to[0]
+    lacks = {
+        "logistic": "yes or no; declare positive = ... in [data.target]",
+        "hinge": "yes or no; declare positive = ... in [data.target]",
+        "poisson": "no negative number; declare lower = 0 (or to = [0, ...])" if least < 0 else "",
+    }.get(loss, "")
+    if lacks:
+        raise ConfigError(
+            f"{name}: the target {target.column!r} is declared as any number within its bounds, "
+            f"and the loss {loss} needs {lacks}"
+        )

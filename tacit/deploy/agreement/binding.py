@@ -1,0 +1,341 @@
+"""One member, one state: what stands beside the keys, so that no state is begun or put back twice.
+
+A member that begins a run again with an empty folder, with a second folder or with an older copy
+would answer the same questions again with other noise. So the folder of its keys holds, for every
+run that it ever took part in, which state serves the run, how often it was started, and the newest
+message: what a state that is older does not know of. It is held locked while the member runs. The
+run's ledger lies there too, where emptying a folder of state forgets no spending.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from tacit.data.schema import Prepared
+from tacit.deploy.files import check_private, make_folder, make_private, why, write_secret
+from tacit.deploy.identity.keys import Keys
+from tacit.errors import ConfigError, RuntimeFailure
+from tacit.privacy.ledger.lock import FileLock, still_there
+
+_RECORDS = b"tacit records 1\n"
+
+_AGAIN = (
+    "Another answer to the same question would tell more than was promised, so nothing is sent. "
+    "Put the newest state back; if it is gone, agree on a new manifest, for a run of its own"
+)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a folder of state says of itself.
+
+    Attributes:
+        state: its name, drawn at random.
+        starts: how often it was started.
+        records: keyed digest of the records that it answers about; empty for who has none.
+    """
+
+    state: str
+    starts: int
+    records: str
+
+
+class Binding:
+    """Binds a run to one folder of state, and holds it while this member runs.
+
+    Moved or renamed folders stay bound: what counts is a file in them.
+
+    Args:
+        keys: of the member.
+        run: id of the run, 32 bytes.
+        state: folder for what the member must not forget; it has to be there.
+        restore: whether a state that was lost may be begun again: a coordinator's, who releases
+            nothing.
+
+    Raises:
+        RuntimeFailure: the member takes part in this run already, in another process.
+        ConfigError: the folder beside its keys cannot be written, or others may read it.
+    """
+
+    def __init__(self, keys: Keys, run: bytes, state: Path, *, restore: bool = False) -> None:
+        self._restore = restore
+        self._going_on: Bound | None = None
+        self._state, self._own = state, state / "bound.json"
+        self.folder = folder_of(keys.folder, run)
+        try:
+            make_folder(self.folder.parent)
+            make_folder(self.folder)
+            check_private(self.folder)
+            self._lock = FileLock(self.folder / "lock")
+        except BlockingIOError as error:
+            raise RuntimeFailure(
+                f"{keys.card.name!r} takes part in run {run.hex()[:12]} already: another process "
+                f"with the keys in {keys.folder} runs, and two would answer one question twice. "
+                "Let it go on, or end it first"
+            ) from error
+        except OSError as error:
+            raise _unwritable(keys, error) from error
+        try:
+            self._path = self.folder / "head.db"
+            with self._written():
+                make_private(self._path)
+                check_private(self._path)
+                self._file = sqlite3.connect(
+                    self._path, isolation_level=None, check_same_thread=False
+                )
+            with self._written():
+                self._begin()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _begin(self) -> None:
+        # nobody else has it: it needs no memory that is shared, which some file systems lack
+        self._file.execute("PRAGMA locking_mode = EXCLUSIVE")
+        self._file.execute("PRAGMA journal_mode = WAL")
+        self._file.execute("PRAGMA synchronous = FULL")
+        self._file.execute(
+            "CREATE TABLE IF NOT EXISTS head (one INTEGER PRIMARY KEY CHECK (one = 1), "
+            "state TEXT, starts INTEGER, position INTEGER, digest BLOB)"
+        )
+        self._number = self._path.stat().st_ino
+        row = self._file.execute("SELECT state, starts, position, digest FROM head").fetchone()
+        self._known: tuple[str, int] | None = None if row is None else row[:2]
+        self._head: tuple[int, bytes] | None = None if row is None or row[2] is None else row[2:]
+
+    @property
+    def ledger(self) -> Path:
+        """Where the run's own ledger is, if the owner gives none."""
+        return self.folder / "ledger"
+
+    def check(self, records: str) -> Bound | None:
+        """Refuse a folder of state that this run was not begun with, or that is not its newest.
+
+        Args:
+            records: keyed digest of the member's records; empty if it has none.
+
+        Returns:
+            What the folder says of itself; `None` if the run begins.
+
+        Raises:
+            RuntimeFailure: it is another one, was emptied, is an older copy, or the records are
+                others than those that the run began with.
+        """
+        own, known = self._read(), self._known
+        begun = (self._state / "journal.db").exists()
+        if own is None and (known is None or (self._restore and not begun)):
+            return None
+        if known is None and begun:
+            raise RuntimeFailure(
+                f"{self._state} holds the state of a run that was begun with these keys in another "
+                f"place, and {self.folder} knows nothing of it: whether that state is the newest "
+                "cannot be seen. Move the folder of keys, with `runs` in it, together with the "
+                "state; if it is gone, agree on a new manifest, for a run of its own"
+            )
+        if known is not None and (own is None or own.state != known[0]):
+            raise RuntimeFailure(
+                f"this run was begun with another --state folder than {self._state}, or the folder "
+                f"was emptied since. {_AGAIN}"
+            )
+        assert own is not None
+        starts = 0 if known is None else known[1]
+        if own.starts < starts:
+            raise self._older(f"it was started {own.starts} times, and this run {starts} times")
+        if own.starts > starts + 1:
+            raise RuntimeFailure(
+                f"{self._state} was started {own.starts} times, and {self.folder} knows of "
+                f"{starts}: the folder of keys is an older copy, and cannot tell whether the state "
+                "is the newest. Put the newest folder of keys back; if it is gone, agree on a new "
+                "manifest, for a run of its own"
+            )
+        if own.records != records:
+            raise RuntimeFailure(
+                "the records are others than those that this run was begun with, and its answers "
+                "would be about both. Put the file back as it was; for other records agree on a "
+                "new manifest, for a run of its own"
+            )
+        return own
+
+    def bind(self, records: str) -> None:
+        """Check, and note the start of a state that begins; that of one that goes on is noted by
+        `start`, once it is known to be the newest.
+
+        Args:
+            records: as for `check`.
+        """
+        self._going_on = self.check(records)
+        if self._going_on is None:
+            self._note(Bound(secrets.token_hex(16), 0, records))
+
+    def start(self) -> None:
+        """Note the start of a state that goes on, before anything is sent.
+
+        An older copy that is refused before this has changed nothing, so that the newest state goes
+        on when it is put back.
+        """
+        if self._going_on is not None:
+            self._note(self._going_on)
+            self._going_on = None
+
+    def _note(self, own: Bound) -> None:
+        """On both sides: in the folder first, so that no kill between the two leaves a run without
+        its state.
+        """
+        own = replace(own, starts=(self._known[1] if self._known else 0) + 1)
+        write_secret(
+            self._own, json.dumps({"format": "tacit-bound-1", **asdict(own)}, indent=2).encode()
+        )
+        with self._written():
+            self._file.execute(
+                "INSERT INTO head (one, state, starts) VALUES (1, ?, ?) "
+                "ON CONFLICT DO UPDATE SET state = excluded.state, starts = excluded.starts",
+                (own.state, own.starts),
+            )
+        self._known = own.state, own.starts
+
+    def catch_up(self, position: int, data: bytes | None) -> None:
+        """Compare the newest message of the state with the newest that ever left.
+
+        Args:
+            position: of the newest message in the state; -1 for none.
+            data: its bytes; `None` if they are not needed any more.
+
+        Raises:
+            RuntimeFailure: a newer one left, or another one of the same position.
+        """
+        newest, digest = self._head or (-1, b"")
+        if self._restore and position < 0:
+            return  # nothing was restored yet
+        if position < newest:
+            raise self._older("messages left that it does not know of")
+        same = data is None or hashlib.sha256(data).digest() == digest
+        if position == newest and newest >= 0 and not same:
+            raise self._older("the last message that left is another than the one it holds")
+        if position > newest and data is not None:
+            self.record(position, data)
+
+    def record(self, position: int, data: bytes) -> None:
+        """Note a message that is on the disk, before it leaves.
+
+        Args:
+            position: in the run.
+            data: its bytes.
+
+        Raises:
+            RuntimeFailure: a newer one left, or another one of the same position; or it cannot be
+                written.
+        """
+        head = position, hashlib.sha256(data).digest()
+        newest = self._head or (-1, b"")
+        if head == newest:
+            return
+        if position <= newest[0]:
+            raise self._older("the last message that left is another than the one to be sent")
+        if not still_there(self._path, self._number):
+            raise RuntimeFailure(
+                f"{self._path} was deleted or replaced while this member ran. Nothing more is "
+                "sent; put the folder back as it was, or agree on a new manifest, for a run of its "
+                "own"
+            )
+        with self._written():
+            self._file.execute("UPDATE head SET position = ?, digest = ?", head)
+        self._head = head
+
+    def restored(self, position: int, data: bytes) -> None:
+        """The newest message is this one: nobody has what was made after it, and nobody gets it.
+
+        Args:
+            position: in the run.
+            data: its bytes.
+        """
+        head = position, hashlib.sha256(data).digest()
+        with self._written():
+            self._file.execute("UPDATE head SET position = ?, digest = ?", head)
+        self._head = head
+
+    def close(self) -> None:
+        """Let the next start in."""
+        self._file.close()
+        self._lock.release()
+
+    def __enter__(self) -> Binding:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _read(self) -> Bound | None:
+        check_private(self._state)
+        check_private(self._own)
+        try:
+            found = json.loads(self._own.read_bytes())
+            return Bound(str(found["state"]), int(found["starts"]), str(found["records"]))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise RuntimeFailure(
+                f"{self._own} cannot be read ({why(error)}): the state is damaged. {_AGAIN}"
+            ) from error
+
+    def _older(self, reason: str) -> RuntimeFailure:
+        return RuntimeFailure(
+            f"the state in {self._state} was lost, or is an older copy: {reason}. {_AGAIN}"
+        )
+
+    @contextmanager
+    def _written(self) -> Generator[None, None, None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error) as error:
+            raise RuntimeFailure(
+                f"{self._path} cannot be written ({why(error)}); nothing was sent. Free some space "
+                "or repair the disk, and give the same command again"
+            ) from error
+
+
+def folder_of(keys: Path, run: bytes) -> Path:
+    """Where a run's binding and ledger are.
+
+    Args:
+        keys: folder of a member's keys.
+        run: id of the run, 32 bytes.
+    """
+    return keys / "runs" / run.hex()
+
+
+def digest_of(keys: Keys, prepared: Prepared | None) -> str:
+    """A digest of a member's records that says nothing to who has not its signing key.
+
+    Args:
+        keys: of the member.
+        prepared: its records; `None` for who has none.
+
+    Returns:
+        In hexadecimal; empty for who has none.
+    """
+    if prepared is None:
+        return ""
+    secret = hashlib.sha256(_RECORDS + keys.identity.private_bytes_raw()).digest()
+    digest = hmac.new(secret, digestmod="sha256")
+    names = (prepared.feature_names, prepared.levels)
+    digest.update(repr((names, prepared.features.shape, prepared.targets.shape)).encode())
+    for array in (prepared.features, prepared.targets):
+        digest.update(array.dtype.str.encode() + array.tobytes())
+    return digest.hexdigest()
+
+
+def _unwritable(keys: Keys, error: OSError) -> ConfigError:
+    return ConfigError(
+        f"{keys.folder / 'runs'} cannot be written ({why(error)}), and it has to hold which state "
+        "serves a run, so that no question is answered twice. The other keys may be read-only; "
+        "make this folder, and make it writable for this user (ReadWritePaths= in a systemd unit, "
+        "a mount of its own in a container)"
+    )

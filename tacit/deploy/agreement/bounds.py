@@ -1,0 +1,99 @@
+"""How large the numbers in a message may be, from declared constants alone.
+
+Who is in a run computes the same bounds. A message beyond them is refused, and no member sends one:
+it stops, as a run that diverged does, or, where noise alone could reach so far, cuts it off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit._engine.contract import Contract
+from tacit._engine.plan import Plan
+from tacit.errors import PrivacyError
+from tacit.method._oracle import send_released
+
+_REACH = 100.0
+"""Noise scales beyond which no draw is: e^-100 for Laplace noise, far less for Gaussian noise."""
+
+_SLACK = 2.0
+"""Noise on a grid is a little larger than the law that it stands for; never by half."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Bounds on the numbers in messages, by number of the phase; other phases have none.
+
+    Attributes:
+        start: where the run begins, shape `(p,)`.
+        divergence: how far a coordinate of a point may be from there.
+        points: phases that send points.
+        reach: for phases that send what they release, the largest size of a number, by agent.
+    """
+
+    start: np.ndarray
+    divergence: float
+    points: frozenset[int]
+    reach: Mapping[int, np.ndarray]
+
+    def excess(self, phase: int, sender: int, arrays: Iterable[np.ndarray]) -> str:
+        """What is beyond the bounds in a message, in words; empty if nothing is.
+
+        Args:
+            phase: its number.
+            sender: number of the agent; a coordinator's is the number of agents.
+            arrays: of the message; only numbers with a fraction are looked at.
+        """
+        for array in arrays:
+            if array.dtype.kind != "f" or not array.size:
+                continue
+            if phase in self.points:
+                moved = np.abs(array - self.start)
+                if not (largest := float(moved.max())) <= self.divergence:
+                    value = float(array.reshape(-1)[int(moved.argmax())])
+                    return (
+                        f"{value:.3g}, which is {largest:.3g} from where the run began; "
+                        f"divergence in [run] allows {self.divergence:.3g}"
+                    )
+            elif phase in self.reach:
+                bound = float(self.reach[phase][sender])
+                if not (largest := float(np.abs(array).max())) <= bound:
+                    return f"{largest:.3g}; its clip and noise reach {bound:.3g} at most"
+        return ""
+
+    def cut(self, phase: int, agent: int, released: np.ndarray) -> np.ndarray:
+        """A release cut off at the bound, which costs no privacy; a draw beyond is never seen."""
+        if phase not in self.reach:
+            return released
+        bound = self.reach[phase][agent]
+        return np.clip(released, -bound, bound)
+
+
+def bounds_of(plan: Plan, agreed: Contract) -> Bounds:
+    """The bounds of a run.
+
+    Args:
+        plan: the run.
+        agreed: its contract.
+    """
+    points, reach = set[int](), dict[int, np.ndarray]()
+    for index, phase in enumerate(agreed.phases):
+        if phase.point:
+            points.add(index)
+        released = phase.query is not None and phase.release is not None and not phase.hides.summed
+        if not released or phase.message is not send_released:
+            continue
+        assert phase.query is not None and phase.release is not None
+        relation = phase.release.relation
+        scale = np.asarray(agreed.scales[index]).reshape(-1, plan.agents).max(axis=0)
+        with suppress(PrivacyError):  # no bound: what is refused wherever values leave
+            answers = [
+                phase.query.computed(public, relation, most).largest
+                for public, most in zip(agreed.owners.contexts, agreed.records, strict=True)
+            ]
+            reach[index] = _SLACK * (np.array(answers) + _REACH * scale)
+    return Bounds(np.asarray(plan.x0), float(plan.divergence), frozenset(points), reach)

@@ -1,0 +1,76 @@
+"""What an owner declares of its records before a manifest is made, by its own records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.deploy.agreement.declared import counts_are_public, read_records, unfit_records
+from tacit.study._sections.data import ByColumn
+from tacit.study.build import PER_SITE, method_of
+from tacit.study.read import Source
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many records an owner has by a study. For its own eyes: only `declare` is for others.
+
+    Attributes:
+        declare: the number for the manifest.
+        exact: whether it has to be the number of records; else one that is never exceeded.
+        records: that remain.
+        dropped: left out because they lack a value.
+        unfit: how many do not fit the study, and what is wrong with the first; empty if all fit.
+    """
+
+    declare: int
+    exact: bool
+    records: int
+    dropped: int
+    unfit: str
+
+
+def count(source: Source, data: Path) -> Count:
+    """Count an owner's records as a run would.
+
+    Args:
+        source: the study.
+        data: the owner's records.
+
+    Raises:
+        ConfigError: columns that do not fit the study.
+        ProblemError: a file that cannot be read.
+    """
+    total, of = read_records(source, data)
+    records = len(total.rows)
+    exact = counts_are_public(source, _names(source))
+    return Count(
+        declare=records if exact else rounded(max(records, 1)),
+        exact=exact,
+        records=records,
+        dropped=of - records,
+        unfit=unfit_records(source, data),
+    )
+
+
+def rounded(count: int) -> int:
+    """The next power of two: a number to declare where the exact one is private."""
+    return 1 << (count - 1).bit_length()
+
+
+def _names(source: Source) -> tuple[str, ...]:
+    """Of the sites, as far as a study has them: whether counts are public depends on no name."""
+    study = source.study
+    if isinstance(study.partition, ByColumn) and study.partition.sites:
+        return tuple(map(str, study.partition.sites))
+    per_site = {*PER_SITE, "normaliser", *method_of(source).per_site}
+    for section in (study.privacy, study.method, study.problem):
+        for key, value in section or ():
+            if key not in per_site:
+                continue
+            if isinstance(value, Mapping):
+                return tuple(map(str, value))
+            if isinstance(value, tuple):
+                return tuple(f"site {number}" for number in range(len(value)))
+    return ("one", "another")

@@ -1,0 +1,368 @@
+"""From a manifest and one's own records to a run: all that a machine computes beforehand.
+
+The plan is laid out from declared numbers alone, so every member has the same noise and the same
+network. Nothing stands in the place of another's records, however many it declares.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from tacit._engine.compiled import check_arguments, lay_out
+from tacit._engine.contract import Contract, contract
+from tacit._engine.plan import Plan, as_arrays
+from tacit.data.schema import Prepared, Schema
+from tacit.deploy.agreement.bounds import Bounds, bounds_of
+from tacit.deploy.agreement.manifest import Manifest
+from tacit.deploy.files import write_secret
+from tacit.deploy.member.record import MOST_TURNS
+from tacit.deploy.member.schedule import Schedule
+from tacit.deploy.member.sum_session import Sums
+from tacit.errors import ConfigError, PrivacyError, ProblemError, RuntimeFailure
+from tacit.method.phase import AbstractMethod
+from tacit.privacy.event import Event
+from tacit.privacy.facts import Fact, public
+from tacit.privacy.guarantee import Guarantees, Status
+from tacit.privacy.noise import GridRelease, SecureNoise
+from tacit.problem.erm import EmpiricalRisk
+from tacit.problem.problem import Problem
+from tacit.study.build import build_declared, build_method, build_network, build_objective
+from tacit.study.read import Source
+from tacit.types import Role
+
+if TYPE_CHECKING:
+    from tacit.data.total import Total
+
+
+@dataclass(frozen=True, eq=False)
+class Declared:
+    """A run as all members know it.
+
+    Attributes:
+        manifest: what was agreed.
+        source: its study.
+        problem: with declared numbers, and one row of zeros in the place of all records.
+        plan: as arrays, with the noise calibrated; its objectives are the problem's.
+        contract: what every owner releases, and what it is promised.
+        schedule: all turns.
+        objective: one's own, filled up to the declared number of records; `None` without any.
+    """
+
+    manifest: Manifest
+    source: Source
+    problem: Problem
+    plan: Plan
+    contract: Contract
+    schedule: Schedule
+    objective: EmpiricalRisk | None = None
+
+    def bounds(self) -> Bounds:
+        """How large the numbers in messages may be."""
+        return bounds_of(self.plan, self.contract)
+
+    @property
+    def guarantee(self) -> Guarantees:
+        """What every owner is promised."""
+        return self.contract.guarantee
+
+
+def declared(
+    manifest: Manifest, prepared: Prepared | None = None, agent: int = 0, *, grid: bool = True
+) -> Declared:
+    """Lay a run out.
+
+    Args:
+        manifest: what was agreed.
+        prepared: own records; `None` lays out what everybody knows.
+        agent: whose they are.
+        grid: whether noise is secure; without it, it is simulated (tests).
+
+    Raises:
+        ConfigError: a study that does not fit the members.
+        ProblemError: records beyond what was declared.
+        PrivacyError: a method that cannot be run between sites, or a budget that cannot be met.
+    """
+    source = manifest.source(Path())
+    study = source.study
+    counts = [member.records for member in manifest.agents]
+    problem = build_declared(
+        source,
+        manifest.names,
+        manifest.features,
+        manifest.classes,
+        counts,
+        # of one's own records, so right for one's own guarantee
+        assumptions=(
+            _readable(counts_are_public(source, manifest.names)),
+            *(() if prepared is None else prepared.assumptions),
+        ),
+    )
+    own = None
+    if prepared is not None:
+        # A declared size, so that shapes and times do not depend on how many records there are. In
+        # a rehearsal the largest, as in the simulation, whose bits it repeats.
+        size = counts[agent] if grid else max(counts)
+        own = as_arrays(build_objective(source, problem, agent, prepared, size))
+    network = build_network(source, manifest.names)
+    method = build_method(source, manifest.names)
+    rounds = study.run.rounds
+    with source.blamed():
+        check_arguments(problem, network, method, rounds)
+        _check_method(method)
+        if manifest.silent == "skip" and not (method.absences or method.hides.summed):
+            raise PrivacyError(
+                f"{type(method).__name__} needs every message: what its agents hold must match "
+                'what their neighbours sent. Write silent = "stop" in the manifest, or choose '
+                "a method that averages: dpsg, gradient-descent or fedavg"
+            )
+        if method.hides.summed and network.varying:
+            raise PrivacyError(
+                "masks between sites take all agents that are there; who is silent is left out of "
+                "the next sum, so leave probability and dropout out of [network]"
+            )
+        agreed = contract(
+            problem,
+            network,
+            method,
+            rounds=rounds,
+            seed=study.run.seed,
+            grid=grid,
+            most_records=counts,
+        )
+        _ = agreed.guarantee  # what cannot be promised is refused here, by the study's line
+        plan, _ = lay_out(agreed, problem, divergence=study.run.divergence)
+        (tried,) = method.hides.declared(np.array([rounds])).tolist()
+        schedule = Schedule(plan, tried)
+        if len(schedule.said_by(Role.SERVER)) > MOST_TURNS:
+            raise ConfigError(
+                f"{tried:,} rounds: a coordinator's record of all that it says has room for "
+                f"{MOST_TURNS:,} messages; write fewer rounds"
+            )
+    return Declared(manifest, source, problem, plan, agreed, schedule, own)
+
+
+def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
+    """Read an owner's records, and compare their number with what it declared.
+
+    What stands in a record decides nothing here: one that does not fit the study is empty, and only
+    `misfits` tells its owner.
+
+    Raises:
+        ConfigError: columns that do not fit the study.
+        ProblemError: a file that cannot be read, or more or fewer records than declared.
+    """
+    source, member = manifest.source(data.parent), manifest.agents[agent]
+    prepared = read_records(source, data)[0].prepared
+    if (prepared.feature_names, len(prepared.levels)) != (manifest.features, manifest.classes):
+        raise ProblemError(
+            f"{data} becomes the features {', '.join(prepared.feature_names)}, and the manifest "
+            f"has {', '.join(manifest.features)}; both follow from the study, so the columns of "
+            "this table differ from those of the table that the manifest was made with"
+        )
+    found = len(prepared.targets)
+    if not counts_are_public(source, manifest.names):
+        if found > member.records:  # their number is private: it is not told to anybody else
+            raise ProblemError(
+                f"{data} has more records than the {member.records} that {member.name!r} declared "
+                "never to exceed; agree on a manifest with a larger number"
+            )
+    elif found != member.records:
+        raise ProblemError(
+            f"{data} has {found} records, and the manifest says {member.records} of "
+            f"{member.name!r}; is it the table of this member? If so, agree on a manifest with the "
+            "right number"
+        )
+    if found == 0:  # an empty record, because shapes need one
+        width, kind = prepared.features.shape[1], prepared.targets.dtype
+        prepared = replace(prepared, features=np.zeros((1, width)), targets=np.zeros(1, dtype=kind))
+    return prepared
+
+
+def misfits(manifest: Manifest, data: Path) -> str:
+    """Which records of an owner do not fit the study: private, for its own eyes before a run.
+
+    Args:
+        manifest: what was agreed.
+        data: the owner's records.
+
+    Returns:
+        How many, and what is wrong with the first; empty if all fit.
+    """
+    return unfit_records(manifest.source(data.parent), data)
+
+
+def unfit_records(source: Source, data: Path) -> str:
+    """As `misfits`, by a study."""
+    from tacit.data.table import prepare
+
+    unfit = read_records(source, data)[0].unfit
+    if not unfit.any():
+        return ""
+    try:
+        prepare(*_table(source, data))
+    except ProblemError as error:
+        told = str(error)
+    else:  # pragma: no cover - the two agree on what fits
+        told = "of several kinds"
+    return (
+        f"{int(unfit.sum()):,} of {len(unfit):,} records do not fit the study; in a run they count "
+        f"and contribute nothing. The first: {told}"
+    )
+
+
+def _readable(exactly: bool) -> str:
+    """What a site takes for granted of its file before it starts."""
+    number = "as many records as declared" if exactly else "no more records than declared"
+    return (
+        "the owner's file can be read as a table with the declared columns, and has "
+        f"{number}; whether that is so is public"
+    )
+
+
+def counts_are_public(source: Source, names: Sequence[str]) -> bool:
+    """Whether members have exactly the records that they declare, or at most so many.
+
+    Args:
+        source: the study.
+        names: of the agents.
+    """
+    method = build_method(source, names)
+    if method.privacy is None:
+        return True
+    # a study's problem is made of records
+    return Fact.RECORDS in public(method.protects(EmpiricalRisk), method.privacy.relation)
+
+
+def features(source: Source, data: Path) -> tuple[tuple[str, ...], int]:
+    """Names of the features that a table's columns become, and the number of classes.
+
+    Raises:
+        ConfigError: a table that does not fit the study.
+    """
+    prepared = read_records(source, data)[0].prepared
+    return prepared.feature_names, len(prepared.levels)
+
+
+def read_records(source: Source, data: Path) -> tuple[Total, int]:
+    """An owner's records as a run takes them, and how many the table has."""
+    from tacit.data.total import prepare_total
+
+    with source.section("data"):
+        frame, declared = _table(source, data)
+        return prepare_total(frame, declared), len(frame)
+
+
+def _table(source: Source, data: Path) -> tuple[Any, Schema]:
+    from tacit.data.loaders import load
+    from tacit.study.tables import schema
+
+    options = {
+        name: value
+        for name in ("separator", "encoding")
+        if (value := getattr(source.study.data, name)) is not None
+        and data.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
+    }
+    frame = load(data, **options)
+    return frame, replace(schema(source, list(map(str, frame.columns))), site=None)
+
+
+def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]], dict[int, Event]]:
+    """How an agent's answers are noised, and what each costs, by number of the phase.
+
+    Raises:
+        PrivacyError: a release that has no secure form.
+    """
+    agreed, noise = run.contract, SecureNoise()
+    noised: dict[int, Callable[[Any], Any]] = {}
+    events: dict[int, Event] = {}
+    for index, phase in enumerate(agreed.phases):
+        if phase.release is None:
+            continue
+        # not the release's own: a person may have several records
+        events[index] = agreed.releases.event(phase, agreed.owners.contexts[agent])
+        release = agreed.release(index, agent)
+        if isinstance(release, GridRelease):  # else noised as a part of a sum
+            noised[index] = partial(release, noise=noise)
+    return noised, events
+
+
+def masked(run: Declared, agent: int | None, keys: dict[int, bytes] | None = None) -> Sums:
+    """What a member knows of the sums of a run with masks.
+
+    Args:
+        run: as all know it.
+        agent: its number; `None` for a coordinator.
+        keys: that it shares with the others.
+
+    Raises:
+        PrivacyError: no grid fits.
+    """
+    agreed = run.contract
+    assert agreed.method.privacy is not None and agreed.method.privacy.masks is not None
+    cohort = agreed.method.privacy.masks.cohort(run.plan.agents)
+    release = None if agent is None else agreed.sums[agent]
+    return Sums(agreed.rounds, cohort, release, keys or {})
+
+
+def charges(run: Declared, agent: int) -> list[Event]:
+    """Everything that an agent will be charged for, for checking a budget before the run."""
+    return list(run.contract.releases.all(run.contract.owners.contexts[agent]))
+
+
+def own_secret(path: Path) -> Any:
+    """The agent's randomness that is no noise (such as directions): drawn once, kept in a file."""
+    if not path.exists():
+        write_secret(path, secrets.token_bytes(32))
+    data = path.read_bytes()
+    if len(data) != 32:
+        raise RuntimeFailure(
+            f"{path} has {len(data)} bytes and should have 32: it was damaged, and what was drawn "
+            "from it cannot be drawn again. Begin a new run with a new --state directory"
+        )
+    key = jax.random.key(0)
+    for first in range(0, len(data), 4):
+        key = jax.random.fold_in(key, int.from_bytes(data[first : first + 4], "big"))
+    return key
+
+
+def _check_method(method: AbstractMethod) -> None:
+    privacy = method.privacy
+    if privacy is None:
+        raise PrivacyError(
+            f"{type(method).__name__} has no budget, and between sites private values would leave "
+            "as they are; give the study a section [privacy] and a method that uses it"
+        )
+    if privacy.sampling < 1.0:
+        raise PrivacyError(
+            f"sampling={privacy.sampling!r}: what a secret sample of records gains rests on a "
+            "generator that is not built for secrets; between sites leave sampling at 1"
+        )
+    if privacy.sites_per_person > 1:
+        raise PrivacyError(
+            f"sites_per_person={privacy.sites_per_person}: each site's ledger sees its own "
+            "releases only; between sites leave it at 1"
+        )
+
+
+def check_secure(run: Declared) -> None:
+    """Refuse a run whose guarantee is not proved, or whose noise has no secure form.
+
+    Raises:
+        PrivacyError: with the reason.
+    """
+    weak = next((each for each in run.guarantee if each.status is not Status.PROVED), None)
+    if weak is not None:
+        raise PrivacyError(
+            f"the guarantee of {weak.owner!r} is {weak.status.value!r}, and between sites only "
+            f"proved ones are run{weak.reason and f' ({weak.reason})'}; choose a certified method"
+        )
+    for agent in range(len(run.manifest.agents)):
+        releases(run, agent)

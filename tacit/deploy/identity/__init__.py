@@ -1,0 +1,1 @@
+"""Who a member is: keys, certificates, pinned cards, requests and pinned parts."""

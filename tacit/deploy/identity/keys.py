@@ -1,0 +1,341 @@
+"""An agent's keys: Ed25519 for what it signs, and a certificate for its connections.
+
+A folder of keys holds
+
+    identity.pem    signs messages and manifests; readable by its owner only
+    tls.pem         the key of the certificate; readable by its owner only
+    tls.crt         the certificate, with the agent's name
+    authority.crt   who signed it: a consortium's authority, or the agent's own
+    card.toml       what others need to know: no secret
+
+An agent without a consortium's authority has one of its own that signs nothing else: its key is
+thrown away at once. Others trust it by putting its card into the manifest.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import json
+import os
+import unicodedata
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from tacit.deploy.files import why, write_text
+from tacit.deploy.identity.certificates import DAYS, LONGEST, certify, check_authority, secret
+from tacit.deploy.messages.address import host_and_port
+from tacit.errors import ConfigError
+from tacit.study._grammar import toml
+
+_ALPHABETS = {"LATIN", "GREEK", "CYRILLIC"}
+"""Alphabets with letters that look the same; a name keeps to one of them."""
+
+WARN_DAYS = 30
+"""From how many days before its end on a certificate is warned of."""
+
+_CARD = "tacit-card-1"
+
+_LARGEST = 64 << 10
+"""Bytes of a card, at most: one certificate, one key and a name."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What others need to know of an agent.
+
+    Attributes:
+        name: of the agent, which its certificate bears.
+        address: `host:port` where it listens; empty if it only dials out.
+        signing_key: Ed25519, 32 bytes in base64.
+        authority: certificate of whoever signed the agent's, PEM.
+        voucher: the authority's word for the rest (`tacit.deploy.identity.vouch`), empty without.
+    """
+
+    name: str
+    address: str
+    signing_key: str
+    authority: str
+    voucher: str = field(default="", compare=False)
+
+    def public_key(self) -> Ed25519PublicKey:
+        """The key that the agent's signatures are checked with.
+
+        Raises:
+            ConfigError: it is no such key.
+        """
+        try:
+            return Ed25519PublicKey.from_public_bytes(
+                base64.b64decode(self.signing_key, validate=True)
+            )
+        except ValueError as error:
+            raise ConfigError(
+                f"signing_key={self.signing_key!r} of {self.name!r} is no Ed25519 key in base64; "
+                "take the card that `tacit keys new` wrote"
+            ) from error
+
+    def fingerprint(self) -> str:
+        """A digest of the whole card, for comparing over another channel, in groups of four."""
+        digest = hashes.Hash(hashes.SHA256())
+        digest.update(self.whole())
+        return grouped(digest.finalize())
+
+    def whole(self) -> bytes:
+        """Everything that identifies the agent, as it is digested."""
+        return "\n".join((self.name, self.address, self.signing_key, self.authority)).encode()
+
+    def toml(self) -> str:
+        """The card as a file."""
+        return (
+            f'format = "{_CARD}"\nname = "{self.name}"\naddress = "{self.address}"\n'
+            f'signing_key = "{self.signing_key}"\nauthority = """\n{self.authority}"""\n'
+            + (f"voucher = {json.dumps(self.voucher)}\n" if self.voucher else "")
+        )
+
+
+def grouped(digest: bytes) -> str:
+    """A digest as it is told over the telephone: 32 letters and digits in groups of four."""
+    text = base64.b32encode(digest).decode()[:32]
+    return " ".join(text[i : i + 4] for i in range(0, 32, 4))
+
+
+def fits(told: str, fingerprint: str) -> bool:
+    """Whether a fingerprint is the one that was told; spaces and case do not matter."""
+    return "".join(told.split()).upper() == "".join(fingerprint.split()).upper()
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of one agent, as they stand in its folder.
+
+    Attributes:
+        folder: where.
+        card: what others know.
+        identity: signs.
+        expires: when the certificate ends.
+    """
+
+    folder: Path
+    card: Card
+    identity: Ed25519PrivateKey
+    expires: dt.datetime
+
+    @property
+    def certificate(self) -> Path:
+        """File of the certificate."""
+        return self.folder / "tls.crt"
+
+    @property
+    def private(self) -> Path:
+        """File of the certificate's key."""
+        return self.folder / "tls.pem"
+
+    @property
+    def renewal(self) -> str:
+        """The command that renews the certificate: of whom an authority vouches for it is asked."""
+        if self.card.voucher:
+            return f"`tacit keys request {self.folder}`"
+        return f"`tacit keys rotate {self.folder}`"
+
+    def days_left(self, now: dt.datetime | None = None) -> float:
+        """Until the certificate ends; negative afterwards."""
+        return (self.expires - (now or dt.datetime.now(dt.UTC))) / dt.timedelta(days=1)
+
+
+def check_name(name: str, where: str = "") -> None:
+    """Refuse what cannot stand in a certificate, in a file name, or beside a name that looks alike.
+
+    Args:
+        name: of an agent: letters and digits of any language, and inside also spaces and
+            `. - _ ' ( ) , & +`; up to 64 bytes of UTF-8.
+        where: it stands, for the message.
+
+    Raises:
+        ConfigError: another name.
+    """
+    composed = unicodedata.normalize("NFKC", name)
+    plain = [unicodedata.category(letter)[0] in "LMN" for letter in name]
+    alphabets = {unicodedata.name(letter, "").split(" ")[0] for letter in name} & _ALPHABETS
+    reason = None
+    if not name or len(name.encode(errors="replace")) > LONGEST:
+        reason = f"it must have 1 to {LONGEST} bytes of UTF-8"
+    elif not all(good or letter in " .-_'(),&+" for good, letter in zip(plain, name, strict=True)):
+        reason = "use letters, digits, spaces and . - _ ' ( ) , & + only"
+    elif not plain[0] or not (plain[-1] or name[-1] in ".)"):
+        reason = "begin and end with a letter or digit"
+    elif composed != name:
+        reason = f"write it as {composed!r}, so that names which look alike are equal"
+    elif len(alphabets) > 1:
+        reason = f"its letters are {' and '.join(sorted(alphabets))}, some of which look alike"
+    if reason is not None:
+        raise ConfigError(f"{where}name={name!r} cannot be an agent's name: {reason}")
+
+
+def create(
+    folder: Path,
+    name: str,
+    address: str = "",
+    authority: Path | None = None,
+    days: int = DAYS,
+) -> Keys:
+    """Make an agent's keys in a new folder.
+
+    Args:
+        folder: must not exist, or be empty.
+        name: of the agent.
+        address: `host:port` where it listens; empty if it only dials out.
+        authority: folder of a consortium's authority; one of the agent's own when `None`.
+        days: how long the certificate is good for, at least 1.
+
+    Raises:
+        ConfigError: a name or an address that cannot be used, or a folder with something in it.
+    """
+    check_name(name)
+    if days < 1:
+        raise ConfigError(f"days={days} must be at least 1")
+    host = host_and_port(address)[0] if address else ""
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigError(
+            f"{folder} is not empty; keys are never overwritten. Give a new folder, or `tacit keys "
+            "rotate` to replace the keys in it"
+        )
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    identity = Ed25519PrivateKey.generate()
+    secret(folder / "identity.pem", identity)
+    certify(folder, name, host, authority, days)
+    public = identity.public_key().public_bytes_raw()
+    card = Card(
+        name=name,
+        address=address,
+        signing_key=base64.b64encode(public).decode(),
+        authority=(folder / "authority.crt").read_text(),
+    )
+    write_text(folder / "card.toml", card.toml())
+    return load(folder)
+
+
+def renew(
+    folder: Path, authority: Path | None = None, days: int = DAYS, *, identity: bool = False
+) -> Keys:
+    """Replace the certificate and its key; the card changes.
+
+    Args:
+        folder: with the keys.
+        authority: folder of a consortium's authority; one of the agent's own when `None`.
+        days: how long the certificate is good for, at least 1.
+        identity: replace the signing key, too, as when somebody may have copied it: what the old
+            one signs is refused in every run whose manifest has the new card.
+
+    Raises:
+        ConfigError: no keys are there.
+    """
+    # the card may be of the keys before, if this was killed: it is written last
+    before = read_card(folder / "card.toml")
+    if identity:
+        secret(folder / "identity.pem", Ed25519PrivateKey.generate())
+    host = host_and_port(before.address)[0] if before.address else ""
+    certify(folder, before.name, host, authority, days)
+    own = read_identity(folder)
+    public = base64.b64encode(own.public_key().public_bytes_raw()).decode()
+    card = Card(before.name, before.address, public, (folder / "authority.crt").read_text())
+    write_text(folder / "card.toml", card.toml())
+    return load(folder)
+
+
+def load(folder: Path) -> Keys:
+    """Read an agent's keys.
+
+    Raises:
+        ConfigError: a file is missing, cannot be read, does not fit the others, or is open to
+            others than its owner.
+    """
+    if (folder / "request.toml").exists() and not (folder / "card.toml").exists():
+        raise ConfigError(
+            f"{folder} waits for its certificate: send {folder / 'request.toml'} to the keeper of "
+            f"the authority, and take what comes back with `tacit keys accept {folder} FILE`. "
+            f"`tacit keys show {folder}` says the fingerprint to tell"
+        )
+    card = read_card(folder / "card.toml")
+    for name in ("identity.pem", "tls.pem"):
+        path = folder / name
+        if path.exists() and os.name == "posix" and path.stat().st_mode & 0o077:
+            raise ConfigError(
+                f"{path} can be read by others than its owner; `chmod 600 {path}`, and make new "
+                "keys if somebody may have copied it"
+            )
+    identity = read_identity(folder)
+    try:
+        certificate = x509.load_pem_x509_certificate((folder / "tls.crt").read_bytes())
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"the keys in {folder} cannot be read ({why(error)}); make some with `tacit keys new`"
+        ) from error
+    public = base64.b64encode(identity.public_key().public_bytes_raw()).decode()
+    if public != card.signing_key:
+        raise ConfigError(
+            f"{folder / 'card.toml'} is the card of other keys: `tacit keys rotate` was "
+            "interrupted (give it again), or a file was replaced (make new keys)"
+        )
+    return Keys(folder, card, identity, certificate.not_valid_after_utc)
+
+
+def read_identity(folder: Path) -> Ed25519PrivateKey:
+    """The key that an agent signs with.
+
+    Raises:
+        ConfigError: it is missing, or no such key.
+    """
+    path = folder / "identity.pem"
+    try:
+        found = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"the keys in {folder} cannot be read ({why(error)}); make some with `tacit keys new`"
+        ) from error
+    if not isinstance(found, Ed25519PrivateKey):
+        raise ConfigError(f"{path} is no Ed25519 key; make new keys")
+    return found
+
+
+def read_card(path: Path) -> Card:
+    """Read an agent's card.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    try:
+        data = toml.read_bytes(path, _LARGEST)
+    except OSError as error:
+        raise ConfigError(
+            f"{path} cannot be read ({why(error)}); it should be a card.toml"
+        ) from error
+    found = toml.parse(data, str(path))
+    names = {each.name for each in fields(Card)}
+    if found.pop("format", None) != _CARD or set(found) | {"voucher"} != names:
+        raise ConfigError(f"{path} is no card of an agent; `tacit keys new` writes them")
+    card = Card(**{key: str(value) for key, value in found.items()})
+    check_name(card.name, f"{path}: ")
+    if card.address:
+        host_and_port(card.address, f"{path}: ")
+    check_authority(card.authority, f"{path}: ")
+    card.public_key()
+    return card
+
+
+def sign(identity: Ed25519PrivateKey, text: bytes) -> str:
+    """A signature in base64."""
+    return base64.b64encode(identity.sign(text)).decode()
+
+
+def verify(card: Card, text: bytes, signature: str) -> bool:
+    """Whether a signature is the agent's."""
+    try:
+        card.public_key().verify(base64.b64decode(signature, validate=True), text)
+    except (InvalidSignature, ValueError):
+        return False
+    return True

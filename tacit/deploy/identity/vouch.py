@@ -1,0 +1,67 @@
+"""An authority's word for a member's card, so that who trusts the authority compares no card.
+
+A voucher is the authority's signature over the whole card, and good until the certificate that was
+issued with it ends. It stands beside a card and beside a manifest, and is part of neither.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from tacit.deploy.identity.certificates import check_authority
+from tacit.deploy.identity.keys import Card, grouped
+
+_CONTEXT = b"tacit voucher 1\n"
+
+
+def vouch(card: Card, key: ec.EllipticCurvePrivateKey, until: dt.datetime) -> str:
+    """An authority's word for a card.
+
+    Args:
+        card: whose authority this is.
+        key: of the authority.
+        until: when the word ends.
+    """
+    end = until.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    signature = key.sign(_text(card, end), ec.ECDSA(hashes.SHA256()))
+    return f"{end} {base64.b64encode(signature).decode()}"
+
+
+def vouched(card: Card, voucher: str, now: dt.datetime | None = None) -> bool:
+    """Whether the authority in a card has given its word for the card, and it still holds."""
+    end, _, signature = voucher.partition(" ")
+    try:
+        until = dt.datetime.strptime(end, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=dt.UTC)
+        key = x509.load_pem_x509_certificate(card.authority.encode()).public_key()
+        if not isinstance(key, ec.EllipticCurvePublicKey):
+            return False
+        given = base64.b64decode(signature, validate=True)
+        key.verify(given, _text(card, end), ec.ECDSA(hashes.SHA256()))
+    except (InvalidSignature, ValueError):
+        return False
+    return (now or dt.datetime.now(dt.UTC)) <= until
+
+
+def authority_fingerprint(pem: str) -> str:
+    """A digest of an authority's certificate, for comparing over another channel.
+
+    Raises:
+        ConfigError: it is not exactly one certificate of an authority.
+    """
+    check_authority(pem)
+    certificate = x509.load_pem_x509_certificate(pem.encode())
+    digest = hashes.Hash(hashes.SHA256())
+    digest.update(b"tacit authority 1\n" + certificate.public_bytes(serialization.Encoding.DER))
+    return grouped(digest.finalize())
+
+
+def _text(card: Card, end: str) -> bytes:
+    digest = hashes.Hash(hashes.SHA256())
+    digest.update(card.whole())
+    return _CONTEXT + end.encode() + b"\n" + digest.finalize()

@@ -1,0 +1,1 @@
+"""A member of a run: its process, its turns, its peers and how it ends."""

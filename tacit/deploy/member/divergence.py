@@ -1,0 +1,77 @@
+"""Numbers that no run that goes well has: they are not sent, and a model of them is not used."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tacit._engine.agent_step import At, Desk
+from tacit._engine.measures import within
+from tacit.deploy.member.run_spec import Terms
+from tacit.errors import RuntimeFailure
+from tacit.types import Role
+
+log = logging.getLogger("tacit.site")
+
+
+def check_model(desk: Desk, model: np.ndarray) -> None:
+    """Say so if a coordinator's model is where no run that goes well ends."""
+    far = float(np.max(np.abs(model - np.asarray(desk.plan.x0))))
+    if not within(desk.plan, jnp.asarray(model)):
+        log.error(
+            "the coordinator's model is %(far).3g from where the run began, further than "
+            "divergence in [run] allows: it diverged, or somebody sent numbers of no meaning. Do "
+            "not use it",
+            {"far": far},
+        )
+
+
+def check_diverged(desk: Desk, state: Any, round: int) -> None:
+    """Refuse to send what diverged.
+
+    Raises:
+        RuntimeFailure: numbers that are not finite, or an answer too far from where it began.
+    """
+    finite = all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state))
+    # a client's answer is the coordinator's word
+    if finite and (desk.role is Role.CLIENT or within(desk.plan, jnp.asarray(answer(desk, state)))):
+        return
+    how = "they are further from their start than divergence in [run] allows"
+    raise _diverged(round, how if finite else "they are no finite numbers any more")
+
+
+def check_sent(terms: Terms, at: At, member: int, arrays: Sequence[np.ndarray]) -> None:
+    """Refuse to send what nobody takes. It is charged by then: a stop tells of it, too.
+
+    Args:
+        terms: of the run.
+        at: where the message is in it.
+        member: number of the sender.
+        arrays: of the message.
+
+    Raises:
+        RuntimeFailure: a number is beyond the bounds of the run.
+    """
+    if terms.bounds is None:
+        return
+    sent = arrays[: terms.forms[at.phase].sent]
+    if beyond := terms.bounds.excess(at.phase, member, sent):
+        raise _diverged(at.round, f"one is at {beyond}")
+
+
+def answer(desk: Desk, state: Any) -> np.ndarray:
+    """The solution in a state, shape `(p,)`."""
+    return np.asarray(eqx.filter_jit(desk.plan.method.solution)(state))
+
+
+def _diverged(round: int, how: str) -> RuntimeFailure:
+    return RuntimeFailure(
+        f"the iterates diverged before round {round + 1}: {how}. "
+        "Agree on a manifest with a smaller step, a smaller clip or fewer rounds"
+    )

@@ -1,0 +1,436 @@
+"""Waiting for neighbours: what is missing is asked for, and who is silent may be left out.
+
+A member goes on as soon as the messages that it needs are there. What it needs and does not get, it
+asks for every quarter of a second. Where the manifest says so, a round goes on without who is
+silent; whoever was left out sleeps through the rounds that it missed, and comes in again at the
+round in which the others are.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tacit.deploy.identity.keys import Card
+from tacit.deploy.member.run_spec import GO_ON, Progress, Terms
+from tacit.deploy.member.schedule import Turn
+from tacit.deploy.messages.absences import Absences
+from tacit.deploy.messages.handshake import HELLO, Hello, Question, read_hello
+from tacit.deploy.messages.heard import HeardStore
+from tacit.deploy.messages.mailbox import Conflict, Mailbox
+from tacit.deploy.messages.transport import Transport
+from tacit.deploy.messages.wire import Address, Leaf, Received
+from tacit.errors import EnvironmentMismatch, PeerTimeout, RuntimeFailure, WireError
+from tacit.types import Role
+
+log = logging.getLogger("tacit.site")
+
+_GREET_AFTER = 5.0
+"""Seconds after which who is awaited is asked where it is."""
+
+_TELL_AFTER = 15.0
+"""Seconds of waiting after which it is logged."""
+
+
+class BehindError(Exception):
+    """The neighbours are at this position, and went there without this member."""
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+
+
+class Neighbours:
+    """The neighbours of one member: their messages, and who of them is there.
+
+    Args:
+        terms: of the run.
+        member: number of this member.
+        cards: of the neighbours, by number.
+        last: arrays in a neighbour's last message, by its number.
+        heard: where what came is noted.
+        absences: where those are.
+        progress: kept up to date.
+        refused: told of messages that were refused.
+        coordinator: whether this member is one.
+        varying: whether the graph changes.
+        keeping: number of the neighbour whose newest message is kept whole, a coordinator's.
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        member: int,
+        cards: dict[int, Card],
+        last: dict[int, list[Leaf]],
+        heard: HeardStore,
+        absences: Absences,
+        progress: Progress,
+        refused: Callable[[int, str, str], None],
+        *,
+        coordinator: bool,
+        varying: bool,
+        keeping: int | None = None,
+    ) -> None:
+        self._terms, self._schedule = terms, terms.schedule
+        self._member, self._coordinator, self._varying = member, coordinator, varying
+        self.cards, self._progress = cards, progress
+        self._heard, self._absences = heard, absences
+        self.mailbox = Mailbox(
+            terms.run,
+            cards,
+            {index: form.leaves for index, form in terms.forms.items()},
+            terms.schedule.position,
+            terms.schedule.window,
+            terms.largest,
+            refused,
+            drifting=terms.skipping or varying,
+            last=last,
+            stored=heard.find,
+            newest=heard.newest(),
+            conflicting=self._contradicted,
+            beyond=self._beyond,
+            keeping=keeping,
+        )
+        self.transport: Transport | None = None
+        self._greeted: dict[int, int] = {}  # rounds in which neighbours said that they are
+        self._answers: dict[int, Hello] = {}
+        self._questions: dict[int, Question] = {}
+        self._answered = threading.Event()
+        self._met: set[int] = set()
+
+    def accept(self, sender: int, key: str, data: bytes) -> None:
+        """Take what a neighbour sent: a message, or its answer to a greeting."""
+        if not key.startswith(f"{sender}/{HELLO}/") or sender not in self.cards:
+            self.mailbox.offer(sender, key, data)
+            if sender in self.mailbox.heard and sender not in self._met:
+                self._met.add(sender)
+                log.info("%(name)s is there", {"name": self.cards[sender].name})
+            return
+        question = self._questions.get(sender)
+        if question is None or question.key() != key:
+            return  # answered already, or never asked
+        try:
+            hello = read_hello(data, question, self._terms.run, self.cards[sender])
+        except WireError:
+            return
+        except EnvironmentMismatch as error:
+            self._progress.failure = str(error)
+        else:
+            self._questions.pop(sender, None)
+            self._greeted[sender], self._answers[sender] = hello.round, hello
+        self._answered.set()
+
+    def heard_of(self, asker: int) -> int:
+        """Position of the newest message of a neighbour; -1 for none."""
+        return self.mailbox.newest(asker) if asker in self.cards else -1
+
+    def take(self, position: int, senders: Sequence[int]) -> dict[int, Received]:
+        """The messages of a position that have come, by sender; what was heard is on the disk."""
+        found = self.mailbox.take(position, senders)
+        self.keep_heard()
+        return found
+
+    def keep_heard(self) -> None:
+        """Put on the disk what was heard: who restarts can still say what it has of a neighbour."""
+        if heard := self.mailbox.unstored():
+            copy = self.mailbox.copy()
+            self._heard.keep(heard, copy if copy[0] >= 0 else None)
+            self.mailbox.forget(heard)
+
+    def _contradicted(self, conflict: Conflict) -> None:
+        """A neighbour answered one question twice: the run stops, in the thread that runs it."""
+        name = self.cards[conflict.heard.sender].name
+        told = f"{name!r} answered one question twice, and what it sent could not be kept"
+        try:
+            told = self._heard.contradicted(name, conflict)
+        finally:
+            self._progress.failure = told
+            self._answered.set()
+
+    def _beyond(self, received: Received) -> str:
+        """What is beyond the bounds in a message; then the run stops, in the thread that runs it.
+
+        It is the only message of its address, so nothing better ever comes.
+        """
+        if self._terms.bounds is None:
+            return ""
+        address = received.address
+        sent = received.leaves[: self._terms.forms[address.phase].sent]
+        arrays = [np.frombuffer(data, dtype) for data, dtype, _ in sent]
+        found = self._terms.bounds.excess(address.phase, address.sender, arrays)
+        if found:
+            self._progress.failure = (
+                f"{self.cards[address.sender].name!r} sent a number that no member sends, in round "
+                f"{address.round + 1}: {found}. It does not keep to the manifest, or its machine "
+                "is broken; the number was not used. Speak with its owner, and agree on a new "
+                "manifest"
+            )
+            self._answered.set()
+        return found
+
+    def hear_from_all(self) -> dict[int, int]:
+        """Ask who has not said it what it has of this member; what is known, by number."""
+        self._greet([sender for sender in self.cards if sender not in self._answers])
+        return {sender: hello.heard for sender, hello in list(self._answers.items())}
+
+    def meet(self, sent: int) -> None:
+        """Ask the neighbours what they have of this member, before anything is released.
+
+        A coordinator releases nothing private, and does not wait for those it may never draw.
+
+        Args:
+            sent: position of the newest message that this member knows it made, -1 for none.
+
+        Raises:
+            RuntimeFailure: one has a newer message: the state was lost, or is an older copy.
+            PeerTimeout: one does not answer, and cannot be left out.
+        """
+        started = time.monotonic()
+        while True:
+            self.keep_heard()
+            silent = [i for i in self.cards if i not in self._answers]
+            self._check_state(sent)
+            if self._coordinator or not set(silent) - set(self.mailbox.left_out()):
+                break
+            self._progress.stop_if_asked()
+            self._progress.waiting_for = tuple(silent)
+            waited = time.monotonic() - started
+            if waited > self._terms.patience:
+                if self._terms.skipping:
+                    break
+                raise PeerTimeout(
+                    f"{self._silence(silent, waited)}, and nothing is sent before everybody has "
+                    f"said what it has of this member. {GO_ON}"
+                )
+            self._greet(silent)
+            self._answered.wait(self._terms.ask_every)
+            self._answered.clear()
+        self._progress.waiting_for = ()
+
+    def ask(self, addresses: Sequence[Address]) -> None:
+        """Ask for messages by name."""
+        assert self.transport is not None
+        for address in addresses:
+            self.transport.request(address.sender, [address.key()])
+
+    def wait(self, turn: Turn, senders: Sequence[int]) -> None:
+        """Until the messages of a turn are there, but for those of who is left out.
+
+        Raises:
+            PeerTimeout: who is silent cannot be left out, or nobody is left.
+            BehindError: the neighbours went on without this member.
+        """
+        position, at, phase = turn
+        started, self._greeted, told_after = time.monotonic(), {}, _TELL_AFTER
+        # a client can go nowhere without its coordinator
+        may_skip = self._terms.skipping and at.round >= 0 and phase.sender is not Role.SERVER
+        # what came too early was not kept, and is there
+        early = self.mailbox.ahead
+        there = [i for i in self.mailbox.missing(position, senders) if early.get(i, -1) >= position]
+        self.ask([Address(self._terms.run, sender, *at) for sender in there])
+        while not self.mailbox.wait(position, senders, self._terms.ask_every):
+            self.keep_heard()
+            self._progress.stop_if_asked()
+            missing = self.mailbox.missing(position, senders)
+            self._progress.waiting_for = tuple(missing)
+            self.notice_that_they_went_on(turn)
+            self.ask([Address(self._terms.run, sender, *at) for sender in missing])
+            waited = time.monotonic() - started
+            if waited > told_after:
+                told_after *= 2
+                log.info(
+                    "waiting for %(names)s for %(seconds).0f seconds, in round %(round)d of %(of)d",
+                    {
+                        "names": ", ".join(self.cards[sender].name for sender in missing),
+                        "seconds": waited,
+                        "round": at.round + 1,
+                        "of": self._schedule.rounds,
+                    },
+                )
+            patience = self._terms.patience
+            if waited > (patience / 2 if may_skip else min(_GREET_AFTER, patience / 2)):
+                self._greet(missing)
+                self._check_state(position)
+            silent = [i for i in missing if waited > patience * (1 + self._waits(i, turn))]
+            if silent:
+                self._give_up(silent, turn, waited, may_skip=may_skip)
+        if told_after > _TELL_AFTER:
+            waited = time.monotonic() - started
+            log.info("goes on, after %(seconds).0f seconds", {"seconds": waited})
+        self._progress.waiting_for = ()
+        self._welcome(at.round)
+        if self.cards and len(self.mailbox.left_out()) == len(self.cards):
+            raise PeerTimeout(
+                f"every neighbour is silent in round {at.round + 1} of {self._schedule.rounds}, "
+                f"and there is nobody to go on with. {GO_ON}"
+            )
+
+    def roll_call(self, turn: Turn, least: int) -> list[int]:
+        """Who is there for a sum: all, but for those who were left out and do not answer.
+
+        Whoever answers a greeting is in again. Before the first sum everybody has to, or is left
+        out after `patience`, where the run goes on without who is silent.
+
+        Args:
+            turn: of whoever asks.
+            least: how many there must be.
+
+        Raises:
+            PeerTimeout: fewer, for longer than `patience`; or somebody cannot be left out.
+        """
+        started = time.monotonic()
+        # who greets hears that it waits itself, and has patience
+        self._progress.round = turn.at.round - 1
+        while True:
+            self.keep_heard()
+            self._progress.stop_if_asked()
+            self.mailbox.await_again(
+                [i for i in self.mailbox.left_out() if i in self._answers], turn.position
+            )
+            gone = self.mailbox.left_out()
+            unheard = [i for i in self.cards if i not in gone and i not in self._answers]
+            there = len(self.cards) - len(gone) - len(unheard)
+            if gone or unheard:
+                self._greet([*gone, *unheard])
+            if not unheard and there >= least:
+                break
+            waited = time.monotonic() - started
+            if waited > self._terms.patience:
+                if not self._terms.skipping or there < least:
+                    raise PeerTimeout(
+                        f"{self._silence([*gone, *unheard], waited)}: {there} of "
+                        f"{len(self.cards)} agents are there, and a sum must have {least}. {GO_ON}"
+                    )
+                self._leave_out(unheard, turn.at.round)
+                continue
+            self._progress.waiting_for = (*gone, *unheard)
+            self._answered.wait(self._terms.ask_every)
+            self._answered.clear()
+        self._progress.waiting_for, self._progress.round = (), turn.at.round
+        self._welcome(turn.at.round)
+        return [i for i in self.cards if i not in gone]
+
+    def passed(self) -> int:
+        """The position before which everybody who is awaited has everything."""
+        reached = dict(self.mailbox.reached)
+        if self._terms.skipping:
+            if min(reached.values(), default=0) < self._schedule.start:
+                return 0  # before round 0 nobody is left out
+            for sender in self.mailbox.left_out():
+                del reached[sender]
+        return min(reached.values(), default=0)
+
+    def unfinished(self) -> list[int]:
+        """Neighbours that are awaited and have not said that they need nothing more."""
+        gone = {*self.mailbox.finished, *self.mailbox.left_out()}
+        return [sender for sender in self.cards if sender not in gone]
+
+    def remember_absences(self) -> None:
+        """After a start: who was left out before is, unless nobody else is there."""
+        away = {each.agent for each in self._absences.all() if each.back is None}
+        self._progress.left_out = tuple(sorted(away & self.cards.keys()))
+        if len(self._progress.left_out) < len(self.cards):
+            self.mailbox.leave_out(self._progress.left_out)
+
+    def notice_that_they_went_on(self, turn: Turn) -> None:
+        """Stop waiting if all neighbours who are awaited went on without this member.
+
+        One of them alone may say what it likes; and a coordinator follows nobody.
+
+        Raises:
+            BehindError: they did.
+        """
+        if turn.at.round < 0 or self._coordinator:
+            return
+        if self._terms.early and self.mailbox.finished.keys() >= self.cards.keys():
+            raise BehindError(self._schedule.length)
+        if not self._terms.skipping:
+            return
+        gone, ends = self.mailbox.left_out(), self._schedule.length
+        places = [
+            ends if sender in self.mailbox.finished else self.mailbox.ahead.get(sender, 0)
+            for sender in self.cards
+            if sender not in gone
+        ]
+        if places and min(places) > turn.position + self._schedule.window:
+            raise BehindError(min(places))
+
+    def come_in_again(self, position: int) -> int:
+        """Where to: as far ahead as the others keep messages, so that they wait for it there."""
+        schedule, here = self._schedule, self._progress.round
+        first = schedule.next_round(schedule.next_round(position))
+        self._absences.away(self._member, here, schedule.round(first))
+        told = {"here": here + 1, "round": schedule.round(first) + 1}
+        if first == schedule.length:
+            log.warning("the others have finished without it; its model is of round %(here)d", told)
+        else:
+            log.warning(
+                "the others went on without this member; it comes in again in round %(round)d, "
+                "and takes no part in those after round %(here)d",
+                told,
+            )
+        return first
+
+    def _waits(self, sender: int, turn: Turn) -> bool:
+        """Whether a neighbour answers, in an earlier round: it waits for somebody itself."""
+        return self._greeted.get(sender, turn.at.round) < turn.at.round
+
+    def _greet(self, senders: Sequence[int]) -> None:
+        assert self.transport is not None
+        for sender in senders:
+            # until it is answered it is the same one: on a slow line an answer takes longer than
+            # the time after which it is asked again
+            question = self._questions.setdefault(sender, Question(sender, self._member))
+            self.transport.request(sender, [question.key()])
+
+    def _check_state(self, sent: int) -> None:
+        """Refuse to go on from a state that is older than what somebody has of this member."""
+        steady = not self._terms.skipping and not self._varying
+        for sender, hello in list(self._answers.items()):
+            newest = hello.heard
+            if steady and self._schedule.round(sent) < hello.round - 1:
+                # it could not be there without this member's messages of the rounds before
+                newest = max(newest, self._schedule.next_round(sent))
+            if newest > sent:
+                raise RuntimeFailure(
+                    f"{self.cards[sender].name!r} has a message of this member of round "
+                    f"{self._schedule.round(newest) + 1}, and the state in its folder ends before "
+                    "that: it was lost, or is an older copy. Another answer to the same question "
+                    "would tell more than was promised, so nothing is sent. Put the newest state "
+                    "back; if it is gone, agree on a new manifest, for a run of its own"
+                )
+
+    def _silence(self, silent: Sequence[int], waited: float) -> str:
+        names = ", ".join(repr(self.cards[sender].name) for sender in silent)
+        return f"nothing from {names} for {waited:.0f} seconds"
+
+    def _give_up(self, silent: Sequence[int], turn: Turn, waited: float, *, may_skip: bool) -> None:
+        told = (
+            f"{self._silence(silent, waited)}, in round {turn.at.round + 1} of "
+            f"{self._schedule.rounds}"
+        )
+        if not may_skip:
+            raise PeerTimeout(f"{told}. {GO_ON}")
+        log.warning("%(told)s; going on without", {"told": told})
+        self._leave_out(silent, turn.at.round)
+
+    def _leave_out(self, silent: Sequence[int], round: int) -> None:
+        for sender in silent:
+            self._answers.pop(sender, None)  # it has to answer again to be in again
+            if sender not in self._progress.left_out:
+                self._absences.left(sender, round)
+        self.mailbox.leave_out(silent)
+        self._progress.left_out = tuple(sorted({*self._progress.left_out, *silent}))
+
+    def _welcome(self, round: int) -> None:
+        """Note who is there again."""
+        gone = set(self.mailbox.left_out())
+        for sender in self._progress.left_out:
+            if sender not in gone:
+                log.warning("%(name)r is there again", {"name": self.cards[sender].name})
+                self._absences.back(sender, round)
+        self._progress.left_out = tuple(sorted(gone))

@@ -1,0 +1,404 @@
+"""`tacit agent` and `tacit coordinator`: a member's process, from its files to the model."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from tacit._engine.agent_step import Desk, mixing_of
+from tacit._engine.environment import versions
+from tacit._engine.keys import agent_secret, trial_key
+from tacit.data.schema import Prepared
+from tacit.deploy.agreement.binding import Binding, digest_of
+from tacit.deploy.agreement.declared import (
+    Declared,
+    charges,
+    check_secure,
+    declared,
+    masked,
+    own_records,
+    own_secret,
+    releases,
+)
+from tacit.deploy.agreement.manifest import Manifest, read_manifest
+from tacit.deploy.files import check_private, make_folder, write_json
+from tacit.deploy.identity.keys import WARN_DAYS, Keys, load
+from tacit.deploy.identity.pair_keys import check_writable, forget, has_key, pair_keys
+from tacit.deploy.identity.pinning import check_trusted
+from tacit.deploy.member.run_spec import Progress, Terms
+from tacit.deploy.member.schedule import forms
+from tacit.deploy.member.sending import Releaser
+from tacit.deploy.member.session import Party
+from tacit.deploy.member.sum_session import MaskedParty
+from tacit.deploy.messages import evidence
+from tacit.deploy.messages.address import host_and_port
+from tacit.deploy.messages.journal import check_state
+from tacit.deploy.messages.outgoing import Account, Outgoing
+from tacit.deploy.messages.transport import Transport
+from tacit.deploy.operate.results import Outcome, write
+from tacit.deploy.operate.watch import Watch, serve_metrics, starting
+from tacit.errors import ConfigError, EnvironmentMismatch
+from tacit.privacy.ledger import Ledger, read
+from tacit.study.build import build_network
+
+log = logging.getLogger("tacit.site")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where a member's files are.
+
+    Attributes:
+        manifest: what was agreed.
+        keys: folder of its keys.
+        state: folder for what it must not forget; the same at every start.
+        data: its records; `None` for a coordinator.
+        ledger: that pays for what it releases; one of the run's own, beside the keys, when `None`.
+        dataset: name of the records in that ledger.
+        test_seed: simulated noise from a seed, for rehearsals; never for real records.
+        metrics: port on this machine at which Prometheus is answered; none by default.
+        restore: begin an empty `state` of a coordinator with what its clients have.
+    """
+
+    manifest: Path
+    keys: Path
+    state: Path
+    data: Path | None = None
+    ledger: Path | None = None
+    dataset: str = "records"
+    test_seed: int | None = None
+    metrics: int | None = None
+    restore: bool = False
+
+
+def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | None]:
+    """Check everything that can be checked without sending anything.
+
+    Raises:
+        ConfigError: keys, manifest or records that do not fit each other, or are not agreed on.
+        ProblemError: records beyond what was declared.
+    """
+    manifest, keys = read_manifest(options.manifest), load(options.keys)
+    number = manifest.number(keys.card.name)
+    if manifest.members[number].card != keys.card:
+        raise ConfigError(
+            f"{options.manifest} has another card for {keys.card.name!r} than {options.keys}; one "
+            "of the two is out of date"
+        )
+    unknown = set(check_trusted(manifest, options.keys, keys.card.name)) & set(manifest.names)
+    unsigned, altered = manifest.unsigned(), manifest.changed()
+    if altered:
+        raise ConfigError(
+            f"{options.manifest} was changed after {', '.join(map(repr, altered))} signed it: the "
+            "signatures do not fit what it says now. Take the copy that was signed (its run id is "
+            "another), or let everybody look at this one and sign again"
+        )
+    if unsigned:
+        raise ConfigError(
+            f"{options.manifest} is not signed by {', '.join(map(repr, unsigned))}; a run begins "
+            "when everybody has agreed to it. Each signs with: tacit manifest sign"
+        )
+    if manifest.masked and unknown and number < len(manifest.agents):
+        raise ConfigError(
+            f"nobody has compared the cards of {', '.join(map(repr, sorted(unknown)))} on this "
+            "machine, and in a sum the others' noise hides this member: with invented members it "
+            "would stand alone. Compare fingerprints with their owners and pin the cards: tacit "
+            f"keys trust {options.keys} CARD"
+        )
+    left = keys.days_left()
+    if left <= 0:
+        raise ConfigError(
+            f"the certificate in {options.keys} ended {-left:.0f} days ago; renew it with "
+            f"{keys.renewal}. If the card changes, agree on a manifest with the new one"
+        )
+    if left < WARN_DAYS:
+        log.warning(
+            "the certificate in %(keys)s ends in %(days).0f days; renew it before the next run "
+            "with %(renewal)s",
+            {"keys": str(options.keys), "days": left, "renewal": keys.renewal},
+        )
+    coordinates = number == len(manifest.agents)
+    if coordinates != (options.data is None):
+        raise ConfigError(
+            f"{keys.card.name!r} coordinates this run and has no records; use `tacit coordinator`"
+            if coordinates
+            else f"{keys.card.name!r} is an agent of this run; give its records with --data"
+        )
+    prepared = None if options.data is None else own_records(manifest, number, options.data)
+    return manifest, keys, number, prepared
+
+
+def run(
+    options: Options, stopping: threading.Event | None = None, *, only_check: bool = False
+) -> Outcome:
+    """Take part in a run, from its start or from where this member left off.
+
+    Args:
+        options: where the files are.
+        stopping: set to stop after the present turn; the same command goes on.
+        only_check: check everything, release nothing.
+
+    Raises:
+        TacitError: anything wrong with files, budget, network or neighbours.
+    """
+    manifest, keys, number, prepared = check(options)
+    tested = options.test_seed is not None
+    if tested:
+        _check_rehearsal(manifest)
+    make_folder(options.state)
+    check_private(options.state)
+    check_state(options.state, manifest.run.hex())
+    evidence.check(options.state)
+    restore = options.restore and prepared is None  # an agent would answer twice
+    with (
+        Binding(keys, manifest.run, options.state, restore=restore) as binding,
+        jax.enable_x64(True),
+    ):
+        binding.check(digest_of(keys, prepared))
+        _same_versions(options.state)
+        run_ = declared(manifest, prepared, number, grid=not tested)
+        if not tested:
+            check_secure(run_)
+        coordinates = prepared is None
+        paid = options.ledger or binding.ledger
+        with _account(options, paid, run_, number, coordinates or tested) as account:
+            if account is not None:
+                account.ledger.check(
+                    account.owner,
+                    account.dataset,
+                    _remaining(account, run_, number),
+                    neighbours=account.neighbours,
+                )
+            shared: dict[int, bytes] = {}
+            ended = (options.state / "result.json").exists() and not has_key(keys, manifest.run)
+            if manifest.masked and not coordinates and not ended:
+                check_writable(keys)
+                shared = pair_keys(keys, number, manifest.run, manifest.offers())
+            if only_check:
+                names = tuple(run_.problem.parameter_names)
+                return Outcome(None, names, manifest.run.hex(), 0, None, tested)
+            binding.bind(digest_of(keys, prepared))
+            return _take_part(options, run_, keys, number, account, shared, binding, stopping)
+
+
+def _take_part(
+    options: Options,
+    run_: Declared,
+    keys: Keys,
+    number: int,
+    account: Account | None,
+    shared: dict[int, bytes],
+    binding: Binding,
+    stopping: threading.Event | None,
+) -> Outcome:
+    manifest, status = run_.manifest, options.state / "status.json"
+    starting(status, manifest, keys.card.name, run_.schedule.rounds)
+    log.info(
+        "%(name)s: run %(run)s, %(rounds)d rounds; compiling",
+        {"name": keys.card.name, "run": manifest.run.hex()[:12], "rounds": run_.schedule.rounds},
+    )
+    plan, coordinates = run_.plan, number == len(manifest.agents)
+    secret = (
+        own_secret(options.state / "secret")
+        if options.test_seed is None
+        else agent_secret(trial_key(options.test_seed, 0), number)
+    )
+    desk = Desk(plan, number, secret)
+    releaser = None
+    if account is not None:
+        noised, events = releases(run_, number)
+        releaser = Releaser(noised, events, account.owner)
+    phases = {phase.name: index for index, phase in enumerate(plan.method.phases())}
+    outgoing = Outgoing(
+        options.state / "journal.db",
+        manifest.run.hex(),
+        account,
+        phases,
+        number,
+        run_.schedule.position,
+        binding,
+    )
+    progress = Progress(rounds=run_.schedule.rounds, seconds=[], stopping=stopping)
+    around = neighbours(manifest, number)
+    terms = Terms(
+        manifest.run,
+        run_.schedule,
+        forms(plan),
+        partial(mixing_of, desk.plan),
+        manifest.patience,
+        manifest.silent == "skip",
+        early=manifest.masked,
+        bounds=run_.bounds(),
+    )
+    member = Party
+    if manifest.masked:
+        member = partial(MaskedParty, masked(run_, None if coordinates else number, shared))
+    party = member(
+        terms,
+        desk,
+        run_.objective,
+        releaser,
+        keys,
+        {other: manifest.members[other].card for other in around},
+        outgoing,
+        progress,
+        _refused,
+        clients=None
+        if manifest.coordinator is None
+        else {i: each.card for i, each in enumerate(manifest.agents) if i != number},
+        restore=options.restore and coordinates,
+    )
+    listens = coordinates or manifest.coordinator is None
+    transport = Transport(
+        keys,
+        manifest.run.hex(),
+        number,
+        {other: manifest.members[other].card for other in around},
+        options.state,
+        listen=listens,
+        serve=party.serve,
+        accept=party.accept,
+    )
+    paid: dict[str, str] = {}
+    if account is not None:
+        path = account.ledger.path.resolve()
+        paid = {"ledger": str(path), "owner": account.owner, "dataset": account.dataset}
+    log.info(
+        "%(doing)s; a neighbour is named here when it is heard",
+        {"doing": f"listening at {keys.card.address}" if listens else "dialling the coordinator"},
+    )
+    watch = Watch(
+        status, manifest, keys.card.name, party, paid, connections=lambda: transport.connections
+    )
+    try:
+        with watch, _metrics(options.metrics, watch):
+            solution = party.run(transport)
+            spent = None
+            if account is not None:
+                spent = account.ledger.balance(account.owner, account.dataset).spent
+            outcome = Outcome(
+                solution=solution,
+                names=tuple(run_.problem.parameter_names),
+                run=manifest.run.hex(),
+                rounds=party.rounds,
+                epsilon=spent,
+                simulated=options.test_seed is not None,
+                round_seconds=progress.seconds or [],
+                refused=party.mailbox.counts["refused"],
+                absences=[
+                    (manifest.members[each.agent].name, each.first, each.back)
+                    for each in outgoing.absences.all()
+                ],
+            )
+            guarantee = None if account is None else run_.guarantee[number]
+            if not party.finished_before:
+                write(options.state, outcome, guarantee)
+            watch.state = "finished"
+            party.farewell()
+            if party.compared is not None:
+                outcome = replace(outcome, compared=party.compared)
+                write(options.state, outcome, guarantee)
+            forget(keys, manifest.run)
+            return outcome
+    finally:
+        transport.close()
+        outgoing.close()
+
+
+def _check_rehearsal(manifest: Manifest) -> None:
+    """Refuse a seed wherever values may leave this machine."""
+    hosts = {host_and_port(member.address)[0] for member in manifest.members if member.address}
+    if hosts - {"127.0.0.1", "::1", "localhost"}:
+        raise ConfigError(
+            "noise from a seed can be drawn again and taken off, so it protects nobody: "
+            "--test-seed is for rehearsals, where every address is on this machine"
+        )
+
+
+def neighbours(manifest: Manifest, number: int) -> list[int]:
+    """Numbers of the members that a member speaks with, over all rounds."""
+    network = build_network(manifest.source(Path()), manifest.names)
+    agents = network.agents
+    if network.coordinated:
+        return list(range(agents)) if number == agents else [agents]
+    receivers, senders = np.asarray(network.receivers), np.asarray(network.senders)
+    return sorted({*senders[receivers == number].tolist(), *receivers[senders == number].tolist()})
+
+
+def _remaining(account: Account, run_: Declared, number: int) -> list[Any]:
+    """What is still to be charged: all of it, if the run has not begun."""
+    begun = account.ledger.latest(account.owner, run_.manifest.run.hex()) is not None
+    return [] if begun else charges(run_, number)
+
+
+@contextmanager
+def _account(
+    options: Options, path: Path, run_: Declared, number: int, nobody: bool
+) -> Generator[Account | None, None, None]:
+    """The budget that pays, open for writing."""
+    if nobody:
+        yield None
+        return
+    owner = run_.manifest.agents[number].name
+    if options.ledger is None and not path.exists():
+        Ledger.create(path).close()
+    with Ledger.open(path) as ledger:
+        mine = run_.guarantee[number]
+        if options.ledger is None and not read(path).balances:
+            # one run's budget, with room for rounding in the last digit
+            ledger.set_budget(
+                owner, options.dataset, epsilon=mine.epsilon * (1 + 1e-9), delta=mine.delta
+            )
+        yield Account(ledger, owner, options.dataset, run_.guarantee[number].neighbours)
+
+
+def _same_versions(state: Path) -> None:
+    """Refuse to go on with other versions, whose stored states may mean something else."""
+    now = versions()
+    path = state / "versions.json"
+    if not path.exists():
+        write_json(path, now)
+        return
+    before = json.loads(path.read_bytes())
+    changed = [key for key in sorted(now) if before.get(key) != now[key]]
+    if changed:
+        told = ", ".join(f"{key} {before.get(key)} -> {now[key]}" for key in changed)
+        raise EnvironmentMismatch(
+            f"{state} was begun with other versions ({told}), and what it holds is for those. "
+            "Finish the run with the versions that began it"
+        )
+
+
+@contextmanager
+def _metrics(port: int | None, watch: Watch) -> Generator[None, None, None]:
+    end = None if port is None else serve_metrics(port, watch.document)
+    try:
+        yield
+    finally:
+        if end is not None:
+            end()
+
+
+_TOLD: Counter[int] = Counter()
+
+
+def _refused(sender: int, key: str, reason: str) -> None:
+    # the 1st, 2nd, 4th, 8th ... of each sender: nobody fills another's disk with logs
+    _TOLD[sender] += 1
+    if _TOLD[sender] & (_TOLD[sender] - 1):
+        return
+    log.warning(
+        "refused a message of agent %(sender)d (%(key).80r): %(reason)s",
+        {"sender": sender, "key": key, "reason": reason},
+    )

@@ -1,0 +1,130 @@
+"""The file in a member's folder of state that outlives every crash."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Generator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from tacit.deploy.files import check_private, make_private
+from tacit.deploy.messages.slots import ANOTHER_VERSION
+from tacit.errors import ConfigError, RuntimeFailure
+from tacit.privacy.ledger.lock import still_there
+
+_FORMAT = 6
+
+
+class Journal:
+    """What one member stores of one run. Any thread may use it; each waits for the others.
+
+    Args:
+        path: of the file; made if there is none.
+        run: id of the run in hexadecimal.
+
+    Attributes:
+        path: of the file.
+        run: id of the run in hexadecimal.
+
+    Raises:
+        RuntimeFailure: it cannot be opened, or is of another version.
+        ConfigError: it is that of another run, or others may read it.
+    """
+
+    def __init__(self, path: Path, run: str) -> None:
+        self.path, self.run = path, run
+        self._writer = threading.RLock()
+        make_private(path)
+        check_private(path)
+        with self._telling():
+            self._file = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            # large rows are written in fewer pieces; once a file is there it has no effect
+            self._file.execute("PRAGMA page_size = 16384")
+            self._file.execute("PRAGMA journal_mode = WAL")
+            self._file.execute("PRAGMA synchronous = FULL")
+            self._number = path.stat().st_ino
+            # rows are soon written over: the fewer checkpoints, the fewer are written twice
+            self._file.execute("PRAGMA wal_autocheckpoint = 2048")
+            self._file.execute("CREATE TABLE IF NOT EXISTS run (id TEXT)")
+            known = self._file.execute("SELECT id FROM run").fetchone()
+            if known is None:
+                self._file.execute(f"PRAGMA user_version = {_FORMAT}")
+                self._file.execute("INSERT INTO run VALUES (?)", (run,))
+            elif known[0] != run:
+                raise ConfigError(_other_run(path.parent, known[0], run))
+            elif self._file.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
+                raise RuntimeFailure(f"{path} is {ANOTHER_VERSION}")
+
+    @contextmanager
+    def writing(self) -> Generator[sqlite3.Connection, None, None]:
+        """The file, for this thread alone; each statement is on the disk when it is done.
+
+        Raises:
+            RuntimeFailure: the disk is full, or the file cannot be read or written.
+        """
+        with self._writer, self._telling():
+            yield self._file
+
+    @contextmanager
+    def transaction(self) -> Generator[sqlite3.Connection, None, None]:
+        """The same, and all statements are on the disk in the end, or none of them.
+
+        Raises:
+            RuntimeFailure: as for `writing`; the member ends then, and what was begun is undone.
+        """
+        with self.writing() as file:
+            file.execute("BEGIN IMMEDIATE")
+            yield file
+            file.execute("COMMIT")
+
+    def check_there(self) -> None:
+        """Nothing is sent whose record would stand in a file that nobody finds again.
+
+        Raises:
+            RuntimeFailure: the file is not at its path any more.
+        """
+        if still_there(self.path, self._number):
+            return
+        raise RuntimeFailure(
+            f"{self.path} was deleted or replaced while this member ran, and with it what the run "
+            "would go on from. Nothing more is sent; put the folder back as it was, or agree on a "
+            "new manifest, for a run of its own"
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    @contextmanager
+    def _telling(self) -> Generator[None, None, None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise RuntimeFailure(
+                f"the journal {self.path} cannot be written ({error}); nothing was sent. Free "
+                "some space or repair the disk, and give the same command again"
+            ) from error
+
+
+def check_state(folder: Path, run: str) -> None:
+    """Refuse a folder with the state of another run, before anything else is looked at.
+
+    Raises:
+        ConfigError: it is another's.
+    """
+    path = folder / "journal.db"
+    if not path.exists():
+        return
+    place = f"{path.resolve().as_uri()}?mode=ro"
+    with suppress(sqlite3.Error), closing(sqlite3.connect(place, uri=True)) as file:
+        known = file.execute("SELECT id FROM run").fetchone()
+        if known is not None and known[0] != run:
+            raise ConfigError(_other_run(folder, known[0], run))
+
+
+def _other_run(folder: Path, known: str, run: str) -> str:
+    return (
+        f"{folder} holds the state of run {known[:12]}, and this is run {run[:12]}; give every run "
+        "a --state directory of its own"
+    )

@@ -1,0 +1,290 @@
+"""What has arrived: checked before it is kept, and no more than this round and the next.
+
+A neighbour may be at most one round ahead, because it needs this agent's message to go further. So
+anything else is dropped, and nobody can fill another's memory. Where graphs change, or a run goes
+on without a silent member, a neighbour can be further ahead; its message says only how far it is.
+
+There is one message for each address, ever. A second one that bears the sender's signature, too, is
+the work of two processes with one member's keys, or of one that was begun again: it is told.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from tacit.deploy.identity.keys import Card
+from tacit.deploy.messages.wire import FINISHED, Address, Leaf, Received, decode, digest_of
+from tacit.errors import WireError
+
+_NEVER = 1 << 62
+"""A position that no run reaches."""
+
+
+class Heard(NamedTuple):
+    """What is remembered of a message for as long as the run lasts.
+
+    Attributes:
+        sender: its number.
+        position: in the run.
+        digest: of what the message holds, 32 bytes.
+        signature: the sender's, 64 bytes.
+    """
+
+    sender: int
+    position: int
+    digest: bytes
+    signature: bytes
+
+
+class Conflict(NamedTuple):
+    """Two messages of one address, both with the sender's signature.
+
+    Attributes:
+        key: their name.
+        heard: what is remembered of the first.
+        first: its bytes; `None` if they are not held any more.
+        second: the bytes of the other.
+    """
+
+    key: str
+    heard: Heard
+    first: bytes | None
+    second: bytes
+
+
+class Mailbox:
+    """Messages of the neighbours. `offer` may be called from any thread.
+
+    Args:
+        run: id of the run, 32 bytes.
+        cards: of the neighbours, by number.
+        shapes: of the arrays of a message, by number of the phase.
+        position: of an address in the run, or `None` where it has none.
+        window: how many positions ahead of the present one are kept.
+        largest: bytes above which a message is dropped unread.
+        refused: told of every message that was refused: sender, key and reason.
+        drifting: whether a neighbour may be further ahead.
+        last: of the arrays in a member's last message, by its number; none if left out.
+        stored: what is on the disk of a message that was heard before, by sender and position.
+        newest: position of each neighbour's newest message of which that is so.
+        conflicting: told of two different messages of one address; the first is kept.
+        keeping: number of the neighbour whose newest message is kept whole; nobody's if `None`.
+        beyond: told of every message of a phase that bears its sender's signature; whether its
+            numbers are beyond what the run allows, so that it is refused.
+    """
+
+    def __init__(
+        self,
+        run: bytes,
+        cards: Mapping[int, Card],
+        shapes: Mapping[int, list[Leaf]],
+        position: Callable[[Address], int | None],
+        window: int,
+        largest: int,
+        refused: Callable[[int, str, str], None],
+        *,
+        drifting: bool = False,
+        last: Mapping[int, list[Leaf]] | None = None,
+        stored: Callable[[int, int], Heard | None] = lambda sender, position: None,
+        newest: Mapping[int, int] | None = None,
+        conflicting: Callable[[Conflict], None] = lambda conflict: None,
+        beyond: Callable[[Received], str] = lambda received: "",
+        keeping: int | None = None,
+    ) -> None:
+        self._keeping, self._copy = keeping, (-1, b"")
+        self._beyond = beyond
+        self._stored, self._newest, self._conflicting = stored, newest or {}, conflicting
+        self._unstored: dict[tuple[int, int], Heard] = {}
+        self._drifting, self._last = drifting, last or {}
+        self._awaited_from: dict[int, int] = dict.fromkeys(cards, 0)
+        self._run, self._shapes, self._position = run, shapes, position
+        self._keys = {number: card.public_key() for number, card in cards.items()}
+        self._window, self._largest, self._refused = window, largest, refused
+        self._changed = threading.Condition()
+        self._now, self._since = 0, time.monotonic()
+        self._held: dict[tuple[int, int], Received] = {}
+        # of the round before, to compare with what comes late
+        self._past: dict[tuple[int, int], Received] = {}
+        self.heard: dict[int, float] = {}
+        """When neighbours were last heard of, by a message that was accepted."""
+        self.reached: dict[int, int] = dict.fromkeys(cards, 0)
+        """From which position each neighbour's newest message is: it has stored all before."""
+        self.waited: dict[int, float] = dict.fromkeys(cards, 0.0)
+        """Seconds for which a message of each neighbour was waited for, on average of late."""
+        self.ahead: dict[int, int] = {}
+        """From which position a neighbour's newest message is that came too early."""
+        self.finished: dict[int, Received] = {}
+        """Last messages of neighbours that need nothing more."""
+        self.counts: Counter[str] = Counter()
+
+    def offer(self, sender: int, key: str, data: bytes) -> None:
+        """Check a message and keep it, or drop it."""
+        try:
+            address = self._address(sender, key)
+            position = self._position(address)
+            if position is None or sender not in self._keys:
+                raise WireError(f"nobody awaits {key!r}")
+            if len(data) > self._largest:
+                raise WireError(f"{len(data)} bytes, and at most {self._largest} are read")
+            ended = address.kind == FINISHED
+            heard, here, now = self._remembered(sender, position)
+            if heard is None and position < now:
+                self.counts["repeated"] += 1  # in a round without it
+                return
+            if heard is not None and heard.digest == digest_of(data) and (here or position < now):
+                self.counts["repeated"] += 1
+                return
+            early = position > now + self._window and not ended
+            if early and not self._drifting:
+                raise WireError(f"position {position} while this agent is at {now}")
+            shapes = self._last.get(sender, []) if ended else self._shapes[address.phase]
+            received = decode(data, address, shapes, self._keys[sender])
+            if not ended and (told := self._beyond(received)):
+                raise WireError(told)
+        except WireError as error:
+            self.counts["refused"] += 1
+            self._refused(sender, key, str(error))
+            return
+        with self._changed:
+            # another thread may have been faster
+            first = self._message(sender, position)
+            if first is not None:
+                heard = Heard(sender, position, first.digest, first.signature)
+            if heard is None or heard.digest == received.digest:
+                self._keep(sender, position, received, early=early)
+                return
+            self.counts["conflicting"] += 1
+        self._conflicting(Conflict(key, heard, first and first.data(), data))
+
+    def _keep(self, sender: int, position: int, received: Received, *, early: bool) -> None:
+        ended = received.address.kind == FINISHED
+        heard = Heard(sender, position, received.digest, received.signature)
+        self._unstored[sender, position] = heard
+        self.counts["early" if early else "accepted"] += 1
+        self.heard[sender] = arrived = time.monotonic()
+        if not ended:
+            waited = arrived - self._since if position == self._now else 0.0
+            self.waited[sender] += 0.1 * (waited - self.waited[sender])
+        self.reached[sender] = max(self.reached[sender], position)
+        if sender == self._keeping and position > self._copy[0]:
+            self._copy = position, received.data()
+        if ended:
+            self.finished[sender] = received
+        elif early:
+            self.ahead[sender] = max(self.ahead.get(sender, 0), position)
+        else:
+            self._held[position, sender] = received
+            self._awaited_from[sender] = min(self._awaited_from[sender], position)
+        self._changed.notify_all()
+
+    def newest(self, sender: int) -> int:
+        """Position of a neighbour's newest message; -1 if it has sent none."""
+        with self._changed:
+            before = self._newest.get(sender, -1)
+            return max(before, self.reached[sender]) if sender in self.heard else before
+
+    def unstored(self) -> list[Heard]:
+        """What was heard and is to be put on the disk before it is used; then call `forget`."""
+        with self._changed:
+            return list(self._unstored.values())
+
+    def copy(self) -> tuple[int, bytes]:
+        """Position and bytes of the newest message that is kept whole; -1 if none has come."""
+        with self._changed:
+            return self._copy
+
+    def forget(self, stored: Collection[Heard]) -> None:
+        """These are on the disk."""
+        with self._changed:
+            for each in stored:
+                self._unstored.pop((each.sender, each.position), None)
+
+    def advance(self, position: int) -> None:
+        """The agent is at this position now; what is older is forgotten."""
+        with self._changed:
+            self._now, self._since = position, time.monotonic()
+            for place in [place for place in self._held if place[0] < position]:
+                self._past[place] = self._held.pop(place)
+            before = position - (self._window + 1) // 2
+            for place in [place for place in self._past if place[0] < before]:
+                del self._past[place]
+
+    def leave_out(self, senders: Collection[int]) -> None:
+        """Await these no more, until a message of theirs comes that is not too late."""
+        with self._changed:
+            for sender in senders:
+                self._awaited_from[sender] = _NEVER
+
+    def await_again(self, senders: Collection[int], position: int) -> None:
+        """Await these from a position on."""
+        with self._changed:
+            for sender in senders:
+                self._awaited_from[sender] = position
+
+    def left_out(self) -> list[int]:
+        """Neighbours that are not awaited."""
+        with self._changed:
+            return [sender for sender, first in self._awaited_from.items() if first == _NEVER]
+
+    def missing(self, position: int, senders: Collection[int]) -> list[int]:
+        """Senders whose message of a position is awaited and has not come."""
+        with self._changed:
+            return self._missing(position, senders)
+
+    def wait(self, position: int, senders: Collection[int], seconds: float) -> bool:
+        """Whether all messages of a position have come; waits for them for so long at most."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._missing(position, senders), seconds)
+
+    def _missing(self, position: int, senders: Collection[int]) -> list[int]:
+        return [
+            sender
+            for sender in senders
+            if (position, sender) not in self._held and position >= self._awaited_from[sender]
+        ]
+
+    def wait_finished(self, seconds: float) -> bool:
+        """Whether all neighbours need nothing more; waits for so long at most."""
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: self.finished.keys() >= self._keys.keys(), seconds
+            )
+
+    def take(self, position: int, senders: Collection[int]) -> dict[int, Received]:
+        """The messages of a position that have come, by sender."""
+        with self._changed:
+            found = {sender: self._held.get((position, sender)) for sender in senders}
+        return {sender: message for sender, message in found.items() if message is not None}
+
+    def _remembered(self, sender: int, position: int) -> tuple[Heard | None, bool, int]:
+        """What is known of a message, whether it is held here, and the present position."""
+        with self._changed:
+            now, message = self._now, self._message(sender, position)
+            heard = self._unstored.get((sender, position))
+        if message is not None:
+            return Heard(sender, position, message.digest, message.signature), True, now
+        return heard or self._stored(sender, position), False, now
+
+    def _message(self, sender: int, position: int) -> Received | None:
+        last = self.finished.get(sender)
+        if last is not None and self._position(last.address) == position:
+            return last
+        place = position, sender
+        return self._held.get(place) or self._past.get(place)
+
+    def _address(self, sender: int, key: str) -> Address:
+        parts = key.split("/")
+        if len(parts) != 4 or not all(part.isascii() and part.isdigit() for part in parts):
+            raise WireError(f"{key[:80]!r} is no name of a message")
+        if any(len(part) > 9 for part in parts):
+            raise WireError(f"{key!r} is no name of a message")
+        number, round, phase, step = map(int, parts)
+        if number != sender:
+            raise WireError(f"{key!r} is a name of agent {number}'s")
+        address = Address(self._run, sender, round - 1, phase, step)
+        return replace(address, kind=FINISHED) if phase == 255 else address

@@ -1,0 +1,318 @@
+"""What an agent has sent and may have to send again: on the disk before it leaves, or never sent.
+
+A message that releases something private is charged and stored by the ledger; any other, and the
+coordinator's, by a journal in the folder of state. What one of the two holds is noted with the
+other before it leaves, so that neither can be put back unnoticed. Both keep the method's state as
+it was when the message was made. So after a crash the agent goes on from its last message and
+repeats its exact bytes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tacit.deploy.agreement.binding import Binding
+from tacit.deploy.messages.absences import Absences
+from tacit.deploy.messages.heard import HeardStore
+from tacit.deploy.messages.journal import Journal
+from tacit.deploy.messages.mailbox import Heard
+from tacit.deploy.messages.slots import Rows, packed, unpacked
+from tacit.deploy.messages.wire import Address, digest_of, signature_of
+from tacit.errors import RuntimeFailure
+from tacit.privacy.event import Event
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.chain import digest
+from tacit.privacy.ledger.outbox import ReleaseId
+
+SETTLE_EVERY = 64
+"""Releases that are kept longer than needed, so that their deletion is one entry of the ledger."""
+
+_POSITION, _NAME = struct.Struct("<q"), struct.Struct("<H")
+
+
+class Made(NamedTuple):
+    """A message that is on the disk.
+
+    Attributes:
+        position: of its phase in the run.
+        key: its name below the run.
+        data: its exact bytes.
+    """
+
+    position: int
+    key: str
+    data: bytes
+
+
+class Account(NamedTuple):
+    """Whose budget releases are charged to.
+
+    Attributes:
+        ledger: open for writing.
+        owner: the agent.
+        dataset: its name in the ledger.
+        neighbours: what the epsilons are about.
+    """
+
+    ledger: Ledger
+    owner: str
+    dataset: str
+    neighbours: str
+
+
+class Charge(NamedTuple):
+    """What a message costs.
+
+    Attributes:
+        id: which release it holds.
+        event: what the release costs.
+        input_hash: of the state that it was made from.
+    """
+
+    id: ReleaseId
+    event: Event
+    input_hash: str
+
+
+class Outgoing:
+    """The messages of one agent in one run. `find` may be called from any thread.
+
+    Args:
+        path: of the journal; made if there is none.
+        run: id of the run in hexadecimal.
+        account: whose budget pays; `None` for who releases nothing.
+        phases: number in the method's table of each phase that releases, by name.
+        number: of the agent.
+        position: of an address in the run.
+        binding: that is told of each message before it leaves; `None` in tests.
+
+    Attributes:
+        heard: what came from neighbours, in the same journal.
+        absences: who was away, in the same journal.
+
+    Raises:
+        RuntimeFailure: the journal cannot be opened, or the state is an older copy.
+        ConfigError: it is that of another run, or others may read it.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        run: str,
+        account: Account | None,
+        phases: dict[str, int],
+        number: int,
+        position: Callable[[Address], int | None],
+        binding: Binding | None = None,
+    ) -> None:
+        self._run, self._account, self._number, self._binding = run, account, number, binding
+        self._lock = threading.Lock()
+        self._stored: dict[str, bytes] = {}
+        # by position: its key, and its entry in the ledger or its row in the journal
+        self._released: dict[int, tuple[str, int]] = {}
+        self._rows: dict[int, tuple[str, int]] = {}
+        self._kept_from = 0
+        self._journal = Journal(path, run)
+        self.heard, self.absences = HeardStore(self._journal), Absences(self._journal)
+        with self._journal.writing() as file:
+            self._messages, self._state = Rows(file, "messages"), Rows(file, "state")
+            # the ledger lies elsewhere, and is older than this if it was put back
+            file.execute(
+                "CREATE TABLE IF NOT EXISTS released (one INTEGER PRIMARY KEY CHECK (one = 1), "
+                "position INTEGER, digest TEXT)"
+            )
+            for row, data in self._messages.read():
+                self._remember(_opened(data), self._rows, row)
+        if account is not None:
+            for release in account.ledger.outstanding():
+                id = release.id
+                if id.run == run and id.agent == account.owner and release.payload is not None:
+                    run_id, phase = bytes.fromhex(run), phases[id.phase]
+                    address = Address(run_id, number, id.round - 1, phase, id.step)
+                    made = Made(position(address) or 0, address.key(), release.payload)
+                    self._remember(made, self._released, release.sequence)
+        if binding is not None:
+            at = _position(self._in_journal())
+            binding.catch_up(at, self._bytes(self._rows, at))
+        if account is not None:
+            self._check_ledger(account)
+        if binding is not None:
+            binding.start()
+
+    def find(self, key: str) -> bytes | None:
+        """The bytes of a message that was made and may still be needed."""
+        with self._lock:
+            return self._stored.get(key)
+
+    def resume(self, like: Any) -> tuple[int, Any] | None:
+        """Position and state of the last message that was made; `None` before the first.
+
+        Args:
+            like: a state of the same method, for its structure.
+        """
+        newest = self._newest()
+        if newest is None:
+            return None
+        return _POSITION.unpack(newest[:8])[0], unpacked(newest[8:], like)
+
+    def _newest(self) -> bytes | None:
+        """The newest state that is stored, behind its position."""
+        found = [self._in_journal()]
+        if self._account is not None:
+            found.append(self._in_ledger(self._account))
+        return max(found, key=_position)
+
+    def _in_journal(self) -> bytes | None:
+        with self._journal.writing():
+            return max((data for _, data in self._state.read()), key=_position, default=None)
+
+    def _in_ledger(self, account: Account) -> bytes | None:
+        latest = account.ledger.latest(account.owner, self._run)
+        return None if latest is None else latest.state
+
+    def _bytes(self, places: dict[int, tuple[str, int]], at: int) -> bytes | None:
+        return self._stored[places[at][0]] if at in places else None
+
+    def _check_ledger(self, account: Account) -> None:
+        """Compare the ledger's newest release with the newest that ever left."""
+        with self._journal.writing() as file:
+            row = file.execute("SELECT position, digest FROM released").fetchone()
+        at = _position(self._in_ledger(account))
+        data = self._bytes(self._released, at)
+        if row is not None and (
+            at < row[0] or (at == row[0] and data is not None and digest(data) != row[1])
+        ):
+            raise RuntimeFailure(
+                f"the ledger {account.ledger.path} is an older copy: a release left that it does "
+                "not know of, or is another than the one it holds. Another answer to the same "
+                "question would tell more than was promised, so nothing is sent. Put the newest "
+                "ledger back; if it is gone, agree on a new manifest, for a run of its own"
+            )
+        if data is not None:
+            self._note(at, data)
+
+    def _note(self, position: int, data: bytes) -> None:
+        """Note a release of the ledger's on this side before it leaves."""
+        with self._journal.writing() as file:
+            file.execute(
+                "INSERT OR REPLACE INTO released VALUES (1, ?, ?)", (position, digest(data))
+            )
+
+    def commit(
+        self, made: Made, state: Any, recipients: Sequence[str], charge: Charge | None = None
+    ) -> None:
+        """Put a message on the disk; when this returns it may be sent.
+
+        Args:
+            made: the message.
+            state: of the method after it.
+            recipients: who will get it.
+            charge: what it costs; `None` if it releases nothing.
+
+        Raises:
+            BudgetExceeded: the ledger does not allow the release.
+            RuntimeFailure: the disk is full, the file cannot be written or is not there any more.
+        """
+        self._journal.check_there()
+        kept = [_POSITION.pack(made.position), *packed(state)]
+        if charge is not None and self._account is not None:
+            account = self._account
+            sequence = account.ledger.prepare(
+                charge.id,
+                charge.event,
+                made.data,
+                input_hash=charge.input_hash,
+                dataset=account.dataset,
+                recipients=recipients,
+                state=b"".join(kept),
+                owner=account.owner,
+                neighbours=account.neighbours,
+            ).sequence
+            self._note(made.position, made.data)
+            self._remember(made, self._released, sequence)
+            return
+        row = self._free_row(made.position)
+        own = Heard(self._number, made.position, digest_of(made.data), signature_of(made.data))
+        with self._journal.transaction():
+            self.heard.note([own])  # a coordinator says at the end what it announced
+            self._messages.write(row, _closed(made))
+            self._state.write(1, kept)
+        if self._binding is not None:
+            self._binding.record(made.position, made.data)
+        self._remember(made, self._rows, row)
+
+    def restore(self, made: Made, state: Any, said: Sequence[Heard]) -> None:
+        """Begin from what others have of this member, in a journal that holds nothing.
+
+        Args:
+            made: its newest message.
+            state: of the method after it.
+            said: what others heard of it.
+        """
+        self.heard.keep(said)
+        if self._binding is not None:
+            self._binding.restored(made.position, made.data)
+        self.commit(made, state, [])
+
+    def settle(self, before: int, every: int = SETTLE_EVERY) -> None:
+        """Forget messages of phases before a position: everybody has them.
+
+        Args:
+            before: the position.
+            every: how many releases are forgotten at a time.
+        """
+        self._forget(self._rows, before)
+        if self._account is None or before - self._kept_from < every:
+            return
+        self._kept_from = before
+        if gone := self._forget(self._released, before):
+            self._account.ledger.delivered(self._account.owner, self._run, max(gone) + 1)
+
+    def _forget(self, places: dict[int, tuple[str, int]], before: int) -> list[int]:
+        with self._lock:
+            gone = [places.pop(position) for position in sorted(places) if position < before]
+            for key, _ in gone:
+                self._stored.pop(key, None)
+        return [place for _, place in gone]
+
+    def _free_row(self, position: int) -> int:
+        """A row whose message nobody needs, or a new one; for the same message the same row."""
+        if position in self._rows:
+            return self._rows[position][1]
+        taken = {row for _, row in self._rows.values()}
+        return next(row for row in itertools.count(1) if row not in taken)
+
+    def close(self) -> None:
+        """Close the journal; the ledger is its owner's to close."""
+        self._journal.close()
+
+    def _remember(self, made: Made, places: dict[int, tuple[str, int]], place: int) -> None:
+        with self._lock:
+            self._stored[made.key] = made.data
+            places[made.position] = made.key, place
+
+
+def state_digest(position: int, state: Any) -> str:
+    """A digest of what a release is computed from, apart from the private data."""
+    return digest(b"".join([_POSITION.pack(position), *packed(state)]))
+
+
+def _position(state: bytes | None) -> int:
+    """Of a stored state; -1 for none."""
+    return -1 if state is None else int(_POSITION.unpack(state[:8])[0])
+
+
+def _closed(made: Made) -> list[bytes]:
+    key = made.key.encode()
+    return [_POSITION.pack(made.position), _NAME.pack(len(key)), key, made.data]
+
+
+def _opened(row: bytes) -> Made:
+    start = _POSITION.size + _NAME.size
+    end = start + _NAME.unpack_from(row, _POSITION.size)[0]
+    return Made(_POSITION.unpack_from(row)[0], row[start:end].decode(), row[end:])

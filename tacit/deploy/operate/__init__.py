@@ -1,0 +1,1 @@
+"""What operators use: rehearsal, diagnosis, status and results."""

@@ -1,0 +1,289 @@
+"""All members of a run as real processes on this machine, with keys that are thrown away.
+
+A consortium tries everything before the day: the study, the split of the records, the budget, the
+time that a round takes. Nothing here is private from this machine.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from tacit.data.partition import Sites
+from tacit.deploy.agreement.binding import folder_of
+from tacit.deploy.agreement.declare import rounded
+from tacit.deploy.agreement.declared import check_secure, counts_are_public, declared, own_records
+from tacit.deploy.agreement.manifest import Manifest, Member, agreed
+from tacit.deploy.files import write_text
+from tacit.deploy.identity.certificates import create_authority
+from tacit.deploy.identity.keys import Card, Keys, check_name, create
+from tacit.deploy.identity.pinning import trust
+from tacit.errors import ConfigError, RuntimeFailure
+from tacit.study._grammar.locate import lines
+from tacit.study._sections.data import ByColumn
+from tacit.study._sections.network import CoordinatorSection
+from tacit.study.read import Source, parse_study
+from tacit.study.tables import divide_total
+
+HOST = "127.0.0.1"
+_PORTS = range(20_000, 32_000)
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """Everything that the members of a rehearsal need, in one folder.
+
+    Attributes:
+        folder: with a folder for each member.
+        manifest: signed by all.
+        unfit: how many records do not fit the study: they count, and contribute nothing.
+    """
+
+    folder: Path
+    manifest: Manifest
+    unfit: int = 0
+
+    def command(self, number: int, *more: str) -> list[str]:
+        """What starts a member: the same to begin and to go on."""
+        coordinates = number == len(self.manifest.agents)
+        own = self.folder / f"member-{number}"
+        return [
+            sys.executable,
+            "-m",
+            "tacit",
+            "coordinator" if coordinates else "agent",
+            "--manifest",
+            str(self.folder / "manifest.toml"),
+            "--keys",
+            str(own / "keys"),
+            "--state",
+            str(own / "state"),
+            *([] if coordinates else ["--data", str(_records(self.folder, number))]),
+            *more,
+        ]
+
+    def ledger(self, number: int) -> Path:
+        """Where the ledger of an agent is, beside its keys."""
+        return folder_of(self.folder / f"member-{number}" / "keys", self.manifest.run) / "ledger"
+
+    def start(self, number: int, *more: str) -> subprocess.Popen[bytes]:
+        """Start a member; what it prints goes to `log.txt` in its folder."""
+        log = self.folder / f"member-{number}" / "log.txt"
+        with log.open("ab") as file:
+            return subprocess.Popen(self.command(number, *more), stdout=file, stderr=file)
+
+
+def prepare(
+    source: Source, folder: Path, patience: float = 60.0, silent: str = "stop"
+) -> Rehearsal:
+    """Divide the study's records among the members, make their keys and a manifest signed by all.
+
+    Args:
+        source: the study; what it holds out stays with the sites.
+        folder: new, or empty.
+        patience: seconds to wait for a silent neighbour.
+        silent: what to do then, "stop" or "skip".
+
+    Raises:
+        ConfigError: a study that cannot be run between sites.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigError(f"{folder} is not empty; give a new folder, with --output")
+    source = without_scores(source)
+    sites, total, frame = divide_total(source)  # what a run accepts
+    with source.section("partition"):
+        for name in sites.names:
+            check_name(name, "rename the site in the data: ")
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        keys = _keys(source, sites, folder)
+        for number, rows in enumerate(sites.rows):
+            frame.iloc[rows].to_parquet(_records(folder, number))
+        counts = [*sites.counts, 1]
+        if not counts_are_public(source, sites.names):
+            counts = [rounded(each) for each in counts]
+        members = [_member(each.card, n) for each, n in zip(keys, counts, strict=False)]
+        count, classes = len(sites.names), len(total.prepared.levels)
+        above = members[count] if len(members) > count else None
+        manifest = agreed(
+            source, sites.feature_names, classes, members[:count], above, patience, silent
+        )
+        with jax.enable_x64(True):
+            check_secure(declared(manifest))
+        for number in range(count):
+            own_records(manifest, number, _records(folder, number))
+        for each in keys:
+            manifest = manifest.signed_by(each)
+            if manifest.masked:  # members of a sum have compared each other's cards
+                for other in keys:
+                    if other is not each:
+                        trust(each.folder, other.card)
+        write_text(folder / "manifest.toml", manifest.toml())
+    except BaseException:
+        shutil.rmtree(folder)  # the next attempt finds the place as this one did
+        raise
+    return Rehearsal(folder, manifest, int(total.unfit.sum()))
+
+
+def _keys(source: Source, sites: Sites, folder: Path) -> list[Keys]:
+    """Keys of every member, signed by one authority; a coordinator's are the last."""
+    star = isinstance(source.study.network, CoordinatorSection)
+    names = [*sites.names, *(["coordinator"] if star else [])]
+    create_authority(folder / "authority", "rehearsal")
+    return [
+        create(
+            folder / f"member-{number}" / "keys",
+            name,
+            f"{HOST}:{port}" if not star or number == len(names) - 1 else "",
+            folder / "authority",
+            days=2,
+        )
+        for number, (name, port) in enumerate(zip(names, free_ports(len(names)), strict=True))
+    ]
+
+
+def _member(card: Card, records: int) -> Member:
+    return Member(
+        name=card.name,
+        address=card.address,
+        signing_key=card.signing_key,
+        authority=card.authority,
+        records=records,
+    )
+
+
+def _records(folder: Path, number: int) -> Path:
+    return folder / f"member-{number}" / "records.parquet"
+
+
+def without_scores(source: Source) -> Source:
+    """The study without records held out for scores, which only a simulation can have."""
+    text = re.sub(r"(?m)^[ \t]*(hold_out|split_seed)[ \t]*=.*\n?", "", source.text)
+    return parse_study(text, source.name, source.folder)
+
+
+def with_rounds(source: Source, rounds: int) -> Source:
+    """The study with another number of rounds."""
+    return _with(source, ("run", "rounds"), rounds)
+
+
+def with_agents(source: Source, agents: int) -> Source:
+    """The study with its records divided among another number of agents.
+
+    Raises:
+        ConfigError: the sites are those of a column, and of another number.
+    """
+    partition = source.study.partition
+    if isinstance(partition, ByColumn):
+        count = len(partition.sites or divide_total(source)[0].names)
+        if count != agents:
+            raise ConfigError(
+                f"the column {partition.column!r} divides the records among {count} sites, not "
+                f'{agents}: leave --agents out, or divide them with [partition] by = "even"'
+            )
+        return source
+    return _with(source, ("partition", "sites"), agents)
+
+
+def _with(source: Source, key: tuple[str, str], value: int) -> Source:
+    """The study's text with another whole number at a key."""
+    rows = source.text.splitlines(keepends=True)
+    at = lines(source.text)[key] - 1
+    old = rf"(\b{key[-1]}\b[\"']?\s*=\s*)[\d_]+"
+    rows[at] = re.sub(old, rf"\g<1>{value}", rows[at], count=1)
+    return parse_study("".join(rows), source.name, source.folder)
+
+
+def perform(
+    rehearsal: Rehearsal,
+    more: Sequence[str] = (),
+    seconds: float = 3600.0,
+    told: Callable[[int, int], None] | None = None,
+) -> list[Any]:
+    """Start every member, and wait for all of them.
+
+    Args:
+        rehearsal: from `prepare`.
+        more: options of every member.
+        seconds: to wait at most.
+        told: called with (members that are done, members).
+
+    Returns:
+        Every member's result, as `model.npz` and `result.json` of its state folder have it.
+
+    Raises:
+        RuntimeFailure: a member failed; the last lines that it printed are in the message.
+    """
+    number = len(rehearsal.manifest.members)
+    with ExitStack() as stack:
+        running = [rehearsal.start(i, *more) for i in range(number)]
+        for process in running:
+            stack.callback(_end, process)
+        ends = time.monotonic() + seconds
+        while any(process.poll() is None for process in running):
+            failed = [i for i, process in enumerate(running) if process.poll() not in (None, 0)]
+            if failed:
+                raise RuntimeFailure(_told(rehearsal, failed[0], running[failed[0]].returncode))
+            if time.monotonic() > ends:
+                raise RuntimeFailure(f"the rehearsal has not ended in {seconds:g} seconds")
+            if told is not None:
+                told(sum(process.poll() is not None for process in running), number)
+            time.sleep(0.05)
+        for i, process in enumerate(running):
+            if process.returncode:
+                raise RuntimeFailure(_told(rehearsal, i, process.returncode))
+    return [results(rehearsal, i) for i in range(number)]
+
+
+def results(rehearsal: Rehearsal, number: int) -> dict[str, Any]:
+    """What a member ended with."""
+    state = rehearsal.folder / f"member-{number}" / "state"
+    document: dict[str, Any] = json.loads((state / "result.json").read_bytes())
+    if (state / "model.npz").exists():
+        document["solution"] = np.load(state / "model.npz")["solution"]
+    return document
+
+
+def _told(rehearsal: Rehearsal, number: int, code: int) -> str:
+    log = (rehearsal.folder / f"member-{number}" / "log.txt").read_text(errors="replace")
+    name = rehearsal.manifest.members[number].name
+    return f"{name!r} ended with exit code {code}; it printed last:\n" + "\n".join(
+        log.splitlines()[-8:]
+    )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of this machine at which nobody listens.
+
+    Below those that systems give to outgoing connections, one of which would otherwise take the
+    port of a member that does not listen yet.
+    """
+    with ExitStack() as stack:
+        found: list[int] = []
+        for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
+            with suppress(OSError):
+                stack.enter_context(socket.socket()).bind((HOST, port))
+                found.append(port)
+            if len(found) == count:
+                return found
+    raise RuntimeFailure(f"{count} free ports were not found on this machine")

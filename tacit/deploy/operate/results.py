@@ -1,0 +1,108 @@
+"""What a member keeps at the end of a run: the model, what it cost, and what was promised."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.deploy.files import write_bytes, write_json, write_text
+from tacit.deploy.member.compare import Comparison
+from tacit.escape import cell
+from tacit.privacy.guarantee import Guarantee
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a member holds at the end.
+
+    Attributes:
+        solution: its answer, shape `(p,)`; `None` for a member who had finished before.
+        names: of the parameters.
+        run: id of the run.
+        rounds: that were run.
+        epsilon: that the ledger says was spent, in all; `None` for who released nothing.
+        simulated: whether the noise came from a seed and protects nobody.
+        round_seconds: time of each round of this process.
+        refused: messages that were refused.
+        absences: who was away: name, first round without it, round in which it was back, from 0.
+        compared: whether other clients were told the same; `None` without a coordinator.
+    """
+
+    solution: np.ndarray | None
+    names: tuple[str, ...]
+    run: str
+    rounds: int
+    epsilon: float | None
+    simulated: bool
+    round_seconds: list[float] = field(default_factory=list)
+    refused: int = 0
+    absences: Sequence[tuple[str, int, int | None]] = ()
+    compared: Comparison | None = None
+
+    def document(self) -> dict[str, Any]:
+        """The result as `result.json` has it."""
+        times = np.array(self.round_seconds[1:] or self.round_seconds)
+        return {
+            "format": "tacit-site-result-1",
+            "run": self.run,
+            "rounds": self.rounds,
+            "noise": "simulated: protects nobody" if self.simulated else "secure",
+            "epsilon_spent": self.epsilon,
+            "refused_messages": self.refused,
+            "absences": [
+                {
+                    "member": name,
+                    "first_round": first + 1,
+                    "back_in_round": None if back is None else back + 1,
+                }
+                for name, first, back in self.absences
+            ],
+            "compared": None if self.compared is None else asdict(self.compared),
+            "round_seconds": {
+                "median": float(np.median(times)) if times.size else None,
+                "p95": float(np.quantile(times, 0.95)) if times.size else None,
+            },
+        }
+
+
+def write(folder: Path, outcome: Outcome, guarantee: Guarantee | None) -> None:
+    """Write `result.json` last, and where they are had `model.npz`, `coefficients.csv`,
+    `guarantee.json`.
+
+    Args:
+        folder: state of the member.
+        outcome: what it holds.
+        guarantee: what this owner was promised; `None` for a coordinator.
+    """
+    if outcome.solution is not None:
+        file = io.BytesIO()
+        np.savez(file, solution=outcome.solution, names=np.array(outcome.names))
+        write_bytes(folder / "model.npz", file.getvalue())
+        text = io.StringIO()
+        writer = csv.writer(text)
+        writer.writerow(["parameter", "value"])
+        values = map(repr, outcome.solution.tolist())
+        writer.writerows(zip(map(cell, outcome.names), values, strict=True))
+        write_text(folder / "coefficients.csv", text.getvalue())
+    if guarantee is not None:
+        document: dict[str, Any] = {"format": "tacit-site-guarantee-1", "run": outcome.run}
+        document |= {"sentence": guarantee.sentence()} | _plain(asdict(guarantee))
+        write_json(folder / "guarantee.json", document)
+    write_json(folder / "result.json", outcome.document())
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: value
+        if isinstance(value, int | float | str | bool | None)
+        else list(value)
+        if isinstance(value, tuple)
+        else str(value)
+        for key, value in values.items()
+    }

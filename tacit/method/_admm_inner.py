@@ -1,0 +1,159 @@
+"""The local problem of consensus ADMM, solved to a distance that is certified.
+
+Agent `k` minimises `F(b) = f_k(b) + (eta/K) R(b) + (m/2) ||b - v||^2` over the constraint set, with
+the modulus `m = 2 rho |V_k|` and a centre `v` that everybody knows. With `L` the curvature of `f_k`
+and `G` the length of its gradient at the start `prox_{(eta/K) R / m}(v)`, `t` accelerated steps end
+within
+
+    sqrt(2) (G / m) (1 - sqrt(m / (L + m)))^(t/2)
+
+of the minimiser. Source: Beck (2017), First-Order Methods in Optimization, theorem 10.42. How the
+distance follows: docs/proofs/pvp.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from tacit.errors import ConfigError, ProblemError
+from tacit.method._assumptions import check_smooth
+from tacit.method._consensus_admm import Consensus, check_network, check_prox, linear_part
+from tacit.method.worst_case import LinearUnits
+from tacit.problem.erm import EmpiricalRisk
+from tacit.problem.losses import AbstractLinearLoss
+from tacit.problem.smoothness import curvature
+from tacit.types import AbstractObjective, Context, Scalar, Vector
+
+
+def local_minimiser(
+    gradient: Callable[[Vector], Vector],
+    curvature: Scalar,
+    state: Consensus,
+    penalty: Any,
+    context: Context,
+    *,
+    tolerance: Any,
+    steps: Any = None,
+) -> Vector:
+    """The minimiser of `F`, or a point at most `tolerance` away from it.
+
+    Args:
+        gradient: of a convex `f_k`.
+        curvature: `L`, a bound on how fast that gradient changes, at least 0.
+        state: what the neighbours said.
+        penalty: `rho`.
+        context: of the round.
+        tolerance: positive, in units of the parameters.
+        steps: how many to take, whatever the data; `certified_curvature` says for which `L` they
+            suffice. `None` takes as many as `tolerance` needs, which the data decide.
+    """
+    modulus = 2.0 * penalty * context.degree
+    centre = -linear_part(state, penalty, context) / modulus
+    step = 1.0 / (curvature + modulus)
+    rate = jnp.sqrt(modulus * step)
+    momentum = (1.0 - rate) / (1.0 + rate)
+
+    def descend(i: Any, both: tuple[Vector, Vector]) -> tuple[Vector, Vector]:
+        last, b = both
+        slope = gradient(b) + modulus * (b - centre)
+        new = jnp.asarray(context.public.prox(b - step * slope, step))
+        return new, new + momentum * (new - last)
+
+    start = jnp.asarray(context.public.prox(centre, 1.0 / modulus))
+    if steps is None:
+        steps = _steps(jnp.linalg.norm(gradient(start)) / modulus / tolerance, rate)
+    return jax.lax.fori_loop(0, steps, descend, (start, start))[0]
+
+
+def _steps(ratio: Any, rate: Any) -> Any:
+    """How many steps bring a distance of `ratio` tolerances, `G / m` at first, below one."""
+    times = 2.0 * jnp.log(jnp.maximum(jnp.sqrt(2.0) * ratio, 1.0)) / -jnp.log1p(-rate)
+    return jnp.maximum(jnp.ceil(times), 1.0).astype(int)
+
+
+def certified_curvature(longest: Any, modulus: Any, tolerance: Any, steps: int) -> Array:
+    """The largest `L` for which that many steps are sure to end within `tolerance`.
+
+    Args:
+        longest: `G`, the length of the gradient of `f_k` at any point at most; infinite if none is
+            known, and then no `L` is too large, for nothing is certified.
+        modulus: `m`, positive.
+        tolerance: positive, in units of the parameters.
+        steps: at least 1.
+
+    Example:
+        >>> round(float(certified_curvature(1.0, 0.8, 1e-8, 1000)))
+        575
+    """
+    ratio = jnp.asarray(longest / (modulus * tolerance))
+    shrink = 2.0 * jnp.log(jnp.maximum(jnp.sqrt(2.0) * ratio, jnp.e)) / steps
+    rate = -jnp.expm1(-shrink)
+    return jnp.where(jnp.isfinite(ratio), modulus * (1.0 / rate**2 - 1.0), jnp.inf)
+
+
+def curvature_bound(objective: AbstractObjective) -> Float[Array, ""]:
+    """`L`: the loss's own bound times the squared lengths of all rows, over the normaliser.
+
+    The trace of `rows' rows` is at least its largest eigenvalue. Clipping gradients record by
+    record does not raise it (docs/proofs/pvp.md).
+    """
+    if isinstance(objective, LinearUnits):
+        return jnp.asarray(0.0)
+    if not isinstance(objective, EmpiricalRisk) or not isinstance(
+        objective.loss, AbstractLinearLoss
+    ):
+        raise ProblemError(f"the curvature of {type(objective).__name__} has no known bound")
+    lengths = jnp.asarray(objective.norms)[1] * jnp.asarray(objective.mask)
+    return objective.loss.curvature * jnp.sum(lengths**2) / objective.normaliser
+
+
+def check_local_problem(name: str, problem: Any, network: Any, *, shortens: bool = False) -> None:
+    """Refuse what consensus ADMM with certified local solutions is not made for.
+
+    Args:
+        name: of the method.
+        problem: to be solved.
+        network: to be solved over.
+        shortens: whether the method shortens long rows, and so bears rows of any length.
+
+    Raises:
+        NetworkError: a coordinator, directed or varying links.
+        ProblemError: kinks, no bound on the curvature, no convexity, or no exact proximal map.
+    """
+    check_network(name, network)
+    check_prox(name, problem)
+    check_smooth(name, problem)
+    loss = getattr(problem.objectives, "loss", None)
+    if not isinstance(loss, AbstractLinearLoss) or math.isinf(loss.curvature):
+        raise ProblemError(
+            f"{name} solves its local problems to a certified distance, for which the loss must "
+            "have a known bound on its second derivative; this one has none. Use DZOASolver or "
+            "DPSG, or a loss such as Huber, Logistic or Squared."
+        )
+    if not shortens and not all(curvature(problem) < math.inf):
+        raise ProblemError(
+            f"{name} solves its local problems to a certified distance, and rows of this length "
+            "are squared to more than a floating point number holds. Scale the features."
+        )
+    if not loss.convex:
+        raise ProblemError(
+            f"{name} needs a convex loss, and {type(loss).__name__} is not. Use DPSG."
+        )
+
+
+def check_tolerance(tolerance: Any) -> None:
+    """Refuse a tolerance that rounding cannot reach, or that is none.
+
+    Raises:
+        ConfigError: naming the value.
+    """
+    if isinstance(tolerance, int | float) and not 1e-13 <= tolerance < float("inf"):
+        raise ConfigError(
+            f"tolerance={tolerance!r} must be at least 1e-13, for below it there is only rounding"
+        )

@@ -1,0 +1,34 @@
+"""Gratton et al. (2021): D-ZOA, its theorems, and the published methods it compares with."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.papers.gratton2021.dp_admm import DPADMMPrinted
+    from tacit.papers.gratton2021.dvp import DVPPrinted
+    from tacit.papers.gratton2021.pvp import PVPPrinted
+
+_HOMES = {
+    "DPADMMPrinted": "dp_admm",
+    "DVPPrinted": "dvp",
+    "PVPPrinted": "pvp",
+}
+
+__all__ = [
+    "DPADMMPrinted",
+    "DVPPrinted",
+    "PVPPrinted",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # figures need Plotly and data: what is asked for is imported
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,33 @@
+"""Huang, Mitra and Vaidya (2015): PDOP as published, its theorems, and its figure."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.papers.huang2015.method import PDOPPrinted
+    from tacit.papers.huang2015.tuning import PDOPConstants, tune_pdop
+
+_HOMES = {
+    "PDOPConstants": "tuning",
+    "PDOPPrinted": "method",
+    "tune_pdop": "tuning",
+}
+
+__all__ = [
+    "PDOPConstants",
+    "PDOPPrinted",
+    "tune_pdop",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # figures need Plotly and data: what is asked for is imported
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

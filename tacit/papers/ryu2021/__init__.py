@@ -1,0 +1,31 @@
+"""Ryu and Kim (2021): DP-IADMM as published and OutP as coded, their theorems, and figures."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.papers.ryu2021.dp_iadmm import DPIADMMPrinted
+    from tacit.papers.ryu2021.outp_as_coded import OutPAsCoded
+
+_HOMES = {
+    "DPIADMMPrinted": "dp_iadmm",
+    "OutPAsCoded": "outp_as_coded",
+}
+
+__all__ = [
+    "DPIADMMPrinted",
+    "OutPAsCoded",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # figures need Plotly and data: what is asked for is imported
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

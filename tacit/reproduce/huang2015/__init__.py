@@ -1,1 +1,0 @@
-"""Huang, Mitra, Vaidya (2015), PDOP."""

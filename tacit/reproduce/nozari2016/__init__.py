@@ -1,1 +1,0 @@
-"""Nozari, Tallapragada, Cortes (2016), functional perturbation."""

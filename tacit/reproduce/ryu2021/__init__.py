@@ -1,1 +1,0 @@
-"""Ryu, Kim (2021), DP-IADMM, and the images that it classifies."""

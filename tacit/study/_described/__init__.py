@@ -1,0 +1,1 @@
+"""What a study can name, described: methods, what they take and what they promise."""

@@ -1,0 +1,129 @@
+"""The methods that a study file can name: those of `tacit.method` that have a name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import tacit.method
+from tacit.errors import PrivacyError
+from tacit.method.phase import AbstractMethod
+from tacit.privacy.budget import Privacy
+from tacit.study._grammar.arguments import Argument, arguments, summary
+from tacit.types import Role
+
+if TYPE_CHECKING:
+    from tacit.study._described.traits import Traits
+
+
+class Protection(StrEnum):
+    """Whether a method takes a budget."""
+
+    REQUIRED = "required"
+    OPTIONAL = "optional"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What study files and `tacit describe` need to know of a method; it follows from the class.
+
+    Attributes:
+        build: the class.
+    """
+
+    build: type[AbstractMethod]
+
+    @property
+    def name(self) -> str:
+        """In study files."""
+        return self.build.name
+
+    @property
+    def when(self) -> str:
+        """When to choose it."""
+        return self.build.when
+
+    @property
+    def per_site(self) -> tuple[str, ...]:
+        """Arguments that may differ from site to site."""
+        return self.build.per_agent
+
+    @property
+    def protection(self) -> Protection:
+        """Whether it takes a budget."""
+        budget = inspect.signature(self.build).parameters.get("privacy")
+        if budget is None:
+            return Protection.NONE
+        required = budget.default is inspect.Parameter.empty
+        return Protection.REQUIRED if required else Protection.OPTIONAL
+
+    @property
+    def status(self) -> str:
+        """How sure its guarantee is, in words."""
+        return self.traits.status
+
+    @cached_property
+    def traits(self) -> Traits:
+        """What it takes and promises, found by asking it."""
+        from tacit.study._described.traits import traits
+
+        return traits(self.build)
+
+    @property
+    def parameters(self) -> tuple[Argument, ...]:
+        """The keys of its section, from its signature and docstring."""
+        return arguments(self.build, leave_out=("privacy",), per_site=self.per_site)
+
+    @property
+    def summary(self) -> str:
+        """First line of its docstring."""
+        return summary(self.build)
+
+    def default(self) -> AbstractMethod:
+        """An instance to describe, with an example budget where it takes one."""
+        values = dict(self.build.example)
+        if self.protection is Protection.NONE:
+            return self.build(**values)
+        try:
+            return self.build(**values, privacy=Privacy(clip=1.0, epsilon=1.0, delta=1e-6))
+        except PrivacyError:  # made for Laplace noise
+            pure = Privacy(clip=1.0, epsilon=1.0, delta=0.0, noise="laplace")
+            return self.build(**values, privacy=pure)
+
+    @property
+    def coordinated(self) -> bool:
+        """Whether it needs a coordinator instead of peers."""
+        return any(phase.sender is Role.SERVER for phase in self.default().phases())
+
+
+def _found() -> Mapping[str, Entry]:
+    exported = (getattr(tacit.method, name) for name in tacit.method.__all__)
+    named = [
+        Entry(each)
+        for each in exported
+        if isinstance(each, type)
+        and issubclass(each, AbstractMethod)
+        and each.name
+        and not each.as_published
+    ]
+    return MappingProxyType({entry.name: entry for entry in sorted(named, key=lambda e: e.name)})
+
+
+METHODS: Mapping[str, Entry] = _found()
+"""Every method, by the name that a study file gives it."""
+
+REFUSED: Mapping[str, str] = MappingProxyType(
+    {
+        "dvp": "has no certified mode: it noises the objective and releases an exact minimiser, "
+        "and no amount of noise on a gradient proves that private (it takes a smooth loss, a term "
+        "for the Jacobian, and an argument for minimisers that are not exact). Use 'pvp', which "
+        "noises the solution itself and is proved; DVPPrinted, from Python, reproduces the paper"
+    }
+)
+"""Methods of the literature that a study cannot ask for, and why."""

@@ -1,0 +1,123 @@
+"""What a method does with private data, phase by phase, in words."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from tacit.method.phase import AbstractMethod, Phase
+from tacit.study._described.catalogue import Entry
+from tacit.study._grammar.arguments import REQUIRED, Argument
+
+WHO = {"peer": "each site", "client": "each site", "server": "the coordinator"}
+TO_WHOM = {"peer": "its neighbours", "client": "every site", "server": "the coordinator"}
+
+
+def asked(query: Any) -> str:
+    """What a query asks of private data, from the first line of its docstring."""
+    if query is None:
+        return "nothing"
+    text = (inspect.getdoc(type(query)) or type(query).__name__).splitlines()[0]
+    text = text.replace("`", "")
+    clip = getattr(query, "clip", None)
+    if clip is None:
+        return text
+    sizes = np.atleast_1d(clip)
+    shown = (
+        f"{sizes[0]:g}" if len(set(sizes.tolist())) == 1 else f"{sizes.min():g} to {sizes.max():g}"
+    )
+    return f"{text} Clip: {shown} in the l{getattr(query, 'clip_norm', query.order)} norm."
+
+
+def document(entry: Entry) -> dict[str, Any]:
+    """Everything that `tacit describe` says of a method, as plain values."""
+    method = entry.default()
+    return {
+        "format": "tacit-method-1",
+        "name": entry.name,
+        "summary": entry.summary,
+        "about": _about(method),
+        "when": entry.when,
+        "privacy": entry.protection.value,
+        "status": entry.status,
+        "traits": asdict(entry.traits),
+        "oracle": method.oracle.value,
+        "topology": "coordinator" if entry.coordinated else "peers",
+        "phases": [phase_row(phase) for phase in method.phases()],
+        "parameters": [parameter(argument) for argument in entry.parameters],
+    }
+
+
+def parameter(argument: Argument) -> dict[str, Any]:
+    """A key of a section, as plain values."""
+    required = argument.default is REQUIRED
+    return {
+        "name": argument.name,
+        "required": required,
+        "default": None if required else argument.default,
+        "meaning": argument.text,
+    }
+
+
+def phase_row(phase: Phase) -> dict[str, Any]:
+    """One line of the algorithm box: who, what is private, what leaves, to whom."""
+    private = phase.query is not None and phase.release is not None
+    return {
+        "phase": phase.name,
+        "when": "once, before round 0" if phase.once else phase.rounds.value,
+        "sender": WHO[phase.sender.value],
+        "private": asked(phase.query),
+        "evaluations_in_10_dimensions": (
+            phase.repeat * phase.query.evaluations(10) if phase.query is not None else 0
+        ),
+        "leaves": phase.release.name
+        if private and phase.release is not None
+        else "nothing private",
+        "protected_by": _mechanism(phase),
+        "receiver": "nobody" if phase.receiver is None else TO_WHOM[phase.receiver.value],
+    }
+
+
+def _mechanism(phase: Phase) -> str:
+    if phase.release is None or phase.query is None:
+        return "needs no protection"
+    mechanism = phase.release.mechanism
+    return f"{mechanism.name}: {mechanism.words}"
+
+
+def _about(method: AbstractMethod) -> str:
+    """The docstring up to its arguments."""
+    text = inspect.getdoc(type(method)) or ""
+    return text.split("\nArgs:")[0].strip()
+
+
+def cost_example(records: int = 2000, rounds: int = 100) -> dict[str, float]:
+    """Noise of one release at epsilon = 1, delta = 1e-6, clip 1, as an idea of what privacy costs.
+
+    Args:
+        records: of a site.
+        rounds: of the run.
+
+    Returns:
+        Noise multiplier, sensitivity `2 clip / records` and their product, the noise scale.
+
+    Example:
+        >>> round(cost_example()["noise_multiplier"], 1)
+        42.2
+    """
+    from tacit.privacy.calibration import noise_multiplier
+    from tacit.privacy.event import GaussianRelease, Repeated
+
+    multiplier = noise_multiplier(1.0, 1e-6, lambda z: [Repeated(GaussianRelease(z), rounds)])
+    if not math.isfinite(multiplier):
+        raise AssertionError("a finite budget has finite noise")
+    sensitivity = 2.0 / records
+    return {
+        "noise_multiplier": multiplier,
+        "sensitivity": sensitivity,
+        "noise_scale": multiplier * sensitivity,
+    }

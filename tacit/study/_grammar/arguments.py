@@ -1,0 +1,152 @@
+"""The arguments of a class or function as keys of a study file.
+
+Methods and topologies are described once, where they are defined: their signatures and docstrings
+become the keys, types, defaults and descriptions of the study file and of `tacit describe`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import typing
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import equinox as eqx
+from pydantic import Field, create_model
+
+from tacit.ranges import Range
+from tacit.study._grammar.section import Flag, Number, PerSite, Section, Whole
+
+REQUIRED: Any = ...
+"""Stands for the default of an argument that has none."""
+
+_STRICT: dict[Any, Any] = {float: Number, int: Whole, bool: Flag, Any: Number}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One key.
+
+    Attributes:
+        name: of the key.
+        kind: its type.
+        default: `REQUIRED`, or what holds when it is left out.
+        text: what it means.
+    """
+
+    name: str
+    kind: Any
+    default: Any
+    text: str
+
+
+def arguments(
+    target: Callable[..., Any], leave_out: Collection[str] = (), per_site: Collection[str] = ()
+) -> tuple[Argument, ...]:
+    """The arguments of a class or function, in order.
+
+    Args:
+        target: documented with an `Args:` section.
+        leave_out: names that the study file says elsewhere.
+        per_site: names whose value may differ from site to site.
+
+    Example:
+        >>> from tacit.network import grid
+        >>> [argument.name for argument in arguments(grid, leave_out=("weights",))]
+        ['rows', 'columns']
+    """
+    hints = dict(typing.get_type_hints(target, include_extras=True))
+    if inspect.isclass(target):
+        given = typing.get_type_hints(target.__init__, include_extras=True)
+        # a field with a converter may be given anything: what is meant stands at the field
+        hints |= {key: kind for key, kind in given.items() if kind is not Any or key not in hints}
+    texts = described(target)
+    found: list[Argument] = []
+    for name, parameter in inspect.signature(target).parameters.items():
+        if name in leave_out or name not in texts:
+            continue
+        kind = PerSite if name in per_site else _kind(hints[name], texts[name])
+        empty = parameter.default is inspect.Parameter.empty
+        found.append(Argument(name, kind, REQUIRED if empty else parameter.default, texts[name]))
+    return tuple(found)
+
+
+def _kind(hint: Any, text: str) -> Any:
+    """The type of a key: strict numbers, lists where the text gives a shape, tables for parts."""
+    members = typing.get_args(hint)
+    if members and type(None) in members:  # `X | None`
+        return reduce(or_, (_kind(each, text) for each in members))
+    if members and all(isinstance(each, type) and issubclass(each, eqx.Module) for each in members):
+        from tacit.study._sections.nested import choice
+
+        return choice(members)  # `X | Y`, as tables
+    given = _range(hint)
+    if given is not None and given.axes == 2:
+        return tuple[tuple[Number, ...], ...]
+    if given is not None and given.axes > 2:
+        return Number | tuple[Number, ...]
+    if "shape `(" in text and hint is not type(None):
+        return tuple[Number, ...]
+    if typing.get_origin(hint) is typing.Annotated:
+        hint = members[0]
+    if hint == Sequence[int]:
+        return tuple[Whole, ...]
+    if inspect.isclass(hint) and issubclass(hint, eqx.Module):
+        from tacit.study._sections.nested import tables
+
+        return tables(hint)
+    return _STRICT.get(hint, hint)
+
+
+def _range(hint: Any) -> Range | None:
+    """The range that an annotation gives, if any."""
+    extras = getattr(hint, "__metadata__", ())
+    return next((each for each in extras if isinstance(each, Range)), None)
+
+
+def summary(target: Any) -> str:
+    """The first line of a docstring."""
+    return (inspect.getdoc(target) or "").partition("\n")[0]
+
+
+def described(target: Any) -> dict[str, str]:
+    """The `Args:` section of a docstring, name by name."""
+    lines = (inspect.getdoc(target) or "").splitlines()
+    texts: dict[str, str] = {}
+    if "Args:" not in lines:
+        return texts
+    name = ""
+    for line in lines[lines.index("Args:") + 1 :]:
+        if line and not line.startswith(" "):
+            break
+        entry = re.match(r"    (\w+): (.*)", line)
+        if entry:
+            name, texts[entry[1]] = entry[1], entry[2]
+        elif name and line.strip():
+            texts[name] += " " + line.strip()
+    return texts
+
+
+def section(
+    title: str,
+    key: str,
+    value: str,
+    given: Collection[Argument],
+    base: type[Section] = Section,
+) -> type[Section]:
+    """A section for one kind of thing: `key = value`, its arguments, and the keys of `base`.
+
+    Without a `key` there is but one kind, and `value` names the section only.
+    """
+    fields: dict[str, Any] = {
+        argument.name: (argument.kind, Field(argument.default, description=argument.text))
+        for argument in given
+    }
+    if key:
+        fields[key] = (typing.Literal[value], Field(description="which kind"))
+    name = "".join(part.capitalize() for part in re.split(r"\W|_", value)) + "Section"
+    return create_model(name, __base__=base, __doc__=title, **fields)

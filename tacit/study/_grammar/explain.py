@@ -1,0 +1,181 @@
+"""What is wrong with a study file, in words: value, where it stands, remedy."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from tacit.study._described.catalogue import REFUSED
+from tacit.study._grammar.locate import Path
+
+_LIMITS = {
+    "greater_than": ("gt", "above"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "below"),
+    "less_than_equal": ("le", "at most"),
+}
+_TYPES = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "text in quotes",
+    "tuple": "a list",
+    "dict": "a table",
+    "model": "a table",
+    "model_attributes": "a table",
+    "dataclass": "a table",
+    "finite_number": "a finite number",
+}
+
+
+_MOST = 50
+"""Keys whose mistakes are told at once."""
+
+
+def explain(
+    error: ValidationError, document: Mapping[str, Any], model: type[BaseModel]
+) -> list[tuple[Path, str]]:
+    """Every mistake as the path of a key and a sentence, in the order of the sections."""
+    found: dict[Path, list[str]] = {}
+    mistakes = error.errors(include_url=False)
+    for number, one in enumerate(mistakes):
+        if len(found) == _MOST:
+            found[()] = [f"{len(mistakes) - number} more mistakes; correct these first"]
+            break
+        path = _path(one["loc"], document, missing=one["type"] == "missing")
+        if one["type"] == "union_tag_invalid":
+            path = _chooser(path, str(one.get("ctx", {})["discriminator"]).strip("'"), document)
+        text = _text(one, path, document, model)
+        if text not in found.setdefault(path, []):
+            found[path].append(text)
+    return [(path, ", or ".join(texts)) for path, texts in found.items()]
+
+
+def _text(
+    one: ErrorDetails, path: Path, document: Mapping[str, Any], model: type[BaseModel]
+) -> str:
+    kind, context = one["type"], one.get("ctx", {})
+    key, value = str(path[-1]) if path else "", one["input"]
+    if kind == "missing":
+        meaning = descriptions(model).get(str(path[0]), {}).get(key, "")
+        return f"is missing; add {key} = ..." + (f" ({meaning})" if meaning else "")
+    if kind == "extra_forbidden":
+        return f"unknown key{_close(key, _siblings(one, path, document, model))}"
+    if kind in _LIMITS:
+        bound, word = _LIMITS[kind]
+        return f"{value!r} must be {word} {context[bound]:g}"
+    if kind == "literal_error":
+        allowed = str(context["expected"])
+        return f"{value!r} must be {allowed}{_close(str(value), _quoted(allowed), '')}"
+    if kind == "union_tag_invalid":
+        allowed = str(context["expected_tags"])
+        tag = str(context["tag"])
+        if tag in REFUSED and path[:1] == ("method",):
+            return f"{tag!r} {REFUSED[tag]}"
+        return f"{tag!r} must be one of {allowed}{_close(tag, _quoted(allowed), '')}"
+    if kind == "union_tag_not_found":
+        return f"needs the key {str(context['discriminator']).strip(chr(39))}, which says its kind"
+    if kind == "value_error":
+        return str(context.get("error", one["msg"]))
+    name = kind.removesuffix("_type").removesuffix("_parsing")
+    if name in _TYPES:
+        return f"{_shown(value)} must be {_TYPES[name]}"
+    message = one["msg"]
+    if kind in ("too_short", "too_long"):
+        return f"{_shown(value)}: {message}"
+    return message if isinstance(value, Mapping) else f"{_shown(value)} {message}"
+
+
+def _chooser(path: Path, key: str, document: Any) -> Path:
+    """The key that chooses between kinds, where it is written out."""
+    if key.endswith("()"):  # a function chose, because the key may be left out
+        key = "kind"
+    for part in path:
+        document = document[part]
+    return (*path, key) if isinstance(document, Mapping) and key in document else path
+
+
+def _siblings(
+    one: ErrorDetails, path: Path, document: Mapping[str, Any], model: type[BaseModel]
+) -> list[str]:
+    """Keys that could have been meant: all of the section's that are not there already."""
+    section = descriptions(model).get(str(path[0]), {}) if len(path) > 1 else model.model_fields
+    there: Any = document
+    for part in path[:-1]:
+        there = there[part]
+    return [name for name in section if name not in there]
+
+
+@functools.cache
+def descriptions(model: type[BaseModel]) -> dict[str, dict[str, str]]:
+    """For each section the keys that may stand in it or in its tables, with their meaning."""
+    found: dict[str, dict[str, str]] = {}
+    for name, field in model.model_fields.items():
+        keys = found.setdefault(name, {})
+        for part in _models([field.annotation, *field.metadata]):
+            for key, inner in part.model_fields.items():
+                keys.setdefault(key, inner.description or "")
+    return found
+
+
+def _models(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
+    for kind in kinds:
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield kind
+            yield from _models([field.annotation for field in kind.model_fields.values()])
+        else:
+            yield from _models(typing.get_args(kind))
+
+
+def _path(loc: Sequence[str | int], document: Any, missing: bool) -> Path:
+    """The keys of the file among the parts of a location, which also names kinds of sections."""
+    best = _walk(tuple(loc), document, missing)
+    return best[1] if best else ()
+
+
+def _walk(loc: Path, value: Any, missing: bool) -> tuple[tuple[bool, int], Path]:
+    if not loc:
+        return (True, 0), ()
+    if missing and len(loc) == 1:
+        return (isinstance(value, Mapping), 1), loc
+    skipped_rank, skipped = _walk(loc[1:], value, missing)
+    # the last part counts only if it is really there
+    candidates = [((skipped_rank[0] and len(loc) > 1, skipped_rank[1]), skipped)]
+    head, found = loc[:1], _inside(value, *loc[:1])
+    if found is not None:
+        rank, rest = _walk(loc[1:], found, missing)
+        candidates.append(((rank[0], rank[1] + 1), (*head, *rest)))
+    return max(candidates, key=lambda candidate: candidate[0])
+
+
+def _inside(value: Any, part: str | int) -> Any:
+    """An entry of a table or list, `None` where there is no such entry (TOML has no null)."""
+    if isinstance(value, Mapping):
+        return value.get(part)
+    if isinstance(value, list) and isinstance(part, int) and part < len(value):
+        return value[part]
+    return None
+
+
+def _quoted(text: str) -> list[str]:
+    return text.replace(" or ", ", ").replace("'", "").split(", ")
+
+
+def _close(name: str, candidates: Sequence[str], otherwise: str = "list") -> str:
+    close = difflib.get_close_matches(name, candidates, 1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    if otherwise and candidates:
+        return f"; possible here: {', '.join(candidates[:12])}"
+    return "; remove it" if otherwise else ""
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,256 @@
+"""The files of a results directory, each in a format that carries its version."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.errors import RuntimeFailure
+from tacit.escape import cell
+from tacit.network.base import AbstractNetwork
+from tacit.network.exact_sum import ExactSum
+from tacit.privacy.guarantee import NoiseSource, Status
+from tacit.report.data import PUBLIC_HISTORY
+from tacit.study._output.directory import RESULT_FORMAT, Destination
+from tacit.study._output.page import coefficients, report_data
+from tacit.study._output.words import counts_are_public, objective_gap
+from tacit.study.run import Outcome
+
+MODEL_FORMAT = "tacit-model-1"
+HISTORY_FORMAT = "tacit-history-1"
+ENVIRONMENT_FORMAT = "tacit-environment-1"
+
+SIMULATION_ONLY = "simulation_only"
+"""Folder, and key of `result.json`, of what was computed from private data without noise."""
+
+RELEASED = ("coefficients.csv", "guarantee.json", "history.parquet", "model.npz")
+"""Files of one trial that are functions of releases and public constants only."""
+
+_SEEDED = ("report.html", "result.json", "study.toml")
+"""Files that hold the study's seed."""
+
+_COVERING = (Status.PROVED, Status.MODEL)
+"""A guarantee for single releases, a refuted one and none say nothing about whole files."""
+
+PUBLIC_REPORT = "report_public.html"
+
+_NOTE = (
+    "simulation only: computed from private records without noise, known to nobody in a "
+    "deployment; not covered by the guarantee"
+)
+
+
+def write(outcome: Outcome, destination: Destination, public: bool = False) -> dict[str, Any]:
+    """Write all results, whole or not at all.
+
+    Args:
+        outcome: a run.
+        destination: prepared.
+        public: also write a report from releases only.
+
+    Returns:
+        The contents of `result.json`.
+
+    Raises:
+        RuntimeFailure: the files cannot be written; the checkpoint stays.
+    """
+    from tacit.report.html import write_report
+
+    document = result_document(outcome)
+    covered, secret = _covered(outcome, public), keep_secret(outcome)
+    stage = destination.stage
+    try:
+        (stage / SIMULATION_ONLY).mkdir(exist_ok=True)
+        _json(stage / "result.json", document)
+        _model(stage / "model.npz", outcome)
+        _coefficients(stage, outcome)
+        _histories(stage, outcome)
+        np.savez(
+            stage / SIMULATION_ONLY / "solutions.npz",
+            format=np.array(MODEL_FORMAT),
+            solutions=outcome.result.solutions,
+        )
+        (stage / "study.toml").write_text(outcome.assembled.source.text, encoding="utf-8")
+        _json(
+            stage / "environment.json",
+            {"format": ENVIRONMENT_FORMAT, **outcome.result.environment},
+        )
+        write_report(stage / "report.html", replace(report_data(outcome, covered), secret=secret))
+        if public:
+            data = report_data(outcome, covered, public=True)
+            write_report(stage / PUBLIC_REPORT, replace(data, secret=secret))
+        _json(stage / "guarantee.json", _guarantee(outcome, stage, covered))
+    except OSError as error:
+        destination.discard()
+        raise RuntimeFailure(
+            f"the results cannot be written to {destination.path} ({error.strerror}); nothing was "
+            "left there and the checkpoint was kept: make room and run again with --resume"
+        ) from error
+    destination.commit()
+    return document
+
+
+def result_document(outcome: Outcome) -> dict[str, Any]:
+    """The contents of `result.json`: strict JSON, infinite numbers as "inf"."""
+    result, problem, study = outcome.result, outcome.assembled.problem, outcome.study
+    network, names = outcome.assembled.network, problem.names
+    return jsonable(
+        {
+            "format": RESULT_FORMAT,
+            "title": study.title,
+            "status": result.status,
+            "rounds": result.rounds,
+            "seed": result.seed,
+            "trials": len(result.solutions),
+            "method": study.method.model_dump(),
+            "network": {
+                "kind": network.kind,
+                "agents": network.agents,
+                "connectivity": network.connectivity,
+                **_relayed(network),
+            },
+            "sites": _counts(outcome) if counts_are_public(outcome) else dict.fromkeys(names),
+            "parameters": list(result.parameter_names),
+            "solution": result.solution,
+            "solutions": dict(zip(names, result.solutions[0], strict=True)),
+            "guarantee": result.guarantee.to_dict(),
+            "ledger": None if result.charge is None else asdict(result.charge),
+            "releases": [vars(row) for row in result.releases],
+            "traffic": {
+                "bytes": int(result.history.bytes[-1]),
+                "evaluations": int(result.history.evaluations[-1]),
+            },
+            "seconds": result.seconds,
+            "notes": list(outcome.assembled.notes),
+            SIMULATION_ONLY: _simulated(outcome),
+        }
+    )
+
+
+def _relayed(network: AbstractNetwork) -> dict[str, Any]:
+    """How exact sums are computed, where they are."""
+    if not isinstance(network, ExactSum):
+        return {}
+    return {"graph": network.carrier.kind, "exact_sum": network.by, "cost": asdict(network.cost)}
+
+
+def jsonable(value: Any) -> Any:
+    """A value as strict JSON has it: infinite numbers are "inf" or "-inf", NaN is null."""
+    if isinstance(value, dict):
+        return {str(key): jsonable(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(entry) for entry in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return jsonable(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
+
+
+def _simulated(outcome: Outcome) -> dict[str, Any]:
+    last = {name: values[-1] for name, values in outcome.result.history.measured.items()}
+    found: dict[str, Any] = {
+        "note": _NOTE,
+        "records": _counts(outcome),
+        "scores": outcome.scores,
+        "held_out_records": (
+            0 if outcome.assembled.held_out is None else len(outcome.assembled.held_out.targets)
+        ),
+        "objective": last.get("objective"),
+        "objective_gap": objective_gap(outcome),
+        "distance": last.get("distance"),
+    }
+    if outcome.reference is not None:
+        reference = outcome.reference
+        found["pooled"] = {
+            "solution": reference.solution,
+            "objective": reference.value,
+            "gap": reference.gap,
+            "gap_kind": reference.gap_kind.value,
+            "solver": reference.solver,
+        }
+    return found
+
+
+def _counts(outcome: Outcome) -> dict[str, int]:
+    problem = outcome.assembled.problem
+    return dict(zip(problem.names, np.asarray(problem.counts).tolist(), strict=True))
+
+
+def _covered(outcome: Outcome, public: bool) -> list[str]:
+    """Names of the files that the guarantee of the run covers."""
+    if outcome.result.guarantee.worst.status not in _COVERING:
+        return []
+    return [*RELEASED, *([PUBLIC_REPORT] if public else [])]
+
+
+def keep_secret(outcome: Outcome) -> tuple[str, ...]:
+    """Names of the files with which the noise can be taken off those that the guarantee covers.
+
+    Not so with a ledger: the noise depends on its secret, too.
+    """
+    noise = outcome.result.guarantee.worst.noise
+    drawn_again = noise is NoiseSource.SIMULATED and outcome.result.charge is None
+    return _SEEDED if drawn_again else ()
+
+
+def _guarantee(outcome: Outcome, stage: Path, covered: list[str]) -> dict[str, Any]:
+    """The guarantees, and the files that they cover: functions of releases only."""
+    written = {
+        path.relative_to(stage).as_posix() for path in stage.rglob("*") if path.is_file()
+    } | {"guarantee.json"}
+    return {
+        **outcome.result.guarantee.to_dict(),
+        "covers": sorted(covered),
+        "keep_secret": list(keep_secret(outcome)),
+        "does_not_cover": sorted(written - set(covered)),
+    }
+
+
+def _model(path: Path, outcome: Outcome) -> None:
+    """The first trial only: every further trial would be a further release."""
+    np.savez(
+        path,
+        format=np.array(MODEL_FORMAT),
+        parameters=np.array(outcome.result.parameter_names),
+        solution=outcome.result.solution,
+        sites=np.array(outcome.assembled.problem.names),
+        solutions=outcome.result.solutions[0],
+    )
+
+
+def _coefficients(stage: Path, outcome: Outcome) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame(coefficients(outcome))
+    frame["feature"] = frame["feature"].map(cell)
+    frame[["feature", "agreed"]].to_csv(stage / "coefficients.csv", index=False)
+    if "pooled" in frame:
+        frame.to_csv(stage / SIMULATION_ONLY / "coefficients.csv", index=False)
+
+
+def _histories(stage: Path, outcome: Outcome) -> None:
+    frame = outcome.result.history.frame()
+    if outcome.reference is not None and "objective" in frame:
+        frame["objective_gap"] = frame["objective"] - outcome.reference.value
+    first = frame[frame["trial"] == 0]
+    _parquet(stage / "history.parquet", first[[c for c in PUBLIC_HISTORY if c in first]])
+    _parquet(stage / SIMULATION_ONLY / "history.parquet", frame)
+
+
+def _parquet(path: Path, frame: Any) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    pq.write_table(table.replace_schema_metadata({"format": HISTORY_FORMAT}), path)
+
+
+def _json(path: Path, document: Any) -> None:
+    text = json.dumps(jsonable(document), indent=2, allow_nan=False, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")

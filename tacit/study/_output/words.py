@@ -1,0 +1,257 @@
+"""A run in sentences that a statistician understands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import ArrayLike, Int
+
+from tacit.network.exact_sum import ExactSum
+from tacit.privacy import caution
+from tacit.privacy.facts import Fact, public
+from tacit.privacy.guarantee import Guarantee, NoiseSource, Status
+from tacit.privacy.wording import rounded_down, rounded_up
+from tacit.problem.scores import kept_in_words, share_kept
+from tacit.study.run import BASE, POOLED, PRIVATE, Outcome
+from tacit.types import Relation, Unit
+
+METRICS = {
+    "auc": "AUC",
+    "accuracy": "accuracy",
+    "r2": "R²",
+    "rmse": "root mean squared error",
+    "error": "error rate",
+    "coverage": "coverage",
+    "loss": "mean loss",
+}
+"""Scores in the order in which one of them is chosen to stand for all."""
+
+
+def summary(outcome: Outcome) -> list[str]:
+    """What was run; holds public constants only."""
+    problem, network = outcome.assembled.problem, outcome.assembled.network
+    study = outcome.study
+    between = "through a coordinator" if network.coordinated else f"over {_a(network.kind)} network"
+    if isinstance(network, ExactSum):
+        between = f"over {_a(network.carrier.kind)} network with exact sums by {network.by}"
+    target = study.data.target.column
+    return [
+        f"{problem.agents} sites fitted a model of {target!r} ({study.problem.loss.kind} loss, "
+        f"{problem.dimension} parameters) {between}, without pooling their records.",
+        f"They {_hold(outcome)}ran {outcome.result.rounds:,} rounds of {study.method.name}.",
+        *study.notes,
+        *_capitals(outcome.assembled.notes),
+    ]
+
+
+def protection(outcome: Outcome) -> list[str]:
+    """What was protected, from whom, at what cost."""
+    worst: Guarantee = outcome.result.guarantee.worst
+    if worst.status is Status.NONE:
+        return [
+            "Nothing is protected: what the sites send determines values of their private data.",
+        ]
+    equal = "each site's" if outcome.result.guarantee.equal else "the least protected site's"
+    among = "" if worst.unit is Unit.AGENT else f" among {equal} data"
+    protected = "Protected is" if worst.status is Status.PROVED else "Said to be protected is"
+    masked = worst.min_cohort > 0
+    against = "" if masked else ", against anybody who reads every message"
+    lines = [
+        f"{protected} {UNITS[worst.unit.value]}{among}{against}.",
+        *([f"Adversary: {adversary(worst)}"] if masked else []),
+        _cost(worst),
+        f"Status: {STATUS[worst.status]}",
+        f"Assumed: {'; '.join(worst.assumptions)}.",
+    ]
+    if worst.noise is NoiseSource.SIMULATED:
+        lines.append(
+            "Noise: simulated from the seed in the study. The numbers are those of a protected "
+            "run, but whoever knows the seed can subtract the noise: a rehearsal, no certificate."
+        )
+    return [*lines, *_charged(outcome)]
+
+
+def adversary(g: Guarantee) -> str:
+    """Against whom a guarantee holds, in sentences; under masks, with the numbers it rests on."""
+    if not g.min_cohort:
+        return "whoever reads every message and knows everything but what is protected."
+    # a model takes for granted what a proof does not
+    modelled = g.status is Status.MODEL
+    behaved = "" if modelled else ", which may misbehave"
+    whom = {0: "takes no part", 1: f"may be one of the agents{behaved}"}.get(
+        g.coalition, f"may be {g.coalition} of the agents together{behaved}"
+    )
+    if modelled:
+        return (
+            f"whoever reads every message, knows everything but what is protected, and {whom}. All "
+            f"{g.min_cohort} agents follow the protocol, and their masks cancel in the mean."
+        )
+    honest = g.min_cohort - g.coalition
+    hidden = (
+        f"so that {honest} honest ones hide each other"
+        if honest > 1
+        else "so that an honest one may have its own noise alone, as without masks"
+    )
+    most = "1 sum" if g.attempts == 1 else f"{g.attempts:,} sums"
+    return (
+        f"whoever reads every message, knows everything but what is protected, and {whom}. Sums "
+        f"are of at least {g.min_cohort} agents, {hidden}, and an agent is in at most {most}, "
+        "those included that are given up because somebody is missing."
+    )
+
+
+def _charged(outcome: Outcome) -> list[str]:
+    """What the ledger says after the run."""
+    charge = outcome.result.charge
+    if charge is None:
+        return []
+    least = min(charge.balances, key=lambda balance: balance.left)
+    entered = (
+        f"This very run stands in the ledger already, as entry {charge.sequence}; nothing was added"
+        if charge.repeated
+        else f"The ledger was charged before the run, in entry {charge.sequence}"
+    )
+    return [
+        f"{entered}. Of the budget for {least.dataset!r}, {least.owner} has spent "
+        f"{rounded_up(least.spent)} of {rounded_down(least.epsilon)}"
+        + (", and the others have as much left or more." if len(charge.balances) > 1 else ".")
+    ]
+
+
+def _cost(g: Guarantee) -> str:
+    """Epsilon in a sentence that says whether it holds, with a warning where it is large."""
+    warned = caution.warning(g.epsilon if g.total_epsilon is None else g.total_epsilon)
+    return f"{_spent(g)} {warned}".rstrip()
+
+
+def _spent(g: Guarantee) -> str:
+    pair = f"epsilon = {rounded_up(g.epsilon)} at delta = {rounded_up(g.delta)}"
+    match g.status:
+        case Status.MODEL:
+            return f"If the model were true, the whole run would cost {pair}."
+        case Status.REFUTED:
+            return f"Claimed and refuted: that the whole run costs {pair}."
+        case Status.PER_RELEASE:
+            total = math.inf if g.total_epsilon is None else g.total_epsilon
+            return (
+                f"One release taken alone costs {pair}; the whole run comes to epsilon = "
+                f"{rounded_up(total)}."
+            )
+        case _:
+            pass
+    replaced = g.unit is Unit.RECORD and g.relation is Relation.REPLACE_ONE
+    if not replaced or g.epsilon >= caution.LARGE_EPSILON:
+        return f"The whole run costs {pair}."
+    return (
+        f"The whole run costs {pair}: replacing the record changes the odds of anything that can "
+        f"be seen by a factor of at most {rounded_up(math.exp(g.epsilon), 3)}, up to delta."
+    )
+
+
+UNITS = {
+    "record": "one record",
+    "person": "all records of one person, as many as were declared",
+    "agent": "the whole cost function of one site, with all of its records",
+}
+
+STATUS = {
+    Status.PROVED: "proved. It follows from clipping and noise that the software enforces, "
+    "apart from the assumptions.",
+    Status.MODEL: "a model claim, not a proof. It would hold only if its assumptions were true.",
+    Status.PER_RELEASE: "for a single release only, not for the run.",
+    Status.REFUTED: "refuted. Do not rely on it.",
+}
+
+
+def findings(outcome: Outcome) -> list[str]:
+    """What only a simulation can know: computed from private records without noise."""
+    found: list[str] = []
+    counts = outcome.assembled.problem.counts
+    if not counts_are_public(outcome):
+        found.append(f"The sites hold {int(np.sum(counts)):,} records{_each(counts)}.")
+    held = outcome.assembled.held_out
+    if held is not None:
+        metric = chosen_metric(outcome.scores[PRIVATE])
+        found.append(
+            f"On {len(held.targets):,} records held out, {METRICS[metric]} is "
+            f"{_number(outcome.scores[PRIVATE][metric])}{_others(outcome.scores, metric)}."
+        )
+        if POOLED in outcome.scores:
+            share = share_kept(
+                *(outcome.scores[fit]["loss"] for fit in (PRIVATE, POOLED, BASE)), higher=False
+            )
+            found.append(
+                f"In mean loss {kept_in_words(share)}, the best constant answer to the records "
+                "of the sites."
+            )
+    if outcome.reference is not None:
+        gap = objective_gap(outcome)
+        if gap is not None:
+            found.append(
+                f"The objective, summed over the sites, stands {gap:.3g} above its minimum of "
+                f"{outcome.reference.value:.6g}, which the pooled fit reaches."
+            )
+    return found
+
+
+def objective_gap(outcome: Outcome) -> float | None:
+    """How far the first trial's objective stands above the pooled fit's (simulation only)."""
+    objective = outcome.result.history.measured.get("objective")
+    if outcome.reference is None or objective is None:
+        return None
+    return float(objective[-1, 0]) - outcome.reference.value
+
+
+def chosen_metric(scores: Mapping[str, float]) -> str:
+    """The score that stands for all."""
+    defined = [name for name in METRICS if name in scores and math.isfinite(scores[name])]
+    return defined[0] if defined else "loss"
+
+
+def _others(scores: Mapping[str, Mapping[str, float]], metric: str) -> str:
+    parts: list[str] = []
+    if POOLED in scores:
+        parts.append(
+            f"the fit of the pooled records without privacy has {_number(scores[POOLED][metric])}"
+        )
+    if BASE in scores:
+        parts.append(f"the base rate {_number(scores[BASE][metric])}")
+    return f"; {', '.join(parts)}" if parts else ""
+
+
+def counts_are_public(outcome: Outcome) -> bool:
+    """Whether neighbouring data have as many records at every site; if not, none is printed."""
+    worst = outcome.result.guarantee.worst
+    return Fact.RECORDS in public(worst.unit, worst.relation)
+
+
+def _hold(outcome: Outcome) -> str:
+    if not counts_are_public(outcome):
+        return ""
+    counts = outcome.assembled.problem.counts
+    return f"hold {int(np.sum(counts)):,} records{_each(counts)}, and "
+
+
+def _each(counts: Int[ArrayLike, " agents"]) -> str:
+    few, many = int(np.min(counts)), int(np.max(counts))
+    return f", {few:,} each" if few == many else f", {few:,} to {many:,} each"
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 100 else f"{value:.4g}"
+
+
+def capital(text: str) -> str:
+    """A sentence with a capital letter and a full stop."""
+    return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def _capitals(sentences: tuple[str, ...]) -> list[str]:
+    return [capital(text) for text in sentences]
+
+
+def _a(kind: str) -> str:
+    """A graph's name with its article."""
+    return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}"

@@ -1,0 +1,86 @@
+"""Arguments that are objects themselves, as tables within the section of a method.
+
+[method]
+name = "functional-perturbation"
+inner = { name = "extra", step = 0.1 }
+basis = { kind = "quadratic", lower = [-1, -1], upper = [1, 1] }
+bounds = { strong_convexity = 0.0, smoothness = 0.5 }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import reduce
+from operator import or_
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from tacit.method import AbstractMethod, CurvatureBounds, LegendreBasis, QuadraticBasis
+from tacit.method.functional_basis import AbstractBasis
+from tacit.study._grammar.arguments import arguments, section, summary
+from tacit.study._grammar.section import Section
+
+BASES: Mapping[str, type[AbstractBasis]] = MappingProxyType(
+    {"legendre": LegendreBasis, "quadratic": QuadraticBasis}
+)
+"""By the kind that a study gives."""
+
+
+def tables(family: type) -> Any:
+    """The type of a key whose value is one of a family, or the family itself if it is no table.
+
+    Args:
+        family: what the argument is declared to be.
+    """
+    if family is CurvatureBounds:
+        return section(summary(family), "", "curvature_bounds", arguments(family))
+    if family is AbstractBasis:
+        kinds = [
+            section(summary(each), "kind", name, arguments(each)) for name, each in BASES.items()
+        ]
+        return Annotated[reduce(or_, kinds), Field(discriminator="kind")]
+    if family is AbstractMethod:
+        return Annotated[reduce(or_, _inner()), Field(discriminator="name")]
+    return family
+
+
+def choice(methods: Collection[type]) -> Any:
+    """The type of a key whose value is one of these methods, without a budget.
+
+    Args:
+        methods: their classes.
+    """
+    from tacit.study._described.catalogue import METHODS
+
+    entries = [entry for entry in METHODS.values() if entry.build in methods]
+    kinds = [section(entry.summary, "name", entry.name, entry.parameters) for entry in entries]
+    return Annotated[reduce(or_, kinds), Field(discriminator="name")]
+
+
+def built(value: Any, inner: Callable[[Section], AbstractMethod]) -> Any:
+    """What a value of the method's section stands for.
+
+    Args:
+        value: of a key.
+        inner: makes a method of its section.
+    """
+    if not isinstance(value, Section):
+        return value
+    given = dict(value)
+    if "name" in given:
+        return inner(value)
+    family = BASES.get(given.pop("kind", ""), CurvatureBounds)
+    return family(**given)
+
+
+def _inner() -> list[type[Section]]:
+    """The sections of the methods that run without a budget."""
+    from tacit.study._described.catalogue import METHODS, Protection
+
+    return [
+        section(entry.summary, "name", entry.name, entry.parameters)
+        for entry in METHODS.values()
+        if entry.protection is not Protection.REQUIRED
+    ]

@@ -1,0 +1,198 @@
+"""From a study file to a run, its comparison with a pooled fit, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+import tacit._engine.runner
+from tacit._engine.loop import Progress
+from tacit._engine.result import Result
+from tacit._engine.runner import Simulation
+from tacit.method.phase import AbstractMethod
+from tacit.network.base import AbstractNetwork
+from tacit.privacy.ledger import Ledger
+from tacit.problem.problem import Problem
+from tacit.problem.reference import Reference
+from tacit.problem.scores import base_scores, scores
+from tacit.study.build import build_method, build_network, build_problem, check_privacy
+from tacit.study.parts import installed
+from tacit.study.read import Source
+from tacit.study.tables import HeldOut, divide, held_out_by
+
+PRIVATE, POOLED, BASE = "agreed by the sites", "pooled, no privacy", "base rate"
+"""The fits that are compared; the base rate is the best constant answer to the sites' records."""
+
+
+@dataclass(frozen=True, eq=False)
+class Assembled:
+    """Everything that a run needs.
+
+    Attributes:
+        source: the study file.
+        problem: what the sites minimise.
+        network: who talks to whom.
+        method: how they agree.
+        held_out: records that no site has, if any.
+        notes: what was done to the data besides.
+    """
+
+    source: Source
+    problem: Problem
+    network: AbstractNetwork
+    method: AbstractMethod
+    held_out: HeldOut | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A run with what only a simulation can know.
+
+    Attributes:
+        assembled: what was run.
+        result: what came out.
+        reference: the fit of the pooled records without privacy, if asked for (simulation only).
+        scores: for each fit, its scores on the records held out, if any (simulation only).
+    """
+
+    assembled: Assembled
+    result: Result
+    reference: Reference | None
+    scores: Mapping[str, Mapping[str, float]]
+
+    @property
+    def study(self) -> Any:
+        """The checked study file."""
+        return self.assembled.source.study
+
+
+def assemble(source: Source, like: Assembled | None = None) -> Assembled:
+    """Build everything that a study describes; nothing runs yet.
+
+    Args:
+        source: a study file.
+        like: another study; if it has the same records, divided alike, and the same problem, then
+            it lends them instead of having them read again.
+
+    Raises:
+        ConfigError: anything wrong with the study or its data, with the line of the file.
+    """
+    check_privacy(source)
+    if like is not None and _records(like.source) == _records(source):
+        names = like.problem.names
+        return replace(
+            like,
+            source=source,
+            network=build_network(source, names),
+            method=build_method(source, names),
+        )
+    sites, prepared, held = divide(source)
+    problem = build_problem(source, sites, len(prepared.levels))
+    return Assembled(
+        source=source,
+        problem=problem,
+        network=build_network(source, sites.names),
+        method=build_method(source, sites.names),
+        held_out=held,
+        notes=prepared.notes,
+    )
+
+
+def _records(source: Source) -> tuple[Any, ...]:
+    """All of a study that decides about its records and its problem."""
+    study, run = source.study, source.study.run
+    data = (source.folder, study.data, study.partition, study.problem)
+    return (*data, run.hold_out, run.split_seed, held_out_by(source))
+
+
+def execute(
+    assembled: Assembled, *, checkpoint: Path | None = None, progress: Progress | None = None
+) -> Outcome:
+    """Run a study.
+
+    Args:
+        assembled: from `assemble`.
+        checkpoint: file to save to and to resume from.
+        progress: called with (rounds done, rounds).
+
+    Raises:
+        ConfigError: a method, network and budget that do not fit, with the line of the file.
+        BudgetExceeded: the ledger that the study names does not pay for it.
+        RuntimeFailure: the run could not go on, or its ledger cannot be used.
+    """
+    source, problem = assembled.source, assembled.problem
+    settings = source.study.run
+    reference = None
+    if settings.compare:
+        with source.section("run", "compare"):
+            reference = problem.reference()
+    privacy = source.study.privacy
+    require = None if privacy is None else privacy.require
+    with source.blamed(), _ledger(source) as ledger:
+        result = tacit._engine.runner.run(
+            problem,
+            assembled.network,
+            assembled.method,
+            rounds=settings.rounds,
+            seed=settings.seed,
+            runtime=Simulation(
+                trials=settings.trials,
+                exact=settings.exact,
+                precision=settings.precision,
+                divergence=settings.divergence,
+            ),
+            record=settings.record,
+            reference=None if reference is None else reference.solution,
+            require=require,
+            checkpoint=checkpoint,
+            ledger=ledger,
+            dataset="" if privacy is None else privacy.dataset or "",
+            owner=None if privacy is None else privacy.owner,
+            progress=progress,
+        )
+    parts = installed(assembled.source.foreign)
+    result = replace(result, environment={**result.environment, **parts})
+    return Outcome(assembled, result, reference, _scores(assembled, result, reference))
+
+
+@contextmanager
+def _ledger(source: Source) -> Generator[Ledger | None, None, None]:
+    """The ledger that the study names, open for writing."""
+    privacy = source.study.privacy
+    if privacy is None or privacy.ledger is None:
+        yield None
+        return
+    with Ledger.open(source.folder / privacy.ledger) as ledger:
+        yield ledger
+
+
+def _scores(
+    assembled: Assembled, result: Result, reference: Reference | None
+) -> dict[str, dict[str, float]]:
+    if assembled.held_out is None:
+        return {}
+    objective: Any = assembled.problem.agent(0)
+    held = assembled.held_out
+
+    def of(solution: Any) -> dict[str, float]:
+        return scores(objective.loss, held.features, held.targets, solution)
+
+    trials = [of(answers.mean(axis=0)) for answers in result.solutions]
+    found = {PRIVATE: {name: sum(t[name] for t in trials) / len(trials) for name in trials[0]}}
+    if reference is not None:
+        found[POOLED] = of(reference.solution)
+    found[BASE] = base_scores(objective.loss, targets(assembled.problem), held.targets)
+    return found
+
+
+def targets(problem: Problem) -> Float[np.ndarray, " n"]:
+    """Targets of the records of all sites, as the loss has them (simulation only)."""
+    objectives: Any = problem.objectives
+    return np.asarray(objectives.targets)[np.asarray(objectives.mask) > 0]

@@ -1,0 +1,273 @@
+"""From [data] and [partition] to records at sites, and records held out."""
+
+from __future__ import annotations
+
+import fnmatch
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from tacit.data.partition import (
+    Sites,
+    by_column,
+    dirichlet,
+    drawn,
+    even,
+    sorted_by_label,
+    train_test_split,
+)
+from tacit.data.schema import (
+    BinaryTarget,
+    Boolean,
+    Categorical,
+    ClassTarget,
+    Feature,
+    Numeric,
+    NumericTarget,
+    Prepared,
+    Schema,
+    Target,
+)
+from tacit.errors import ConfigError, ProblemError
+from tacit.study._sections.common import plain
+from tacit.study._sections.data import (
+    BinaryTargetSection,
+    BooleanFeature,
+    ByColumn,
+    ByDirichlet,
+    ByLabel,
+    CategoricalFeature,
+    ClassTargetSection,
+    Drawn,
+    NumericFeature,
+)
+from tacit.study.read import Source
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tacit.data.total import Total
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Records that no site has: for scores, in simulations only.
+
+    Attributes:
+        features: shape `(n, d)`.
+        targets: shape `(n,)`.
+    """
+
+    features: Float[np.ndarray, "n d"]
+    targets: Shaped[np.ndarray, " n"]
+
+
+def divide(source: Source) -> tuple[Sites, Prepared, HeldOut | None]:
+    """Read the records, hold some out, and divide the rest among the sites.
+
+    Args:
+        source: a study file.
+
+    Returns:
+        The sites, the records that they hold together, and those held out.
+
+    Raises:
+        ConfigError: wrong data or declarations, with the line of the study file.
+    """
+    from tacit.data.table import prepare
+
+    study = source.study
+    frame = table(source)
+    with source.section("data"):
+        prepared = prepare(frame, schema(source, [str(name) for name in frame.columns]))
+    held = None
+    if study.run.hold_out:
+        with source.section("run", "hold_out"):
+            prepared, out = train_test_split(
+                prepared,
+                fraction=study.run.hold_out,
+                seed=study.run.split_seed,
+                by=held_out_by(source),
+            )
+        held = HeldOut(out.features, out.targets)
+    with source.section("partition"):
+        return _partition(source, prepared), prepared, held
+
+
+def divide_total(source: Source) -> tuple[Sites, Total, pd.DataFrame]:
+    """Read the records and divide them, as sites of their own would take them.
+
+    A record that does not fit is empty, as `prepare_total` says, and stands at its site as well.
+    Nothing is held out.
+
+    Args:
+        source: a study file.
+
+    Returns:
+        The sites, the records, and the rows of the table that they are, as they are.
+
+    Raises:
+        ConfigError: wrong columns or declarations, or a record without a site.
+    """
+    from tacit.data.columns import column_of
+    from tacit.data.table import check_columns, sites_of
+    from tacit.data.total import prepare_total
+
+    frame = table(source)
+    with source.section("data"):
+        declared = schema(source, [str(name) for name in frame.columns])
+        total = prepare_total(frame, replace(declared, site=None))
+    frame, prepared = frame.iloc[total.rows], total.prepared
+    with source.section("partition"):
+        if declared.site is not None:
+            check_columns(frame, declared)
+            column = column_of(frame, declared.site)
+            if absent := int(column.isna().sum()):
+                raise ProblemError(
+                    f"{absent} records have no value in {declared.site!r}, so no site has them; "
+                    "fill it in or leave them out of the data"
+                )
+            prepared = replace(prepared, sites=sites_of(column))
+        return _partition(source, prepared), total, frame
+
+
+def held_out_by(source: Source) -> Literal["place", "record"]:
+    """What decides which records are held out: what fits the guarantee that the study asks for.
+
+    Where records come and go, the places of those that stay are not public.
+    """
+    privacy = source.study.privacy
+    added = privacy is not None and privacy.relation == "add_remove"
+    return "record" if added else "place"
+
+
+def randhie() -> Path:
+    """The file of the RAND Health Insurance Experiment that the package statsmodels brings.
+
+    Only the file is used: importing the package would take seconds.
+
+    Raises:
+        ConfigError: statsmodels is not installed.
+    """
+    package = find_spec("statsmodels")
+    folders = [] if package is None else package.submodule_search_locations or []
+    for folder in folders:
+        path = Path(folder) / "datasets" / "randhie" / "randhie.csv"
+        if path.exists():
+            return path
+    raise ConfigError(
+        "source='randhie' needs the records that the package statsmodels brings; "
+        "install it with: pip install 'tacit[demo]'"
+    )
+
+
+def table(source: Source) -> pd.DataFrame:
+    """The records that a study names, as they are."""
+    from tacit.data.loaders import load
+
+    data = source.study.data
+    if data.source is not None or data.path is None:
+        with source.section("data", "source"):
+            return load(randhie())
+    options = {
+        name: value
+        for name in ("separator", "encoding")
+        if (value := getattr(data, name)) is not None
+    }
+    kind = Path(data.path).name.lower().removesuffix(".gz")
+    with source.section("data"):
+        if options and not kind.endswith((".csv", ".tsv")):
+            name, value = next(iter(options.items()))
+            raise ConfigError(f"{name}={value!r} is for CSV files, not {data.path}; leave it out")
+        if data.labels is not None:
+            if not kind.endswith(("ubyte", ".idx")):
+                raise ConfigError(f"labels={data.labels!r} is for idx images; leave it out")
+            return load(
+                source.folder / data.path,
+                labels=source.folder / data.labels,
+                target=data.target.column,
+            )
+    with source.section("data", "path"):
+        return load(source.folder / data.path, **options)
+
+
+def schema(source: Source, columns: list[str]) -> Schema:
+    """What each column of a table becomes, by a study file."""
+    study = source.study
+    site = study.partition.column if isinstance(study.partition, ByColumn) else None
+    data = study.data
+    return Schema(
+        features=_features(source, columns),
+        target=_target(source),
+        site=site,
+        intercept=data.intercept,
+        missing=data.missing,
+        row_norm=data.row_norm,
+        decimal=data.decimal,
+    )
+
+
+def _features(source: Source, columns: list[str]) -> dict[str, Feature]:
+    data = source.study.data
+    site = source.study.partition
+    reserved = {data.target.column, site.column if isinstance(site, ByColumn) else None}
+    found: dict[str, Feature] = {}
+    for name, declared in data.features.items():
+        with source.section("data", "features", name):
+            built = _feature(declared)
+            if "*" not in name:
+                found[name] = built
+                continue
+            matching = [c for c in fnmatch.filter(columns, name) if c not in reserved]
+            if not matching:
+                raise ConfigError(
+                    f"no column matches {name!r}; the table has {', '.join(columns[:12])}"
+                )
+            found |= {column: built for column in matching if column not in data.features}
+    return found
+
+
+def _feature(declared: NumericFeature | BooleanFeature | CategoricalFeature) -> Feature:
+    if isinstance(declared, NumericFeature):
+        return Numeric(**plain(declared))
+    if isinstance(declared, BooleanFeature):
+        return Boolean(**plain(declared))
+    return Categorical(**plain(declared))
+
+
+def _target(source: Source) -> Target:
+    declared = source.study.data.target
+    values = plain(declared)
+    name = values.pop("column")
+    with source.section("data", "target"):
+        if isinstance(declared, BinaryTargetSection):
+            return BinaryTarget(name, **values)
+        if isinstance(declared, ClassTargetSection):
+            return ClassTarget(name, **values)
+        return NumericTarget(name, **values)
+
+
+def _partition(source: Source, prepared: Prepared) -> Sites:
+    chosen = source.study.partition
+    if isinstance(chosen, ByColumn):
+        return by_column(prepared, chosen.sites)
+    _enough(chosen.sites, len(prepared.targets))
+    if isinstance(chosen, Drawn):
+        return drawn(prepared, chosen.sites, chosen.seed)
+    if isinstance(chosen, ByLabel):
+        return sorted_by_label(prepared, chosen.sites)
+    if isinstance(chosen, ByDirichlet):
+        return dirichlet(prepared, chosen.sites, chosen.concentration, chosen.seed, chosen.minimum)
+    return even(prepared, chosen.sites, chosen.seed)
+
+
+def _enough(sites: int, records: int) -> None:
+    if not 2 <= sites <= records:
+        raise ProblemError(
+            f"sites={sites} must be at least 2, for somebody to agree with, and at most the "
+            f"{records} records"
+        )

@@ -1,0 +1,46 @@
+"""What a process knows of the source that it computes with."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tacit._engine import environment
+
+EDITED = """
+import importlib
+from tacit._engine import environment
+
+def state():
+    return environment.source_digest(), environment.edited()
+
+before = state()
+path = environment.HOME / "method" / "schedule.py"
+path.write_text(path.read_text() + "\\n# another line\\n")
+waiting = state()
+for module in ("tacit.method._schedule", "tacit._engine.environment"):
+    importlib.reload(importlib.import_module(module))
+print(before[1], waiting[1], state()[1], state() == waiting, before[0] != waiting[0])
+"""
+
+
+def test_source_that_is_edited_and_loaded_anew_is_another(tmp_path: Path) -> None:
+    shutil.copytree(
+        environment.HOME, tmp_path / "tacit", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", EDITED],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == ["False", "True", "True", "True", "True"], done.stderr
+
+
+def test_source_that_nobody_touched_is_what_was_loaded() -> None:
+    assert not environment.edited()
+    assert len(environment.source_digest()) == 64

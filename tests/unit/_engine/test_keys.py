@@ -1,0 +1,50 @@
+"""Keys of different purposes, phases, steps, rounds, agents and trials never coincide."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import numpy as np
+import pytest
+
+from tacit._engine.keys import agent_secret, pair_secret, phase_keys, public_key, trial_key
+
+PAIRS = [(0, 1), (0, 2), (1, 2)]
+
+
+def test_all_keys_differ() -> None:
+    seen = {tuple(np.asarray(jax.random.key_data(public_key(0))))}
+    count = 1
+    cases = itertools.product(range(2), range(3), (-1, 0, 1), range(3), range(3))
+    for trial, agent, round, phase, step in cases:
+        secret = agent_secret(trial_key(0, trial), agent)
+        for key in phase_keys(secret, round, phase, step):
+            seen.add(tuple(np.asarray(jax.random.key_data(key))))
+            count += 1
+    for trial, (one, other), round in itertools.product(range(2), PAIRS, (-1, 0, 1)):
+        for key in phase_keys(pair_secret(trial_key(0, trial), one, other), round, 0, 0):
+            seen.add(tuple(np.asarray(jax.random.key_data(key))))
+            count += 1
+    assert len(seen) == count
+
+
+@pytest.mark.parametrize(
+    ("trial", "agent", "place", "expected"),
+    [
+        (0, 0, (-1, 0, 0), [1131414996, 2795004207, 3722961630, 2999771110]),
+        (0, 0, (0, 0, 0), [4001350867, 1898169091, 402741093, 3000747457]),
+        (1, 3, (7, 2, 5), [3170408742, 858709954, 1719812309, 458937548]),
+    ],
+)
+def test_a_seed_means_the_same_for_ever(
+    trial: int, agent: int, place: tuple[int, int, int], expected: list[int]
+) -> None:
+    keys = phase_keys(agent_secret(trial_key(2, trial), agent), *place)
+    assert [int(jax.random.key_data(key)[0]) for key in keys] == expected
+
+
+def test_public_and_pair_keys_mean_the_same_for_ever() -> None:
+    pair = pair_secret(trial_key(2, 0), 1, 4)
+    found = [int(jax.random.key_data(key)[0]) for key in (public_key(2), pair)]
+    assert found == [829363300, 3556189024]

@@ -1,0 +1,76 @@
+"""What to declare of one's records is told before anybody signs; rehearsals take what runs do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tacit.cli import app
+from tacit.deploy.agreement.declare import count
+from tacit.deploy.agreement.declared import own_records
+from tacit.deploy.agreement.manifest import agreed
+from tacit.deploy.identity import keys
+from tacit.deploy.operate.rehearse import prepare
+from tacit.study.read import parse_study
+from tests.sites import STUDY, a_manifest, member
+
+DROPPING = STUDY.replace("upper = 100 }", 'upper = 100, missing = "drop" }')
+ROWS = ["50,yes", ",no", "61,no", "old,yes", ",yes", "33,no"]
+
+
+def table(folder: Path, rows: list[str] = ROWS) -> Path:
+    path = folder / "own.csv"
+    path.write_text("\n".join(["age,ill", *rows]) + "\n")
+    return path
+
+
+def test_the_number_that_remains_is_the_one_that_a_run_takes(tmp_path: Path) -> None:
+    found = count(parse_study(DROPPING), table(tmp_path))
+    assert (found.declare, found.exact, found.records, found.dropped) == (4, True, 4, 2)
+    assert "1 of 4 records do not fit" in found.unfit and "line 5" in found.unfit
+    made = [keys.create(tmp_path / n, n, f"127.0.0.1:{7400 + k}") for k, n in enumerate("abc")]
+    members = [member(each).model_copy(update={"records": found.declare}) for each in made]
+    manifest = agreed(parse_study(DROPPING), ["age", "intercept"], 0, members)
+    assert len(own_records(manifest, 0, table(tmp_path)).targets) == found.declare
+
+
+def test_a_private_number_is_rounded_up(tmp_path: Path) -> None:
+    study = DROPPING.replace("clip = 1.0", 'clip = 1.0\nrelation = "add_remove"').replace(
+        'loss = "logistic"', 'loss = "logistic"\nnormaliser = { north = 4, south = 9 }'
+    )
+    found = count(parse_study(study), table(tmp_path, [*ROWS, "40,no"]))
+    assert (found.declare, found.exact, found.records) == (8, False, 5)
+    assert count(parse_study(study), table(tmp_path, [])).declare == 1
+
+
+@pytest.mark.parametrize("of_a_manifest", [False, True])
+def test_the_command_says_what_is_for_the_owner_alone(tmp_path: Path, of_a_manifest: bool) -> None:
+    path = tmp_path / "agreed.toml"
+    made = [keys.create(tmp_path / n, n, f"127.0.0.1:{7400 + k}") for k, n in enumerate("abc")]
+    path.write_text(a_manifest(made, DROPPING).toml() if of_a_manifest else DROPPING)
+    options = ["check", str(path), "--data", str(table(tmp_path))]
+    said = CliRunner().invoke(app, options)
+    assert said.exit_code == 0, said.output
+    assert "CARD=4" in said.output and "2 of 6" in said.output and "for you alone" in said.output
+    found = json.loads(CliRunner().invoke(app, [*options, "--json"]).output)
+    assert found["declare"] == found["records"] == 4 and found["dropped"] == 2
+
+
+def test_a_rehearsal_takes_records_that_a_run_takes(tmp_path: Path) -> None:
+    rows = ["age,ill,site"]
+    for site in ("north", "south", "west"):
+        # no number, infinity, no value, and at one site no yes at all
+        rows += [f"{age},{'no' if site == 'west' else 'yes'},{site}" for age in ("old", "inf", 50)]
+        rows += [f",no,{site}", f"30,,{site}"]
+    (tmp_path / "records.csv").write_text("\n".join(rows) + "\n")
+    source = parse_study(DROPPING, folder=tmp_path)
+    rehearsal = prepare(source, tmp_path / "run")
+    assert [each.records for each in rehearsal.manifest.agents] == [4, 4, 4]
+    assert rehearsal.unfit == 9
+    for number in range(3):
+        path = rehearsal.folder / f"member-{number}" / "records.parquet"
+        own = own_records(rehearsal.manifest, number, path)
+        assert (own.features.any(axis=1)).sum() == 1

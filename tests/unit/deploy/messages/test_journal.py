@@ -1,0 +1,48 @@
+"""A journal is that of one run, and of one version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tacit.deploy.messages.journal import Journal, check_state
+from tacit.errors import ConfigError, RuntimeFailure
+
+RUN, OTHER = "ab" * 32, "cd" * 32
+
+
+def test_a_journal_of_another_version_is_refused(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.db", RUN)
+    with journal.writing() as file:
+        file.execute("PRAGMA user_version = 1")
+    journal.close()
+    with pytest.raises(RuntimeFailure, match="another version of tacit"):
+        Journal(tmp_path / "journal.db", RUN)
+
+
+def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
+    check_state(tmp_path, OTHER)  # nothing is there yet
+    Journal(tmp_path / "journal.db", RUN).close()
+    check_state(tmp_path, RUN)
+    with pytest.raises(ConfigError, match="--state directory of its own"):
+        check_state(tmp_path, OTHER)
+    with pytest.raises(ConfigError, match="--state directory of its own"):
+        Journal(tmp_path / "journal.db", OTHER)
+
+
+def test_a_transaction_that_is_cut_off_writes_nothing(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.db", RUN)
+
+    def torn() -> None:
+        with journal.transaction() as file:
+            file.execute("INSERT INTO run VALUES ('another')")
+            file.execute("INSERT INTO nowhere VALUES (1)")
+
+    with pytest.raises(RuntimeFailure, match="cannot be written"):
+        torn()
+    journal.close()
+    again = Journal(tmp_path / "journal.db", RUN)
+    with again.writing() as file:
+        assert file.execute("SELECT id FROM run").fetchall() == [(RUN,)]
+    again.close()

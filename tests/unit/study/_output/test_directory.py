@@ -1,0 +1,97 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tacit.errors import ConfigError, RuntimeFailure
+from tacit.study._output import Destination
+
+
+def results(path: Path) -> None:
+    path.mkdir()
+    (path / "result.json").write_text(json.dumps({"format": "tacit-result-1"}))
+
+
+def test_files_appear_at_once(tmp_path: Path) -> None:
+    destination = Destination(tmp_path / "deep" / "results")
+    destination.prepare()
+    (destination.stage / "a").write_text("1")
+    assert not destination.path.exists()
+    destination.commit()
+    assert (destination.path / "a").read_text() == "1"
+    assert [path.name for path in destination.path.parent.iterdir()] == ["results"]
+
+
+def test_what_is_discarded_leaves_nothing_but_the_checkpoint(tmp_path: Path) -> None:
+    destination = Destination(tmp_path / "results", resume=True)
+    destination.checkpoint.write_text("saved")
+    destination.prepare()
+    destination.discard()
+    assert [path.name for path in tmp_path.iterdir()] == ["results.checkpoint"]
+
+
+def test_older_results_are_replaced_only_by_force(tmp_path: Path) -> None:
+    results(tmp_path / "results")
+    with pytest.raises(ConfigError, match="give --force"):
+        Destination(tmp_path / "results").prepare()
+    destination = Destination(tmp_path / "results", force=True)
+    destination.prepare()
+    (destination.stage / "new").write_text("1")
+    destination.commit()
+    assert [path.name for path in destination.path.iterdir()] == ["new"]
+    assert [path.name for path in tmp_path.iterdir()] == ["results"]
+
+
+def test_force_spares_what_tacit_did_not_write(tmp_path: Path) -> None:
+    mine = tmp_path / "home"
+    mine.mkdir()
+    (mine / "result.json").write_text("[1, 2]")
+    with pytest.raises(ConfigError, match="does not remove"):
+        Destination(mine, force=True).prepare()
+    (mine / "result.json").write_text("not json")
+    with pytest.raises(ConfigError, match="does not remove"):
+        Destination(mine, force=True).prepare()
+    assert mine.exists()
+
+
+def test_an_empty_directory_may_be_filled_by_force(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    destination = Destination(tmp_path / "empty", force=True)
+    destination.prepare()
+    destination.commit()
+    assert list(destination.path.iterdir()) == []
+
+
+def test_a_checkpoint_asks_what_to_do(tmp_path: Path) -> None:
+    checkpoint = Destination(tmp_path / "results").checkpoint
+    checkpoint.write_text("saved")
+    with pytest.raises(ConfigError, match="--resume, or begin afresh with --force"):
+        Destination(tmp_path / "results").prepare()
+    Destination(tmp_path / "results", resume=True).prepare()
+    assert checkpoint.exists()
+    Destination(tmp_path / "results", force=True, resume=True).prepare()
+    assert checkpoint.exists()
+    Destination(tmp_path / "results", force=True).prepare()
+    assert not checkpoint.exists()
+
+
+def test_a_leftover_of_a_killed_run_is_cleared(tmp_path: Path) -> None:
+    destination = Destination(tmp_path / "results")
+    destination.stage.mkdir()
+    (destination.stage / "half").write_text("")
+    destination.prepare()
+    assert list(destination.stage.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="cannot be written"):
+        Destination(tmp_path / "file" / "results").prepare()
+
+
+def test_a_place_that_vanishes_during_the_run(tmp_path: Path) -> None:
+    destination = Destination(tmp_path / "results")
+    destination.prepare()
+    destination.stage.rmdir()
+    with pytest.raises(RuntimeFailure, match="cannot be moved"):
+        destination.commit()

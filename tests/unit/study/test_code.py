@@ -1,0 +1,130 @@
+"""The code of packages of others: what a digest covers, and what is imported of it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import marshal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tacit.errors import ConfigError
+from tacit.study import code
+from tacit.study.code import digest_of, imported
+from tacit.study.parts import FAMILIES, Part, declared, installed, published
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package with a module, which can be imported."""
+    home = tmp_path / "acme_held"
+    home.mkdir()
+    (home / "__init__.py").write_text("")
+    (home / "late.py").write_text("VALUE = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+    yield home
+    for name in [each for each in sys.modules if each.partition(".")[0] == "acme_held"]:
+        del sys.modules[name]
+    code._held.pop("acme_held", None)
+
+
+def value() -> int:
+    found: int = importlib.import_module("acme_held.late").VALUE
+    return found
+
+
+def test_what_is_compiled_beside_the_sources_is_not_run(package: Path) -> None:
+    source, cached = (
+        package / "late.py",
+        Path(importlib.util.cache_from_source(str(package / "late.py"))),
+    )
+    cached.parent.mkdir(exist_ok=True)
+    before = digest_of("acme_held", "acme")
+    # a compiled copy that says of itself that nobody need compare it with its source
+    flags, digest = (1).to_bytes(4, "little"), bytes(8)
+    body = marshal.dumps(compile("VALUE = 2", str(source), "exec"))
+    cached.write_bytes(importlib.util.MAGIC_NUMBER + flags + digest + body)
+    assert digest_of("acme_held", "acme") == before
+    assert value() == 2  # as Python has it
+    del sys.modules["acme_held.late"], sys.modules["acme_held"]
+    with imported("acme_held", "acme"):
+        assert value() == 1
+
+
+def test_what_changed_after_its_digest_was_taken_is_not_imported(package: Path) -> None:
+    before = digest_of("acme_held", "acme")
+    with imported("acme_held", "acme"):
+        importlib.import_module("acme_held")
+    (package / "late.py").write_text("VALUE = 2\n")
+    (package / "later.py").write_text("")
+    for name in ("late", "later"):
+        with pytest.raises(ImportError, match=f"{name}.py is not as it was"):
+            importlib.import_module(f"acme_held.{name}")
+    # what runs is what was imported
+    assert digest_of("acme_held", "acme") == before
+
+
+def test_a_module_among_compiled_files_is_not_imported(package: Path) -> None:
+    (package / "__pycache__").mkdir(exist_ok=True)
+    (package / "__pycache__" / "hidden.py").write_text("")
+    with (
+        imported("acme_held", "acme"),
+        pytest.raises(ImportError, match="is no part of it"),
+    ):
+        importlib.import_module("acme_held.__pycache__.hidden")
+
+
+def test_a_package_that_failed_may_be_mended(package: Path) -> None:
+    (package / "__init__.py").write_text("raise RuntimeError\n")
+    with pytest.raises(RuntimeError), imported("acme_held", "acme"):
+        importlib.import_module("acme_held")
+    (package / "__init__.py").write_text("#\n")
+    with imported("acme_held", "acme"):
+        importlib.import_module("acme_held")
+
+
+def test_what_a_digest_cannot_cover_is_refused(package: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (package / "inside").symlink_to(outside)
+    with pytest.raises(ConfigError, match="is a link to a folder"):
+        digest_of("acme_held", "acme")
+    for name in ("outside", "os", "sys", "", "no_such_package", "acme_held "):
+        with pytest.raises(ConfigError, match="no package or module with files of its own"):
+            digest_of(name, "acme")
+
+
+def test_a_distribution_has_a_digest_for_each_of_its_packages(package: Path) -> None:
+    other = package.parent / "acme_beside.py"
+    other.write_text("")
+    parts = [
+        Part(FAMILIES[1], name, f"{name}:Loss", "acme", "1.0")
+        for name in ("acme_held", "acme_beside")
+    ]
+    before = installed(parts)
+    other.write_text("#\n")
+    assert before["acme"].count("sha256:") == 2 and installed(parts) != before
+    assert installed(parts[:1]) == {"acme": f"1.0 sha256:{parts[0].sha256}"}
+
+
+def test_no_distribution_is_tacit_by_its_name() -> None:
+    assert all(part.own for part in published().values())
+    assert not Part(FAMILIES[0], "acme", "acme_held:Method", "tacit", "1.0").own
+
+
+@pytest.mark.parametrize(
+    "said", ["", "Name: acme\n", "Version: 1.0\n", "Name: Tacit\nVersion: 1.0\n"]
+)
+def test_a_package_without_a_name_of_its_own_and_a_version_is_refused(
+    package: Path, said: str
+) -> None:
+    about = package.parent / "acme_held-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\n{said}")
+    (about / "entry_points.txt").write_text("[tacit.losses]\nacme = acme_held:Loss\n")
+    with pytest.raises(ConfigError, match="what declares the loss 'acme' calls itself"):
+        declared(FAMILIES[1])
