@@ -95,13 +95,13 @@ class ComparisonOfMethods(SphinxDirective):
 
 def _linked(method: str) -> str:
     """A method's name, with a link to the page that introduces it, or to the reference."""
-    role = f"{{py:class}}`tacit.method.{method}`"
-    pages = {
-        page.name: page.read_text(encoding="utf-8").find(role)
-        for page in sorted((Path(__file__).parent / "methods").glob("*.md"))
-    }
-    found = {name: place for name, place in pages.items() if place >= 0}
-    return f"[{method}]({min(found, key=found.__getitem__)})" if found else role
+    role = re.compile(rf"\{{py:class\}}`tacit\.(?:method|papers\.\w+)\.{method}`")
+    pages = sorted((Path(__file__).parent / "methods").glob("*.md"))
+    places = {page.name: role.search(page.read_text(encoding="utf-8")) for page in pages}
+    found = {name: place.start() for name, place in places.items() if place}
+    if found:
+        return f"[{method}]({min(found, key=found.__getitem__)})"
+    return f"{{py:class}}`tacit.method.{method}`"
 
 
 def setup(app: Any) -> None:

@@ -12,8 +12,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit._engine.planning import account
-    from tacit._engine.result import Result
+    from tacit._engine.contract import Contract, contract
+    from tacit._engine.measures import History
+    from tacit._engine.planning import Account, MeanNoise, account, mean_noise
+    from tacit._engine.result import ReleaseRow, Result
     from tacit._engine.runner import Simulation, run
     from tacit.audit.method import audit_method as audit
     from tacit.method import DGD, DPSG, DZOA, DZOASolver, GradientDescent
@@ -26,11 +28,18 @@ _HOMES = {
     "DPSG": "tacit.method",
     "DZOA": "tacit.method",
     "DZOASolver": "tacit.method",
+    "Account": "tacit._engine.planning",
+    "Contract": "tacit._engine.contract",
     "GradientDescent": "tacit.method",
+    "History": "tacit._engine.measures",
+    "MeanNoise": "tacit._engine.planning",
     "Privacy": "tacit.privacy",
+    "ReleaseRow": "tacit._engine.result",
     "Result": "tacit._engine.result",
     "Simulation": "tacit._engine.runner",
     "account": "tacit._engine.planning",
+    "contract": "tacit._engine.contract",
+    "mean_noise": "tacit._engine.planning",
     "run": "tacit._engine.runner",
 }
 
@@ -38,13 +47,20 @@ __all__ = [
     "DGD",
     "DPSG",
     "DZOA",
+    "Account",
+    "Contract",
     "DZOASolver",
     "GradientDescent",
+    "History",
+    "MeanNoise",
     "Privacy",
+    "ReleaseRow",
     "Result",
     "Simulation",
     "account",
     "audit",
+    "contract",
+    "mean_noise",
     "run",
 ]
 

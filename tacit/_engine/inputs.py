@@ -123,7 +123,7 @@ def _taken_over(value: Any) -> Any:
     return Graph.from_networkx(value) if nx and isinstance(value, nx.Graph) else value
 
 
-def _a_network(value: Any, problem: Problem) -> str:
+def _a_network(value: Any, problem: Any) -> str:
     agents = problem.agents if isinstance(problem, Problem) else 8
     named = str(value).replace("-", "_").lower()
     if isinstance(value, str) and named in network.__all__:

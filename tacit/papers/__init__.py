@@ -10,11 +10,13 @@ show.
 
 from tacit.papers.catalogue import PAPERS, find, targets
 from tacit.papers.run import reproduce, seconds_left
-from tacit.papers.target import Paper, Scale, Target
+from tacit.papers.target import Answer, Paper, Piece, Scale, Target
 
 __all__ = [
     "PAPERS",
+    "Answer",
     "Paper",
+    "Piece",
     "Scale",
     "Target",
     "find",

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 
 _PUBLISHED = {
-    "dp-admm-as-published": "dp_admm_printed:DPADMMPrinted",
-    "dp-iadmm-as-published": "dp_iadmm_printed:DPIADMMPrinted",
-    "dvp-as-published": "dvp_printed:DVPPrinted",
-    "outp-as-coded": "outp_as_coded:OutPAsCoded",
-    "pdop-as-published": "pdop_printed:PDOPPrinted",
-    "pvp-as-published": "pvp_printed:PVPPrinted",
+    "dp-admm-as-published": "gratton2021.dp_admm:DPADMMPrinted",
+    "dp-iadmm-as-published": "ryu2021.dp_iadmm:DPIADMMPrinted",
+    "dvp-as-published": "gratton2021.dvp:DVPPrinted",
+    "outp-as-coded": "ryu2021.outp_as_coded:OutPAsCoded",
+    "pdop-as-published": "huang2015.method:PDOPPrinted",
+    "pvp-as-published": "gratton2021.pvp:PVPPrinted",
 }
 
 
@@ -197,7 +197,7 @@ class Part:
 def published() -> dict[str, Part]:
     """The methods of papers with the noise that these print, by name: for comparison only."""
     return {
-        name: Part(FAMILIES[0], name, f"tacit.method.{target}", "tacit", __version__)
+        name: Part(FAMILIES[0], name, f"tacit.papers.{target}", "tacit", __version__)
         for name, target in _PUBLISHED.items()
     }
 

@@ -4,9 +4,10 @@
 cluster. `tacit sweep` is the same from the command line.
 """
 
+from tacit._jobs.cluster import Cluster
 from tacit.sweep.cells import Cell, Plan, plan
 from tacit.sweep.grid import Grid
 from tacit.sweep.run import Sweep, finish, sweep, waiting
 from tacit.sweep.table import Runs
 
-__all__ = ["Cell", "Grid", "Plan", "Runs", "Sweep", "finish", "plan", "sweep", "waiting"]
+__all__ = ["Cell", "Cluster", "Grid", "Plan", "Runs", "Sweep", "finish", "plan", "sweep", "waiting"]

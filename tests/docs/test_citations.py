@@ -96,7 +96,8 @@ def test_a_symbol_without_a_test_is_reported(tmp_path: Path) -> None:
     tests = tmp_path / "tests"
     tests.mkdir()
     (tests / "test_one.py").write_text(
-        "from tacit.method import DZOA\nfrom tacit.papers.gratton2021.bounds import inner_loop_bound\n"
+        "from tacit.method import DZOA\n"
+        "from tacit.papers.gratton2021.bounds import inner_loop_bound\n"
         "def test(): assert DZOA and inner_loop_bound and total\n"
     )
     used = citations.used_in_tests(tests)

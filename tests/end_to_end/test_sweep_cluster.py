@@ -164,7 +164,7 @@ def test_a_worker_with_other_code_is_refused(
     other = tmp_path / "other"
     shutil.copytree(ROOT / "tacit", other / "tacit")
     shutil.copytree(ROOT / "tests", other / "tests")
-    with (other / "tacit" / "runner.py").open("a") as file:
+    with (other / "tacit" / "_engine" / "runner.py").open("a") as file:
         file.write("\n# changed\n")
     running.add_worker({"PYTHONPATH": str(other)})
     assert "but with other code; install the same there" in refused(reached(running, certificates))

@@ -240,15 +240,19 @@ def _formula(method: AbstractMethod, *, once: bool) -> str:
 
 
 def methods() -> tuple[type[AbstractMethod], ...]:
-    """Every method of `tacit.method` that can be described, named in study files or not."""
+    """Every method of tacit that can be described, those as published too."""
     return tuple(each for each in exported() if not missing(each))
 
 
 def exported() -> tuple[type[AbstractMethod], ...]:
-    """Every method that `tacit.method` exports."""
-    found = (getattr(tacit.method, name) for name in sorted(tacit.method.__all__))
+    """Every method that `tacit.method` exports, and those as published."""
+    from tacit.study.parts import published
+
+    found = [getattr(tacit.method, name) for name in tacit.method.__all__]
+    found += [part.build for part in published().values()]
     classes = (each for each in found if isinstance(each, type) and not inspect.isabstract(each))
-    return tuple(each for each in classes if issubclass(each, AbstractMethod))
+    methods = (each for each in classes if issubclass(each, AbstractMethod))
+    return tuple(sorted(methods, key=lambda each: each.__name__))
 
 
 def missing(build: type[AbstractMethod]) -> set[str]:

@@ -18,7 +18,7 @@ def state():
     return environment.source_digest(), environment.edited()
 
 before = state()
-path = environment.HOME / "method" / "schedule.py"
+path = environment.HOME / "method" / "_schedule.py"
 path.write_text(path.read_text() + "\\n# another line\\n")
 waiting = state()
 for module in ("tacit.method._schedule", "tacit._engine.environment"):

@@ -99,7 +99,7 @@ def test_every_method_has_an_example_to_be_described_by() -> None:
 def test_every_method_can_be_asked(build: Any) -> None:
     found = asked.traits(build)
     assert found.topology != "no", (
-        "no probe of tacit.study._described.traits meets the assumptions of this method: add one that does"
+        "no probe meets the assumptions of this method: add one that does"
     )
     assert "refused" not in found.status
 
