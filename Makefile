@@ -15,29 +15,29 @@ PYTEST := JAX_COMPILATION_CACHE_DIR="$(abspath $(VENV))/programs" \
 	JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1 \
 	$(RUN) pytest --numprocesses $(WORKERS) --dist worksteal
 
-help: ## Say what there is to make
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
-demo: $(VENV)/.demo ## Fit a private model of real records at eight sites; say where the report is
+demo: $(VENV)/.demo ## Fit a private model across eight sites on real records and write a report
 	@$(VENV)/bin/tacit demo
 
 quick: $(VENV)/.dev ## Run the unit tests that compile nothing and start nothing (a minute)
 	@# shapes in annotations are checked by `make test`, which takes longer
 	@JAXTYPING_DISABLE=1 $(PYTEST) --quick -m "not long and not slow and not site" --quiet tests/unit
 
-test: $(VENV)/.dev ## Run the tests but the long ones
+test: $(VENV)/.dev ## Run the tests except the long ones
 	@$(PYTEST) -m "not long and not slow and not site" --durations=20 --durations-min=10
 
-long: $(VENV)/.dev ## Run the long tests, which with `make test` are what every change must pass
+long: $(VENV)/.dev ## Run the long tests, which every change must also pass
 	@$(PYTEST) -m "long and not slow and not site" --durations=20 --durations-min=10
 
-test-all: $(VENV)/.dev ## Run the tests, the long and slow ones too, with coverage (hours)
+test-all: $(VENV)/.dev ## Run all tests, long and slow ones included, with coverage (hours)
 	@$(PYTEST) --cov --cov-report=term --cov-fail-under=90
 
 check: $(VENV)/.dev ## Check format, lint, types, import rules, sources and documentation
 	@VENV="$(VENV)" scripts/check
 
-format: $(VENV)/.dev ## Rewrite the code in its one format
+format: $(VENV)/.dev ## Format the code
 	@$(RUN) ruff format .
 	@$(RUN) ruff check --fix .
 
@@ -48,7 +48,7 @@ docs: $(VENV)/.dev ## Build the documentation site in site/
 	@$(RUN) sphinx --quiet --fail-on-warning --keep-going docs site
 	@echo "open site/index.html"
 
-plots: $(VENV)/.dev ## Draw the plots of the documentation anew (minutes)
+plots: $(VENV)/.dev ## Redraw the plots of the documentation (minutes)
 	@$(RUN) docs.plots
 
 wheel: $(VENV)/.dev ## Build the wheel in dist/

@@ -229,7 +229,7 @@ def masked_gossip(path: Path) -> None:
     methods: dict[str, AbstractMethod] = {
         "no privacy": tacit.DPSG(step=6.0, decay=0.5, privacy=quiet),
         "masks against each of the others, ε = 1": page.masked,
-        "noise of each alone (DPSG), ε = 1": page.alone,
+        "local noise (DPSG), ε = 1": page.alone,
     }
     compare(path, page.task, page.ring, methods, rounds=100, floor=1e-5)
 

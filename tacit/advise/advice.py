@@ -16,6 +16,7 @@ from tacit.advise.plans import Plan, changes
 from tacit.advise.setting import GAIN, Setting
 from tacit.arguments import checked
 from tacit.errors import ConfigError, NetworkError, ProblemError
+from tacit.privacy.digits import short
 
 HOPELESS, HOPEFUL = 0.25, 0.75
 """Share of the pooled fit's gain below which next to nothing is kept, from which on most is."""
@@ -290,7 +291,7 @@ def _toml(setting: Setting, best: Measured) -> str:
     lines = ["[method]", f'name = "{best.method}"']
     lines += [f"{name} = {value:.12g}" for name, value in best.arguments.items()]
     lines += ["", "[privacy]", f"epsilon = {setting.epsilon:.12g}"]
-    lines += [f"delta = {float(budget.delta):.12g}", f"clip = {best.clip:.12g}"]
+    lines += [f"delta = {short(budget.delta, 12)}", f"clip = {best.clip:.12g}"]
     usual = type(budget)(clip=1.0, epsilon=1.0)
     for name in _NAMED:
         value = getattr(budget, name)

@@ -10,8 +10,8 @@ import numpy as np
 from tacit.audit.checks import ALARM, Check
 from tacit.audit.curve import Curve
 from tacit.audit.readings import Bound
+from tacit.privacy.digits import rounded_down, rounded_up
 from tacit.privacy.guarantee import Guarantee, Status
-from tacit.privacy.wording import rounded_down, rounded_up
 
 FORMAT = "tacit-audit-1"
 
@@ -128,10 +128,10 @@ class Audit:
         releases = "its only release" if count == 1 else f"all {count:,} releases together"
         return (
             "The source claims this of one release alone: each is said to be "
-            f"({rounded_up(self.alone.epsilon)}, {rounded_up(self.alone.delta)})-differentially "
-            f"private. The audit attacks a run of {self.rounds:,} "
-            f"{'round' if self.rounds == 1 else 'rounds'}, {releases}, for which that would come "
-            f"to epsilon {rounded_up(self.claim.epsilon)}; a longer run costs more."
+            f"({rounded_up(self.alone.epsilon)}, {rounded_up(self.alone.delta)})-DP. The audit "
+            f"attacks a run of {self.rounds:,} {'round' if self.rounds == 1 else 'rounds'}, "
+            f"{releases}, for which that would come to epsilon "
+            f"{rounded_up(self.claim.epsilon)}; a longer run costs more."
         )
 
     def sentence(self) -> str:

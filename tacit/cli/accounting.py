@@ -12,9 +12,9 @@ import numpy as np
 from tacit.cli.console import emit, guarded, say, table
 from tacit.errors import ConfigError
 from tacit.privacy import accounting
+from tacit.privacy.digits import rounded_up
 from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Guarantee, Status
-from tacit.privacy.wording import rounded_up
 from tacit.types import Unit
 
 FORMAT = "tacit-account-1"

@@ -13,6 +13,7 @@ from tacit.advise.advice import percent, verdict
 from tacit.advise.setting import GAIN, PREVALENCE
 from tacit.cli.console import emit, guarded, progress, say, table
 from tacit.cli.dimensions import Asked, from_options, from_study
+from tacit.privacy.digits import short
 from tacit.problem.losses import Poisson
 from tacit.study.read import read_study
 
@@ -176,7 +177,7 @@ def _asked(setting: Setting) -> str:
     return (
         f"{setting.agents:,} sites ({setting.network.kind}), {each}, "
         f"{setting.parameters:,} parameters, {type(setting.loss).__name__.lower()} loss"
-        f"{_of(setting)}; epsilon {setting.epsilon:g} and delta {float(budget.delta):g} for the "
+        f"{_of(setting)}; epsilon {setting.epsilon:g} and delta {short(budget.delta)} for the "
         f"whole run, {budget.relation.value}, {budget.noise.value} noise{_hidden(setting)}."
     )
 

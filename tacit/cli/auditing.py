@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.cli.console import REFUTED, emit, guarded, progress, say, table
 from tacit.errors import ConfigError, RuntimeFailure
-from tacit.privacy.wording import rounded_down, rounded_up
+from tacit.privacy.digits import rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from tacit.audit import Audit

@@ -12,9 +12,9 @@ from tacit.cli.console import emit, say, table
 from tacit.errors import ConfigError
 from tacit.privacy import caution
 from tacit.privacy.accounting import epsilon as epsilon_of
+from tacit.privacy.digits import rounded_up
 from tacit.privacy.event import GaussianRelease
 from tacit.privacy.views import GossipNoise, gossip_guarantees
-from tacit.privacy.wording import rounded_up
 
 
 def gossip(question: Question, *, json: bool) -> None:

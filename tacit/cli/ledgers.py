@@ -101,8 +101,8 @@ def budget(
 def show(file: File, json: Json = False) -> None:
     """Show what may be spent, is spent and is left, for each owner."""
     from tacit.cli.console import emit, guarded, say, table
+    from tacit.privacy.digits import rounded_down
     from tacit.privacy.ledger import read
-    from tacit.privacy.wording import rounded_down
 
     def command() -> int:
         found = read(file)
@@ -249,7 +249,7 @@ def _document(balance: Any) -> dict[str, Any]:
 
 
 def _up(epsilon: float) -> str:
-    from tacit.privacy.wording import rounded_up
+    from tacit.privacy.digits import rounded_up
 
     return rounded_up(epsilon)
 

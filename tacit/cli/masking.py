@@ -13,8 +13,8 @@ from tacit.cli.accounting import DELTA, FORMAT, Question, option
 from tacit.cli.console import emit, say, table
 from tacit.errors import ConfigError
 from tacit.privacy import caution
+from tacit.privacy.digits import rounded_up
 from tacit.privacy.masks import masked_multiplier, worst_masked_mu
-from tacit.privacy.wording import rounded_up
 
 
 def masks(question: Question, *, json: bool) -> None:

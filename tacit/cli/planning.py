@@ -20,6 +20,7 @@ from tacit.cli.console import emit, say
 from tacit.errors import ConfigError
 from tacit.privacy import accounting, caution
 from tacit.privacy.calibration import affordable_rounds, noise_multiplier
+from tacit.privacy.digits import rounded_up
 from tacit.privacy.event import (
     DiscreteGaussianRelease,
     DiscreteLaplaceRelease,
@@ -29,7 +30,6 @@ from tacit.privacy.event import (
     PoissonSampled,
     Repeated,
 )
-from tacit.privacy.wording import rounded_up
 from tacit.types import Relation
 
 LAWS: dict[str, Any] = {

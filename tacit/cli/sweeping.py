@@ -157,7 +157,7 @@ def _run(path: Path, folder: Path, where: int | Cluster, asked: Asked, *, json: 
 
 
 def _tell(ended: Sweep) -> None:
-    from tacit.privacy.wording import rounded_up
+    from tacit.privacy.digits import rounded_up
     from tacit.report.tables import number
     from tacit.sweep.table import in_words, settings, spent
     from tacit.sweep.words import headings, status

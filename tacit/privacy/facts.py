@@ -1,8 +1,8 @@
-"""Which facts about the owners' data are public, by what is protected and who are neighbours.
+"""Which facts about the owners' data are public, by unit and adjacency.
 
-Where neighbouring data share a fact, it may be printed and agreed on. Where they do not, it is as
-private as the records are, and whatever prints it is a release. Pages, manifests, assumptions, the
-list of files that a guarantee covers and what is refused all ask here.
+A fact that adjacent data sets share may be printed and agreed on. Any other is as private as the
+records, and printing it is a release. Pages, manifests, assumptions, the list of files that a
+guarantee covers and refusals all ask here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tacit.types import Relation, Unit
 
 
 class Fact(StrEnum):
-    """Something that can be known of the owners without asking for any record, in words."""
+    """A fact about the owners that can be known without any record, in words."""
 
     AGENTS = "the agents, their names and the network between them"
     SETTINGS = "the study: method, rounds, budgets, declared bounds, levels and normalisers"
@@ -24,14 +24,14 @@ _ALWAYS = frozenset({Fact.AGENTS, Fact.SETTINGS})
 
 
 def public(unit: Unit, relation: Relation) -> frozenset[Fact]:
-    """The facts that neighbouring data share.
+    """The facts that adjacent data sets share.
 
-    Replacing a record (or as many as one person has) leaves their number as it is. Adding or
-    removing one does not, and the data of a whole agent may be of any number.
+    Replacing a record (or all records of a person) keeps their number. Adding or removing one does
+    not, and a whole agent may have any number of records.
 
     Args:
-        unit: what one guarantee protects.
-        relation: when two data sets are neighbours.
+        unit: the unit of the guarantee.
+        relation: its adjacency.
 
     Example:
         >>> from tacit.types import Relation, Unit
@@ -44,8 +44,8 @@ def public(unit: Unit, relation: Relation) -> frozenset[Fact]:
 
 
 def assumed(unit: Unit, relation: Relation) -> tuple[str, ...]:
-    """What a guarantee takes for granted because it is printed as public, in words.
+    """Assumptions of a guarantee that follow from what is printed as public, in words.
 
-    Agents and settings are declared by their owners; numbers of records are read off the data.
+    Agents and settings are declared by their owners; numbers of records are taken from the data.
     """
     return (f"{Fact.RECORDS} is public",) if Fact.RECORDS in public(unit, relation) else ()

@@ -1,8 +1,8 @@
 """What a run guarantees to each owner, with its conditions: a sentence, a table row, JSON.
 
-A number without its conditions is no guarantee. Status (what kind of argument supports it) and
-noise (where the randomness came from) are independent: only a proved method with secure noise gives
-a certificate.
+A number without its conditions is not a guarantee. Status (the kind of argument that supports it)
+and noise (the source of randomness) are independent: only a proved method with secure noise gives a
+certificate.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tacit.privacy import wording
 from tacit.types import Relation, Unit
 
 FORMAT = 1
-"""Version of the JSON format; a reader refuses those that it does not know."""
+"""Version of the JSON format; a reader refuses unknown versions."""
 
 
 class Status(StrEnum):
@@ -51,7 +51,7 @@ class Adversary(StrEnum):
     """Against whom a guarantee holds."""
 
     EVERY_MESSAGE = "every_message"
-    """Reads every message and knows all records but the protected ones."""
+    """Sees every message and knows all records except the protected ones."""
 
     NEIGHBOUR = "neighbour"
     """One agent that follows the protocol and sees only what is sent to it."""
@@ -60,41 +60,41 @@ class Adversary(StrEnum):
     """Several agents that follow the protocol and pool what is sent to them."""
 
     COLLUDING = "colluding"
-    """Reads every message and knows what a declared number of agents know, who may misbehave.
+    """Sees every message and controls up to a declared number of agents, which may misbehave.
 
-    Not so in a model, which takes for granted that all agents follow the protocol.
+    In a model, which assumes that all agents follow the protocol, they only share what they know.
     """
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What one owner is promised.
+    """The guarantee of one owner.
 
     Attributes:
         owner: name of the agent whose data are protected.
         epsilon: at least 0; infinite for no protection.
         delta: in [0, 1].
-        unit: what one guarantee protects.
-        relation: when two data sets are neighbours.
-        theorem: where it is proved, or where the claim stands.
-        status: what supports it.
-        noise: where the randomness came from.
-        releases: how many values derived from this owner's data left.
-        assumptions: what must hold besides. Unless there is no guarantee at all, two always stand
-            among them: hyper-parameters were not chosen on these data, and nothing else about
-            these data is released. With simulated noise a third does: its seed stays secret.
-        reason: why a model claim is no proof, as a clause.
+        unit: what is protected.
+        relation: adjacency, when two data sets are neighbours.
+        theorem: source of the proof or of the claim.
+        status: the kind of argument that supports it.
+        noise: source of the randomness.
+        releases: number of released values derived from this owner's data.
+        assumptions: further conditions. Unless there is no guarantee at all, two are always
+            listed: hyper-parameters were not chosen on these data, and nothing else about these
+            data is released. Simulated noise adds a third: its seed stays secret.
+        reason: why a model claim is not proved, as a clause.
         scope: what epsilon and delta cover; one release for status `per_release`, else the run.
-        total_epsilon: of the whole run, beside a guarantee for one release.
+        total_epsilon: epsilon of the whole run, for a guarantee for one release.
         adversary: against whom it holds.
-        sites_per_person: at how many sites one person's records may stand (unit person).
-        records_per_person: how many records one person may have at one site (unit person).
+        sites_per_person: maximum number of sites with records of one person (unit person).
+        records_per_person: maximum number of records of one person at one site (unit person).
         measured_epsilon: lower bound that an audit found at `delta`, if it refuted the claim.
         measured_by: how the audit found it, as a clause; or what it found instead.
-        observers: names of the neighbour or the coalition that looks; empty for every message.
-        coalition: how many agents may be corrupted (adversary colluding).
-        min_cohort: how many agents a sum has at least (adversary colluding).
-        attempts: in how many sums the owner is at most, given-up ones included (adversary
+        observers: names of the observing neighbour or coalition; empty for every message.
+        coalition: maximum number of corrupted agents (adversary colluding).
+        min_cohort: minimum number of agents in a sum (adversary colluding).
+        attempts: maximum number of sums that the owner is in, including abandoned ones (adversary
             colluding).
 
     Raises:
@@ -107,7 +107,7 @@ class Guarantee:
         ...     status=Status.PROVED, noise=NoiseSource.SIMULATED, releases=200)
         >>> promise.certificate
         False
-        >>> "(1, 1e-06)-differentially private" in promise.sentence()  # rounded up
+        >>> "(1, 1e-6)-DP per record" in promise.sentence()  # rounded up
         True
     """
 
@@ -163,9 +163,9 @@ class Guarantee:
         """The guarantee after an audit that found it broken.
 
         Args:
-            epsilon: lower bound at `delta`, above the claim; `None` where it was found that noise
-                is not what the claim rests on.
-            how: what found it, as a clause: "at 95 % confidence, in 20,000 trials a side".
+            epsilon: lower bound at `delta`, above the claim; `None` if the noise was found to
+                differ from what the claim rests on.
+            how: how it was found, as a clause: "at 95 % confidence, in 20,000 trials per side".
 
         Raises:
             PrivacyError: a bound that does not exceed the claim.
@@ -177,7 +177,7 @@ class Guarantee:
         return wording.sentence(self, self.owner)
 
     def row(self) -> dict[str, Any]:
-        """One row of a table, numbers as they are (`wording.rounded_up` prints them)."""
+        """One row of a table, with exact numbers (`digits.rounded_up` prints them)."""
         names = ("owner", "epsilon", "delta", "unit", "relation", "scope", "releases", "status")
         values = {name: getattr(self, name) for name in (*names, "noise", "certificate")}
         return {k: v.value if isinstance(v, StrEnum) else v for k, v in values.items()}
@@ -239,7 +239,7 @@ class Guarantees(Sequence[Guarantee]):
     """The guarantees of all owners of a run, in the order of the agents.
 
     Attributes:
-        owners: one guarantee an owner, at least one.
+        owners: one guarantee per owner, at least one.
 
     Raises:
         PrivacyError: none given.
@@ -270,7 +270,7 @@ class Guarantees(Sequence[Guarantee]):
 
     @property
     def equal(self) -> bool:
-        """Whether all owners are promised the same."""
+        """Whether all guarantees are equal, apart from the owner."""
         first = self.owners[0]
         return all(replace(each, owner=first.owner) == first for each in self.owners)
 
@@ -280,15 +280,15 @@ class Guarantees(Sequence[Guarantee]):
         return all(each.certificate for each in self.owners)
 
     def sentence(self) -> str:
-        """One sentence where all owners are promised the same, else the range and a list."""
+        """One sentence if all guarantees are equal, else the range and a list."""
         if len(self) == 1:
             return self.owners[0].sentence()
         if self.equal:
-            return wording.sentence(self.owners[0], f"each of the {len(self)} owners")
+            return wording.sentence(self.owners[0], f"each of the {len(self)} agents")
         return wording.differing(self.owners, self.worst)
 
     def table(self) -> list[dict[str, Any]]:
-        """One row an owner, numbers as they are."""
+        """One row per owner, with exact numbers."""
         return [each.row() for each in self.owners]
 
     def require(self, status: Status | str) -> None:

@@ -1,17 +1,17 @@
 """Guarantees in words: for a lawyer, a statistician and a table.
 
-Numbers are rounded up, so that nothing printed promises more than holds. Whatever is not proved
-says so in the same sentence as its epsilon.
+Numbers are rounded up, so that nothing printed promises more than holds. What is not proved says
+so in the same sentence as its epsilon.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING
 
 from tacit.privacy import caution
+from tacit.privacy.digits import rounded_down, rounded_up
 from tacit.types import Relation, Unit
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ ALONE = "nothing else about these data is released"
 """Assumed by every guarantee: what else is released costs epsilon of its own, which adds up."""
 
 SEED = "the seed of the simulated noise stays secret"
-"""Assumed where noise is simulated: whoever knows the seed can take the noise off."""
+"""Assumed where noise is simulated: whoever knows the seed can subtract the noise."""
 
 STANDING = (UNTUNED, ALONE, SEED)
 """Assumptions that follow from no method and no data, after all others."""
@@ -43,67 +43,29 @@ _STATUS = {
 }
 
 
-def rounded_up(value: float, digits: int = 4) -> str:
-    """`value` with at most so many significant digits, never smaller than it is.
-
-    Args:
-        value: at least 0; may be infinite.
-        digits: at least 1.
-
-    Example:
-        >>> rounded_up(1.00001), rounded_up(1e-6), rounded_up(633.929851)
-        ('1.001', '1e-06', '634')
-    """
-    if math.isinf(value):
-        return "infinite"
-    # repr is the shortest decimal that reads back as this number: 1e-6 is not rounded up for its
-    # binary tail.
-    up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(repr(float(value))))
-    plain = 10**digits <= float(up) < 1e12
-    return f"{int(up):,}" if plain else f"{float(up):.{digits}g}"
-
-
-def rounded_down(value: float, digits: int = 3) -> str:
-    """`value` with at most so many significant digits, never larger than it is: a lower bound.
-
-    Example:
-        >>> rounded_down(1.2399)
-        '1.23'
-    """
-    if math.isinf(value):
-        return "infinite"
-    down = Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(Decimal(repr(float(value))))
-    return f"{float(down):.{digits}g}"
-
-
 def sentence(g: Guarantee, subject: str) -> str:
     """The guarantee with all its conditions.
 
     Args:
-        g: what is promised.
-        subject: to whom, as in "owner 3".
+        g: the guarantee.
+        subject: whose data it protects, as in "north" or "each of the 3 agents".
     """
     if g.status == "none":
         return (
-            f"No guarantee for {subject}: {_count(g.releases)} without noise that would protect "
-            "them, and whoever reads them may learn private records; the released values carry no "
-            "guarantee."
+            f"No guarantee for {subject}: {_count(g.releases)} without protective noise, and "
+            "anyone who reads them may learn private records."
         )
     body = {"proved": _proved, "model": _model, "per_release": _per_release, "refuted": _refuted}
     parts = [body[g.status.value](g, subject)]
     warned = caution.warning(g.epsilon if g.total_epsilon is None else g.total_epsilon)
     parts += [warned] if warned else []
     if g.noise == "simulated":
-        parts.append(
-            "Status: proved for the method; noise simulated, so these outputs carry no certificate."
-            if g.status == "proved"
-            else "The noise was simulated, so these outputs carry no certificate."
-        )
+        parts.append("Simulated noise: not a certificate.")
     elif g.certificate:
-        parts.append("Status: proved, with secure noise: this is a certificate.")
+        parts.append("Secure noise: this is a certificate.")
     if g.status == "model":  # the claim itself has named the others
-        besides = [each for each in g.assumptions if each in STANDING]
-        parts.append(f"Assumed besides: {'; '.join(besides)}.")
+        standing = [each for each in g.assumptions if each in STANDING]
+        parts.append(f"Also assumed: {'; '.join(standing)}.")
     else:
         parts.append(f"Assumed: {'; '.join(g.assumptions)}.")
     return " ".join(parts)
@@ -118,41 +80,36 @@ def differing(owners: Sequence[Guarantee], worst: Guarantee) -> str:
         for g in owners[:_LISTED]
     ]
     more = len(owners) - _LISTED
-    rest = f", and {more} more owners in the table" if more > 0 else ""
+    rest = f", and {more} more in the table" if more > 0 else ""
     return (
-        f"The guarantees of the {len(owners)} owners differ: epsilon from "
+        f"The guarantees of the {len(owners)} agents differ: epsilon from "
         f"{rounded_up(min(epsilons))} to {rounded_up(max(epsilons))} ({', '.join(named)}{rest}). "
         f"The weakest: {worst.sentence()}"
     )
 
 
 def _proved(g: Guarantee, subject: str) -> str:
-    same = "learns almost the same whether or not"
-    if g.epsilon >= caution.LARGE_EPSILON:
-        same = "may well learn whether"
+    below = " under the assumptions below" if g.min_cohort else ""
     return (
-        f"For {subject}: {_reader(g)} {same} {_change(g)}: the "
-        f"whole run ({_count(g.releases)}) is {_pair(g.epsilon, g.delta)}-differentially private, "
-        f"which is proved{' under the assumptions below' if g.min_cohort else ''} ({g.theorem})."
+        f"For {subject}: the whole run ({_count(g.releases)}) is {_private(g)}. "
+        f"Status: proved{below} ({g.theorem})."
     )
 
 
 def _model(g: Guarantee, subject: str) -> str:
     return (
-        f"Model claim, not a proof, for {subject}: only if {_condition(g)} would the whole run "
-        f"({_count(g.releases)}) be {_pair(g.epsilon, g.delta)}-differentially private to "
-        f"{_reader(g).rstrip(',')}, when {_change(g)} ({g.theorem}); it is no proof because "
+        f"Model claim, not a proof, for {subject}: the whole run ({_count(g.releases)}) would be "
+        f"{_private(g)}, only if {_condition(g)} ({g.theorem}); it is not proved because "
         f"{g.reason or _UNCHECKED}."
     )
 
 
 def _per_release(g: Guarantee, subject: str) -> str:
     total = g.total_epsilon if g.total_epsilon is not None else math.inf
-    alone, whole = ("is said to be", "would even then come") if g.reason else ("is", "comes")
+    alone, whole = ("is claimed to be", "would even then come") if g.reason else ("is", "comes")
     doubt = f" Not even that is proved, because {g.reason}." if g.reason else ""
     return (
-        f"For one release only, for {subject}: to {_reader(g)}, each single release taken alone "
-        f"{alone} {_pair(g.epsilon, g.delta)}-differentially private when {_change(g)} "
+        f"For one release only, for {subject}: each release taken alone {alone} {_private(g)} "
         f"({g.theorem}), but the whole run ({_count(g.releases)}) {whole} to epsilon "
         f"{rounded_up(total)} at delta {rounded_up(g.delta)}.{doubt}"
     )
@@ -163,63 +120,64 @@ def _refuted(g: Guarantee, subject: str) -> str:
         return (
             f"Refuted, for {subject}: an audit found that the noise is not what the claim of "
             f"epsilon {rounded_up(g.epsilon)} at delta {rounded_up(g.delta)} rests on "
-            f"({g.measured_by}; {g.theorem}); do not rely on it."
+            f"({g.measured_by}; {g.theorem}). Do not rely on it."
         )
     found = g.measured_epsilon
     return (
         f"Refuted, for {subject}: an audit found ({g.measured_by}) that epsilon is at least "
-        f"{rounded_down(found)} at delta {rounded_up(g.delta)} when {_change(g)}, where the claim "
-        f"is {rounded_up(g.epsilon)} ({g.theorem}); do not rely on it."
+        f"{rounded_down(found)} at delta {rounded_up(g.delta)} {_about(g)}, where the claim is "
+        f"{rounded_up(g.epsilon)} ({g.theorem}). Do not rely on it."
     )
 
 
-def _pair(epsilon: float, delta: float) -> str:
-    return f"({rounded_up(epsilon)}, {rounded_up(delta)})"
+def _private(g: Guarantee) -> str:
+    pair = f"({rounded_up(g.epsilon)}, {rounded_up(g.delta)})"
+    return f"{pair}-DP {_about(g)}, against {_adversary(g)}"
+
+
+def _about(g: Guarantee) -> str:
+    """Unit and adjacency."""
+    return f"{_unit(g)} under {_ADJACENCY[g.relation]}"
 
 
 def _count(releases: int) -> str:
-    return "1 value is released" if releases == 1 else f"{releases:,} values are released"
+    return "1 release" if releases == 1 else f"{releases:,} releases"
 
 
-def _reader(g: Guarantee) -> str:
+def _adversary(g: Guarantee) -> str:
     known = {
-        Unit.RECORD: "every other record",
-        Unit.PERSON: "the records of everybody else",
+        Unit.RECORD: "all other records",
+        Unit.PERSON: "the records of all other people",
         Unit.AGENT: "the cost functions of all others",
-    }
+    }[g.unit]
     if g.min_cohort > 0:
-        together = f"together with up to {g.coalition} of the agents"
-        who = {0: "takes no part", 1: "may be one of the agents"}.get(g.coalition, together)
-        also = f" and {who}" if g.coalition < 2 else f" {who}"
-        return f"whoever reads every message{also}, knowing {known[g.unit]},"
+        among = f"may be up to {g.coalition} of the agents"
+        who = {0: "takes no part", 1: "may be one of the agents"}.get(g.coalition, among)
+        return f"an adversary who sees every message, {who} and knows {known}"
     if not g.observers:
-        return f"whoever reads every message and knows {known[g.unit]}"
-    named = g.observers[0]
-    if len(g.observers) > 1:
-        named = f"{', '.join(g.observers[:-1])} and {g.observers[-1]} together"
-    return f"{named}, knowing {known[g.unit]}"
+        return f"an adversary who sees every message and knows {known}"
+    if len(g.observers) == 1:
+        return f"{g.observers[0]}, who knows {known}"
+    return f"{', '.join(g.observers[:-1])} and {g.observers[-1]} together, who know {known}"
 
 
 def _unit(g: Guarantee) -> str:
     if g.unit is Unit.AGENT:
-        return "the owner's whole cost function"
+        return "per agent (its whole cost function)"
     if g.unit is Unit.RECORD:
-        return "one record"
+        return "per record"
     records = "1 record" if g.records_per_person == 1 else f"{g.records_per_person} records"
     sites = "one site" if g.sites_per_person == 1 else f"each of at most {g.sites_per_person} sites"
-    return f"one person with at most {records} at {sites}"
+    return f"per person (at most {records} at {sites})"
 
 
-def _change(g: Guarantee) -> str:
-    if g.relation is Relation.METRIC:
-        return (
-            f"{_unit(g)} is replaced by one whose gradient differs by at most 1 everywhere (in the "
-            "l2 norm for Gaussian noise, the l1 norm for Laplace noise; a difference of at most d "
-            "counts as d times less noise, which makes a pure epsilon d times as large)"
-        )
-    removed = g.relation is Relation.ADD_REMOVE
-    verb = "is added or removed" if removed else "is replaced by any other"
-    return f"{_unit(g)} {verb}"
+_ADJACENCY = {
+    Relation.REPLACE_ONE: "replace-one adjacency",
+    Relation.ADD_REMOVE: "add/remove adjacency",
+    Relation.METRIC: "metric adjacency (gradients that differ by at most 1 everywhere, in the "
+    "l2 norm for Gaussian noise, the l1 norm for Laplace noise; a difference of at most d counts "
+    "as d times less noise, which makes a pure epsilon d times as large)",
+}
 
 
 def _condition(g: Guarantee) -> str:

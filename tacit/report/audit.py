@@ -1,4 +1,4 @@
-"""The page of an audit: the claim, the lower bounds beside it, and the trade-off curve."""
+"""The page of an audit: the claim, lower bounds on epsilon, and the trade-off curve."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ if TYPE_CHECKING:
 EXPLANATION = (
     (
         "The audit",
-        "plays the attacker: it runs the method many times on each of two neighbouring data sets, "
-        "reads everything that leaves, and counts how often it can tell which data were used.",
+        "plays the attacker: it runs the method many times on each of two adjacent data sets, "
+        "reads everything that leaves, and counts how often it can tell which one was used.",
     ),
     (
         "Lower bound",
-        "from these counts follows, with the stated confidence, that epsilon cannot be smaller "
-        "than this number. It says nothing about how large epsilon may be.",
+        "with the stated confidence, these counts show that epsilon is at least this number. They "
+        "do not show how large epsilon may be.",
     ),
     (
         "Refuted",
-        "the lower bound lies above the claim: the claim is false, or the program does not do "
-        "what the claim is about. Either way, do not publish anything under it.",
+        "the lower bound is above the claim: either the claim is false or the program does not do "
+        "what the claim describes. Do not publish anything under it.",
     ),
     (
         "Not refuted",
-        "the audit found nothing that contradicts the claim. That is no proof: a stronger attack, "
-        "other data or more runs might still find a leak. What proves a claim is its theorem.",
+        "the audit found nothing that contradicts the claim. That is not a proof: a stronger "
+        "attack, other data or more runs might still find a leak. Only a theorem proves a claim.",
     ),
 )
-"""What a privacy officer has to know to read the page."""
+"""What a privacy officer needs to know to read the page."""
 
 HEIGHT = 440
 
 
 @dataclass(frozen=True)
 class TradeOff:
-    """What attackers of every caution achieve: wrong alarms against missed ones.
+    """The trade-off between false alarms and misses that an attacker achieves.
 
-    All columns are as long as `false_alarms`, ascending in it.
+    All columns have the length of `false_alarms`, which ascends.
 
     Attributes:
-        false_alarms: how often the attacker says D when it was D', in [0, 1].
-        measured: how often it then says D' when it was D, as counted.
-        low: lower end of the confidence band around it.
+        false_alarms: rate at which the attacker says D when it was D', in [0, 1].
+        measured: measured rate at which it then says D' when it was D.
+        low: lower end of the confidence band.
         high: upper end of the confidence band.
-        claimed: the smallest that the claim allows.
+        claimed: lowest miss rate that the claim allows.
 
     Raises:
         ConfigError: columns that differ in length.
@@ -78,16 +78,16 @@ class AuditData:
     """Everything that the page of an audit shows.
 
     Attributes:
-        title: of the page.
+        title: title of the page.
         claim: the audited guarantee in words.
-        verdict: what came out, as a sentence.
+        verdict: the result as a sentence.
         refuted: whether the claim was refuted.
-        facts: the most important numbers, name and value.
-        bounds: one row an estimator.
-        power: how many runs would have been enough to refute a wrong claim, in words.
-        curve: what attackers achieved.
+        facts: key figures, name and value.
+        bounds: one row per estimator.
+        power: number of runs that suffice to refute a wrong claim, in words.
+        curve: the trade-off curve.
         how: what was run, on which data, in sentences.
-        checks: one row a test of the noise.
+        checks: one row per test of the noise.
         environment: machine and versions.
     """
 
@@ -153,12 +153,12 @@ def trade_off(curve: TradeOff) -> go.Figure:
     figure.add_scatter(
         x=x,
         y=column(curve.claimed),
-        name="the least that the claim allows",
+        name="lowest that the claim allows",
         mode="lines",
         line={"color": ORANGE, "width": 2, "dash": "dash"},
         fill="tozeroy",
         fillcolor="rgba(194, 87, 26, 0.10)",
-        hovertemplate="false alarms %{x:.3f}<br>missed at least %{y:.3f}<extra>claim</extra>",
+        hovertemplate="false alarms %{x:.3f}<br>misses at least %{y:.3f}<extra>claim</extra>",
     )
     figure.add_scatter(
         x=[*x, *reversed(x)],
@@ -176,10 +176,10 @@ def trade_off(curve: TradeOff) -> go.Figure:
         name="what the audit achieved",
         mode="lines",
         line={"color": BLUE, "width": 2},
-        hovertemplate="false alarms %{x:.3f}<br>missed %{y:.3f}<extra>measured</extra>",
+        hovertemplate="false alarms %{x:.3f}<br>misses %{y:.3f}<extra>measured</extra>",
     )
     figure.update_xaxes(title="false alarms (says D, was D')", range=[-0.01, 1.01])
-    figure.update_yaxes(title="missed (says D', was D)", range=[-0.01, 1.01])
+    figure.update_yaxes(title="misses (says D', was D)", range=[-0.01, 1.01])
     return finish(figure, height=HEIGHT, legend=True)
 
 
@@ -187,12 +187,12 @@ def _alternative(data: AuditData) -> str:
     """The figure in words."""
     region = "enters" if data.refuted else "stays out of"
     return (
-        "How often the attacker misses the change, against how often it raises a false alarm. The "
-        "better the attack, the nearer its curve comes to the lower left corner. The claim rules "
-        f"out the shaded region under the dashed line; the measured curve {region} it"
+        "Misses against false alarms. The better the attack, the closer its curve comes to the "
+        "lower left corner. The claim rules out the shaded region under the dashed line; the "
+        f"measured curve {region} it"
         + (
-            ", somewhere with the whole of its confidence band."
+            ", in places with its whole confidence band."
             if data.refuted
-            else " as far as its confidence band can tell."
+            else " within its confidence band."
         )
     )

@@ -1,4 +1,4 @@
-"""What masks save, as a figure: noise in the mean of a round, in each way of adding it."""
+"""What secure aggregation saves, as a figure: noise in the mean, with local and central noise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tacit._engine.planning import MeanNoise
 
 COALITIONS = 5
-"""Coalitions of up to so many agents are drawn, and that of the run."""
+"""Largest coalition drawn, unless that of the run is larger."""
 
 
 def ways(found: MeanNoise) -> go.Figure:
@@ -29,8 +29,8 @@ def ways(found: MeanNoise) -> go.Figure:
     ends = [-margin, last + margin]
     figure = go.Figure()
     for label, value, colour, dash in (
-        ("noise of each alone", found.local, ORANGE, "dash"),
-        ("one noise for all", found.central, GREEN, "dot"),
+        ("local noise", found.local, ORANGE, "dash"),
+        ("central noise", found.central, GREEN, "dot"),
     ):
         figure.add_scatter(
             x=ends,
@@ -43,11 +43,11 @@ def ways(found: MeanNoise) -> go.Figure:
     figure.add_scatter(
         x=list(range(last + 1)),
         y=list(found.masked[: last + 1]),
-        name="masks",
+        name="secure aggregation",
         mode="lines+markers" if last <= 20 else "lines",
         line={"color": BLUE, "width": 2},
         marker={"size": 8},
-        hovertemplate="masks, coalition of %{x}<br>%{y:.4g}<extra></extra>",
+        hovertemplate="secure aggregation, coalition of %{x}<br>%{y:.4g}<extra></extra>",
     )
     x, y = (
         (last // 2, found.local)
@@ -72,7 +72,7 @@ def ways(found: MeanNoise) -> go.Figure:
     figure.add_annotation(x=x, y=y, yshift=21, text="<b>this run</b>", showarrow=False)
     top = max(found.local, max(found.masked[: last + 1]))
     figure.update_xaxes(
-        title="agents that may pool what they know",
+        title="agents in a coalition",
         range=ends,
         tickmode="linear",
         dtick=max(1, -(-last // 10)),
@@ -82,25 +82,26 @@ def ways(found: MeanNoise) -> go.Figure:
 
 
 def caption(found: MeanNoise) -> str:
-    """What the figure shows, and how the run's own noise compares."""
+    """What the figure shows, and how the noise of this run compares."""
     own = found.local if found.coalition is None else found.masked[found.coalition]
     text = (
-        f"Standard deviation of the noise in the mean of the {found.agents:,} agents' answers in a "
-        f"round, in each way to keep this budget. In this run: {number(own)}, "
-        f"{number(own / found.central)} times that of one noise for all."
+        f"Standard deviation of the noise in the mean of the {found.agents:,} agents' answers in "
+        f"one round, for three ways to keep this budget. In this run: {number(own)}, "
+        f"{number(own / found.central)} times that of central noise."
     )
     if found.coalition is None:
         if len(found.masked) > 1 and found.saves(1):
             text += (
-                f" Masks against any one agent would make it {number(found.gain(1))} times smaller."
+                " Secure aggregation against any one agent would make it "
+                f"{number(found.gain(1))} times smaller."
             )
         return text
     if found.bare:
         return (
-            f"{text} So many may be corrupted that one honest agent has its own noise alone: as "
-            "without masks."
+            f"{text} So many agents may be corrupted that an honest one may have only its own "
+            "noise, as with local noise."
         )
-    return f"{text} Without masks it would be {number(found.local)}."
+    return f"{text} With local noise it would be {number(found.local)}."
 
 
 def alternative(found: MeanNoise) -> str:
@@ -110,6 +111,6 @@ def alternative(found: MeanNoise) -> str:
         for count, value in enumerate(found.masked[: COALITIONS + 1])
     )
     return (
-        f"Noise of each alone {number(found.local)}; masks {shown}; one noise for all "
+        f"Local noise {number(found.local)}; secure aggregation {shown}; central noise "
         f"{number(found.central)}."
     )

@@ -1,4 +1,4 @@
-"""The page of a paper whose figures were drawn anew, and the index of all papers."""
+"""The page of a reproduced paper, and the index of all papers."""
 
 from __future__ import annotations
 
@@ -197,8 +197,8 @@ class Shown:
             ("As published", "", self.found.published),
             (
                 "Certified, at equal true epsilon",
-                "Methods whose guarantee is proved. A curve called as printed or as coded has no "
-                "such guarantee, and stands where its noise puts it by a model.",
+                "Methods whose guarantee is proved. A curve labelled “as printed” or “as coded” "
+                "has no such guarantee; its place follows from a model of its noise.",
                 self.found.certified,
             ),
         )

@@ -1,4 +1,4 @@
-"""The parts of a report: which tables and figures stand under which heading."""
+"""The sections of a report: their headings, tables and figures."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 OWNERS = 25
-"""Most owners in the table of guarantees, those with the largest epsilon first."""
+"""Maximum number of sites in the table of guarantees, largest epsilon first."""
 
 FEATURES = 200
-"""Most coefficients in the table."""
+"""Maximum number of coefficients in the table."""
 
 ROUNDS = 40
-"""Most rounds in the table of the history."""
+"""Maximum number of rounds in the table of the history."""
 
 _DISTANCE = (
-    "Distance is the squared distance of a site's answer from the pooled solution over that "
-    "solution's squared norm, summed over the sites: answering zero scores the number of sites."
+    "Distance is the squared distance of a site's answer from the pooled fit, divided by the "
+    "squared norm of the pooled fit and summed over the sites: answering zero scores the number "
+    "of sites."
 )
 _AVERAGED = (
-    "From half of the rounds on, a site's answer is the mean of its iterates since then, in which "
-    "noise averages out."
+    "From halfway on, a site's answer is the mean of its iterates since then, in which noise "
+    "averages out."
 )
 _WITH_NOISE = (
-    "The coefficients were released with noise in them: their error is not that of an ordinary "
-    "regression table."
+    "The coefficients include noise: their error is not that of an ordinary regression table."
 )
-_WITHOUT_NOISE = "The coefficients were released as they are, without noise."
+_WITHOUT_NOISE = "The coefficients were released without noise."
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Block:
     Attributes:
         caption: what it shows, in a sentence.
         anchor: name of a figure in the page.
-        alternative: what is read out in place of a figure, the caption where it is empty.
-        figure: to be drawn, or
-        table: to be printed.
-        simulation_only: whether it shows what was not released.
-        title: above it.
-        folded: whether a reader has to open it.
+        alternative: text read out instead of the figure; the caption if empty.
+        figure: the figure, or
+        table: the table.
+        simulation_only: whether it shows values that were not released.
+        title: the heading above it.
+        folded: whether it is collapsed at first.
     """
 
     caption: str
@@ -76,7 +76,7 @@ class Section:
 
 
 def sections(data: ReportData) -> list[Section]:
-    """The sections after the guarantee, without those that have nothing to show."""
+    """The sections after the guarantee, without empty ones."""
     found = [
         _network(data),
         _convergence(data),
@@ -90,7 +90,7 @@ def sections(data: ReportData) -> list[Section]:
 
 
 def owners(data: ReportData) -> Block | None:
-    """The guarantee of every owner, or of those with the largest epsilon where there are many."""
+    """The guarantee of every site, or of those with the largest epsilon if there are many."""
     rows = list(data.guarantee_table)
     if not rows:
         return None
@@ -98,11 +98,11 @@ def owners(data: ReportData) -> Block | None:
         rows.sort(key=lambda row: -float(row.get("epsilon") or 0.0))
     shown = table(rows, OWNERS)
     condition = words.CONDITIONS.get(data.guarantee_status)
-    caption = "The guarantee for each owner of data" + (f", {condition}." if condition else ".")
+    caption = "The guarantee of each site" + (f", {condition}." if condition else ".")
     if shown.omitted:
         caption += (
-            f" Shown: the {OWNERS} with the largest epsilon; {shown.omitted:,} more are in "
-            "guarantee.json."
+            f" Shown: the {OWNERS} with the largest epsilon; guarantee.json has {shown.omitted:,} "
+            "more."
         )
     return Block(caption, table=shown)
 
@@ -123,9 +123,9 @@ def _network(data: ReportData) -> Section | None:
         )
         caption += f" Drawn: {which}."
     intro = (
-        "Every site talks to the coordinator only."
+        "Every site communicates with the coordinator only."
         if picture.coordinated
-        else "Every site talks to its neighbours only; nobody stands in the middle."
+        else "Every site communicates with its neighbours only; there is no coordinator."
     )
     return Section(
         "network",
@@ -154,22 +154,21 @@ def _convergence(data: ReportData) -> Section | None:
         meaning = f" {_DISTANCE}" if "distance" in data.history else ""
         blocks.append(
             Block(
-                "Against the best solution of all data together, on a log scale. At the end: "
-                f"{ends}.{meaning}",
+                f"Compared with the pooled fit, on a log scale. At the end: {ends}.{meaning}",
                 "gap-figure",
                 figures.convergence(
                     rounds, monitored, (figures.BLUE, figures.ORANGE, figures.GREY)
                 ),
                 simulation_only=True,
-                title="Distance to the pooled solution",
+                title="Distance to the pooled fit",
             )
         )
     consensus = data.history.get("consensus", ())
     if _drawable(consensus):
         blocks.append(
             Block(
-                "How far the answers of the sites lie from their mean (root mean square), on a log "
-                f"scale. At the end: {words.last(consensus)}.",
+                "Root mean square distance of the sites' answers from their mean, on a log scale. "
+                f"At the end: {words.last(consensus)}.",
                 "consensus-figure",
                 figures.convergence(rounds, {heading("consensus"): consensus}, (figures.GREEN,)),
                 title="Disagreement between sites",
@@ -178,12 +177,12 @@ def _convergence(data: ReportData) -> Section | None:
     rows = _rows(data.history)
     blocks.append(
         Block(
-            "The history that was recorded"
+            "The training history"
             + (f", {len(rows)} of {len(rounds):,} rounds." if len(rows) < len(rounds) else ".")
-            + " All of it is in history.parquet.",
+            + " history.parquet has all of it.",
             table=table(rows, ROUNDS),
             simulation_only=any(name not in PUBLIC_HISTORY for name in data.history),
-            title="The numbers",
+            title="Training history",
             folded=True,
         )
     )
@@ -213,10 +212,10 @@ def _accuracy(data: ReportData) -> Section | None:
             )
         )
     intro = (
-        "What privacy costs: the agreed model beside a fit to all records in one place without "
-        "privacy, and beside the base rate, the best constant answer to the records of the sites: "
-        "what can be said without looking at any feature. All of it is computed from private "
-        "records without noise, the base rate too; a page of releases only shows none of it."
+        "What privacy costs: the agreed model compared with a fit to the pooled records without "
+        "privacy, and with the base rate, the best constant answer for the sites' records. All of "
+        "it, the base rate included, is computed from private records without noise; a page of "
+        "releases only shows none of it."
     )
     return Section("accuracy", "Accuracy", intro, tuple(blocks), columns=True)
 
@@ -228,12 +227,12 @@ def _coefficients(data: ReportData) -> Section | None:
     shown = figures.largest(data.coefficients, FEATURES)
     drawn = min(len(data.coefficients), figures.COEFFICIENTS)
     caption = "The coefficients that the sites agreed on"
-    caption += ", joined to those of the pooled fit." if pooled else "."
+    caption += ", each joined to that of the pooled fit." if pooled else "."
     if drawn < len(data.coefficients):
         caption += f" Drawn: the {drawn} largest of {len(data.coefficients):,}."
     listed = "All coefficients." if len(shown) == len(data.coefficients) else (
         f"The {len(shown)} largest of {len(data.coefficients):,} coefficients; "
-        "all of them are in model.npz."
+        "model.npz has all of them."
     )  # fmt: skip
     return Section(
         "coefficients",
@@ -255,7 +254,7 @@ def _spending(data: ReportData) -> Section | None:
     epsilon = data.history.get("epsilon", ())
     if not _drawable(epsilon):
         return None
-    caption = f"Epsilon after each round, the most of any owner. At the end: {words.last(epsilon)}"
+    caption = f"Largest epsilon of any site after each round. At the end: {words.last(epsilon)}"
     if data.epsilon_budget is not None:
         caption += f" of a budget of {number(data.epsilon_budget)}"
     condition = words.CONDITIONS.get(data.guarantee_status)
@@ -264,8 +263,8 @@ def _spending(data: ReportData) -> Section | None:
     figure = figures.spending(data.history["round"], epsilon, data.epsilon_budget)
     return Section(
         "spending",
-        "Epsilon spent over the rounds",
-        "Each release tells a little more. The account only grows: nothing is ever refunded.",
+        "Epsilon spent per round",
+        "Each release reveals a little more. Spending only grows: nothing is ever refunded.",
         (Block(caption + ".", "spending-figure", figure),),
     )
 
@@ -276,10 +275,10 @@ def _noise(data: ReportData) -> Section | None:
         return None
     return Section(
         "noise",
-        "Noise, with and without masks",
-        "Only the mean is wanted. Where every site's own noise has to hide its answer, the noises "
-        "add up; masks that cancel in the sum let the sites hide each other, against a coalition "
-        "of a size that is declared.",
+        "Noise, with and without secure aggregation",
+        "Only the mean is needed. With local noise, each site hides its own answer and the noise "
+        "adds up; with secure aggregation by pairwise masks the sites hide each other, against "
+        "coalitions up to a declared size.",
         (
             Block(
                 masking.caption(found),
@@ -297,10 +296,11 @@ def _releases(data: ReportData) -> Section | None:
     return Section(
         "releases",
         "Releases",
-        "The steps of a round: who computes on private data, what leaves, and how it is protected.",
+        "The phases of a round: who computes on private data, what leaves, and how it is "
+        "protected.",
         (
             Block(
-                "One column for each step. A step that reads no private data costs nothing.",
+                "One column per phase. A phase that reads no private data costs nothing.",
                 table=sideways(data.phases, "phase"),
             ),
         ),
@@ -308,7 +308,7 @@ def _releases(data: ReportData) -> Section | None:
 
 
 def _kept(rows: Sequence[Row], metric: str) -> str:
-    """How much of what the pooled fit gains over the base rate the agreed model keeps."""
+    """The share of the pooled fit's gain over the base rate that the agreed model keeps."""
     found = {
         start: figures.finite(row.get(metric))
         for row in rows

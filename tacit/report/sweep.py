@@ -152,10 +152,10 @@ def caption(data: SweepData) -> str:
     """How the figure is read."""
     said = (
         "Means of the runs that stayed finite; bars are two standard errors to either side and "
-        "show the spread of the noise alone, not of the records."
+        "show the spread due to noise only, not to the choice of records."
     )
     if any(series.level for series in data.series):
-        said += " A level line stands for cells to which the axis does not apply."
+        said += " A level line marks cells to which the axis does not apply."
     if len(data.series) > MOST:
         said += f" The first {MOST} of {len(data.series)} lines are drawn; the table has all."
     return said

@@ -7,17 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tacit.privacy.digits import short
 from tacit.report.data import Row
 
 HEADINGS = {
-    "query": "What is private",
-    "release": "What leaves",
+    "owner": "Site",
+    "relation": "Adjacency",
+    "query": "Query",
+    "release": "Release",
     "noise_scale": "Noise scale",
     "noise_multiplier": "Noise multiplier",
     "charged": "Times charged",
-    "coalition": "Corrupted agents, at most",
-    "min_cohort": "Agents in a sum, at least",
-    "attempts": "Sums, at most",
+    "coalition": "Most corrupted agents",
+    "min_cohort": "Fewest agents per sum",
+    "attempts": "Most sums",
     "objective_gap": "Objective gap",
     "consensus": "Disagreement",
     "epsilon": "Epsilon",
@@ -27,7 +30,7 @@ HEADINGS = {
     "agreed": "Agreed by the sites",
     "pooled": "Pooled, no privacy",
 }
-"""Headings that do not follow from the column's name."""
+"""Headings that do not follow from the column name."""
 
 NO_VALUE = "\N{EM DASH}"
 
@@ -37,10 +40,10 @@ class Table:
     """A table ready to print.
 
     Attributes:
-        headings: of the columns.
-        numeric: whether a column holds numbers, which stand to the right.
+        headings: column headings.
+        numeric: whether each column holds numbers, which are right-aligned.
         rows: cells as text.
-        omitted: how many rows were left out to keep the page small.
+        omitted: number of rows omitted to keep the page small.
         row_headings: whether the first cell of a row is its heading.
     """
 
@@ -71,7 +74,7 @@ def table(rows: Sequence[Row], most: int = 50) -> Table:
 
 
 def sideways(rows: Sequence[Row], key: str) -> Table:
-    """Few rows with much text, one a column: easier to read than a wide table.
+    """The table transposed, one row per column: easier to read where cells hold much text.
 
     Example:
         >>> sideways([{"phase": "mix", "sender": "peer"}], "phase").rows
@@ -95,7 +98,7 @@ def heading(name: str) -> str:
 
 
 def number(value: Any) -> str:
-    """A value as a reader expects it: four digits, thousands apart, no `nan`.
+    """A value with four digits, thousands separators and no `nan`.
 
     Example:
         >>> number(20190), number(0.123456), number(1e-06), number(float("inf"))
@@ -120,7 +123,7 @@ def number(value: Any) -> str:
     if real == int(real) and abs(real) < 1e15:
         text = f"{int(real):,}"
     else:
-        text = _trim(f"{real:.4g}")
+        text = short(real, 4)
     return text.replace("-", "\N{MINUS SIGN}", 1) if text.startswith("-") else text
 
 
@@ -153,12 +156,6 @@ def duration(seconds: float | int) -> str:
         return f"{seconds:.2g} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def _trim(text: str) -> str:
-    """`1e-06` as `1e-6`."""
-    mantissa, mark, exponent = text.partition("e")
-    return f"{mantissa}e{int(exponent)}" if mark else text
 
 
 def _is_number(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The sentences of a report that explain: statuses, banners, what epsilon means."""
+"""The sentences that explain a report: statuses, banners, what epsilon means."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tacit.report.tables import duration, number
 
 @dataclass(frozen=True)
 class Status:
-    """How sure a guarantee is: a sign and a word (never colour alone), and a sentence."""
+    """What supports a guarantee: a sign and a word (never colour alone), and a sentence."""
 
     sign: str
     label: str
@@ -25,21 +25,21 @@ STATUSES: Mapping[str, Status] = {
         "✓",
         "proved",
         "Proved: the guarantee follows from a theorem whose conditions the software enforces, "
-        "apart from the assumptions listed here. It holds for all data, also against an adversary "
-        "who reads every message.",
+        "apart from the assumptions listed here. It holds for all data, even against an adversary "
+        "who sees every message.",
     ),
     "model": Status(
         "△",
-        "rests on a model",
-        "Rests on a model: the guarantee would hold only if all the assumptions listed here were "
-        "true. The software does not enforce them, and some may be known to fail: the guarantee's "
-        "own sentence says why it is no proof.",
+        "model claim",
+        "Model claim: the guarantee would hold only if all the assumptions listed here were true. "
+        "The software does not enforce them, and some may be known to fail; the guarantee says "
+        "why it is not proved.",
     ),
     "per_release": Status(
         "△",
-        "single releases only",
-        "Single releases only: epsilon and delta bound one release. The run makes many releases, "
-        "and what they reveal together is not bounded here.",
+        "one release only",
+        "One release only: epsilon and delta bound one release. The run makes many releases, "
+        "and what they reveal together is not bounded.",
     ),
     "refuted": Status(
         "✕",
@@ -50,7 +50,7 @@ STATUSES: Mapping[str, Status] = {
     "none": Status(
         "✕",
         "no guarantee",
-        "No guarantee: private values leave their owners without protection.",
+        "No guarantee: private values leave their sites without protection.",
     ),
 }
 
@@ -59,13 +59,13 @@ CONDITIONS: Mapping[str, str] = {
     "per_release": "for one release only",
     "refuted": "claimed and refuted",
 }
-"""What is said wherever the epsilon of a status that is no proof is printed."""
+"""Printed beside the epsilon of every status other than `proved`."""
 
 UNITS = {
     "record": "one record. A person with several records is protected less, unless their number "
     "was declared and accounted for",
-    "person": "all records of one person, as many as were declared",
-    "agent": "everything that one owner holds",
+    "person": "all records of one person, up to the declared number",
+    "agent": "all data of one site",
 }
 
 
@@ -74,29 +74,29 @@ def banner(data: ReportData) -> str:
     if data.public:
         if data.noise == "simulated":
             return (
-                "Rehearsal: this page is written from releases only, but the noise was simulated. "
-                "Whoever knows the seed can subtract it, so this is not a private output unless "
-                "the seed stays secret."
+                "Rehearsal: this page shows releases only, but the noise was simulated. Anyone who "
+                "knows the seed can subtract it, so the page is private only while the seed stays "
+                "secret."
             )
         return "" if data.noise == "secure" else _NO_NOISE
     if data.noise == "simulated":
         return (
-            "Simulation: noise is simulated and this page shows held-out scores and pooled fits "
-            "that are not private. Do not publish as a private output."
+            "Simulation: the noise is simulated, and this page shows held-out scores and pooled "
+            "fits that are not private. Do not publish it as a private output."
         )
     if data.noise == "none":
         return _NO_NOISE
     return (
         "Internal: this page may show values that are not private, marked “simulation only”. "
-        "Do not publish as a private output."
+        "Do not publish it as a private output."
     )
 
 
-_NO_NOISE = "No noise was added: nothing on this page is private. Do not publish as private output."
+_NO_NOISE = "No noise was added: nothing on this page is protected. Do not publish it as private."
 
 
 def explanation(data: ReportData) -> list[tuple[str, str]]:
-    """What the terms of the guarantee mean for this run: pairs of a term and its meaning."""
+    """The terms of the guarantee and what they mean for this run."""
     epsilon, delta = worst(data, "epsilon"), worst(data, "delta")
     condition = CONDITIONS.get(data.guarantee_status, "")
     qualified = f", {condition}" if condition else ""
@@ -105,7 +105,7 @@ def explanation(data: ReportData) -> list[tuple[str, str]]:
         terms.append(
             (
                 "Epsilon",
-                "It would bound how much the messages can tell about one protected unit. "
+                "It would bound how much the messages reveal about one protected unit. "
                 "Here there is no finite bound.",
             )
         )
@@ -114,7 +114,7 @@ def explanation(data: ReportData) -> list[tuple[str, str]]:
             (
                 f"Epsilon = {number(epsilon)}{qualified}",
                 _bound(data.guarantee_status, epsilon)
-                + " Smaller is more private; 0 tells nothing.",
+                + " Smaller is more private; 0 reveals nothing.",
             )
         )
     if delta is not None:
@@ -127,13 +127,13 @@ def explanation(data: ReportData) -> list[tuple[str, str]]:
             )
         )
     for unit in dict.fromkeys(str(row["unit"]) for row in data.guarantee_table if "unit" in row):
-        terms.append(("Protected unit", f"What is protected is {UNITS.get(unit, unit)}."))
+        terms.append(("Protected unit", f"The guarantee protects {UNITS.get(unit, unit)}."))
     terms.append(("Status", STATUSES[data.guarantee_status].meaning))
     noise = {
         "simulated": "Simulated: drawn from a seeded generator, so that a run can be repeated to "
-        "the last bit. The sizes of the noise and the accounting are those of a deployment; "
-        "protection needs noise that nobody can recompute.",
-        "secure": "Secure: drawn from the entropy of the operating system and forgotten.",
+        "the last bit. Noise scales and accounting are those of a deployment; protection needs "
+        "noise that nobody can recompute.",
+        "secure": "Secure: drawn from the operating system's entropy and discarded.",
         "none": "None was added.",
     }
     terms.append(("Noise", noise[data.noise]))
@@ -141,14 +141,14 @@ def explanation(data: ReportData) -> list[tuple[str, str]]:
 
 
 def _bound(status: str, epsilon: float) -> str:
-    """What a finite epsilon says, and whether it is so."""
-    told = "how much the messages can tell about one protected unit"
+    """What a finite epsilon means, and whether it holds."""
+    told = "how much the messages reveal about one protected unit"
     odds = (
         "the odds of one version of the unit against another by at most a factor "
         f"e^{number(epsilon)} = {number(_exp(epsilon))}, up to delta."
     )
     if status == "refuted":
-        return f"It was claimed to bound {told}. The claim is refuted: they tell more."
+        return f"It was claimed to bound {told}. The claim is refuted: they reveal more."
     if status == "model":
         return (
             f"If the model were true, it would bound {told}: whatever an adversary already knew, "
@@ -156,7 +156,7 @@ def _bound(status: str, epsilon: float) -> str:
         )
     if status == "per_release":
         return (
-            "It bounds how much one message can tell about one protected unit, taken alone: "
+            "It bounds how much one message, taken alone, reveals about one protected unit: "
             f"whatever an adversary already knows, it changes {odds}"
         )
     return f"It bounds {told}. Whatever an adversary already knows, everything seen changes {odds}"
@@ -169,7 +169,7 @@ def worst(data: ReportData, column: str) -> float | None:
 
 
 def facts(data: ReportData) -> list[tuple[str, str]]:
-    """The few numbers a reader looks for first."""
+    """The key figures."""
     epsilon, delta = worst(data, "epsilon"), worst(data, "delta")
     condition = CONDITIONS.get(data.guarantee_status)
     found: list[tuple[str, Any]] = [
@@ -188,7 +188,7 @@ def facts(data: ReportData) -> list[tuple[str, str]]:
 
 
 def ending(status: str) -> str:
-    """How a run ended, as a sentence; empty where nothing went wrong."""
+    """How a run ended, as a sentence; empty if nothing went wrong."""
     if status == "finished":
         return ""
     return f"The run {status}." if status.startswith("diverged") else f"{status}."

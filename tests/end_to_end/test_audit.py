@@ -29,8 +29,9 @@ def test_a_privacy_officer_reads_claim_bounds_and_verdict(
     study = write(tmp_path)
     monkeypatch.chdir(tmp_path)
     said = audit(study, "--trials", "600", "--rounds", "5", "--owner", "south")
-    assert "The claim: For south: whoever reads every message" in said
-    assert "(5 values are released) is (1, 1e-06)-differentially private" in said
+    claim = json.loads((tmp_path / "audit" / "audit.json").read_text())["claim"]
+    assert (claim["owner"], claim["releases"], claim["epsilon"]) == ("south", 5, 1.0)
+    assert "(5 releases)" in said and "(1, 1e-6)-DP" in said
     assert "Epsilon is at least" in said and "Gaussian-DP" in said
     assert "Not refuted: the claim for south is epsilon 1" in said
     assert "it cannot prove it" in said and "runs a side refute a claim" in said

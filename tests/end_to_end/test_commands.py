@@ -201,7 +201,7 @@ def test_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "a record, not a person" in text
     assert "One assumption of the guarantee is false here" in text
     assert "the hyper-parameters were not chosen on these data" in text
-    assert "epsilon = 1 at delta = 1e-06" in text
+    assert "epsilon = 1 at delta = 1e-6" in text
     assert "Status: proved" in text
     assert "tacit-demo/report.html" in text
     page = (tmp_path / "tacit-demo" / "report.html").read_text()

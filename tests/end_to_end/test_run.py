@@ -67,11 +67,11 @@ def test_it_says_what_was_protected_and_what_is_simulation_only(
 ) -> None:
     _, printed = finished
     assert "4 sites fitted a model of 'visits'" in printed
-    assert "epsilon = 1 at delta = 1e-06" in printed
-    assert "a rehearsal, no certificate" in printed
+    assert "epsilon = 1 at delta = 1e-6" in printed
+    assert "not a certificate" in printed
     before, after = printed.split("Simulation only")
-    assert "held out" in after
-    assert "pooled records" not in before
+    assert "held-out" in after
+    assert "pooled fit" not in before
     assert "AUC" not in before
     assert "base rate" not in before
     assert "In mean loss the" in after

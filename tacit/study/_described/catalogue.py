@@ -70,7 +70,7 @@ class Entry:
 
     @cached_property
     def traits(self) -> Traits:
-        """What it takes and promises, found by asking it."""
+        """Its requirements and guarantee, found by asking it."""
         from tacit.study._described.traits import traits
 
         return traits(self.build)

@@ -118,7 +118,7 @@ def networks() -> Mapping[str, AbstractNetwork]:
         "failing links": LinkFailure(peers, 0.3),
         "sleeping agents": RandomActivation(peers, 0.6),
         "coordinator": Coordinator(_AGENTS),
-        "drawn clients": Coordinator(_AGENTS, probability=0.5),
+        "client sampling": Coordinator(_AGENTS, probability=0.5),
     }
 
 

@@ -84,8 +84,8 @@ HEADINGS: Mapping[str, str] = {
 """What the columns are called, in order."""
 
 TABLES: Mapping[str, tuple[str, ...]] = {
-    "What it takes": ("oracle", "topology", "constraints", "nonsmooth", "varying"),
-    "What it promises, and what that costs": (
+    "Requirements": ("oracle", "topology", "constraints", "nonsmooth", "varying"),
+    "Guarantee and cost": (
         "adjacency",
         "status",
         "masks",
@@ -129,7 +129,7 @@ def traits(build: type[AbstractMethod]) -> Traits:
         constraints=_constraints(taken),
         nonsmooth=_join(
             name
-            for name, kind in (("losses", "loss"), ("penalties", "penalty"))
+            for name, kind in (("losses", "loss"), ("regularisers", "penalty"))
             if any(getattr(probe, kind) == "non-smooth" for probe in taken)
         ),
         varying=_join(name for name in here if networks()[name].varying),
@@ -162,7 +162,7 @@ def _constraints(taken: Sequence[Probe]) -> str:
         words += ", needed"
     penalised = any(probe.penalty != "none" for probe in taken)
     if held and penalised and all(probe.exact for probe in taken):
-        words += ", if its prox with the penalty is exact"
+        words += ", if its prox with the regulariser is exact"
     return words
 
 

@@ -101,7 +101,7 @@ def picture(network: AbstractNetwork, names: Sequence[str]) -> NetworkPicture:
     facts: dict[str, Any] = {"Connectivity": network.connectivity}
     if isinstance(network, ExactSum):
         cost = network.cost
-        facts["Phases a round"], facts["Messages a round"] = cost.phases, cost.messages
+        facts["Phases per round"], facts["Messages per round"] = cost.phases, cost.messages
     network = network.carrier
     pairs = np.stack([np.asarray(network.senders), np.asarray(network.receivers)], axis=1)
     if not network.directed:

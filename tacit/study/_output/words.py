@@ -1,4 +1,4 @@
-"""A run in sentences that a statistician understands."""
+"""A run in sentences for a statistician."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from jaxtyping import ArrayLike, Int
 
 from tacit.network.exact_sum import ExactSum
 from tacit.privacy import caution
+from tacit.privacy.digits import rounded_down, rounded_up
 from tacit.privacy.facts import Fact, public
 from tacit.privacy.guarantee import Guarantee, NoiseSource, Status
-from tacit.privacy.wording import rounded_down, rounded_up
 from tacit.problem.scores import kept_in_words, share_kept
 from tacit.study.run import BASE, POOLED, PRIVATE, Outcome
 from tacit.types import Relation, Unit
@@ -26,11 +26,11 @@ METRICS = {
     "coverage": "coverage",
     "loss": "mean loss",
 }
-"""Scores in the order in which one of them is chosen to stand for all."""
+"""Scores, in the order of preference for the headline."""
 
 
 def summary(outcome: Outcome) -> list[str]:
-    """What was run; holds public constants only."""
+    """What was run; public constants only."""
     problem, network = outcome.assembled.problem, outcome.assembled.network
     study = outcome.study
     between = "through a coordinator" if network.coordinated else f"over {_a(network.kind)} network"
@@ -47,17 +47,17 @@ def summary(outcome: Outcome) -> list[str]:
 
 
 def protection(outcome: Outcome) -> list[str]:
-    """What was protected, from whom, at what cost."""
+    """What is protected, against whom, and at what cost."""
     worst: Guarantee = outcome.result.guarantee.worst
     if worst.status is Status.NONE:
         return [
-            "Nothing is protected: what the sites send determines values of their private data.",
+            "Nothing is protected: what the sites send reveals values of their private data.",
         ]
     equal = "each site's" if outcome.result.guarantee.equal else "the least protected site's"
-    among = "" if worst.unit is Unit.AGENT else f" among {equal} data"
-    protected = "Protected is" if worst.status is Status.PROVED else "Said to be protected is"
+    among = "" if worst.unit is Unit.AGENT else f" in {equal} data"
+    protected = "Protected:" if worst.status is Status.PROVED else "Claimed to be protected:"
     masked = worst.min_cohort > 0
-    against = "" if masked else ", against anybody who reads every message"
+    against = "" if masked else ", against an adversary who sees every message"
     lines = [
         f"{protected} {UNITS[worst.unit.value]}{among}{against}.",
         *([f"Adversary: {adversary(worst)}"] if masked else []),
@@ -68,60 +68,60 @@ def protection(outcome: Outcome) -> list[str]:
     if worst.noise is NoiseSource.SIMULATED:
         lines.append(
             "Noise: simulated from the seed in the study. The numbers are those of a protected "
-            "run, but whoever knows the seed can subtract the noise: a rehearsal, no certificate."
+            "run, but anyone who knows the seed can subtract the noise: not a certificate."
         )
     return [*lines, *_charged(outcome)]
 
 
 def adversary(g: Guarantee) -> str:
-    """Against whom a guarantee holds, in sentences; under masks, with the numbers it rests on."""
+    """Against whom a guarantee holds; with the declared numbers under secure aggregation."""
     if not g.min_cohort:
-        return "whoever reads every message and knows everything but what is protected."
+        return "sees every message and knows everything except what is protected."
     # a model takes for granted what a proof does not
     modelled = g.status is Status.MODEL
     behaved = "" if modelled else ", which may misbehave"
     whom = {0: "takes no part", 1: f"may be one of the agents{behaved}"}.get(
-        g.coalition, f"may be {g.coalition} of the agents together{behaved}"
+        g.coalition, f"may be up to {g.coalition} of the agents{behaved}"
     )
     if modelled:
         return (
-            f"whoever reads every message, knows everything but what is protected, and {whom}. All "
+            f"sees every message, knows everything except what is protected, and {whom}. All "
             f"{g.min_cohort} agents follow the protocol, and their masks cancel in the mean."
         )
     honest = g.min_cohort - g.coalition
     hidden = (
         f"so that {honest} honest ones hide each other"
         if honest > 1
-        else "so that an honest one may have its own noise alone, as without masks"
+        else "so that an honest one may have only its own noise, as with local noise"
     )
     most = "1 sum" if g.attempts == 1 else f"{g.attempts:,} sums"
     return (
-        f"whoever reads every message, knows everything but what is protected, and {whom}. Sums "
-        f"are of at least {g.min_cohort} agents, {hidden}, and an agent is in at most {most}, "
-        "those included that are given up because somebody is missing."
+        f"sees every message, knows everything except what is protected, and {whom}. Every sum "
+        f"has at least {g.min_cohort} agents, {hidden}, and an agent is in at most {most}, "
+        "including those abandoned because an agent is missing."
     )
 
 
 def _charged(outcome: Outcome) -> list[str]:
-    """What the ledger says after the run."""
+    """The state of the ledger after the run."""
     charge = outcome.result.charge
     if charge is None:
         return []
     least = min(charge.balances, key=lambda balance: balance.left)
     entered = (
-        f"This very run stands in the ledger already, as entry {charge.sequence}; nothing was added"
+        f"The ledger already has this run, as entry {charge.sequence}; nothing was added"
         if charge.repeated
         else f"The ledger was charged before the run, in entry {charge.sequence}"
     )
     return [
         f"{entered}. Of the budget for {least.dataset!r}, {least.owner} has spent "
         f"{rounded_up(least.spent)} of {rounded_down(least.epsilon)}"
-        + (", and the others have as much left or more." if len(charge.balances) > 1 else ".")
+        + (", and the others have at least as much left." if len(charge.balances) > 1 else ".")
     ]
 
 
 def _cost(g: Guarantee) -> str:
-    """Epsilon in a sentence that says whether it holds, with a warning where it is large."""
+    """Epsilon and whether it holds, with a warning if it is large."""
     warned = caution.warning(g.epsilon if g.total_epsilon is None else g.total_epsilon)
     return f"{_spent(g)} {warned}".rstrip()
 
@@ -132,11 +132,11 @@ def _spent(g: Guarantee) -> str:
         case Status.MODEL:
             return f"If the model were true, the whole run would cost {pair}."
         case Status.REFUTED:
-            return f"Claimed and refuted: that the whole run costs {pair}."
+            return f"Claimed and refuted: the whole run costs {pair}."
         case Status.PER_RELEASE:
             total = math.inf if g.total_epsilon is None else g.total_epsilon
             return (
-                f"One release taken alone costs {pair}; the whole run comes to epsilon = "
+                f"One release taken alone costs {pair}; the whole run costs epsilon = "
                 f"{rounded_up(total)}."
             )
         case _:
@@ -145,28 +145,28 @@ def _spent(g: Guarantee) -> str:
     if not replaced or g.epsilon >= caution.LARGE_EPSILON:
         return f"The whole run costs {pair}."
     return (
-        f"The whole run costs {pair}: replacing the record changes the odds of anything that can "
-        f"be seen by a factor of at most {rounded_up(math.exp(g.epsilon), 3)}, up to delta."
+        f"The whole run costs {pair}: replacing the record changes the odds of any observation "
+        f"by a factor of at most {rounded_up(math.exp(g.epsilon), 3)}, up to delta."
     )
 
 
 UNITS = {
     "record": "one record",
-    "person": "all records of one person, as many as were declared",
+    "person": "all records of one person, up to the declared number",
     "agent": "the whole cost function of one site, with all of its records",
 }
 
 STATUS = {
-    Status.PROVED: "proved. It follows from clipping and noise that the software enforces, "
-    "apart from the assumptions.",
-    Status.MODEL: "a model claim, not a proof. It would hold only if its assumptions were true.",
-    Status.PER_RELEASE: "for a single release only, not for the run.",
+    Status.PROVED: "proved, under the assumptions below, from clipping and noise that the "
+    "software enforces.",
+    Status.MODEL: "model claim, not a proof. It would hold only if its assumptions were true.",
+    Status.PER_RELEASE: "one release only, not the run.",
     Status.REFUTED: "refuted. Do not rely on it.",
 }
 
 
 def findings(outcome: Outcome) -> list[str]:
-    """What only a simulation can know: computed from private records without noise."""
+    """Findings for simulations only: computed from private records without noise."""
     found: list[str] = []
     counts = outcome.assembled.problem.counts
     if not counts_are_public(outcome):
@@ -175,7 +175,7 @@ def findings(outcome: Outcome) -> list[str]:
     if held is not None:
         metric = chosen_metric(outcome.scores[PRIVATE])
         found.append(
-            f"On {len(held.targets):,} records held out, {METRICS[metric]} is "
+            f"On {len(held.targets):,} held-out records, {METRICS[metric]} is "
             f"{_number(outcome.scores[PRIVATE][metric])}{_others(outcome.scores, metric)}."
         )
         if POOLED in outcome.scores:
@@ -183,21 +183,21 @@ def findings(outcome: Outcome) -> list[str]:
                 *(outcome.scores[fit]["loss"] for fit in (PRIVATE, POOLED, BASE)), higher=False
             )
             found.append(
-                f"In mean loss {kept_in_words(share)}, the best constant answer to the records "
-                "of the sites."
+                f"In mean loss {kept_in_words(share)}, the best constant answer for the sites' "
+                "records."
             )
     if outcome.reference is not None:
         gap = objective_gap(outcome)
         if gap is not None:
             found.append(
-                f"The objective, summed over the sites, stands {gap:.3g} above its minimum of "
-                f"{outcome.reference.value:.6g}, which the pooled fit reaches."
+                f"The objective, summed over the sites, is {gap:.3g} above its minimum of "
+                f"{outcome.reference.value:.6g}, which the pooled fit attains."
             )
     return found
 
 
 def objective_gap(outcome: Outcome) -> float | None:
-    """How far the first trial's objective stands above the pooled fit's (simulation only)."""
+    """The first trial's objective minus that of the pooled fit (simulation only)."""
     objective = outcome.result.history.measured.get("objective")
     if outcome.reference is None or objective is None:
         return None
@@ -205,7 +205,7 @@ def objective_gap(outcome: Outcome) -> float | None:
 
 
 def chosen_metric(scores: Mapping[str, float]) -> str:
-    """The score that stands for all."""
+    """The headline score."""
     defined = [name for name in METRICS if name in scores and math.isfinite(scores[name])]
     return defined[0] if defined else "loss"
 
@@ -213,16 +213,14 @@ def chosen_metric(scores: Mapping[str, float]) -> str:
 def _others(scores: Mapping[str, Mapping[str, float]], metric: str) -> str:
     parts: list[str] = []
     if POOLED in scores:
-        parts.append(
-            f"the fit of the pooled records without privacy has {_number(scores[POOLED][metric])}"
-        )
+        parts.append(f"the pooled fit without privacy has {_number(scores[POOLED][metric])}")
     if BASE in scores:
         parts.append(f"the base rate {_number(scores[BASE][metric])}")
     return f"; {', '.join(parts)}" if parts else ""
 
 
 def counts_are_public(outcome: Outcome) -> bool:
-    """Whether neighbouring data have as many records at every site; if not, none is printed."""
+    """Whether the sites' numbers of records are public; if not, none is printed."""
     worst = outcome.result.guarantee.worst
     return Fact.RECORDS in public(worst.unit, worst.relation)
 

@@ -128,7 +128,7 @@ def test_an_audit_of_a_claim_for_one_release_says_so(rounds: int, releases: str)
     assert found.claim.epsilon == stated.total_epsilon
     said = found.sentence()
     assert said.endswith(found.scope()) and "The source claims this of one release alone" in said
-    assert f"(0.2692, 0.001)-differentially private. The audit attacks a run of {rounds}" in said
+    assert "(0.2692, 0.001)-DP" in said and f"attacks a run of {rounds}" in said
     assert releases in said and "a longer run costs more" in said
     document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert document["claim_for_one_release"]["status"] == "per_release"

@@ -42,7 +42,7 @@ def test_a_study_without_masks_is_told_what_they_would_save(tmp_path: Path) -> N
 
 def test_a_masked_study_names_its_adversary_and_its_noise(tmp_path: Path) -> None:
     text = said("account", write(tmp_path, with_masks("{ coalition = 1, attempts = 25 }")))
-    assert "Adversary: whoever reads every message" in text
+    assert "Adversary: sees every message" in text
     assert "an agent is in at most 25 sums" in text
     assert "masks, against 1 agent (this study)" in text
     assert "Diffie-Hellman" in text and "WARNING" not in text

@@ -38,7 +38,7 @@ def test_an_update_protects_all_data_of_a_client_and_gradients_a_record() -> Non
     assert {each.status.value for each in (*whole.guarantee, *single.guarantee)} == {"proved"}
     # one release a round however many local steps, or one a step
     assert (whole.guarantee.worst.releases, single.guarantee.worst.releases) == (10, 30)
-    assert "whole cost function is replaced by any other" in whole.guarantee.sentence()
+    assert "per agent" in whole.guarantee.sentence()
     # two clips for everybody; or two clips over the number of records
     assert [rows[0].sensitivity for rows in whole.releases] == [1.0, 1.0, 1.0]
     assert [rows[0].sensitivity for rows in single.releases] == [1 / 4, 1 / 9, 1 / 30]

@@ -35,7 +35,7 @@ def test_the_figure_holds_claim_band_and_measurement() -> None:
     figure = trade_off(curve(1.0, 0.5))
     names = [trace.name for trace in figure.data]
     assert names == [
-        "the least that the claim allows",
+        "lowest that the claim allows",
         "confidence band",
         "what the audit achieved",
     ]

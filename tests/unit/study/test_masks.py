@@ -98,20 +98,17 @@ def test_results_say_against_whom(outcome: Any) -> None:
 def test_the_summary_names_the_adversary(outcome: Any) -> None:
     what, against, *_ = protection(outcome)
     assert what.endswith("site's data.")
-    assert against == (
-        "Adversary: whoever reads every message, knows everything but what is protected, and may "
-        "be one of the agents, which may misbehave. Sums are of at least 4 agents, so that 3 "
-        "honest ones hide each other, and an agent is in at most 4 sums, those included that are "
-        "given up because somebody is missing."
-    )
+    assert against.startswith("Adversary: ")
+    for part in ("one of the agents", "at least 4 agents", "3 honest ones", "at most 4 sums"):
+        assert part in against
 
 
 @pytest.mark.parametrize(
     ("masks", "words"),
     [
         ("{ coalition = 0 }", "and takes no part"),
-        ("{ coalition = 2 }", "and may be 2 of the agents together"),
-        ("{ coalition = 3 }", "an honest one may have its own noise alone"),
+        ("{ coalition = 2 }", "up to 2 of the agents"),
+        ("{ coalition = 3 }", "an honest one may have only its own noise"),
     ],
 )
 def test_other_adversaries(masks: str, words: str, tmp_path: Path) -> None:
@@ -121,7 +118,7 @@ def test_other_adversaries(masks: str, words: str, tmp_path: Path) -> None:
 
 def test_the_report_has_the_adversary_the_sums_and_the_noise(outcome: Any) -> None:
     data = report_data(outcome, [])
-    assert data.adversary.startswith("Whoever reads every message, knows")
+    assert data.adversary.startswith("Sees every message")
     iterate, gradient = data.phases
     assert "coalition" not in iterate
     assert [gradient[name] for name in ("coalition", "min_cohort", "attempts")] == [1, 4, 4]

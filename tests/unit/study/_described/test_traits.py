@@ -30,7 +30,7 @@ def test_rows_are_what_the_methods_say() -> None:
         oracle="gradient",
         topology="peers, directed peers",
         constraints="any set",
-        nonsmooth="losses, penalties",
+        nonsmooth="losses, regularisers",
         varying="given sequences, failing links, sleeping agents",
         adjacency="record: replace, add/remove; agent: replace, metric",
         status="proved",
@@ -40,7 +40,7 @@ def test_rows_are_what_the_methods_say() -> None:
     )
     row = asked.traits(DZOA)
     assert (row.oracle, row.topology, row.varying) == ("value", "peers", "no")
-    assert row.constraints == "any set, if its prox with the penalty is exact"
+    assert row.constraints == "any set, if its prox with the regulariser is exact"
     assert row.evaluations == "P + 1"
 
 
@@ -86,7 +86,7 @@ def test_kinks_are_refused_where_the_proof_excludes_them(build: Any) -> None:
     )
     with pytest.raises(TacitError, match="Hinge has kinks"):
         tacit.run(kinked, networks()["peers"], build(step=0.1), rounds=1)
-    assert asked.traits(build).nonsmooth == "penalties"
+    assert asked.traits(build).nonsmooth == "regularisers"
 
 
 def test_every_method_has_an_example_to_be_described_by() -> None:
@@ -113,7 +113,7 @@ def test_every_method_can_be_asked(build: Any) -> None:
     ids=lambda build: build.__name__,
 )
 def test_a_method_that_takes_changing_graphs_runs_on_failing_links(build: Any) -> None:
-    """And keeps to a set. Fixed networks and drawn clients are the conformance table's."""
+    """And keeps to a set. Fixed networks and client sampling are the conformance table's."""
     method, failing = next(iter(instances(build).values())), networks()["failing links"]
     taken = _taken(method, failing)
     assert ("failing links" in asked.traits(build).varying) == bool(taken)

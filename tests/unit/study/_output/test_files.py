@@ -72,7 +72,7 @@ def test_without_a_guarantee_no_file_is_covered(outcome: Outcome, tmp_path: Path
     destination.prepare()
     write(outcome, destination, public=True)
     for name in ("report.html", "report_public.html"):
-        assert "Files that it covers" not in (destination.path / name).read_text()
+        assert "Covered files" not in (destination.path / name).read_text()
     assert json.loads((destination.path / "guarantee.json").read_text())["covers"] == []
 
 
@@ -89,28 +89,28 @@ def test_what_is_covered_follows_from_the_status(
     write(stated(outcome, status=status, **found), destination)
     assert bool(json.loads((destination.path / "guarantee.json").read_text())["covers"]) == covers
     page = (destination.path / "report.html").read_text()
-    assert ("Files that it covers" in page) == covers
+    assert ("Covered files" in page) == covers
 
 
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({}, "The whole run costs epsilon = 2 at delta = 1e-06: replacing the record changes"),
+        ({}, "The whole run costs epsilon = 2 at delta = 1e-6: replacing the record changes"),
         (
             {"relation": Relation.ADD_REMOVE},
-            "The whole run costs epsilon = 2 at delta = 1e-06.",
+            "The whole run costs epsilon = 2 at delta = 1e-6.",
         ),
         (
             {"status": Status.MODEL},
-            "If the model were true, the whole run would cost epsilon = 2 at delta = 1e-06.",
+            "If the model were true, the whole run would cost epsilon = 2 at delta = 1e-6.",
         ),
         (
             {"status": Status.REFUTED, "measured_epsilon": 3.0},
-            "Claimed and refuted: that the whole run costs epsilon = 2 at delta = 1e-06.",
+            "Claimed and refuted: the whole run costs epsilon = 2 at delta = 1e-6.",
         ),
         (
             {"status": Status.PER_RELEASE, "scope": Scope.RELEASE, "total_epsilon": 40.0},
-            "One release taken alone costs epsilon = 2 at delta = 1e-06; the whole run comes to "
+            "One release taken alone costs epsilon = 2 at delta = 1e-6; the whole run costs "
             "epsilon = 40.",
         ),
     ],
@@ -120,7 +120,7 @@ def test_epsilon_is_stated_as_the_status_allows(
 ) -> None:
     lines = protection(stated(outcome, **changes))
     proved = changes.get("status", Status.PROVED) is Status.PROVED
-    assert lines[0].startswith("Protected is" if proved else "Said to be protected is")
+    assert lines[0].startswith("Protected" if proved else "Claimed")
     assert lines[1].startswith(sentence)
     assert [line for line in lines if "epsilon = 2" in line] == [lines[1]]
     assert lines[3] == f"Assumed: the iterates are normal; {'; '.join(STANDING)}."
