@@ -16,6 +16,7 @@ from tacit.method.phase import AbstractMethod
 from tacit.privacy import accounting, caution
 from tacit.privacy.budget import Privacy
 from tacit.privacy.calibration import noise_multiplier
+from tacit.privacy.digits import short
 from tacit.privacy.event import Event
 from tacit.privacy.query import own_public
 from tacit.types import PublicContext, Relation, Unit
@@ -125,8 +126,8 @@ def _smallest_noise(
     costs = accounting.epsilon(spending(multiplier), delta)
     if costs > epsilon:
         raise BudgetExceeded(
-            f"the run would spend epsilon = {costs:.6g} at delta = {delta:g}, above the budget of "
-            f"{epsilon:g}; nothing was released"
+            f"the run would spend epsilon = {costs:.6g} at delta = {short(delta)}, above the "
+            f"budget of {epsilon:g}; nothing was released"
         )
     return multiplier
 

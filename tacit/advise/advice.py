@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from tacit.advise.candidates import Candidate, candidates
+from tacit.advise.document import document
 from tacit.advise.measure import CLIPS, Bench, Choice, near
 from tacit.advise.measured import Measured
 from tacit.advise.noise import epsilon_for, two_up
@@ -16,6 +18,7 @@ from tacit.advise.plans import Plan, changes
 from tacit.advise.setting import GAIN, Setting
 from tacit.arguments import checked
 from tacit.errors import ConfigError, NetworkError, ProblemError
+from tacit.privacy.digits import short
 
 HOPELESS, HOPEFUL = 0.25, 0.75
 """Share of the pooled fit's gain below which next to nothing is kept, from which on most is."""
@@ -95,6 +98,10 @@ class Advice:
     notes: tuple[str, ...]
     half: float
     seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in it, as JSON holds it (`"format": "tacit-advise-3"`)."""
+        return document(self)
 
     @property
     def best(self) -> Measured:
@@ -290,7 +297,7 @@ def _toml(setting: Setting, best: Measured) -> str:
     lines = ["[method]", f'name = "{best.method}"']
     lines += [f"{name} = {value:.12g}" for name, value in best.arguments.items()]
     lines += ["", "[privacy]", f"epsilon = {setting.epsilon:.12g}"]
-    lines += [f"delta = {float(budget.delta):.12g}", f"clip = {best.clip:.12g}"]
+    lines += [f"delta = {short(budget.delta, 12)}", f"clip = {best.clip:.12g}"]
     usual = type(budget)(clip=1.0, epsilon=1.0)
     for name in _NAMED:
         value = getattr(budget, name)

@@ -10,8 +10,8 @@ import numpy as np
 from tacit.audit.checks import ALARM, Check
 from tacit.audit.curve import Curve
 from tacit.audit.readings import Bound
+from tacit.privacy.digits import rounded_down, rounded_up
 from tacit.privacy.guarantee import Guarantee, Status
-from tacit.privacy.wording import rounded_down, rounded_up
 
 FORMAT = "tacit-audit-1"
 

@@ -21,6 +21,7 @@ from tacit.method.d_zoa_claim import PaperClaim
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import Neighbours
 from tacit.privacy.budget import Privacy
+from tacit.privacy.caution import DELTA
 from tacit.privacy.mechanism import NO_NOISE, Into, Mechanism, Release
 from tacit.privacy.query import own
 from tacit.privacy.sensitivity import Exact
@@ -212,7 +213,7 @@ class DZOASolver(AbstractMethod):
         return bounded_neighbours(problem, owner)
 
     def delta(self, agent: int) -> float:
-        return 1e-6 if self.claim is None else self.claim.delta
+        return DELTA if self.claim is None else self.claim.delta
 
     def prepare(self, problem: Any, network: Any) -> DZOASolver:
         """Choose the step from the degrees and the largest local curvatures, if none is given."""

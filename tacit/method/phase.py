@@ -21,6 +21,7 @@ from tacit.arguments import checked
 from tacit.errors import ConfigError, PrivacyError
 from tacit.method.worst_case import Neighbours, gradient_bounds, linear_neighbours
 from tacit.privacy.budget import Privacy
+from tacit.privacy.caution import DELTA
 from tacit.privacy.hiding import ALONE, AbstractHiding
 from tacit.privacy.mechanism import Release
 from tacit.privacy.query import AbstractQuery, own_public
@@ -185,8 +186,8 @@ class AbstractMethod(eqx.Module):
         return None
 
     def delta(self, agent: int) -> float:
-        """The delta at which an owner's epsilon is stated; 1e-6 for a method without a budget."""
-        return 1e-6 if self.privacy is None else own_public(self.privacy.delta, agent)
+        """The delta at which an owner's epsilon is stated; `DELTA` where no budget is given."""
+        return DELTA if self.privacy is None else own_public(self.privacy.delta, agent)
 
     def protects(self, problem: Any) -> Unit:
         """What one guarantee protects: by default what one summand of the objectives is.

@@ -15,6 +15,7 @@ from tacit import checks
 from tacit.arguments import checked
 from tacit.clipping import ORDERS
 from tacit.errors import PrivacyError
+from tacit.privacy.caution import DELTA
 from tacit.privacy.dose import Calibrated
 from tacit.privacy.hiding import ALONE, AbstractHiding
 from tacit.privacy.laws import LAWS, NoiseKind
@@ -95,7 +96,7 @@ class Privacy(eqx.Module):
 
     clip: Number = eqx.field(converter=per_agent)
     epsilon: Maybe = eqx.field(default=None, converter=per_agent)
-    delta: Number = eqx.field(default=1e-6, converter=per_agent)
+    delta: Number = eqx.field(default=DELTA, converter=per_agent)
     noise_multiplier: Maybe = eqx.field(default=None, converter=per_agent)
     relation: Relation = eqx.field(static=True, default=Relation.REPLACE_ONE, converter=_relation)
     noise: NoiseKind = eqx.field(static=True, default=NoiseKind.GAUSSIAN, converter=noise_kind)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 
 from tacit.errors import PrivacyError
+from tacit.privacy.digits import short
+
+DELTA = 1e-6
+"""The delta of a budget that names none; the one place where it is written."""
 
 LARGE_EPSILON = 10.0
 """From here on a guarantee is printed with a warning."""
@@ -33,9 +37,9 @@ def check_delta(delta: float, units: int, kind: str, accepted: str) -> None:
     """
     if units >= 2 and delta * units >= 1.0:
         raise PrivacyError(
-            f"delta={delta:g} is not below one over the {units:,} {kind}: publishing one of "
+            f"delta={short(delta)} is not below one over the {units:,} {kind}: publishing one of "
             f"them whole, chosen at random, would satisfy it. Take a delta far below "
-            f"{1.0 / units:.2g}, such as {0.01 / units:.0e}; {accepted}"
+            f"{1.0 / units:.2g}, such as {short(0.01 / units, 1)}; {accepted}"
         )
 
 
@@ -71,6 +75,6 @@ def delta_warning(delta: float) -> str:
         return ""
     return (
         f"Warning: publishing one of every {math.ceil(1.0 / delta):,} records whole, chosen at "
-        f"random, would satisfy a delta of {delta:g}. Take a delta far below one over the number "
-        "of records; --records holds it against that."
+        f"random, would satisfy a delta of {short(delta)}. Take a delta far below one over the "
+        "number of records; --records holds it against that."
     )

@@ -107,7 +107,7 @@ class Guarantee:
         ...     status=Status.PROVED, noise=NoiseSource.SIMULATED, releases=200)
         >>> promise.certificate
         False
-        >>> "(1, 1e-06)-differentially private" in promise.sentence()  # rounded up
+        >>> "(1, 1e-6)-differentially private" in promise.sentence()  # rounded up
         True
     """
 

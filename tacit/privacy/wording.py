@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING
 
 from tacit.privacy import caution
+from tacit.privacy.digits import rounded_down, rounded_up
 from tacit.types import Relation, Unit
 
 if TYPE_CHECKING:
@@ -41,39 +41,6 @@ _STATUS = {
     "refuted": "refuted by an audit",
     "none": "no guarantee",
 }
-
-
-def rounded_up(value: float, digits: int = 4) -> str:
-    """`value` with at most so many significant digits, never smaller than it is.
-
-    Args:
-        value: at least 0; may be infinite.
-        digits: at least 1.
-
-    Example:
-        >>> rounded_up(1.00001), rounded_up(1e-6), rounded_up(633.929851)
-        ('1.001', '1e-06', '634')
-    """
-    if math.isinf(value):
-        return "infinite"
-    # repr is the shortest decimal that reads back as this number: 1e-6 is not rounded up for its
-    # binary tail.
-    up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(repr(float(value))))
-    plain = 10**digits <= float(up) < 1e12
-    return f"{int(up):,}" if plain else f"{float(up):.{digits}g}"
-
-
-def rounded_down(value: float, digits: int = 3) -> str:
-    """`value` with at most so many significant digits, never larger than it is: a lower bound.
-
-    Example:
-        >>> rounded_down(1.2399)
-        '1.23'
-    """
-    if math.isinf(value):
-        return "infinite"
-    down = Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(Decimal(repr(float(value))))
-    return f"{float(down):.{digits}g}"
 
 
 def sentence(g: Guarantee, subject: str) -> str:

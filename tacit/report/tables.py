@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tacit.privacy.digits import short
 from tacit.report.data import Row
 
 HEADINGS = {
@@ -120,7 +121,7 @@ def number(value: Any) -> str:
     if real == int(real) and abs(real) < 1e15:
         text = f"{int(real):,}"
     else:
-        text = _trim(f"{real:.4g}")
+        text = short(real, 4)
     return text.replace("-", "\N{MINUS SIGN}", 1) if text.startswith("-") else text
 
 
@@ -153,12 +154,6 @@ def duration(seconds: float | int) -> str:
         return f"{seconds:.2g} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def _trim(text: str) -> str:
-    """`1e-06` as `1e-6`."""
-    mantissa, mark, exponent = text.partition("e")
-    return f"{mantissa}e{int(exponent)}" if mark else text
 
 
 def _is_number(value: Any) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import Status
-from tacit.privacy.wording import rounded_up
 from tacit.sweep.cells import Plan
 from tacit.sweep.table import Runs, spent
 

@@ -29,9 +29,9 @@ def test_a_privacy_officer_reads_claim_bounds_and_verdict(
     study = write(tmp_path)
     monkeypatch.chdir(tmp_path)
     said = audit(study, "--trials", "600", "--rounds", "5", "--owner", "south")
-    assert "The claim: For south: whoever reads every message" in said
-    assert "(5 values are released) is (1, 1e-06)-differentially private" in said
-    assert "Epsilon is at least" in said and "Gaussian-DP" in said
+    assert "Claim: For south" in said
+    assert "(5 values are released) is (1, 1e-6)-differentially private" in said
+    assert "Claimed epsilon" in said and "Gaussian-DP" in said
     assert "Not refuted: the claim for south is epsilon 1" in said
     assert "it cannot prove it" in said and "runs a side refute a claim" in said
     document = json.loads((tmp_path / "audit" / "audit.json").read_text())
@@ -67,7 +67,7 @@ def test_a_refuted_claim_has_an_exit_code_of_its_own(
 @pytest.mark.parametrize(
     ("study", "options", "says"),
     [
-        (None, ["--owner", "sout"], "is none of the 4 owners; did you mean 'south'?"),
+        (None, ["--owner", "sout"], "4 owners; did you mean 'south'?"),
         (None, ["--owner", "xyz"], "they are east, north"),
         (None, ["--trials", "3"], "trials=3 must be at least 20"),
         (None, ["--rounds", "0"], "rounds=0"),

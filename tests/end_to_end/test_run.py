@@ -67,7 +67,7 @@ def test_it_says_what_was_protected_and_what_is_simulation_only(
 ) -> None:
     _, printed = finished
     assert "4 sites fitted a model of 'visits'" in printed
-    assert "epsilon = 1 at delta = 1e-06" in printed
+    assert "epsilon = 1 at delta = 1e-6" in printed
     assert "a rehearsal, no certificate" in printed
     before, after = printed.split("Simulation only")
     assert "held out" in after

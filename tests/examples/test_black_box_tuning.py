@@ -22,7 +22,7 @@ def test_it_runs_and_says_what_it_promises(
 ) -> None:
     example.main(["--pharmacies", "3", "--products", "300", "--epsilon", "2"])
     printed = capsys.readouterr().out
-    assert "(2, 1e-06)-differentially private, which is proved" in printed
+    assert "(2, 1e-6)-differentially private, which is proved" in printed
     before, after = (float(line.split(", ")[1].split()[0]) for line in printed.splitlines()[:2])
     assert after < before / 2
 

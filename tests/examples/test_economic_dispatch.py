@@ -23,7 +23,7 @@ def test_it_serves_the_demand_and_says_what_it_promises(
     example.main(["--plants", "3", "--demand", "100", "--epsilon", "2"])
     printed = capsys.readouterr().out
     assert "total output     100.000000 MW of 100" in printed
-    assert "(2, 1e-06)-differentially private, which is proved" in printed
+    assert "(2, 1e-6)-differentially private, which is proved" in printed
     assert "whole cost function" in printed
 
 

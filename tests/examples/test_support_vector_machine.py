@@ -22,7 +22,7 @@ def test_it_runs_and_says_what_it_promises(
 ) -> None:
     example.main(["--clinics", "3", "--patients", "400", "--epsilon", "1"])
     printed = capsys.readouterr().out
-    assert "(1, 1e-06)-differentially private, which is proved" in printed
+    assert "(1, 1e-6)-differentially private, which is proved" in printed
     without, private = (float(line.split()[-1]) for line in printed.splitlines()[:2])
     # the clouds overlap: nobody gets all right, and privacy costs a little
     assert 0.9 < private <= without + 0.01 < 1.0

@@ -12,11 +12,11 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.errors import BudgetExceeded, LedgerDamaged, LedgerError
+from tacit.privacy.digits import rounded_down, rounded_up
 from tacit.privacy.ledger.chain import START, Entry, Mark
 from tacit.privacy.ledger.encoding import event_from_json, grouped_from_json
 from tacit.privacy.ledger.spending import GRID_ERROR, SLACK, Spending
 from tacit.privacy.tally import Tally
-from tacit.privacy.wording import rounded_down, rounded_up
 
 FORMAT = "tacit-ledger-1"
 """Named by the first entry."""

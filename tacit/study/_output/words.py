@@ -10,9 +10,9 @@ from jaxtyping import ArrayLike, Int
 
 from tacit.network.exact_sum import ExactSum
 from tacit.privacy import caution
+from tacit.privacy.digits import rounded_down, rounded_up
 from tacit.privacy.facts import Fact, public
 from tacit.privacy.guarantee import Guarantee, NoiseSource, Status
-from tacit.privacy.wording import rounded_down, rounded_up
 from tacit.problem.scores import kept_in_words, share_kept
 from tacit.study.run import BASE, POOLED, PRIVATE, Outcome
 from tacit.types import Relation, Unit

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from tacit._engine.measures import DIVERGENCE
+from tacit.privacy.caution import DELTA
 from tacit.privacy.masked import Masks
 from tacit.problem.constraint import CONSTRAINTS
 from tacit.problem.losses import LOSSES
@@ -98,7 +99,7 @@ class PrivacySection(Section):
         None, description="norm of the clip; by default 1 for Laplace noise, else 2"
     )
     epsilon: PerSite | None = Field(None, description="budget of the whole run, positive")
-    delta: PerSite = Field(1e-6, description="of the whole run, in [1e-12, 1)")
+    delta: PerSite = Field(DELTA, description="of the whole run, in [1e-12, 1)")
     noise_multiplier: PerSite | None = Field(None, description="instead of epsilon: noise per clip")
     relation: Literal["replace_one", "add_remove"] = Field(
         "replace_one", description="what tells neighbouring data sets apart"

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import NonPrivateRelease, PrivacyError
+from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import (
     Adversary,
     Guarantee,
@@ -19,7 +20,7 @@ from tacit.privacy.guarantee import (
     Scope,
     Status,
 )
-from tacit.privacy.wording import ALONE, SEED, STANDING, UNTUNED, rounded_up
+from tacit.privacy.wording import ALONE, SEED, STANDING, UNTUNED
 from tacit.types import Relation, Unit
 
 
@@ -67,7 +68,7 @@ def test_a_simulated_proof_says_what_that_means() -> None:
     said = promise().sentence()
     assert said.startswith("For north: whoever reads every message and knows every other record")
     assert "one record is replaced by any other" in said
-    assert "(200 values are released) is (1, 1e-06)-differentially private" in said
+    assert "(200 values are released) is (1, 1e-6)-differentially private" in said
     assert "proved for the method; noise simulated, so these outputs carry no certificate." in said
     assert said.endswith(f"Assumed: {'; '.join(STANDING)}.")
 
@@ -111,7 +112,7 @@ def test_a_claim_for_one_release_gives_the_total_in_the_same_sentence() -> None:
     said = per_release().sentence()
     [stating] = [part for part in said.split(". ") if "differentially private" in part]
     assert stating.startswith("For one release only")
-    assert "comes to epsilon 812.4 at delta 1e-06" in stating
+    assert "comes to epsilon 812.4 at delta 1e-6" in stating
 
 
 def test_a_refuted_claim_is_not_called_private() -> None:
@@ -221,7 +222,7 @@ def test_different_owners_are_listed_and_the_weakest_is_told_in_full() -> None:
     assert both.worst is weak
     said = both.sentence()
     assert "epsilon from 1 to 2.5" in said
-    assert "north: 1 at delta 1e-06 (proved), south: 2.5 at delta 1e-06 (proved)" in said
+    assert "north: 1 at delta 1e-6 (proved), south: 2.5 at delta 1e-6 (proved)" in said
     assert weak.sentence() in said
 
 

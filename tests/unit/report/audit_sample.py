@@ -25,7 +25,7 @@ def audit_sample(**changes: Any) -> AuditData:
     """The data of an audit's page, with some fields replaced."""
     fields: dict[str, Any] = {
         "title": "Any outpatient visit: eight sites, one model",
-        "claim": "For site 1: the whole run is (1, 1e-06)-differentially private.",
+        "claim": "For site 1: the whole run is (1, 1e-6)-differentially private.",
         "verdict": "The audit did not refute the claim; it cannot prove it.",
         "refuted": False,
         "facts": [("Claimed epsilon", "1"), ("Lower bound", "0.82"), ("Runs", "20,000 a side")],

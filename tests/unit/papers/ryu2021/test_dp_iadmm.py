@@ -53,7 +53,7 @@ def test_the_guarantee_is_of_one_release_and_says_why_not_even_that() -> None:
     assert found.total_epsilon == pytest.approx(57.1426, rel=1e-5)
     said = found.sentence()
     assert said.startswith("For one release only")
-    assert "is said to be (0.05, 1e-06)-differentially private" in said
+    assert "is said to be (0.05, 1e-6)-differentially private" in said
     assert "(20,000 values are released) would even then come to epsilon 57.15" in said
     assert "the agent's own records (a local sensitivity)" in said
     assert "one iteration at a time" in said

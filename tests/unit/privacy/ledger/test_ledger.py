@@ -145,7 +145,7 @@ def test_a_release_beyond_the_budget_is_refused_before_it_is_stored(ledger: Ledg
         release(ledger, 1, event=GaussianRelease(1.0))
     text = str(caught.value)
     would = accounting.epsilon([QUIET, GaussianRelease(1.0)], 1e-6)
-    for part in ("'clinic'", "'visits'", "0.00", f"{would:.2f}"[:3], "budget is 1 at delta 1e-06"):
+    for part in ("'clinic'", "'visits'", "0.00", f"{would:.2f}"[:3], "budget is 1 at delta 1e-6"):
         assert part in text
     assert ledger.mark == mark
     assert ledger.stored(ReleaseId("clinic", "first", 1, "gradient"), "state") is None

@@ -95,22 +95,22 @@ def test_what_is_covered_follows_from_the_status(
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({}, "The whole run costs epsilon = 2 at delta = 1e-06: replacing the record changes"),
+        ({}, "The whole run costs epsilon = 2 at delta = 1e-6: replacing the record changes"),
         (
             {"relation": Relation.ADD_REMOVE},
-            "The whole run costs epsilon = 2 at delta = 1e-06.",
+            "The whole run costs epsilon = 2 at delta = 1e-6.",
         ),
         (
             {"status": Status.MODEL},
-            "If the model were true, the whole run would cost epsilon = 2 at delta = 1e-06.",
+            "If the model were true, the whole run would cost epsilon = 2 at delta = 1e-6.",
         ),
         (
             {"status": Status.REFUTED, "measured_epsilon": 3.0},
-            "Claimed and refuted: that the whole run costs epsilon = 2 at delta = 1e-06.",
+            "Claimed and refuted: that the whole run costs epsilon = 2 at delta = 1e-6.",
         ),
         (
             {"status": Status.PER_RELEASE, "scope": Scope.RELEASE, "total_epsilon": 40.0},
-            "One release taken alone costs epsilon = 2 at delta = 1e-06; the whole run comes to "
+            "One release taken alone costs epsilon = 2 at delta = 1e-6; the whole run comes to "
             "epsilon = 40.",
         ),
     ],
