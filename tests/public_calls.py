@@ -304,6 +304,7 @@ def protection() -> list[Call]:
         call(privacy.laplace, noise_multiplier=1.0),
         call(privacy.affordable_rounds, epsilon=3.0, delta=1e-05, events_at=events),
         call(privacy.at_distance, event=event, distance=2),
+        call(privacy.at_other_deltas, events=[event], delta=1e-5),
         call(privacy.delta, events=[event], epsilon=1.0),
         call(privacy.epsilon, events=[event], delta=1e-05),
         call(privacy.epsilon_curve, events=[event, event], at=[1, 2], delta=1e-05),
@@ -324,6 +325,9 @@ def protection() -> list[Call]:
         call(privacy.masked_multiplier, epsilon=1.0, delta=1e-05, releases=2, learned=1.0),
         call(privacy.noise_multiplier, epsilon=1.0, delta=1e-05, events_at=noisy),
         call(privacy.parallel_epsilon, owners=[[event]], delta=1e-05),
+        call(privacy.plan_gossip, weights=weights, steps=2, noise_multiplier=1.0),
+        call(privacy.plan_masks, pairs=masks, epsilon=1.0, rounds=3),
+        call(privacy.plan_noise, epsilon=1.0, rounds=3),
         call(privacy.profile, events=[event], epsilons=[0.5, 1.0]),
         call(privacy.worst_masked_mu, masks=masks, size=1),
     ]
@@ -341,6 +345,7 @@ def networks() -> list[Call]:
         call(network.Periodic, graphs=[ring, ring]),
         call(network.RandomActivation, graph=ring, probability=0.5),
         call(network.Recorded, graphs=[ring, ring]),
+        call(network.adjacency_matrix, graph=ring),
         call(network.complete, agents=4),
         call(network.erdos_renyi, agents=4, probability=0.9, seed=0),
         call(network.geometric, agents=4, radius=1.0, seed=0),
@@ -355,6 +360,7 @@ def networks() -> list[Call]:
         call(network.spectral_gap, network=ring),
         call(network.star, agents=4),
         call(network.tree, agents=4),
+        call(network.weight_matrix, graph=ring),
     ]
 
 

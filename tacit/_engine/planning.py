@@ -21,8 +21,9 @@ from tacit.errors import ConfigError, TacitError
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.event import Event
-from tacit.privacy.guarantee import Guarantees
+from tacit.privacy.guarantee import Guarantees, Status
 from tacit.privacy.masked import Masks
+from tacit.privacy.plan import Spent, Stated, at_other_deltas
 from tacit.problem.problem import Problem
 
 
@@ -45,6 +46,31 @@ class Account:
     events: tuple[tuple[Event, ...], ...]
     rounds: Int[np.ndarray, " points"]
     epsilon: Float[np.ndarray, "points agents"]
+
+    @property
+    def weakest(self) -> int:
+        """The number of the owner with the weakest guarantee."""
+        return next(i for i, each in enumerate(self.guarantee) if each is self.guarantee.worst)
+
+    def curve(self, points: int = 6) -> tuple[Spent, ...]:
+        """What the owner that spends most has spent as the rounds go by.
+
+        Args:
+            points: at how many rounds at most, the first and the last among them.
+        """
+        shown = np.unique(np.linspace(1, len(self.rounds) - 1, points).round().astype(int))
+        return tuple(Spent(int(self.rounds[i]), float(self.epsilon[i].max())) for i in shown)
+
+    def at_deltas(self) -> tuple[Stated, ...]:
+        """The weakest guarantee stated at several deltas: all of them hold at once.
+
+        Returns:
+            From the largest delta to the smallest; empty where that owner is not protected.
+        """
+        worst = self.guarantee.worst
+        if worst.status is Status.NONE:
+            return ()
+        return at_other_deltas(self.events[self.weakest], worst.delta)
 
 
 @checked(ConfigError, own="problem network method rounds seed trials record")
@@ -151,6 +177,28 @@ class MeanNoise:
     def saves(self, coalition: int) -> bool:
         """Whether masks against so many make the noise smaller, beyond rounding."""
         return self.gain(coalition) > 1.0 + 1e-9
+
+    @property
+    def warning(self) -> str:
+        """Why the masks that a method declares save nothing; empty where they do, or where there
+        are none.
+        """
+        if self.coalition is None:
+            return ""
+        if self.bare:
+            larger = ", or raise min_cohort" if self.cohort < self.agents else ""
+            return (
+                f"WARNING: coalition = {self.coalition} in sums of at least {self.cohort} agents "
+                "equals local noise: one honest agent is hidden by its own noise alone. Assume "
+                f"fewer corrupted agents{larger}."
+            )
+        if not self.saves(self.coalition):
+            return (
+                "WARNING: local noise would be no larger than the noise under these masks, which "
+                "make all agents add as much as the one that needs most, in "
+                f"{self.attempts:,} sums. Assume fewer corrupted agents, or leave masks out."
+            )
+        return ""
 
 
 @checked(ConfigError, own="problem network method rounds seed")

@@ -38,6 +38,13 @@ class ReleaseRow:
     noise_scale: float | None
     times: int
 
+    @property
+    def noise_multiplier(self) -> float | None:
+        """Noise scale divided by sensitivity; `None` where the noise follows the records."""
+        if self.sensitivity is None or self.noise_scale is None:
+            return None
+        return self.noise_scale / self.sensitivity if self.sensitivity > 0.0 else 0.0
+
 
 @dataclass(frozen=True)
 class Result:

@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from tacit.advise.candidates import Candidate, candidates
+from tacit.advise.document import document
 from tacit.advise.measure import CLIPS, Bench, Choice, near
 from tacit.advise.measured import Measured
 from tacit.advise.noise import epsilon_for, two_up
@@ -96,6 +98,10 @@ class Advice:
     notes: tuple[str, ...]
     half: float
     seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in it, as JSON holds it (`"format": "tacit-advise-3"`)."""
+        return document(self)
 
     @property
     def best(self) -> Measured:

@@ -17,7 +17,7 @@ from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.problem.constraint import FREE, AbstractConstraint
-from tacit.problem.losses import AbstractLinearLoss, Hinge, Logistic, Softmax, Squared
+from tacit.problem.losses import AbstractLinearLoss, Hinge, Logistic, Poisson, Softmax, Squared
 from tacit.problem.records import Weighting
 from tacit.problem.regularisers import L2, AbstractRegulariser
 from tacit.ranges import Range
@@ -162,6 +162,16 @@ class Setting:
     def binary(self) -> bool:
         """Whether answers are yes or no."""
         return isinstance(self.loss, Logistic | Hinge)
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What was not said and is assumed, in words that end with the argument that says it."""
+        found: list[str] = []
+        if self.binary and self.prevalence is None:
+            found.append(f"{PREVALENCE:.0%} of the answers are yes (prevalence)")
+        if self.gain is None and not isinstance(self.loss, Poisson):
+            found.append(f"a fit without privacy removes {GAIN:.0%} of the base rate's loss (gain)")
+        return tuple(found)
 
     @property
     def features(self) -> int:

@@ -1,8 +1,8 @@
 """The command `tacit`.
 
-Exit codes: 0 all went well; 1 the run itself failed (a black box, a disk, a checkpoint); 2 the
-study, its data or an option is wrong; 3 the iterates diverged, results are written; 4 an audit
-refuted the claim; 130 interrupted.
+Exit codes: 0 success; 1 the run itself failed (a black box, a disk, a checkpoint); 2 the study, its
+data or an option is wrong; 3 the iterates diverged, results are written; 4 an audit refuted the
+claim; 130 interrupted.
 
 Only what `tacit --help` needs is imported here: everything else waits until a command runs.
 """
@@ -18,42 +18,44 @@ from typing import Annotated
 import typer
 
 from tacit import __version__
-from tacit.cli import before, experiments, keys, ledgers, manifests, parts, sites
+from tacit.cli import before, experiments, keys, ledgers, manifests, parts, planning, sites
 from tacit.cli.console import INTERRUPTED
+from tacit.cli.helping import OfAStudy, Sections
 from tacit.cli.options import Force, Json, Output, Public
 from tacit.cli.programs import keep_programs
 
 _EPILOG = """\b
 Examples:
-  tacit demo                            fit a private model of real records, see the report
+  tacit demo                            fit a model across eight sites, open the report
   tacit init visits.csv --target visits --site hospital
   tacit run study.toml --output first
-  tacit run study.toml --output first --resume
-  tacit describe dpsg
+  tacit describe dpsg                   what a method releases, and what that costs
   tacit advise --records 200 --parameters 10 --agents 5 --epsilon 1.7
-  tacit account study.toml              what it guarantees, without running it
-  tacit ledger show clinic.ledger       what each owner has spent of which budget
-  tacit audit study.toml                attacks that guarantee, see the report
+  tacit account study.toml              the guarantee of a study, without running it
+  tacit plan noise -e 1 -r 200          the noise that a budget needs
+  tacit audit study.toml                try to refute the guarantee, open the report
   tacit sweep study.toml -n 100 -e 1,2  a hundred runs at each of two budgets
-  tacit reproduce --list                the figures of the papers, with verdicts
+  tacit ledger show clinic.ledger       privacy spending per owner
+  tacit reproduce --list                figures of the papers, with verdicts
 
 \b
 Exit codes:
-  0    all went well
+  0    success
   1    the run itself failed: a disk, a checkpoint, a black box
   2    the study, its data or an option is wrong
   3    the iterates diverged; results are written
   4    an audit refuted the claim
-  130  interrupted; a run goes on with --resume
+  130  interrupted; resume a run with --resume
 """
 
 app = typer.Typer(
     name="tacit",
-    help="Agree without telling: sites fit one model and keep their records.",
+    cls=Sections,
+    help="Differentially private optimisation across sites that keep their data.",
     epilog=_EPILOG,
     no_args_is_help=True,
     add_completion=False,
-    # plain help: rich would cost a third of the time that it takes to print
+    # plain help, see `Sections`
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -64,7 +66,7 @@ app = typer.Typer(
 def root(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
-    """Agree without telling: sites fit one model and keep their records."""
+    """Differentially private optimisation across sites that keep their data."""
     if version:
         typer.echo(f"tacit {__version__}")
         raise typer.Exit
@@ -78,9 +80,9 @@ def demo(
     public: Public = False,
     json: Json = False,
 ) -> None:
-    """Fit a private model of real medical records at eight sites.
+    """Fit a model across eight sites on real medical records.
 
-    The 20,190 records ship with a library; the sites and the noise are simulated.
+    The 20,190 records come with a Python package; the sites and the noise are simulated.
     """
     from tacit.cli.running import run_demo
 
@@ -90,17 +92,15 @@ def demo(
 @app.command()
 def run(
     study: Annotated[
-        Path, typer.Argument(metavar="STUDY", help="Study file, TOML. `tacit init` writes one.")
+        Path, typer.Argument(metavar="STUDY", help="Study file (TOML); `tacit init` writes one.")
     ],
     output: Output = None,
     force: Force = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from where an interrupted run stopped.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     public: Public = False,
     json: Json = False,
 ) -> None:
-    """Run a study and write results, guarantee and report."""
+    """Run a study; write results, guarantee and report."""
     from tacit.cli.running import run_study
 
     raise typer.Exit(run_study(study, output, force=force, resume=resume, public=public, json=json))
@@ -108,7 +108,7 @@ def run(
 
 @app.command()
 def methods(json: Json = False) -> None:
-    """List the methods, one a row, with when to choose which."""
+    """List all methods and when to choose each."""
     from tacit.cli.showing import show_methods
 
     raise typer.Exit(show_methods(json=json))
@@ -117,11 +117,11 @@ def methods(json: Json = False) -> None:
 @app.command()
 def describe(
     method: Annotated[
-        str, typer.Argument(metavar="METHOD", help="Name of a method, as `tacit methods` lists it.")
+        str, typer.Argument(metavar="METHOD", help="Name of a method from `tacit methods`.")
     ],
     json: Json = False,
 ) -> None:
-    """Say what a method sends, how that is protected and its cost."""
+    """Describe a method: what it releases, how, and at which cost."""
     from tacit.cli.showing import show_method
 
     raise typer.Exit(show_method(method, json=json))
@@ -135,7 +135,10 @@ def init(
     target: Annotated[
         str | None,
         typer.Option(
-            "--target", "-t", show_default="the last column", help="Column to be predicted."
+            "--target",
+            "-t",
+            show_default=False,
+            help="Column to predict.  [default: the last column]",
         ),
     ] = None,
     site: Annotated[
@@ -143,8 +146,8 @@ def init(
         typer.Option(
             "--site",
             "-s",
-            show_default="none: four simulated sites",
-            help="Column that says who holds a record.",
+            show_default=False,
+            help="Column with the site that holds each record.  [default: four simulated sites]",
         ),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Study file to write.")] = Path(
@@ -154,22 +157,30 @@ def init(
         bool,
         typer.Option(
             "--bounds-from-data",
-            help="Take bounds and levels from the data and declare them public. They leak.",
+            help="Derive bounds and levels from the data and treat them as public. This leaks "
+            "information.",
         ),
     ] = False,
     separator: Annotated[
         str | None,
-        typer.Option(show_default="a comma", help="Between the columns of the file, such as ';'."),
+        typer.Option(
+            show_default=False, help="Column separator of the file, e.g. ';'.  [default: a comma]"
+        ),
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option(show_default="UTF-8", help="Of the file, such as cp1252.")
+        str | None,
+        typer.Option(
+            show_default=False,
+            help="Character encoding of the file, e.g. cp1252.  [default: UTF-8]",
+        ),
     ] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal mark of its numbers: . or ,")] = ".",
+    decimal: Annotated[str, typer.Option(help="Decimal mark in the file: . or ,")] = ".",
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Write a commented study file for a table of your own."""
-    from tacit.cli.starting import Reading, write_study
+    """Write a commented study file for a table of yours."""
+    from tacit.cli.starting import write_study
+    from tacit.study import Reading
 
     raise typer.Exit(
         write_study(
@@ -186,25 +197,26 @@ def init(
 
 
 app.command()(before.advise)
-app.command()(before.check)
-app.command(epilog=before.ACCOUNT_EPILOG)(before.account)
-app.command()(experiments.audit)
 app.command(epilog=experiments.SWEEP_EPILOG)(experiments.sweep)
-app.command()(experiments.reproduce)
+app.command(epilog=before.ACCOUNT_EPILOG, cls=OfAStudy)(before.account)
+app.add_typer(planning.app)
+app.command()(experiments.audit)
+app.add_typer(ledgers.app)
 app.command()(sites.rehearse)
+app.add_typer(keys.app)
+app.command()(before.check)
+app.add_typer(manifests.app)
+app.add_typer(parts.app)
 app.command()(sites.agent)
 app.command()(sites.coordinator)
 app.command()(sites.status)
 app.command()(sites.doctor)
-app.add_typer(ledgers.app)
-app.add_typer(keys.app)
-app.add_typer(manifests.app)
-app.add_typer(parts.app)
+app.command()(experiments.reproduce)
 
 
 def main() -> None:
     """Entry point of the command `tacit`."""
-    # a name that the terminal's character set lacks, as on Windows, is no reason to stop
+    # a name with characters that the terminal lacks, as on Windows, must not stop a command
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

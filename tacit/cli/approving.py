@@ -9,28 +9,27 @@ import typer
 
 from tacit.cli.options import Json
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the keys.")]
-Replace = Annotated[
-    bool, typer.Option("--replace", help="In the place of what was there before, if that is meant.")
-]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of the keys.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace the existing one.")]
 
 
 def request(
     folder: Folder,
     name: Annotated[
         str | None,
-        typer.Option(
-            help="Of the agent; left out to renew the certificate of keys that are there."
-        ),
+        typer.Option(help="Name of the site; leave out to renew the certificate of existing keys."),
     ] = None,
     address: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Where it listens; none if it only dials out.")
+        str,
+        typer.Option(
+            metavar="HOST:PORT", help="Address to listen on; leave out to connect out only."
+        ),
     ] = "",
     json: Json = False,
 ) -> None:
-    """Make keys and a request for an authority to sign.
+    """Create keys and a request for an authority to sign.
 
-    No private key leaves the folder.
+    No private key leaves the directory.
     """
     from tacit.cli.console import guarded
     from tacit.deploy.identity.requests import ask
@@ -59,26 +58,28 @@ def asked(folder: Path, json: bool) -> int:
             }
         )
         return 0
-    say(f"Send {path} to the keeper of the authority. It holds no secret.")
-    say(f"Fingerprint to tell it over another channel: {made.fingerprint()}")
-    say(f"What comes back: tacit keys accept {folder} FILE")
+    say(f"Send {path} to the authority. It holds no secrets.")
+    say(f"Fingerprint to give over another channel: {made.fingerprint()}")
+    say(f"When the answer arrives: tacit keys accept {folder} FILE")
     return 0
 
 
 def approve(
-    authority: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the authority.")],
-    request: Annotated[Path, typer.Argument(metavar="REQUEST", help="Of a member.")],
-    output: Annotated[Path, typer.Argument(metavar="FILE", help="To be written, for the member.")],
+    authority: Annotated[Path, typer.Argument(metavar="DIR", help="Directory of the authority.")],
+    request: Annotated[Path, typer.Argument(metavar="REQUEST", help="Request of a member.")],
+    output: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Output file, to send to the member.")
+    ],
     fingerprint: Annotated[
         str | None,
-        typer.Option(help="Of the request, as the member tells it; a renewal needs none."),
+        typer.Option(help="Fingerprint of the request as the member gave it; not needed to renew."),
     ] = None,
-    days: Annotated[int, typer.Option(min=1, help="How long the certificate is good for.")] = 365,
+    days: Annotated[int, typer.Option(min=1, help="Validity of the certificate in days.")] = 365,
     replace: Replace = False,
 ) -> None:
-    """Sign a member's request, and vouch for its card.
+    """Sign a member's request and issue its card.
 
-    The authority's key stays in its folder.
+    The authority's key stays in its directory.
     """
     from tacit.cli.console import guarded, say
     from tacit.deploy.identity.requests import approve as sign
@@ -87,8 +88,8 @@ def approve(
     def command() -> int:
         asked = read_request(request)
         card = sign(authority, asked, output, fingerprint, days, replace_key=replace)
-        say(f"Approved {card.name}, {card.address or 'dials out only'}, for {days} days.")
-        say(f"Send {output} to it. Its card: {authority / 'issued' / f'{card.name}.toml'}")
+        say(f"Approved {card.name}, {card.address or 'connects out only'}, for {days} days.")
+        say(f"Send {output} to the member. Its card: {authority / 'issued' / f'{card.name}.toml'}")
         return 0
 
     raise typer.Exit(guarded(command, as_json=False))
@@ -96,13 +97,13 @@ def approve(
 
 def accept(
     folder: Folder,
-    approval: Annotated[Path, typer.Argument(metavar="FILE", help="From the authority's keeper.")],
+    approval: Annotated[Path, typer.Argument(metavar="FILE", help="Answer of the authority.")],
     replace: Replace = False,
     json: Json = False,
 ) -> None:
-    """Take a certificate that an authority has signed.
+    """Install a certificate signed by an authority.
 
-    The key that was made for it serves from now on.
+    The key created for it is used from now on.
     """
     from tacit.cli.console import guarded
     from tacit.cli.keys import shown

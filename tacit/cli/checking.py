@@ -1,4 +1,4 @@
-"""`tacit check`: what an owner declares of its records before anybody signs."""
+"""`tacit check`: the number of records that an owner declares before anybody signs."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ def check(study: Path, data: Path, *, json: bool) -> int:
         if json:
             emit({"format": "tacit-check-1", **vars(found)})
             return 0
-        say(f"Declare {found.declare:,}: --agent CARD={found.declare} of `tacit manifest new`.")
+        say(f"Declare {found.declare:,}: `tacit manifest new ... --agent CARD={found.declare}`.")
         if found.exact:
-            say("It is the number of records that remain, which has to be exact and is public.")
+            say("This is the number of complete records. It has to be exact, and it is public.")
         else:
             say(
-                f"The number of records is private here ({found.records:,}); declare one that will "
-                "never be exceeded. This is the next power of two; round up further if more may "
-                "come."
+                f"The number of records ({found.records:,}) is private here; declare an upper "
+                "bound. This is the next power of two; choose a larger one if more "
+                "records may follow."
             )
         if found.dropped:
             say(
-                f"{found.dropped:,} of {found.records + found.dropped:,} lack a value and are left "
-                "out."
+                f"{found.dropped:,} of {found.records + found.dropped:,} records lack a value and "
+                "are dropped."
             )
         say(f"{found.unfit}" if found.unfit else "Every record fits the study.")
-        say("All but the number to declare is for you alone: do not send it to others.")
+        say("Share only the number to declare; everything else here is private.")
         return 0
 
     return guarded(command, as_json=json)
@@ -46,6 +46,6 @@ def _source(path: Path, data: Path) -> Source:
     try:
         manifest = toml.parse(toml.read_bytes(path), path.name).get("format") in FORMATS
     except OSError:
-        manifest = False  # told by who reads a study
+        manifest = False  # reported by read_study
     # an owner counts records for a study of others, before there is a manifest
     return read_manifest(path).source(data.parent) if manifest else read_study(path, admit_pinned)

@@ -87,7 +87,7 @@ def _interrupt() -> None:
 
 
 def cores(given: int | None, option: str) -> int:
-    """As many processes as asked for, or as this process may use.
+    """The number of processes asked for, or of those that this process may use.
 
     Raises:
         ConfigError: fewer than one.
@@ -140,13 +140,35 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     from rich.console import Console
     from rich.table import Column, Table
 
-    # what a row is about is wanted whole: to be typed, to be searched for
-    columns = [Column(visible(each), no_wrap=not index) for index, each in enumerate(headings)]
-    drawn = Table(*columns, box=SIMPLE, header_style="bold", pad_edge=False)
-    for row in rows:
-        drawn.add_row(*(visible(str(cell)) for cell in row))
+    cells = [[visible(str(cell)) for cell in row] for row in (headings, *rows)]
     width = None if sys.stdout.isatty() else 110
-    Console(file=sys.stdout, width=width, markup=False, highlight=False).print(drawn)
+    console = Console(file=sys.stdout, width=width, markup=False, highlight=False)
+    widths = _widths(list(zip(*cells, strict=True)), console.width)
+    # a line that a narrow terminal breaks is better than a number that is cut off
+    console.width = max(console.width, sum(widths) + 3 * len(widths))
+    columns = [Column(text, width=each) for text, each in zip(cells[0], widths, strict=True)]
+    drawn = Table(*columns, box=SIMPLE, header_style="bold", pad_edge=False)
+    for row in cells[1:]:
+        drawn.add_row(*row)
+    console.print(drawn)
+
+
+def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Of every column: the first as wide as it is, to be typed or searched for, and no word cut."""
+    from rich.cells import cell_len
+
+    most = [max(cell_len(cell) for cell in column) for column in columns]
+    least = [
+        max((cell_len(word) for cell in column for word in cell.split()), default=0)
+        for column in columns
+    ]
+    least[0] = most[0]
+    wanted, room = sum(most) - sum(least), width - 3 * len(columns) - sum(least)
+    if wanted <= room:
+        return most
+    return [
+        few + max(0, room) * (many - few) // wanted for few, many in zip(least, most, strict=True)
+    ]
 
 
 @contextlib.contextmanager

@@ -22,8 +22,8 @@ class Logs:
     """How a member logs.
 
     Attributes:
-        verbose: every message that is sent, too.
-        as_json: one JSON object a line.
+        verbose: whether every message sent is logged.
+        as_json: whether each line is a JSON object.
     """
 
     verbose: bool = False
@@ -71,7 +71,7 @@ def take_part(options: Options, logs: Logs, *, dry_run: bool, json: bool) -> int
             outcome = run(options, stopping, only_check=dry_run)
         except KeyboardInterrupt:
             print(
-                "stopped; nothing is lost, and the same command goes on. The others wait for as "
+                "stopped; nothing is lost: rerun the same command to resume. The others wait as "
                 "long as the manifest says",
                 file=sys.stderr,
             )
@@ -86,7 +86,7 @@ def take_part(options: Options, logs: Logs, *, dry_run: bool, json: bool) -> int
 
 
 def examined(options: Options, *, json: bool, beforehand: bool = False) -> int:
-    """Try every step, and say which fails; `beforehand`, neighbours need not be running yet."""
+    """Try every step and show which fails; `beforehand`, peers need not be running yet."""
     marks = {True: "ok     ", False: "WRONG  ", None: "?      "}
     found: list[Finding] = []
     for finding in examine(options):
@@ -101,13 +101,13 @@ def examined(options: Options, *, json: bool, beforehand: bool = False) -> int:
         emit({"format": "tacit-doctor-1", "findings": [vars(each) for each in found]})
     elif not wrong:
         say(
-            "Nothing is wrong, the budget is enough, and nothing was released. Leave out --dry-run "
+            "No problem found, the budget suffices, and nothing was released. Leave out --dry-run "
             "to take part."
             if beforehand
-            else "Nothing is wrong."
+            else "No problem found."
         )
         if untried := [finding.what for finding in found if finding.good is None]:
-            say(f"Not tried: {', '.join(untried)}.")
+            say(f"Not tested: {', '.join(untried)}.")
     return FAILED if wrong else 0
 
 
@@ -115,28 +115,29 @@ def _tell(outcome: Outcome, state: Path, *, json: bool) -> None:
     if json:
         emit(outcome.document())
         return
-    say(f"Run {outcome.run[:12]}: {outcome.rounds} rounds, done.")
+    say(f"Run {outcome.run[:12]}: finished after {outcome.rounds} rounds.")
     if outcome.simulated:
-        say("The noise came from a seed: a rehearsal, which protects nobody.")
+        say("The noise came from a seed: this was a rehearsal and protects nobody.")
     for name, first, back in outcome.absences:
         until = "the end" if back is None or back >= outcome.rounds else f"round {back}"
         say(f"Without {name} from round {first + 1} to {until}.")
     if outcome.compared is not None:
         if outcome.compared.own:
             say(
-                f"In {outcome.compared.own} the coordinator sent this member ANOTHER MESSAGE than "
-                "it says it did: do not use the model before you have spoken with the others."
+                f"WARNING: in {outcome.compared.own} the coordinator sent this member a "
+                "different message than it claims. Do not use the model before you have talked to "
+                "the others."
             )
         if outcome.compared.other:
             say(
-                f"SOMETHING ELSE was told to others: {outcome.compared.others()}. Do not use the "
-                "model before you have spoken with them."
+                f"WARNING: others received something else: {outcome.compared.others()}. Do not use "
+                "the model before you have talked to them."
             )
         if outcome.compared.same:
-            say(f"{', '.join(outcome.compared.same)} were told the same, round by round.")
+            say(f"{', '.join(outcome.compared.same)} received the same in every round.")
         if outcome.compared.silent:
             say(f"Not compared with {', '.join(outcome.compared.silent)}.")
     if outcome.epsilon is not None:
-        say(f"The ledger has counted an epsilon of {outcome.epsilon:.4g} in all.")
+        say(f"Epsilon charged to the ledger so far: {outcome.epsilon:.4g}.")
     if (state / "model.npz").exists():
-        say(f"The model: {state / 'model.npz'}, {state / 'coefficients.csv'}")
+        say(f"Model: {state / 'model.npz'}, {state / 'coefficients.csv'}")

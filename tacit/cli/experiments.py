@@ -19,32 +19,44 @@ Examples:
 
 
 def audit(
-    study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file, TOML.")],
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (TOML).")],
     owner: Annotated[
         str | None,
-        typer.Option("--owner", show_default="the first", help="Owner whose data to attack."),
+        typer.Option(
+            "--owner",
+            show_default=False,
+            help="Owner whose data are attacked.  [default: the first]",
+        ),
     ] = None,
     trials: Annotated[
-        int, typer.Option("--trials", help="Runs on each of two neighbouring data sets.")
+        int, typer.Option("--trials", help="Number of runs on each of two adjacent data sets.")
     ] = 20_000,
     rounds: Annotated[
         int | None,
-        typer.Option("--rounds", "-r", show_default="the study's own", help="Rounds of every run."),
+        typer.Option(
+            "--rounds",
+            "-r",
+            show_default=False,
+            help="Number of rounds per run.  [default: the study's own]",
+        ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", show_default="the study's own", help="Seed of the runs.")
+        int | None,
+        typer.Option("--seed", show_default=False, help="Random seed.  [default: the study's own]"),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", show_default="audit", help="Directory for the files."),
+        typer.Option(
+            "--output", "-o", show_default=False, help="Output directory.  [default: audit]"
+        ),
     ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Attack the guarantee of a study: try to refute its epsilon.
+    """Try to refute the guarantee of a study empirically.
 
-    Runs its method many times on the worst two neighbouring data sets, and tells from what is sent
-    which of them it was. Writes audit.json and audit.html. Exit code 0: not refuted, which is no
+    Runs the method many times on the two worst adjacent data sets, and guesses from the messages
+    which one was used. Writes audit.json and audit.html. Exit code 0: not refuted, which is not a
     proof; 4: refuted.
     """
     from tacit.cli.auditing import audit_study
@@ -65,29 +77,38 @@ def audit(
 
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="TARGET", help="Figures, such as huang2015/fig1.")
+        list[str] | None, typer.Argument(metavar="TARGET", help="Figures, e.g. huang2015/fig1.")
     ] = None,
-    paper: Annotated[str | None, typer.Option("--paper", help="All figures of this paper.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All figures of all papers.")] = False,
+    paper: Annotated[
+        str | None, typer.Option("--paper", help="Paper whose figures are all reproduced.")
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Reproduce all figures of all papers.")
+    ] = False,
     listed: Annotated[
-        bool, typer.Option("--list", help="List the figures with the time that each takes.")
+        bool, typer.Option("--list", help="List the figures and how long each takes.")
     ] = False,
     fast: Annotated[
-        bool, typer.Option("--fast", help="Take fewer trials; the page says so.")
+        bool, typer.Option("--fast", help="Run fewer trials; the pages say so.")
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", show_default="reproduction", help="Directory of the pages."),
+        typer.Option(
+            "--output", "-o", show_default=False, help="Output directory.  [default: reproduction]"
+        ),
     ] = None,
     cores: Annotated[
-        int | None, typer.Option("--cores", show_default="all cores", help="Number of processes.")
+        int | None,
+        typer.Option(
+            "--cores", show_default=False, help="Maximum number of processes.  [default: all cores]"
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Draw figures of published papers anew, each with a verdict.
+    """Reproduce figures of papers and report whether they hold.
 
-    Beside every figure stands the same comparison with proved guarantees. What has been computed is
-    stored in the output directory: the same command goes on where it was interrupted.
+    Each figure is followed by the same comparison with proved guarantees. Finished work is stored
+    in the output directory: rerun the same command to resume.
     """
     from tacit.cli.reproducing import reproduce_targets
 
@@ -106,16 +127,24 @@ def reproduce(
 
 
 def sweep(
-    study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file, TOML.")],
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (TOML).")],
     extra: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     seeds: Annotated[
         int | None,
-        typer.Option("--seeds", "-n", show_default="[run] trials", help="Runs of each cell."),
+        typer.Option(
+            "--seeds",
+            "-n",
+            show_default=False,
+            help="Number of runs per cell.  [default: [run] trials]",
+        ),
     ] = None,
     method: Annotated[
         list[str] | None,
         typer.Option(
-            "--method", "-m", show_default="the study's own", help="Methods, with commas between."
+            "--method",
+            "-m",
+            show_default=False,
+            help="Methods, separated by commas.  [default: the study's own]",
         ),
     ] = None,
     epsilon: Annotated[
@@ -123,62 +152,71 @@ def sweep(
         typer.Option(
             "--epsilon",
             "-e",
-            show_default="the study's own",
-            help="Budgets of one run, with commas between.",
+            show_default=False,
+            help="Privacy budgets per run, separated by commas.  [default: the study's own]",
         ),
     ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", "-s", help="A key of the study and its values: method.step=0.1,0.2. Repeat it."
+            "--set",
+            "-s",
+            help="Study key and its values, e.g. method.step=0.1,0.2; repeat for more keys.",
         ),
     ] = None,
     measure: Annotated[
-        str | None, typer.Option("--measure", help="What the report draws, such as auc.")
+        str | None, typer.Option("--measure", help="Metric to plot, e.g. auc.")
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", "-w", show_default="all cores", help="Most processes."),
+        typer.Option(
+            "--workers",
+            "-w",
+            show_default=False,
+            help="Maximum number of worker processes.  [default: all cores]",
+        ),
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
             "--cluster",
-            help="Run on the Dask cluster of this scheduler: tls://host:port or tcp://host:port.",
+            help="Address of a Dask scheduler to run on: tls://host:port or tcp://host:port.",
         ),
     ] = None,
     tls_ca: Annotated[
-        Path | None, typer.Option("--tls-ca", help="Certificate of the cluster's authority, PEM.")
+        Path | None, typer.Option("--tls-ca", help="Certificate of the cluster's authority (PEM).")
     ] = None,
     tls_cert: Annotated[
-        Path | None, typer.Option("--tls-cert", help="Your certificate, PEM.")
+        Path | None, typer.Option("--tls-cert", help="Your certificate (PEM).")
     ] = None,
     tls_key: Annotated[
-        Path | None, typer.Option("--tls-key", help="Your private key, PEM.")
+        Path | None, typer.Option("--tls-key", help="Your private key (PEM).")
     ] = None,
     chunk: Annotated[
         int | None,
         typer.Option(
             "--chunk",
-            show_default="some seconds' worth",
-            help="About how many runs are stored at a time.",
+            show_default=False,
+            help="Approximate number of runs per checkpoint.  [default: a few seconds' worth]",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", show_default="sweep", help="Directory of the sweep."),
+        typer.Option(
+            "--output", "-o", show_default=False, help="Output directory.  [default: sweep]"
+        ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace another sweep's table and report.")
+        bool, typer.Option("--force", help="Replace the table and report of another sweep.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Run a study in many settings, with many seeds each.
+    """Run a study with many settings, and many seeds for each.
 
-    Every combination of methods, budgets and settings is a cell of one table and one report. What
-    ends is stored in the output directory: the same command goes on where it was interrupted. A
-    simulation: to choose a setting
-    on private records is a release that no single run's guarantee covers.
+    Every combination of methods, budgets and settings is a cell of one table and one report.
+    Finished work is stored in the output directory: rerun the same command to resume. This is a
+    simulation: choosing a setting by looking at private records is itself a release, which no
+    single run's guarantee covers.
     """
     from tacit.cli.sweeping import Asked as AskedSweep
     from tacit.cli.sweeping import sweep_study

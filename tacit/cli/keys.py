@@ -1,4 +1,4 @@
-"""`tacit keys`: an agent's keys, and a consortium's authority."""
+"""`tacit keys`: a member's keys, and a consortium's authority."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tacit.cli import approving
 from tacit.cli.options import Json
 
 _EPILOG = """\b
-Every owner makes keys once, on the machine that will take part, and sends its card to the others:
+Every member creates keys once, on the machine that takes part, and sends its card to the others:
   tacit keys new keys --name "North clinic" --address north.example:7447
   tacit keys show keys
 
 \b
-With an authority that all owners trust to say who is who, one file goes there and one comes back:
+With an authority that all members trust, one file goes to it and one comes back:
   tacit keys authority consortium --name "Three clinics"
   tacit keys request keys --name "North clinic" --address north.example:7447
   tacit keys approve consortium request.toml north.toml --fingerprint "ABCD EFGH ..."
@@ -24,40 +24,50 @@ With an authority that all owners trust to say who is who, one file goes there a
   tacit keys trust keys consortium/authority.crt --fingerprint "IJKL MNOP ..."
 
 \b
-Cards hold no secret, and may be sent by mail. Whoever swaps a card on the way can take an owner's
-place, so compare fingerprints over another channel, such as the telephone, and pin what is right:
+Cards hold no secrets and may be sent by mail. Somebody who swaps a card on the way can impersonate
+its owner, so compare fingerprints over another channel, e.g. by telephone, and pin the card:
   tacit keys trust keys south-card.toml --fingerprint "ABCD EFGH ..."
 """
 
 app = typer.Typer(
     name="keys",
-    help="Make, show and renew the keys of a member.",
+    help="Create, show, verify and renew keys.",
     epilog=_EPILOG,
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the keys.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of the keys.")]
 Authority = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", show_default="its own", help="Folder of a consortium's authority."),
+    typer.Option(
+        metavar="DIR",
+        show_default=False,
+        help="Directory of a consortium's authority.  [default: self-signed]",
+    ),
 ]
-Days = Annotated[int, typer.Option(min=1, help="Days that the certificate is valid.")]
+Days = Annotated[int, typer.Option(min=1, help="Validity of the certificate in days.")]
 
 
 @app.command()
 def new(
     folder: Folder,
-    name: Annotated[str, typer.Option(help="Name of the agent, as in the study's data.")],
+    name: Annotated[str, typer.Option(help="Name of the site, as in the study's data.")],
     address: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Where it listens; none if it only dials out.")
+        str,
+        typer.Option(
+            metavar="HOST:PORT", help="Address to listen on; leave out to connect out only."
+        ),
     ] = "",
     authority: Authority = None,
     days: Days = 365,
     json: Json = False,
 ) -> None:
-    """Make keys in a new folder. Private ones are readable by their owner only."""
+    """Create keys in a new directory.
+
+    Private keys are readable by their owner only.
+    """
     from tacit.cli.console import guarded
     from tacit.deploy.identity.keys import create
 
@@ -73,9 +83,9 @@ def authority(
     folder: Folder,
     name: Annotated[str, typer.Option(help="Name of the authority.")],
 ) -> None:
-    """Make a consortium's authority in a new folder.
+    """Create a consortium's authority in a new directory.
 
-    Whoever has it says who is who.
+    Whoever holds it decides who is a member.
     """
     from tacit.cli.console import guarded, say
     from tacit.deploy.identity.certificates import create_authority
@@ -84,9 +94,9 @@ def authority(
     def command() -> int:
         create_authority(folder, name)
         certificate = folder / "authority.crt"
-        say(f"Made {folder}. Everybody who trusts it pins {certificate}, fingerprint")
+        say(f"Created {folder}. Everybody who trusts it pins {certificate}, fingerprint")
         say(authority_fingerprint(certificate.read_text()), "  ")
-        say(f"Keep {folder / 'authority.pem'} where only its keeper can read it.")
+        say(f"Keep {folder / 'authority.pem'} where nobody else can read it.")
         return 0
 
     raise typer.Exit(guarded(command, as_json=False))
@@ -94,7 +104,7 @@ def authority(
 
 @app.command()
 def show(folder: Folder, json: Json = False) -> None:
-    """Show name, address, fingerprint and expiry of keys or a card."""
+    """Show name, address, fingerprint and expiry."""
     from tacit.cli.console import guarded
 
     raise typer.Exit(guarded(lambda: shown(folder, json), as_json=json))
@@ -107,21 +117,22 @@ def trust(
         Path,
         typer.Argument(
             metavar="CARD",
-            help="Card of another member; or authority.crt of an authority, whose word for cards "
-            "then counts as compared.",
+            help="Card of another member, or authority.crt of an authority, whose cards are then "
+            "trusted.",
         ),
     ],
     fingerprint: Annotated[
-        str | None, typer.Option(help="As its owner tells it; it has to be the card's.")
+        str | None,
+        typer.Option(help="Fingerprint as its owner gave it; it has to match the card's."),
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="In the place of an older card, after a rotation.")
+        bool, typer.Option("--replace", help="Replace the pinned card (after key rotation).")
     ] = False,
 ) -> None:
     """Pin another member's card, or an authority.
 
-    No manifest with another card of that member is then signed or run with these keys.
-    Of an authority, the cards that it vouches for are trusted, whoever's they are.
+    From then on, manifests with a different card of that member are neither signed nor run. Pinning
+    an authority trusts all cards that it has issued.
     """
     from tacit.cli.console import guarded, say
     from tacit.deploy.identity.keys import load, read_card
@@ -133,13 +144,13 @@ def trust(
         if card.suffix == ".crt":
             pem = read_certificate(card)
             told = trust_authority(folder, pem, fingerprint, replace=replace)
-            say(f"The authority with fingerprint {told} is trusted, and the cards it vouches for.")
+            say(f"Trusted: the authority with fingerprint {told}, and the cards it has issued.")
         else:
             found = read_card(card)
             pin(folder, found, fingerprint, replace=replace)
-            say(f"{found.name}, fingerprint {found.fingerprint()}, is trusted.")
+            say(f"Trusted: {found.name}, fingerprint {found.fingerprint()}.")
         if fingerprint is None:
-            say("Compare this with what its owner says, over another channel than the card's.")
+            say("Compare this fingerprint with its owner over another channel.")
         return 0
 
     raise typer.Exit(guarded(command, as_json=False))
@@ -150,13 +161,15 @@ def forget(
     folder: Folder,
     run: Annotated[
         str | None,
-        typer.Option(metavar="ID", show_default="all", help="Of one run, or how its id begins."),
+        typer.Option(
+            metavar="ID", show_default=False, help="Run id, or its beginning.  [default: all runs]"
+        ),
     ] = None,
 ) -> None:
-    """Delete keys for masks of runs that never ended.
+    """Delete mask keys of unfinished runs.
 
-    What was masked with them stays masked. A member that ends a run deletes its own. A run whose
-    key is gone cannot go on.
+    What was masked with them stays masked. A member deletes its own when a run ends. A run whose
+    key is deleted cannot be resumed.
     """
     from tacit.cli.console import guarded, say
     from tacit.deploy.identity.keys import load
@@ -169,12 +182,12 @@ def forget(
         found = [each for each in kept(keys) if each.hex().startswith(run or "")]
         if run is not None and len(found) != 1:
             some = ", ".join(each.hex()[:12] for each in kept(keys)) or "none"
-            raise ConfigError(f"--run {run} is that of {len(found)} keys; there are {some}")
+            raise ConfigError(f"--run {run} matches {len(found)} keys; available: {some}")
         for each in found:
             delete(keys, each)
-            say(f"Deleted the key for masks of run {each.hex()[:12]}.")
+            say(f"Deleted the mask key of run {each.hex()[:12]}.")
         if not found:
-            say("There are no keys for masks.")
+            say("There are no mask keys.")
         return 0
 
     raise typer.Exit(guarded(command, as_json=False))
@@ -187,15 +200,13 @@ def rotate(
     days: Days = 365,
     identity: Annotated[
         bool,
-        typer.Option(
-            "--identity", help="Replace the signing key too: somebody may have copied it."
-        ),
+        typer.Option("--identity", help="Also replace the signing key (suspected compromise)."),
     ] = False,
     json: Json = False,
 ) -> None:
     """Replace the certificate and its key.
 
-    The card changes, and manifests have to be made anew.
+    The card changes, so manifests have to be written again.
     """
     from tacit.cli.console import guarded
     from tacit.deploy.identity.keys import renew
@@ -237,10 +248,10 @@ def shown(folder: Path, json: bool) -> int:
             }
         )
         return 0
-    say(f"{card.name}, {card.address or 'dials out only'}")
+    say(f"{card.name}, {card.address or 'connects out only'}")
     say(f"Fingerprint: {card.fingerprint()}")
-    say(f"Card for the others: {path}")
+    say(f"Card to send to the others: {path}")
     if left is not None:
         soon = f"; renew it with {renewal}" if left < WARN_DAYS else ""
-        say(f"The certificate ends in {left:.0f} days{soon}.")
+        say(f"The certificate expires in {left:.0f} days{soon}.")
     return 0

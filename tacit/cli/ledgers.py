@@ -1,4 +1,4 @@
-"""`tacit ledger`: who may spend how much, who has, and whether the record of it is sound."""
+"""`tacit ledger`: privacy budgets and spending per owner, and their verification."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from tacit.cli.options import Json
+from tacit.privacy.caution import DELTA
+from tacit.privacy.digits import short
 
 _EPILOG = """\b
 Examples:
@@ -21,8 +23,8 @@ Examples:
 
 \b
 Exit codes:
-  0    all went well; `verify` found everything sound
-  1    the ledger is broken, older than a peer knows, locked or not writable
+  0    success; `verify` found no problem
+  1    the ledger is damaged, older than a peer knows, locked or not writable
   2    an option is wrong
 """
 
@@ -32,7 +34,7 @@ _HEADINGS = (
     "Budget",
     "Spent",
     "Left",
-    "at delta",
+    "Delta",
     "Runs",
     "Releases",
     "Last charged",
@@ -40,19 +42,19 @@ _HEADINGS = (
 
 app = typer.Typer(
     name="ledger",
-    help="Show, check and export what was released and what it cost.",
+    help="Set budgets, and inspect privacy spending per owner.",
     epilog=_EPILOG,
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Ledger file.")]
 
 
 @app.command()
 def new(file: File, json: Json = False) -> None:
-    """Make a ledger, without any budget yet."""
+    """Create a ledger without budgets."""
     from tacit.cli.console import emit, guarded, say
     from tacit.privacy.ledger import Ledger, read
 
@@ -61,7 +63,7 @@ def new(file: File, json: Json = False) -> None:
         if json:
             emit({"format": "tacit-ledger-new-1", "file": str(file), "ledger": read(file).ledger})
         else:
-            say(f"Made {file}. Nothing may be released before a budget is set:")
+            say(f"Created {file}. Set a budget before anything is released:")
             say(f"tacit ledger budget {file} --owner NAME --dataset NAME --epsilon 1", "  ")
         return 0
 
@@ -71,13 +73,23 @@ def new(file: File, json: Json = False) -> None:
 @app.command()
 def budget(
     file: File,
-    owner: Annotated[str, typer.Option(help="Whose records.")],
-    dataset: Annotated[str, typer.Option(help="Which of them.")],
-    epsilon: Annotated[float, typer.Option(help="For everything ever released about them.")],
-    delta: Annotated[float, typer.Option(help="At which epsilon is counted.")] = 1e-6,
+    owner: Annotated[str, typer.Option(help="Owner of the records.")],
+    dataset: Annotated[str, typer.Option(help="Name of the dataset.")],
+    epsilon: Annotated[
+        float, typer.Option(help="Total budget for everything ever released about the dataset.")
+    ],
+    delta: Annotated[
+        float,
+        typer.Option(
+            show_default=False, help=f"Delta at which epsilon is stated.  [default: {short(DELTA)}]"
+        ),
+    ] = DELTA,
     json: Json = False,
 ) -> None:
-    """Set what may ever be spent on a dataset, over all studies. Earlier budgets stay on record."""
+    """Set the total budget of a dataset over all studies.
+
+    Earlier budgets stay on record.
+    """
     from tacit.cli.console import emit, guarded, say
     from tacit.privacy.ledger import Ledger
 
@@ -89,8 +101,8 @@ def budget(
             emit({"format": "tacit-ledger-budget-1", **_document(found)})
         else:
             say(
-                f"{owner} may spend epsilon {found.epsilon:g} at delta {found.delta:g} on "
-                f"{dataset}, over all studies; {_up(found.spent)} of it is spent."
+                f"{owner} may spend epsilon {found.epsilon:g} at delta {short(found.delta)} "
+                f"on {dataset} over all studies; {_up(found.spent)} of it is spent."
             )
         return 0
 
@@ -99,7 +111,7 @@ def budget(
 
 @app.command()
 def show(file: File, json: Json = False) -> None:
-    """Show what may be spent, is spent and is left, for each owner."""
+    """Show budget, spending and remainder per owner."""
     from tacit.cli.console import emit, guarded, say, table
     from tacit.privacy.digits import rounded_down
     from tacit.privacy.ledger import read
@@ -119,7 +131,7 @@ def show(file: File, json: Json = False) -> None:
                 }
             )
             return 0
-        say(f"Ledger {file}, made {_when(found.created)}")
+        say(f"Ledger {file}, created {_when(found.created)}")
         if found.balances:
             table(
                 _HEADINGS,
@@ -130,7 +142,7 @@ def show(file: File, json: Json = False) -> None:
                         f"{one.epsilon:g}",
                         _up(one.spent),
                         rounded_down(one.left),
-                        f"{one.delta:g}",
+                        short(one.delta),
                         f"{one.runs:,}",
                         f"{one.releases:,}",
                         f"{_when(one.time)}, entry {one.entry}" if one.time else "never",
@@ -139,18 +151,18 @@ def show(file: File, json: Json = False) -> None:
                 ],
             )
             say(
-                "Budget, spent and left are epsilons, for everything ever released about the "
-                "dataset. Spent is rounded up, left is rounded down; nothing is ever refunded."
+                "Budget, Spent and Left are epsilons for everything ever released about the "
+                "dataset. Spent is rounded up and Left rounded down; nothing is ever refunded."
             )
         else:
-            say("No budget is set, so nothing may be released. `tacit ledger budget` sets one.")
+            say("No budget is set, so nothing may be released: set one with `tacit ledger budget`.")
         if found.waiting:
             count = found.waiting
             are = "1 release is" if count == 1 else f"{count:,} releases are"
-            say(f"{are} kept for recipients who may ask again; sites delete 64 at a time.")
+            say(f"{are} kept for recipients that may ask again; sites delete 64 at a time.")
         say(
             f"Last entry: {found.mark.sequence}, {_when(found.time)}, hash {found.mark.hash}. "
-            "Keep number and hash elsewhere: with them `verify` notices an older copy."
+            "Keep both elsewhere: with them `verify` detects an older copy."
         )
         return 0
 
@@ -161,14 +173,14 @@ def show(file: File, json: Json = False) -> None:
 def verify(
     file: File,
     at_least: Annotated[
-        int | None, typer.Option(min=1, help="Number of the last entry that a peer knows of.")
+        int | None, typer.Option(min=1, help="Number of the last entry known to a peer.")
     ] = None,
     hash: Annotated[
-        str | None, typer.Option(help="Hash of that entry, which tells even a changed history.")
+        str | None, typer.Option(help="Hash of that entry (detects rewritten history).")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Check the file, every entry, every budget and every stored byte."""
+    """Verify the file, all entries, budgets and stored bytes."""
     from tacit.cli.console import FAILED, emit, guarded, say
     from tacit.errors import ConfigError
     from tacit.privacy.ledger import Mark
@@ -176,7 +188,7 @@ def verify(
 
     def command() -> int:
         if hash is not None and at_least is None:
-            raise ConfigError("--hash needs --at-least, the number of the entry that has it")
+            raise ConfigError("--hash needs --at-least, the number of that entry")
         known = Mark(at_least, hash) if at_least is not None and hash is not None else at_least
         found = check(file, at_least=known)
         if json:
@@ -200,9 +212,9 @@ def verify(
                 say(f"broken  {found.problem}", "  ")
             elif known is None:
                 say(
-                    "Whether this is the newest copy cannot be seen in the file itself: give "
-                    "--at-least (and --hash) of the last entry that a peer or an earlier "
-                    "`tacit ledger show` knows of."
+                    "The file itself cannot show whether it is the newest copy: give --at-least "
+                    "(and --hash) of the last entry known to a peer or to an earlier "
+                    "`tacit ledger show`."
                 )
         return 0 if found.sound else FAILED
 
@@ -213,14 +225,18 @@ def verify(
 def export(
     file: File,
     format: Annotated[
-        Literal["json", "csv"], typer.Option(help="json can be checked again, csv be read.")
+        Literal["json", "csv"],
+        typer.Option(help="Output format: json is verifiable, csv is for spreadsheets."),
     ] = "json",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; else it is printed.")
+        Path | None,
+        typer.Option("--output", "-o", show_default=False, help="Output file.  [default: print]"),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the output file.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an existing output file.")
+    ] = False,
 ) -> None:
-    """Write all entries, without the released bytes, for an auditor."""
+    """Export all entries for an auditor, without released bytes."""
     from tacit.cli.console import guarded, say
     from tacit.errors import ConfigError, RuntimeFailure
     from tacit.privacy.ledger import export_csv, export_json

@@ -7,14 +7,48 @@ from typing import Annotated
 
 import typer
 
+from tacit.privacy.caution import DELTA
+from tacit.privacy.digits import short
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there already.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 Public = Annotated[
-    bool, typer.Option("--public", help="Also write report_public.html, from releases only.")
+    bool,
+    typer.Option(
+        "--public", help="Also write report_public.html, which is made of released values only."
+    ),
 ]
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", show_default="the study's own", help="Directory for the results."
+        "--output",
+        "-o",
+        show_default=False,
+        help="Directory for the results.  [default: the study's own]",
+    ),
+]
+StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (TOML).")]
+Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="Privacy budget of the whole run.")]
+Delta = Annotated[
+    float,
+    typer.Option(
+        "--delta",
+        "-d",
+        show_default=False,
+        help=f"Delta for the whole run.  [default: {short(DELTA)}]",
+    ),
+]
+Multiplier = Annotated[
+    float,
+    typer.Option("--noise-multiplier", "-z", help="Noise scale divided by sensitivity."),
+]
+Rounds = Annotated[
+    int, typer.Option("--rounds", "-r", help="Number of rounds, with one release per round.")
+]
+Agents = Annotated[int, typer.Option("--agents", help="Number of agents.")]
+LargeDelta = Annotated[
+    bool,
+    typer.Option(
+        "--large-delta", help="Accept a delta of one over the number of records (agents) or more."
     ),
 ]

@@ -1,4 +1,4 @@
-"""`tacit parts`: what other packages add to tacit, and which of them runs between sites may use."""
+"""`tacit parts`: parts from other packages, and which of them runs between sites may use."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import typer
 from tacit.cli.options import Json
 
 _EPILOG = """\b
-A package declares methods, losses, regularisers, constraints and graphs as entry points. A study of
-your own may name all that are installed:
+Packages declare methods, losses, regularisers, constraints and graphs as entry points. Your own
+studies may use all that are installed:
   tacit parts list
 
 \b
-Between sites a study is somebody else's, so a part is imported only if you pinned its digest. Read
-the code, compare the digest with the others' over another channel, and pin it:
+Between sites, studies come from others, so a part is imported only if you have pinned its digest.
+Review the code, compare the digest with the others over another channel, and pin it:
   tacit parts trust acme-parts --digest ab12...
 """
 
 app = typer.Typer(
     name="parts",
-    help="Show what other packages add, and pin what sites may run.",
+    help="List parts from other packages, and pin their code.",
     epilog=_EPILOG,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -33,7 +33,10 @@ Package = Annotated[str, typer.Argument(metavar="PACKAGE", help="Name of the ins
 
 @app.command("list")
 def show(json: Json = False) -> None:
-    """List the parts that are installed, with the digests of their code. Imports none of them."""
+    """List installed parts with the digests of their code.
+
+    Imports none of them.
+    """
     from tacit.cli.console import emit, guarded, say, table
     from tacit.deploy.identity.parts import AgreedPart, pinned
     from tacit.study.parts import all_declared
@@ -50,7 +53,7 @@ def show(json: Json = False) -> None:
             emit({"format": "tacit-parts-list-1", "parts": rows})
             return 0
         if not found:
-            say("No installed package declares a part. See docs/add_a_method.md for how one does.")
+            say("No installed package declares a part. docs/add_a_method.md explains how to.")
             return 0
         table(
             ["Part", "Name", "Package", "Version", "Pinned"],
@@ -70,10 +73,10 @@ def show(json: Json = False) -> None:
 def trust(
     package: Package,
     digest: Annotated[
-        str, typer.Option(metavar="HEX", help="SHA-256 of its code, as the others told you.")
+        str, typer.Option(metavar="HEX", help="SHA-256 of its code, as the others gave it.")
     ],
 ) -> None:
-    """Let runs between sites import a package whose code has this digest."""
+    """Allow runs between sites to import a package by its digest."""
     from tacit.cli.console import guarded, say
     from tacit.deploy.identity.parts import pin, place
     from tacit.errors import ConfigError
@@ -83,13 +86,13 @@ def trust(
         here = {part.sha256 for part in all_declared() if part.distribution == package}
         if not here:
             raise ConfigError(
-                f"{package!r} is not installed here, or declares no part; `tacit parts list` "
-                "shows what is"
+                f"{package!r} is not installed here or declares no part; `tacit parts list` lists "
+                "all"
             )
         if digest not in here:
             raise ConfigError(
-                f"the installed {package} has the digest {', '.join(sorted(here))} and not "
-                f"{digest!r}; install what the others have, or find out who has another one"
+                f"the installed {package} has digest {', '.join(sorted(here))}, not {digest!r}; "
+                "install the version that the others have, or find out whose code differs"
             )
         pin(package, digest)
         say(f"Pinned {package} in {place()}.")
@@ -100,7 +103,7 @@ def trust(
 
 @app.command()
 def distrust(package: Package) -> None:
-    """Let no run between sites import a package any more."""
+    """No longer allow runs between sites to import a package."""
     from tacit.cli.console import guarded, say
     from tacit.deploy.identity.parts import place, unpin
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json as formats
 import time
 from pathlib import Path
 from typing import Any
 
 from tacit.cli.console import emit, guarded, progress, say, table
-from tacit.deploy.files import why
-from tacit.errors import ConfigError
+from tacit.deploy.operate.status import read_status, spent
+from tacit.privacy.digits import short
 from tacit.study.read import read_study
 
 STALE = 10.0
-"""Seconds after which a status is of a member that does not run any more."""
+"""Seconds after which a member that wrote its status is no longer running."""
 
 
 def rehearse(
@@ -33,11 +32,11 @@ def rehearse(
         rehearsal = prepare(source, folder)
         count = len(rehearsal.manifest.members)
         if not json:
-            say(f"{count} processes with throw-away keys, in {folder}; each compiles first.")
+            say(f"{count} processes with temporary keys, in {folder}; each compiles first.")
         if rehearsal.unfit and not json:
             say(
-                f"{rehearsal.unfit:,} records do not fit the study; in a run they count and "
-                "contribute nothing. Each owner finds its own with: tacit check STUDY --data FILE"
+                f"{rehearsal.unfit:,} records do not fit the study; in a run they count but "
+                "contribute nothing. Each owner can list its own: tacit check STUDY --data FILE"
             )
         began = time.monotonic()
         with progress("members done", quiet=json) as told:
@@ -48,7 +47,7 @@ def rehearse(
             return 0
         members = rehearsal.manifest.members
         table(
-            ("Member", "Rounds", "Median round", "95 %", "Epsilon"),
+            ("Member", "Rounds", "Median round", "95th percentile", "Epsilon"),
             [
                 (
                     member.name,
@@ -60,7 +59,7 @@ def rehearse(
                 for member, each in zip(members, found, strict=True)
             ],
         )
-        say(f"All of it took {seconds:.0f} s on this machine. Logs, states and models: {folder}")
+        say(f"The rehearsal took {seconds:.0f} s. Logs, states and models: {folder}")
         return 0
 
     return guarded(command, as_json=json)
@@ -72,9 +71,9 @@ def status(state: Path, *, follow: bool, json: bool) -> int:
     def command() -> int:
         if follow and not json:
             _follow(state)
-        found = _status(state)
+        found = read_status(state)
         if json:
-            emit(found | {"epsilon": _spent(found)})
+            emit(found | {"epsilon": spent(found)})
             return 0
         _show(found)
         return 0
@@ -82,39 +81,31 @@ def status(state: Path, *, follow: bool, json: bool) -> int:
     return guarded(command, as_json=json)
 
 
-def _status(state: Path) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = formats.loads((state / "status.json").read_bytes())
-    except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"{state} has no status ({why(error)}); give the --state directory of a member that "
-            "has been started"
-        ) from error
-    return found
-
-
 def _show(found: dict[str, Any]) -> None:
     say(f"{found['name']}, run {found['run'][:12]}: {_where(found)}")
     ago = time.time() - found["time"]
     if found["state"] == "finished":
-        say("It has finished; the model stands beside this status.")
+        say("Finished; the model is in the same directory.")
     elif found["state"] == "starting":
-        say(f"It was started {ago:.0f} s ago and is compiling, which takes a minute at most.")
+        say(f"Started {ago:.0f} s ago and compiling, which takes up to a minute.")
     elif found["state"] == "stopped" or ago > STALE:
-        say(f"It has not been running for {ago:.0f} s; the same command as before goes on.")
+        say(f"Not running for {ago:.0f} s; rerun the same command to resume.")
     if found["round_seconds"] is not None:
         say(f"A round takes {_seconds(found['round_seconds'])}.")
-    if (spent := _spent(found)) is not None:
-        say(f"Spent: epsilon {spent['spent']:.4g} of {spent['epsilon']:.4g} at {spent['delta']:g}.")
+    if (paid := spent(found)) is not None:
+        say(
+            f"Spent: epsilon {paid['spent']:.4g} of {paid['epsilon']:.4g} at delta "
+            f"{short(paid['delta'])}."
+        )
         say(f"Ledger: {found['paid']['ledger']}")
     table(
-        ("Neighbour", "Last heard", "Usual wait", ""),
+        ("Peer", "Last heard", "Typical wait", "Status"),
         [
             (
                 name,
                 _ago(each["silent_seconds"]),
                 _seconds(each["waited_seconds"] or None),
-                "finished" if each["finished"] else "left out" if name in found["without"] else "",
+                "finished" if each["finished"] else "skipped" if name in found["without"] else "",
             )
             for name, each in found["neighbours"].items()
         ],
@@ -125,7 +116,7 @@ def _show(found: dict[str, Any]) -> None:
         f"repeated, {counts.get('refused', 0):,} refused."
     )
     if refused := found.get("connections", {}).get("refused", 0):
-        say(f"Connections refused at the gate: {refused:,}; the log says from where.")
+        say(f"Connections refused: {refused:,}; the log lists their origins.")
 
 
 def _where(found: dict[str, Any]) -> str:
@@ -133,18 +124,18 @@ def _where(found: dict[str, Any]) -> str:
     if found["waiting_for"]:
         told += f", waiting for {', '.join(found['waiting_for'])}"
     if found["without"]:
-        told += f", going on without {', '.join(found['without'])}"
+        told += f", continuing without {', '.join(found['without'])}"
     return told
 
 
 def _follow(state: Path) -> None:
     before = ""
     if not (state / "status.json").exists():
-        say(f"{state} has no status yet; waiting for its member to be started (Ctrl-C ends this).")
+        say(f"{state} has no status yet; waiting for the member to start (Ctrl-C to quit).")
     while not (state / "status.json").exists():
         time.sleep(0.2)
     while True:
-        found = _status(state)
+        found = read_status(state)
         if (now := _where(found)) != before:
             say(now)
         over = found["state"] in ("finished", "stopped")
@@ -152,19 +143,6 @@ def _follow(state: Path) -> None:
             return
         before = now
         time.sleep(1.0)
-
-
-def _spent(found: dict[str, Any]) -> dict[str, Any] | None:
-    """What the ledger has counted; `None` for who releases nothing."""
-    paid = found["paid"]
-    if not paid:
-        return None
-    from tacit.privacy.ledger import read
-
-    for each in read(Path(paid["ledger"])).balances:
-        if (each.owner, each.dataset) == (paid["owner"], paid["dataset"]):
-            return {"spent": each.spent, "epsilon": each.epsilon, "delta": each.delta}
-    return None
 
 
 def doctor(manifest: Path, keys: Path, data: Path | None, *, json: bool) -> int:

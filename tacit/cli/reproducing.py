@@ -1,4 +1,4 @@
-"""`tacit reproduce`: the figures of the field's papers, with a verdict each."""
+"""`tacit reproduce`: the figures of papers, each with a verdict."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tacit.papers import Scale, Target
 
 FOLDER = Path("reproduction")
-"""Where the pages go if nothing is said."""
+"""Where the pages go by default."""
 
 
 def reproduce_targets(
@@ -53,8 +53,8 @@ def _chosen(names: Sequence[str], paper: str | None, *, every: bool) -> list[Tar
     ways = [bool(names), paper is not None, every]
     if sum(ways) != 1:
         raise ConfigError(
-            "name targets, or a paper with --paper NAME, or --all; `tacit reproduce --list` shows "
-            "what there is"
+            "name figures, or a paper with --paper NAME, or give --all; `tacit reproduce --list` "
+            "lists them"
         )
     if every:
         return targets()
@@ -85,11 +85,11 @@ def _list(folder: Path, cores: int, *, json: bool) -> None:
         )
         return
     table(
-        ["Target", "What the paper shows", "--fast", "in full"],
+        ["Figure", "What the paper shows", "--fast", "In full"],
         [[name, title, duration(fast), duration(full)] for name, title, fast, full in rows],
     )
-    say(f"Times on {said_cores(cores)}, about, without what is stored in {folder} already.")
-    say("tacit reproduce TARGET draws one anew; --all --fast gives an impression of all.")
+    say(f"Approximate times on {said_cores(cores)}, without work already stored in {folder}.")
+    say("`tacit reproduce FIGURE` reproduces one; --all --fast gives a first impression of all.")
 
 
 def _run(chosen: Sequence[Target], folder: Path, scale: Scale, cores: int, *, json: bool) -> None:
@@ -97,10 +97,10 @@ def _run(chosen: Sequence[Target], folder: Path, scale: Scale, cores: int, *, js
 
     left = seconds_left(chosen, folder, scale, cores)
     if not json:
-        what = chosen[0].name if len(chosen) == 1 else f"{len(chosen)} targets"
+        what = chosen[0].name if len(chosen) == 1 else f"{len(chosen)} figures"
         say(
-            f"{what}, {scale.value} scale: {duration(left)} on {said_cores(cores)}, about. An "
-            "interrupted run goes on with the same command."
+            f"{what}, {scale.value} scale: about {duration(left)} on {said_cores(cores)}. Safe to "
+            "interrupt: rerun the same command to resume."
         )
     with progress("reproducing", quiet=json) as bar:
         found = reproduce(

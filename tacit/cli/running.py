@@ -72,7 +72,7 @@ def _run(
             destination.checkpoint.unlink(missing_ok=True)
             how = "nothing was written"
         elif destination.checkpoint.exists():
-            how = f"go on with: {again} --resume"
+            how = f"resume with: {again} --resume"
         else:
             how = "it was too short to leave a checkpoint"
         print(f"interrupted; {how}", file=sys.stderr)
@@ -103,9 +103,9 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
         say(line)
     if result.status != "finished":
         say(
-            f"Status: {result.status}. Take a smaller step, a smaller clip or fewer rounds; what "
-            "is written is the state before. Where parameters are really that large, raise "
-            "divergence in [run]."
+            f"Status: {result.status}. Try a smaller step, a smaller clip or fewer rounds; the "
+            "results are those of the last state before. If parameters are really that large, "
+            "raise divergence in [run]."
         )
     say()
     for line in protection(outcome):
@@ -113,19 +113,19 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
     found = findings(outcome)
     if found:
         say()
-        say("Simulation only (computed from private records, never published by a deployment):")
+        say("Simulation only (computed from private records, so a deployment never publishes it):")
         for line in found:
             say(line, indent="  ")
         _scores(outcome)
     say(f"Report: {destination.path / 'report.html'}")
     if public:
-        say(f"From releases only: {destination.path / PUBLIC_REPORT}")
-    say(f"Everything else: {destination.path} (guarantee.json says which files are protected)")
+        say(f"Public report, from released values only: {destination.path / PUBLIC_REPORT}")
+    say(f"All files: {destination.path} (guarantee.json lists those that are protected)")
     secret = keep_secret(outcome)
     if secret:
         say(
-            f"Do not publish {', '.join(secret)}: they hold the seed that the noise was drawn "
-            "from, and whoever has it can take the noise off."
+            f"Do not publish {', '.join(secret)}: they contain the seed of the noise, with which "
+            "anybody can remove it."
         )
 
 

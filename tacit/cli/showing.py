@@ -14,11 +14,11 @@ from tacit.study.parts import Part, all_declared, method, published
 
 _OF_OTHERS = ("name", "distribution", "version", "target")
 _ORACLES = {"value": "values", "gradient": "gradients", "prox": "proximal maps"}
-_PROTECTION = {"required": "yes", "optional": "if [privacy] is given", "none": "no"}
+_PROTECTION = {"required": "yes", "optional": "with [privacy]", "none": "no"}
 
 
 def show_methods(*, json: bool) -> int:
-    """One row a method."""
+    """One row per method."""
 
     def command() -> int:
         documents = [document(entry) for entry in METHODS.values()]
@@ -37,18 +37,21 @@ def show_methods(*, json: bool) -> int:
                 ["Name", *(HEADINGS[column] for column in columns)],
                 [[one["name"], *(one["traits"][c] for c in columns)] for one in documents],
             )
-        say("As published, to compare with; what their papers claim is not proved:")
+        say("As published, for comparison; their papers' claims are not proved:")
         table(
             ["Name", "Choose it when"],
             [[each.name, each.build.when] for each in published().values()],
         )
         if others := all_declared():
-            say("Parts that other packages declare, which a study can name as it names tacit's:")
+            say("Parts from other packages, which studies name like tacit's own:")
             table(
                 ["Part", "Name", "Package", "Version"],
                 [[p.family.word, p.name, p.distribution, p.version] for p in others],
             )
-        say("tacit describe NAME says what is private, what leaves, and what it costs.")
+        say(
+            "`tacit describe NAME` shows what is asked of private data, what is released, and what "
+            "that costs."
+        )
         return 0
 
     return guarded(command, as_json=json)
@@ -97,7 +100,10 @@ def _show_part(part: Part, *, json: bool) -> int:
 
 
 def _print_origin(part: dict[str, Any]) -> None:
-    say(f"The {part['family']} is {part['target']}, of {part['distribution']} {part['version']}.")
+    say(
+        f"{part['family'].capitalize()} {part['target']} of {part['distribution']} "
+        f"{part['version']}."
+    )
 
 
 def _print_keys(found: dict[str, Any]) -> None:
@@ -110,18 +116,18 @@ def _print_keys(found: dict[str, Any]) -> None:
 def _default(parameter: dict[str, Any]) -> Any:
     if parameter["required"]:
         return "(required)"
-    return "(left out)" if parameter["default"] is None else parameter["default"]
+    return "(none)" if parameter["default"] is None else parameter["default"]
 
 
 def _masks(taken: str) -> str:
     if taken == "no":
-        return "no; it releases no sum at a point that every site knows."
+        return "not supported; the method releases no sum at a point that every site knows."
     if taken == OWN_MASKS:
-        return "its own, set by the keys below; leave masks out of [privacy]."
+        return "built in, set by the keys below; leave masks out of [privacy]."
     where = "" if taken == "yes" else f", {taken}"
     return (
-        f"yes{where}; masks = {{ coalition = 1 }} in [privacy] hides what a site sends in the sum "
-        "over all, and the mean has nearly as little noise as one noise for all would give it."
+        f"supported{where}; with masks = {{ coalition = 1 }} in [privacy] the coordinator reads "
+        "sums only, and the mean has nearly as little noise as with central noise."
     )
 
 
@@ -137,9 +143,9 @@ def _print(found: dict[str, Any]) -> None:
     say(f"Choose it when {found['when']}.")
     say(f"Guarantee: {found['status']}.")
     if found["privacy"] != "none":
-        say(f"Masks: {_masks(found['traits']['masks'])}")
+        say(f"Secure aggregation: {_masks(found['traits']['masks'])}")
     table(
-        ["Phase", "Who", "Asked of private data", "What leaves", "Protected by", "To whom"],
+        ["Phase", "Sender", "Asked of private data", "Released", "Protected by", "Receiver"],
         [
             [
                 row["phase"],
@@ -155,14 +161,14 @@ def _print(found: dict[str, Any]) -> None:
     for row in found["phases"]:
         if row["evaluations_in_10_dimensions"]:
             say(
-                f"Phase {row['phase']} costs {row['evaluations_in_10_dimensions']:,} of these "
-                f"{_ORACLES[found['oracle']]} for each record and round, in 10 dimensions."
+                f"Phase {row['phase']} evaluates {row['evaluations_in_10_dimensions']:,} "
+                f"{_ORACLES[found['oracle']]} per record and round in 10 dimensions."
             )
     if "cost_example" in found:
         cost = found["cost_example"]
         say(
-            "What privacy costs, for example: with 2,000 records a site, 100 rounds, clip 1, "
-            "epsilon = 1 and delta = 1e-6, one record moves an answer by at most "
+            "The cost of privacy, for example: with 2,000 records per site, 100 rounds, clip 1, "
+            "epsilon = 1 and delta = 1e-6, one record changes an answer by at most "
             f"{cost['sensitivity']:g}, and noise of standard deviation "
             f"{cost['noise_scale']:.3g} is added to every coordinate."
         )

@@ -10,28 +10,29 @@ import typer
 from tacit.cli.options import Json
 
 ManifestFile = Annotated[
-    Path, typer.Option("--manifest", metavar="FILE", help="What all owners have agreed to.")
+    Path, typer.Option("--manifest", metavar="FILE", help="Signed run manifest.")
 ]
 KeysFolder = Annotated[
-    Path, typer.Option("--keys", metavar="DIR", help="Keys of this member: `tacit keys new`.")
+    Path,
+    typer.Option("--keys", metavar="DIR", help="Directory of your keys, from `tacit keys new`."),
 ]
 StateFolder = Annotated[
     Path,
     typer.Option(
-        "--state", metavar="DIR", help="What must not be forgotten; the same at every start."
+        "--state", metavar="DIR", help="Directory for persistent state; reuse it on every restart."
     ),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Check everything, release nothing, and end.")
+    bool, typer.Option("--dry-run", help="Check everything and exit without releasing anything.")
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every message sent.")]
 Metrics = Annotated[
     int | None,
-    typer.Option(metavar="PORT", help="Answer Prometheus at 127.0.0.1:PORT/metrics."),
+    typer.Option(
+        metavar="PORT", help="Port for Prometheus metrics: http://127.0.0.1:PORT/metrics."
+    ),
 ]
-JsonLogs = Annotated[
-    bool, typer.Option("--json-logs", help="Log one JSON object a line, for a log collector.")
-]
+JsonLogs = Annotated[bool, typer.Option("--json-logs", help="Log one JSON object per line.")]
 TestSeed = Annotated[int | None, typer.Option("--test-seed", hidden=True)]
 
 
@@ -39,15 +40,20 @@ def agent(
     manifest: ManifestFile,
     keys: KeysFolder,
     state: StateFolder,
-    data: Annotated[Path, typer.Option(metavar="FILE", help="Records of this site.")],
+    data: Annotated[Path, typer.Option(metavar="FILE", help="Records of your site.")],
     ledger: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", show_default="one for this run", help="Ledger that is charged."
+            metavar="FILE",
+            show_default=False,
+            help="Ledger to charge.  [default: a new one in --state]",
         ),
     ] = None,
     dataset: Annotated[
-        str, typer.Option(help="Name of the records in the ledger, always the same.")
+        str,
+        typer.Option(
+            help="Name of the dataset in the ledger; keep it the same for the same records."
+        ),
     ] = "records",
     dry_run: DryRun = False,
     verbose: Verbose = False,
@@ -56,10 +62,9 @@ def agent(
     json: Json = False,
     test_seed: TestSeed = None,
 ) -> None:
-    """Take part in a run between sites, beside your records.
+    """Take part in a run between sites with your records.
 
-    Stop it at any time, or let it crash: the same command goes on where it was, and nothing is
-    released twice.
+    Safe to stop or crash at any time: rerun the same command to resume; nothing is released twice.
     """
     from tacit.cli.deploying import Logs, take_part
     from tacit.deploy.member.process import Options
@@ -75,7 +80,7 @@ def coordinator(
     state: StateFolder,
     restore: Annotated[
         bool,
-        typer.Option("--restore", help="Begin an empty --state with what all sites have of it."),
+        typer.Option("--restore", help="Restore a lost --state from what all sites have."),
     ] = False,
     dry_run: DryRun = False,
     verbose: Verbose = False,
@@ -86,9 +91,9 @@ def coordinator(
 ) -> None:
     """Coordinate a run between sites.
 
-    It listens, the sites dial in, and it sees noised messages only.
+    The coordinator listens, the sites connect to it, and it sees privatised messages only.
 
-    If its --state was lost, `--restore` with an empty one goes on from what the sites have.
+    If its state was lost, --restore with an empty --state resumes from what the sites have.
     """
     from tacit.cli.deploying import Logs, take_part
     from tacit.deploy.member.process import Options
@@ -101,30 +106,33 @@ def coordinator(
 def rehearse(
     study: Annotated[
         Path | None,
-        typer.Argument(metavar="STUDY", show_default="that of `tacit demo`", help="Study file."),
+        typer.Argument(
+            metavar="STUDY",
+            show_default=False,
+            help="Study file (TOML).  [default: that of `tacit demo`]",
+        ),
     ] = None,
     folder: Annotated[
-        Path, typer.Option("--output", metavar="DIR", help="A new folder for everything.")
+        Path, typer.Option("--output", metavar="DIR", help="New directory for all files.")
     ] = Path("rehearsal"),
     rounds: Annotated[
         int | None,
         typer.Option(
-            min=1, show_default="the study's own", help="Run fewer rounds than the study has."
+            min=1, show_default=False, help="Number of rounds.  [default: the study's own]"
         ),
     ] = None,
     agents: Annotated[
         int | None,
         typer.Option(
-            min=2, show_default="the study's own", help="Divide the records among so many."
+            min=2, show_default=False, help="Number of simulated sites.  [default: the study's own]"
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Try a run between sites on this machine.
+    """Rehearse a run between sites with real processes here.
 
-    Real processes, with keys that are thrown away: the records are divided as the study says, and
-    every member runs as it will at its site, with mutual TLS on loopback, a ledger of its own and
-    secure noise.
+    The records are divided as the study says, and every member runs as it will at its site: with
+    temporary keys, mutual TLS on loopback, a ledger of its own and secure noise.
     """
     from tacit.cli import rehearsing
 
@@ -132,13 +140,15 @@ def rehearse(
 
 
 def status(
-    state: Annotated[Path, typer.Argument(metavar="DIR", help="The --state folder of a member.")],
+    state: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The --state directory of a member.")
+    ],
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on showing it until the member is done.")
+        bool, typer.Option("--follow", "-f", help="Keep showing progress until the member is done.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show how far a member is, for whom it waits, what it spent."""
+    """Show progress, peers being waited for, and budget spent."""
     from tacit.cli import rehearsing
 
     raise typer.Exit(rehearsing.status(state, follow=follow, json=json))
@@ -148,14 +158,15 @@ def doctor(
     manifest: ManifestFile,
     keys: KeysFolder,
     data: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Records of this site; none to coordinate.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Records of your site; leave out for a coordinator."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Find out why a run between sites does not begin.
+    """Diagnose why a run between sites does not start.
 
-    Says which name, port, certificate or clock is wrong. Run it while this member's own agent does
-    not run; nothing is released.
+    Shows which name, port, certificate or clock is wrong. Stop your own `tacit agent` first;
+    nothing is released.
     """
     from tacit.cli import rehearsing
 

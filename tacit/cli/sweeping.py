@@ -1,4 +1,4 @@
-"""`tacit sweep`: a study in many settings and with many seeds."""
+"""`tacit sweep`: a study with many settings and seeds."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from tacit.sweep import Grid, Sweep
 
 FOLDER = Path("sweep")
-"""Where the sweep goes if nothing is said."""
+"""Where the sweep goes by default."""
 
 _SHOWN = 40
-"""Most cells that are printed; the files have all."""
+"""Maximum number of cells printed; the files have all."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def sweep_study(path: Path, asked: Asked, *, json: bool) -> int:
         folder = FOLDER if asked.output is None else asked.output
         if asked.extra:
             raise ConfigError(
-                f"{asked.extra[0]!r} stands alone; put commas between several values of an option, "
+                f"unexpected argument {asked.extra[0]!r}; separate values of an option by commas, "
                 "without spaces: --epsilon 0.5,1,2"
             )
         where = _where(asked)
@@ -74,7 +74,7 @@ def sweep_study(path: Path, asked: Asked, *, json: bool) -> int:
             _run(path, folder, where, asked, json=json)
         except KeyboardInterrupt:
             print(
-                f"interrupted; what had ended is stored in {folder}: the same command goes on",
+                f"interrupted; finished runs are stored in {folder}: rerun the command to resume",
                 file=sys.stderr,
             )
             return INTERRUPTED
@@ -90,12 +90,12 @@ def _where(asked: Asked) -> int | Cluster:
     certificates = (asked.ca, asked.certificate, asked.key)
     if asked.cluster is None:
         if any(each is not None for each in certificates):
-            raise ConfigError("certificates are for a cluster; give its address with --cluster")
+            raise ConfigError("certificates need a cluster; give its address with --cluster")
         return cores(asked.workers, "--workers")
     if asked.workers is not None:
         raise ConfigError(
-            f"--workers {asked.workers} is for this machine, and --cluster has workers of its own; "
-            "leave one of them out"
+            f"--workers {asked.workers} applies to this machine, and --cluster has its own "
+            "workers; give only one of them"
         )
     return Cluster(asked.cluster, *certificates)
 
@@ -128,13 +128,13 @@ def _run(path: Path, folder: Path, where: int | Cluster, asked: Asked, *, json: 
         stored = f"; {done} of {count} chunks are stored already" if done else ""
         place = f"at most {said_cores(where)}" if isinstance(where, int) else where.address
         say(
-            f"{summary(planned)}, on {place}{stored}. An interrupted sweep goes on with the same "
-            "command."
+            f"{summary(planned)}, on {place}{stored}. Safe to interrupt: rerun the same command to "
+            "resume."
         )
         if not isinstance(where, int) and where.open:
             say(
-                f"Records and answers travel unencrypted to {where.address}; use tls:// and "
-                "certificates beyond a machine of your own."
+                f"Records and results travel unencrypted to {where.address}; use tls:// and "
+                "certificates for anything but your own machine."
             )
     with progress("runs", quiet=json) as bar:
         ended = finish(
@@ -178,13 +178,13 @@ def _tell(ended: Sweep) -> None:
             ]
         )
     named = [name[:1].upper() + name[1:] for name in headings(keys).values()]
-    table([*named, "Epsilon", "Guarantee of one run", "Mean", "Error", "Finished"], rows)
+    table([*named, "Epsilon", "Guarantee per run", "Mean", "Standard error", "Finished"], rows)
     if len(ended.found) > _SHOWN:
-        say(f"{len(ended.found) - _SHOWN} more cells stand in {ended.path / 'cells.csv'}.")
-    say(f"Mean and standard error of: {in_words(ended.measure)}.")
+        say(f"{len(ended.found) - _SHOWN} more cells: {ended.path / 'cells.csv'}.")
+    say(f"Metric: {in_words(ended.measure)}.")
     say()
     for sentence in ended.warnings:
         say(sentence)
     say()
     say(f"Report: {ended.path / 'report.html'}")
-    say(f"One row a run: {ended.path / 'results.parquet'}, and as CSV")
+    say(f"One row per run: {ended.path / 'results.parquet'}, and as CSV")

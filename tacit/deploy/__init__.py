@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from tacit.deploy.identity.certificates import create_authority
     from tacit.deploy.identity.keys import Card, Keys, create, load, renew
     from tacit.deploy.member.process import Options, run
+    from tacit.deploy.operate.proposal import Review, propose, review
     from tacit.deploy.operate.rehearse import Rehearsal, perform, prepare
     from tacit.deploy.operate.results import Outcome
+    from tacit.deploy.operate.status import read_status
 
 _MODULE = {
     "Options": "member.process",
@@ -33,9 +35,13 @@ _MODULE = {
     "Member": "agreement.manifest",
     "agreed": "agreement.manifest",
     "read_manifest": "agreement.manifest",
+    "Review": "operate.proposal",
+    "propose": "operate.proposal",
+    "review": "operate.proposal",
     "Rehearsal": "operate.rehearse",
     "perform": "operate.rehearse",
     "prepare": "operate.rehearse",
+    "read_status": "operate.status",
 }
 
 __all__ = [
@@ -46,14 +52,18 @@ __all__ = [
     "Options",
     "Outcome",
     "Rehearsal",
+    "Review",
     "agreed",
     "create",
     "create_authority",
     "load",
     "perform",
     "prepare",
+    "propose",
     "read_manifest",
+    "read_status",
     "renew",
+    "review",
     "run",
 ]
 

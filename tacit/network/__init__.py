@@ -4,6 +4,7 @@ from tacit.network.base import AbstractNetwork, Mixing
 from tacit.network.exact_sum import ExactSum
 from tacit.network.graph import Graph
 from tacit.network.layout import layout
+from tacit.network.matrices import adjacency_matrix, weight_matrix
 from tacit.network.randomised import LinkFailure, RandomActivation
 from tacit.network.relay import RelayCost
 from tacit.network.sequence import Periodic, Recorded
@@ -45,6 +46,7 @@ __all__ = [
     "Recorded",
     "RelayCost",
     "Topology",
+    "adjacency_matrix",
     "complete",
     "erdos_renyi",
     "geometric",
@@ -59,4 +61,5 @@ __all__ = [
     "spectral_gap",
     "star",
     "tree",
+    "weight_matrix",
 ]

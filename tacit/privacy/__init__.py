@@ -66,6 +66,8 @@ if TYPE_CHECKING:
         l2_laplace,
         laplace,
     )
+    from tacit.privacy.plan import NoisePlan, at_other_deltas, plan_noise
+    from tacit.privacy.plan_shared import GossipPlan, MasksPlan, plan_gossip, plan_masks
     from tacit.privacy.query import AbstractQuery
     from tacit.privacy.sensitivity import ClippedDifferences, ClippedGradient, ClippedUpdate, Exact
     from tacit.privacy.views import (
@@ -111,6 +113,8 @@ _HOME = {
         "l2_laplace",
         "laplace",
     ],
+    "plan": ["NoisePlan", "at_other_deltas", "plan_noise"],
+    "plan_shared": ["GossipPlan", "MasksPlan", "plan_gossip", "plan_masks"],
     "query": ["AbstractQuery"],
     "sensitivity": [
         "ClippedDifferences",
@@ -142,6 +146,7 @@ __all__ = [
     "Exact",
     "GaussianRelease",
     "GossipNoise",
+    "GossipPlan",
     "Guarantee",
     "Guarantees",
     "Into",
@@ -149,10 +154,12 @@ __all__ = [
     "Law",
     "Masked",
     "Masks",
+    "MasksPlan",
     "Mechanism",
     "ModelClaim",
     "NoRelease",
     "NoiseKind",
+    "NoisePlan",
     "NoiseSource",
     "NonPrivate",
     "PairMasks",
@@ -167,6 +174,7 @@ __all__ = [
     "Status",
     "affordable_rounds",
     "at_distance",
+    "at_other_deltas",
     "delta",
     "epsilon",
     "epsilon_curve",
@@ -182,6 +190,9 @@ __all__ = [
     "masked_multiplier",
     "noise_multiplier",
     "parallel_epsilon",
+    "plan_gossip",
+    "plan_masks",
+    "plan_noise",
     "profile",
     "worst_masked_mu",
 ]

@@ -31,8 +31,7 @@ def test_a_privacy_officer_reads_claim_bounds_and_verdict(
     said = audit(study, "--trials", "600", "--rounds", "5", "--owner", "south")
     claim = json.loads((tmp_path / "audit" / "audit.json").read_text())["claim"]
     assert (claim["owner"], claim["releases"], claim["epsilon"]) == ("south", 5, 1.0)
-    assert "(5 releases)" in said and "(1, 1e-6)-DP" in said
-    assert "Epsilon is at least" in said and "Gaussian-DP" in said
+    assert "(5 releases)" in said and "(1, 1e-6)-DP" in said and "Gaussian-DP" in said
     assert "Not refuted: the claim for south is epsilon 1" in said
     assert "it cannot prove it" in said and "runs a side refute a claim" in said
     document = json.loads((tmp_path / "audit" / "audit.json").read_text())
@@ -68,7 +67,7 @@ def test_a_refuted_claim_has_an_exit_code_of_its_own(
 @pytest.mark.parametrize(
     ("study", "options", "says"),
     [
-        (None, ["--owner", "sout"], "is none of the 4 owners; did you mean 'south'?"),
+        (None, ["--owner", "sout"], "4 owners; did you mean 'south'?"),
         (None, ["--owner", "xyz"], "they are east, north"),
         (None, ["--trials", "3"], "trials=3 must be at least 20"),
         (None, ["--rounds", "0"], "rounds=0"),

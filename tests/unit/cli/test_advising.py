@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from tacit.advise import Advice, Change, Measured, Need, Setting
 from tacit.advise.plans import changes
 from tacit.cli import advising, app
-from tacit.cli.dimensions import Asked, from_options, from_study
+from tacit.cli.dimensions import Options, from_options, from_study
 from tacit.errors import ConfigError
 from tacit.privacy import Masks
 from tacit.problem import Logistic, Softmax, Squared
@@ -57,7 +57,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def study(text: str, folder: str | Path = ".", **asked: Any) -> Setting:
     """The setting of a study's text."""
-    return from_study(parse_study(text, folder=folder), Asked(**asked))
+    return from_study(parse_study(text, folder=folder), Options(**asked))
 
 
 LISTED = changed(
@@ -70,17 +70,18 @@ def test_what_is_printed_says_what_it_rests_on() -> None:
     done = RUN.invoke(app, ["advise", *DIMENSIONS])
     assert done.exit_code == 0, done.output
     out = " ".join(done.stdout.split())
-    assert out.startswith("Rehearsed on made-up records of this shape, not on yours")
+    assert "no record was read" in out
     assert (
-        "5 sites (ring), 20 records each, 10 parameters, squared loss, answers from -1 to 1" in out
+        "5 sites (ring), 20 records per site, 10 parameters, squared loss, targets from -1 to 1"
+        in out
     )
-    assert "Assumed, since nothing was said: a fit without privacy takes 20% of the base" in out
+    assert "Assumed by default: a fit without privacy removes 20% of the base" in out
     assert (
         "Hopeless: with 20 records a site and epsilon 1.7 the best method, dpsg, keeps 10%" in out
     )
     assert "(median; -10% to 30% over the trials); you would need about 110 records a site" in out
-    assert "Rehearsed: with the noise of 110 records a site, 80% is kept." in out
-    assert "gains only half as much over the base rate, 5% of that is kept" in out
+    assert "with the noise of 110 records per site, 80% is kept." in out
+    assert "gains only half as much over the base rate, 5% of that gain is kept" in out
     assert "Not measured: gradient-descent (it needs a coordinator)." in out
     assert "dpsg 30 0.5 step 0.25 10% -10% to 30%" in out
     assert '[method]\nname = "dpsg"\nstep = 0.25\n' in done.stdout
@@ -115,7 +116,7 @@ def test_a_study_with_masks_is_advised_under_them(tmp_path: Path) -> None:
     setting = study(text, records=50)
     assert setting.budget.masks == Masks(2)
     done = RUN.invoke(app, ["advise", str(write(tmp_path, text)), "--records", "50"])
-    assert "under masks that hide 2 honest sites among each other (coalition 2)" in done.stdout
+    assert "hides 2 honest sites among each other (coalition 2)" in done.stdout
     wrong = changed("coalition = 2", "coalition = 4", text)
     with pytest.raises(
         ConfigError, match=r"study.toml:\d+: \[privacy.masks\] coalition: .*at most 3"
@@ -129,7 +130,7 @@ def test_unreadable_records_do_not_matter(tmp_path: Path) -> None:
     (tmp_path / "visits.csv").write_bytes(b"\xff\x00 garbage \xfe\n\xff")
     done = RUN.invoke(app, ["advise", str(path), "--records", "120"])
     assert done.exit_code == 0, done.output
-    assert "4 sites (ring), 120 records each, 4 parameters, logistic loss" in done.stdout
+    assert "4 sites (ring), 120 records per site, 4 parameters, logistic loss" in done.stdout
     (tmp_path / "visits.csv").unlink()
     done = RUN.invoke(app, ["advise", str(path), "--records", "120"])
     assert done.exit_code == 0, done.output
@@ -137,7 +138,7 @@ def test_unreadable_records_do_not_matter(tmp_path: Path) -> None:
 
 def test_a_study_has_the_size_that_a_run_finds(tmp_path: Path) -> None:
     source = read_study(write(tmp_path, LISTED))
-    setting = from_study(source, Asked(records=120))
+    setting = from_study(source, Options(records=120))
     problem = assemble(source).problem
     assert setting.parameters == problem.dimension
     assert setting.agents == problem.agents
@@ -162,10 +163,10 @@ def test_patterns_need_the_line_of_names_only(tmp_path: Path) -> None:
     told = study(text, tmp_path, records=10, parameters=9)
     assert told.parameters == 9
     assert sum(each.count for each in told.columns or () if each.kind == "numeric") == 6
-    with pytest.raises(ConfigError, match=r"cannot be read .*--parameters"):
+    with pytest.raises(ConfigError, match=r"cannot be read .*parameters"):
         study(text, tmp_path, records=10)
     other = changed('path = "visits.csv"', 'path = "visits.npz"', text)
-    with pytest.raises(ConfigError, match="give --parameters"):
+    with pytest.raises(ConfigError, match="give parameters"):
         study(other, tmp_path, records=10)
     (tmp_path / "visits.csv").write_text("sex,smoker\n")
     with pytest.raises(ConfigError, match=r"no column matches 'a\*'"):
@@ -214,7 +215,7 @@ def test_a_pair_of_missing_rules_and_levels() -> None:
         'kind = "categorical"\nstatistics = "public"',
         LISTED,
     )
-    with pytest.raises(ConfigError, match=r"'sex' takes its levels from the records.*--parameters"):
+    with pytest.raises(ConfigError, match=r"'sex' takes its levels from the records.*parameters"):
         study(unknown, records=50)
     assert study(unknown, records=50, parameters=8).parameters == 8
 
@@ -222,23 +223,23 @@ def test_a_pair_of_missing_rules_and_levels() -> None:
 @pytest.mark.parametrize(
     ("text", "asked", "words"),
     [
-        (LISTED, {}, "give --records, a public number"),
-        (STUDY, {"records": 9}, "give --agents, or sites"),
-        (LISTED, {"records": 9, "agents": 3}, "--agents 3 contradicts the 4 sites"),
-        (LISTED, {"records": 9, "graph": "ring"}, "--graph goes without a study file"),
-        (LISTED, {"records": 9, "loss": "squared"}, "--loss goes without a study file"),
-        (LISTED, {"records": 0}, "--records 0 must be at least 1"),
-        (LISTED, {"records": "1,2"}, "--records has 2 numbers for 4 sites"),
-        (LISTED, {"records": "few"}, "must be a whole number, or one a site"),
+        (LISTED, {}, "give records, a public number"),
+        (STUDY, {"records": 9}, "give agents, or sites"),
+        (LISTED, {"records": 9, "agents": 3}, "agents=3 contradicts the 4 sites"),
+        (LISTED, {"records": 9, "graph": "ring"}, "--graph is set by"),
+        (LISTED, {"records": 9, "loss": "squared"}, "--loss is set by"),
+        (LISTED, {"records": 0}, "records=0 must be at least 1"),
+        (LISTED, {"records": "1,2"}, "records has 2 numbers for 4 sites"),
+        (LISTED, {"records": "few"}, "--records .few. must be"),
         (
             changed("epsilon = 1.0", "noise_multiplier = 2.0", LISTED),
             {"records": 9},
-            "has a noise_multiplier and no epsilon; give --epsilon",
+            "has a noise_multiplier and no epsilon; give epsilon",
         ),
         (
             changed("[privacy]\nepsilon = 1.0\ndelta = 1e-6\nclip = 1.0\n", "", LISTED),
             {"records": 9},
-            r"has no \[privacy\]; give --epsilon",
+            r"has no \[privacy\]; give epsilon",
         ),
         (
             changed('loss = "logistic"', 'loss = "softmax"', LISTED),
@@ -261,12 +262,12 @@ def test_agents_where_the_study_lists_no_sites() -> None:
 
 
 def test_options_alone() -> None:
-    asked = Asked(records=30, parameters=6, agents=3, epsilon=2.0)
+    asked = Options(records=30, parameters=6, agents=3, epsilon=2.0)
     plain = from_options(asked)
     assert isinstance(plain.loss, Squared)
     assert (plain.network.kind, float(plain.budget.delta)) == ("ring", 1e-6)
     star = from_options(
-        Asked("30", 6, 3, 2.0, 1e-5, "coordinator", "softmax", 3, 2.0, "value", gain=0.4)
+        Options("30", 6, 3, 2.0, 1e-5, "coordinator", "softmax", 3, 2.0, "value", gain=0.4)
     )
     assert star.network.coordinated
     assert (star.features, star.row_norm, star.gain) == (2, 2.0, 0.4)
@@ -283,15 +284,15 @@ def test_options_alone() -> None:
         ({"agents": 1}, "--agents 1 must be at least 2"),
         ({"graph": "donut"}, "--graph 'donut' is unknown; choose one of coordinator"),
         ({"loss": "cubic"}, "--loss 'cubic' is unknown"),
-        ({"loss": "softmax"}, "--classes goes with --loss softmax"),
-        ({"classes": 3}, "--classes goes with --loss softmax"),
+        ({"loss": "softmax"}, "--classes and --loss softmax"),
+        ({"classes": 3}, "--classes and --loss softmax"),
         ({"oracle": "prox"}, "--oracle 'prox' is unknown; choose one of value, gradient"),
     ],
 )
 def test_options_that_are_missing_or_wrong(change: dict[str, Any], words: str) -> None:
     given = {"records": 30, "parameters": 6, "agents": 3, "epsilon": 2.0} | change
     with pytest.raises(ConfigError, match=words):
-        from_options(Asked(**given))
+        from_options(Options(**given))
 
 
 def test_errors_have_an_exit_code() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import tacit
 from tacit import network, problem
 from tacit.cli import auditing
 from tacit.papers.gratton2021 import PVPPrinted
+from tacit.study._output import audit as files
 
 
 @pytest.fixture(scope="module")
@@ -22,22 +22,17 @@ def found() -> Any:
     return tacit.audit(data, network.ring(3), method, rounds=2, trials=64, seed=0)
 
 
-def assembled() -> Any:
-    source = SimpleNamespace(study=SimpleNamespace(title="Visits"))
-    return SimpleNamespace(source=source, method=PVPPrinted(epsilon=0.5))
-
-
 def test_the_terminal_shows_both_claims(
     found: Any, tmp_path: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    auditing._tell(assembled(), found, tmp_path)
+    auditing._tell(found, tmp_path)
     said = " ".join(capsys.readouterr().out.split())
-    assert "The claim: For one release only, for agent 0" in said
+    assert "Claim: For one release only, for agent 0" in said
     assert "The source claims this of one release alone" in said
 
 
 def test_the_page_shows_both_claims(found: Any) -> None:
-    page = auditing._page(assembled(), found)
+    page = files.page("Visits", "pvp", found)
     assert page.claim.startswith("For one release only")
     assert dict(page.facts)["Claimed for one release"] == "0.2692"
     assert float(dict(page.facts)["Claimed epsilon"]) > 0.2692

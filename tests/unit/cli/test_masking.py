@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from tacit._engine.planning import MeanNoise
 from tacit.cli import app
-from tacit.cli.masking import as_toml, warned
+from tacit.cli.accounting import as_toml
 from tests.end_to_end.study import STUDY, changed, write
 
 RUN = CliRunner()
@@ -31,8 +31,7 @@ def with_masks(masks: str, text: str = STAR) -> str:
 
 def test_a_study_without_masks_is_told_what_they_would_save(tmp_path: Path) -> None:
     text = said("account", write(tmp_path, STAR))
-    assert "Noise in the mean of the 4 agents' answers in a round" in text
-    assert "noise of each alone (this study)" in text
+    assert "local noise (this study)" in text
     assert "masks = { coalition = 1 } in [privacy] would make the noise 1.7 times smaller" in text
     assert "Adversary" not in text
     found = json.loads(said("account", tmp_path / "study.toml", "--json"))["mean_noise"]
@@ -44,7 +43,7 @@ def test_a_masked_study_names_its_adversary_and_its_noise(tmp_path: Path) -> Non
     text = said("account", write(tmp_path, with_masks("{ coalition = 1, attempts = 25 }")))
     assert "Adversary: sees every message" in text
     assert "an agent is in at most 25 sums" in text
-    assert "masks, against 1 agent (this study)" in text
+    assert "secure aggregation, against 1 agent (this study)" in text
     assert "Diffie-Hellman" in text and "WARNING" not in text
     found = json.loads(said("account", tmp_path / "study.toml", "--json"))
     assert found["mean_noise"]["coalition"] == 1 and found["mean_noise"]["attempts"] == 25
@@ -58,7 +57,7 @@ def test_a_coalition_of_all_others_is_warned_of(tmp_path: Path) -> None:
 
 def test_a_study_that_cannot_use_masks_hears_nothing_of_them(tmp_path: Path) -> None:
     text = said("account", write(tmp_path, STUDY))
-    assert "masks" not in text and "Noise in the mean" not in text
+    assert "masks" not in text and "central noise" not in text
     assert json.loads(said("account", tmp_path / "study.toml", "--json"))["mean_noise"] is None
 
 
@@ -67,38 +66,32 @@ def test_a_study_that_cannot_use_masks_hears_nothing_of_them(tmp_path: Path) -> 
     [
         (FOUND, ""),
         (replace(FOUND, coalition=2), ""),
-        (replace(FOUND, coalition=3), "Count on fewer corrupted agents."),
-        (replace(FOUND, coalition=3, agents=6), "or raise min_cohort."),
-        (replace(FOUND, coalition=2, local=1.3), "would be no larger than under these masks"),
+        (replace(FOUND, coalition=3), "coalition = 3 in sums of at least 4"),
+        (replace(FOUND, coalition=3, agents=6), "min_cohort"),
+        (replace(FOUND, coalition=2, local=1.3), "20 sums"),
     ],
 )
 def test_warnings(found: MeanNoise, words: str) -> None:
-    text = warned(found)
-    assert words in text and bool(text) == bool(words)
+    assert words in found.warning and bool(found.warning) == bool(words)
 
 
-def test_the_question_by_numbers_ends_with_the_key_for_a_study() -> None:
-    asked = ("account", "--agents", "10", "-e", "1", "-r", "300", "--masks")
-    assert "In a study: masks = { coalition = 1 } in [privacy], with a" in said(*asked, "complete")
-    more = ("--coalition", "2", "--absent", "1", "--attempts", "330")
-    full = "masks = { coalition = 2, min_cohort = 9, attempts = 330 } in [privacy], among all pairs"
-    assert full in said(*asked, "ring", *more)
+def test_the_key_of_a_study() -> None:
     assert as_toml(coalition=0) == "masks = { coalition = 0 }"
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("d-zoa-star", "Masks: yes; masks = { coalition = 1 } in [privacy]"),
-        ("fedavg", "Masks: yes, with whole updates; "),
-        ("dpsg", "Masks: no; it releases no sum"),
+        ("d-zoa-star", "Secure aggregation: supported; with masks = { coalition = 1 }"),
+        ("fedavg", "Secure aggregation: supported, with whole updates; "),
+        ("dpsg", "Secure aggregation: not supported"),
     ],
 )
 def test_a_method_says_whether_it_takes_masks(name: str, words: str) -> None:
     assert words in said("describe", name)
     taken = json.loads(said("describe", name, "--json"))["traits"]["masks"]
-    assert ("no" in words) == (taken == "no")
+    assert ("not" in words) == (taken == "no")
 
 
 def test_a_method_without_a_budget_says_nothing_of_masks() -> None:
-    assert "Masks" not in said("describe", "dgd")
+    assert "Secure aggregation" not in said("describe", "dgd")

@@ -21,7 +21,7 @@ def invoke(*arguments: str | Path, code: int = 2) -> str:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--epsilon 0.5 1 2", "'1' stands alone; put commas between several values"),
+        ("--epsilon 0.5 1 2", "'1'; separate values"),
         ("--epsilon 0.5,0", "privacy.epsilon=0: [privacy] epsilon=0.0 must be positive"),
         ("--epsilon 0.5,much", "privacy.epsilon='much'"),
         ("--epsilon 1,1", "privacy.epsilon has 1 twice"),
@@ -35,7 +35,7 @@ def invoke(*arguments: str | Path, code: int = 2) -> str:
         ("--measure r2", "measure='r2' is not measured here; there are auc"),
         ("--cluster head:8786", "must be tls://host:port or tcp://host:port"),
         ("--cluster tls://head:8786", "--tls-ca, --tls-cert, --tls-key"),
-        ("--cluster tcp://head:8786 --workers 2", "leave one of them out"),
+        ("--cluster tcp://head:8786 --workers 2", "--workers 2"),
         ("--tls-ca ca.pem", "give its address with --cluster"),
     ],
 )

@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 import pytest
+from tacit.cli.gossip import weight_matrix
 
 from tacit import network
-from tacit.cli.gossip import weight_matrix
 from tacit.errors import PrivacyError
 from tacit.privacy import accounting
 from tacit.privacy.event import GaussianRelease

@@ -54,7 +54,7 @@ def test_the_command_says_what_is_for_the_owner_alone(tmp_path: Path, of_a_manif
     options = ["check", str(path), "--data", str(table(tmp_path))]
     said = CliRunner().invoke(app, options)
     assert said.exit_code == 0, said.output
-    assert "CARD=4" in said.output and "2 of 6" in said.output and "for you alone" in said.output
+    assert "CARD=4" in said.output and "2 of 6" in said.output and "private" in said.output
     found = json.loads(CliRunner().invoke(app, [*options, "--json"]).output)
     assert found["declare"] == found["records"] == 4 and found["dropped"] == 2
 

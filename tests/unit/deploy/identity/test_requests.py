@@ -212,7 +212,7 @@ def test_the_commands_do_all_of_it(tmp_path: Path) -> None:
     assert "Fingerprint: " in done("accept", north, back)
     assert "was accepted" in done("accept", north, back, code=2)
     pin = ["trust", north, f"{all_}/authority.crt", "--fingerprint"]
-    assert "is trusted" in done(*pin, " ".join(certificate.split()[:8]))
+    assert "Trusted: the authority" in done(*pin, " ".join(certificate.split()[:8]))
     done(*pin, "AAAA", code=2)
     # and a manifest is made of the cards that the authority's keeper has
     for name in ("south", "west"):

@@ -83,7 +83,7 @@ def _one(source: Source, name: str, declared: Any, rule: Any, *, known: bool) ->
             with source.section("data", "features", name):
                 raise ConfigError(
                     f"column {name!r} takes its levels from the records, which advice does not "
-                    "read: declare levels = [...], or give --parameters"
+                    "read: declare levels = [...], or give parameters"
                 )
         return [Columns("boolean")]
     levels = len(declared.levels)
@@ -102,7 +102,7 @@ def _matching(source: Source, pattern: str) -> list[str]:
         if header is None:
             raise ConfigError(
                 f"{pattern!r} stands for columns that only the table names, and its names cannot "
-                "be read without its records here; give --parameters"
+                "be read without its records here; give parameters"
             )
         found = [column for column in fnmatch.filter(header, pattern) if column not in reserved]
         if not found:
@@ -124,5 +124,5 @@ def _header(path: Path, separator: str | None, encoding: str | None) -> list[str
     except OSError as error:
         raise ConfigError(
             f"{path}: its line of column names cannot be read ({error.strerror}); check the path, "
-            "or give --parameters"
+            "or give parameters"
         ) from error

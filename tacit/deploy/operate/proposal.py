@@ -1,0 +1,115 @@
+"""A manifest of a study and cards, and what an owner looks at before signing one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax
+
+from tacit.deploy.agreement.declared import (
+    Declared,
+    check_secure,
+    counts_are_public,
+    declared,
+    features,
+)
+from tacit.deploy.agreement.manifest import Manifest, Member, agreed
+from tacit.deploy.identity.keys import read_card
+from tacit.privacy.guarantee import Guarantee
+from tacit.study.read import Source
+
+
+def propose(
+    source: Source,
+    data: Path,
+    agents: Sequence[tuple[Path, int]],
+    coordinator: Path | None = None,
+    *,
+    patience: float = 600.0,
+    silent: str = "stop",
+) -> Manifest:
+    """A manifest for owners to sign. What cannot be run between sites is refused here.
+
+    Args:
+        source: the study.
+        data: records of one site, of which only the names of features are read.
+        agents: card file and declared number of records of every agent, in the order of their
+            numbers.
+        coordinator: card file of the coordinator of a star.
+        patience: seconds to wait for a silent neighbour.
+        silent: what to do then, "stop" or "skip".
+
+    Raises:
+        ConfigError: a study and members that do not fit.
+        PrivacyError: a release that has no secure noise.
+    """
+    names, classes = features(source, data)
+    vouchers: dict[str, str] = {}
+    members = [_member(card, records, vouchers) for card, records in agents]
+    above = None if coordinator is None else _member(coordinator, 1, vouchers)
+    manifest = agreed(source, names, classes, members, above, patience, silent, vouchers)
+    with jax.enable_x64(True):
+        check_secure(declared(manifest))
+    return manifest
+
+
+def _member(path: Path, records: int, vouchers: dict[str, str]) -> Member:
+    """A member by its card; what an authority says of it is put among the vouchers."""
+    card = read_card(path)
+    if card.voucher:
+        vouchers[card.name] = card.voucher
+    return Member(
+        name=card.name,
+        address=card.address,
+        signing_key=card.signing_key,
+        authority=card.authority,
+        records=records,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Review:
+    """What a run will do and cost.
+
+    Attributes:
+        run: as all members know it.
+        exact: whether declared numbers of records are exact, and not only upper bounds.
+        unsigned: names of members whose signature is missing or does not fit.
+        altered: names of members whose signature does not fit: it was changed after they signed.
+    """
+
+    run: Declared
+    exact: bool
+    unsigned: frozenset[str]
+    altered: frozenset[str]
+
+    @property
+    def members(self) -> tuple[tuple[Member, Guarantee | None], ...]:
+        """Every member with what it is promised; the coordinator, last, with nothing."""
+        manifest = self.run.manifest
+        owners = tuple(zip(manifest.agents, self.run.guarantee, strict=True))
+        above = manifest.coordinator
+        return owners if above is None else (*owners, (above, None))
+
+
+def review(manifest: Manifest) -> Review:
+    """What an owner looks at before signing.
+
+    Args:
+        manifest: from `propose`, or another's.
+
+    Raises:
+        ConfigError: a run that cannot be laid out.
+        PrivacyError: a release that has no secure noise.
+    """
+    with jax.enable_x64(True):
+        run = declared(manifest)
+    check_secure(run)
+    return Review(
+        run=run,
+        exact=counts_are_public(run.source, manifest.names),
+        unsigned=frozenset(manifest.unsigned()),
+        altered=frozenset(manifest.changed()),
+    )

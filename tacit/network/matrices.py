@@ -1,0 +1,44 @@
+"""Graphs as matrices, for what asks about agents rather than about links."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from tacit.arguments import checked
+from tacit.errors import NetworkError
+from tacit.network.graph import Graph
+
+
+@checked(NetworkError)
+def weight_matrix(graph: Graph) -> Float[np.ndarray, "agents agents"]:
+    """Row `i` the weights that agent `i` gives to every agent's value, its own included.
+
+    Args:
+        graph: who averages with whom.
+
+    Example:
+        >>> from tacit import network
+        >>> weight_matrix(network.complete(4)).round(2)[0].tolist()
+        [0.25, 0.25, 0.25, 0.25]
+    """
+    weights = np.diag(np.asarray(graph.self_weight, dtype=float))
+    weights[np.asarray(graph.receivers), np.asarray(graph.senders)] = np.asarray(graph.weight)
+    return weights
+
+
+@checked(NetworkError)
+def adjacency_matrix(graph: Graph) -> Bool[np.ndarray, "agents agents"]:
+    """Which pairs of agents are neighbours, in either direction.
+
+    Args:
+        graph: who talks to whom.
+
+    Example:
+        >>> from tacit import network
+        >>> adjacency_matrix(network.path(3)).astype(int).tolist()
+        [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    """
+    found = np.zeros((graph.agents, graph.agents), dtype=bool)
+    found[np.asarray(graph.receivers), np.asarray(graph.senders)] = True
+    return found | found.T

@@ -1,0 +1,64 @@
+"""An attack on the guarantee of a study."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tacit.errors import ConfigError
+from tacit.study.run import Assembled
+
+if TYPE_CHECKING:
+    from tacit.audit.result import Audit
+    from tacit.audit.sequential import Progress
+
+
+def audit(
+    assembled: Assembled,
+    owner: str | None = None,
+    *,
+    trials: int = 20_000,
+    rounds: int | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Audit:
+    """Run a study's method on neighbouring data, and see whether its guarantee survives.
+
+    Args:
+        assembled: from `assemble`.
+        owner: whose data to attack; the first by default.
+        trials: runs on each of the two data sets.
+        rounds: of every run, instead of the study's own.
+        seed: instead of the study's own.
+        progress: called with the number of runs done and of all runs.
+
+    Raises:
+        ConfigError: an owner that the study does not have, or what cannot be audited, with the line
+            of the file.
+    """
+    from tacit.audit.method import audit_method
+
+    settings = assembled.source.study.run
+    number = _owner(assembled.problem.names, owner)
+    with assembled.source.blamed():
+        return audit_method(
+            assembled.problem,
+            assembled.network,
+            assembled.method,
+            rounds=settings.rounds if rounds is None else rounds,
+            owner=number,
+            trials=trials,
+            seed=settings.seed if seed is None else seed,
+            progress=progress,
+        )
+
+
+def _owner(names: Sequence[str], owner: str | None) -> int:
+    if owner is None:
+        return 0
+    if owner in names:
+        return list(names).index(owner)
+    close = difflib.get_close_matches(owner, names, 1)
+    hint = f"did you mean {close[0]!r}?" if close else f"they are {', '.join(names[:8])}"
+    raise ConfigError(f"owner {owner!r} is not one of the {len(names)} owners; {hint}")

@@ -1,0 +1,29 @@
+"""Every command stands in a section of `tacit --help`, and is summed up in one line."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+from tacit.cli import app
+from tacit.cli.helping import SECTIONS
+
+COMMANDS = [name for names in SECTIONS.values() for name in names]
+
+
+def test_every_command_stands_in_one_section() -> None:
+    group = typer.main.get_command(app)
+    assert sorted(COMMANDS) == sorted(group.commands)  # pyright: ignore[reportAttributeAccessIssue]
+    shown = CliRunner().invoke(app, ["--help"]).stdout
+    assert all(f"{heading}:" in shown for heading in SECTIONS)
+    assert all(f"\n  {name} " in shown for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_no_summary_is_cut_off(name: str) -> None:
+    shown = CliRunner().invoke(app, [*name.split(), "--help"], terminal_width=80)
+    assert shown.exit_code == 0
+    assert not re.findall(r"^  \S+ {2,}.*\.\.\.$", shown.stdout, re.MULTILINE)
