@@ -11,7 +11,7 @@ import pytest
 import tacit
 from tacit import network, problem
 from tacit.cli import auditing
-from tacit.papers.gratton2021 import PVPPrinted
+from tacit.papers.gratton2021.pvp import PVPPrinted
 
 
 @pytest.fixture(scope="module")
