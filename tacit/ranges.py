@@ -75,6 +75,17 @@ class Range:
         return f"a {kind}"
 
 
+@dataclass(frozen=True)
+class Key:
+    """What a study file may give for an argument, where Python takes more or says less.
+
+    Attributes:
+        kind: a type of what TOML has.
+    """
+
+    kind: Any
+
+
 Number = Annotated[Any, Range(infinite=True, unset=True)]
 """Any number, or several: which ones, says who is given them."""
 

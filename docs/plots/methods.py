@@ -31,8 +31,8 @@ from tacit.method import (
     GradientTracking,
     QuadraticBasis,
 )
-from tacit.papers.gratton2021 import DVPPrinted
-from tacit.papers.huang2015 import PDOPPrinted
+from tacit.papers.gratton2021.dvp import DVPPrinted
+from tacit.papers.huang2015.method import PDOPPrinted
 
 TRIALS = 20
 

@@ -21,6 +21,7 @@ from tacit._engine.identity import opaque
 from tacit._engine.plan import as_arrays
 from tacit.errors import ProblemError
 from tacit.problem.cost import Cost
+from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss, JaxLoss
 from tacit.types import AbstractDifferentiable, Unit
 
@@ -92,7 +93,7 @@ def check_closed_over(problem: Any) -> None:
     """
     objective = problem.objectives
     loss = getattr(objective, "loss", None)
-    if loss is None or not opaque(_bare(loss)):
+    if not isinstance(objective, EmpiricalRisk) or not opaque(_bare(loss)):
         return
     counts = np.asarray(problem.counts).tolist()
     lengths = {*counts, sum(counts), objective.units} - {problem.dimension, *range(_FEW + 1)}

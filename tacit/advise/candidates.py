@@ -148,10 +148,7 @@ def _private() -> list[type[AbstractMethod]]:
     named = [
         each
         for each in exported
-        if isinstance(each, type)
-        and issubclass(each, AbstractMethod)
-        and each.name
-        and not each.as_published
+        if isinstance(each, type) and issubclass(each, AbstractMethod) and each.name
     ]
     budgeted = [each for each in named if "privacy" in inspect.signature(each).parameters]
     return sorted(budgeted, key=lambda each: each.name)

@@ -13,7 +13,7 @@ from tacit.network.topologies import TOPOLOGIES
 from tacit.privacy.budget import Privacy
 from tacit.privacy.caution import DELTA
 from tacit.problem.losses import LOSSES, Softmax
-from tacit.study.setting import Asked, setting
+from tacit.study.dimensions import Asked, setting
 from tacit.types import Oracle
 
 if TYPE_CHECKING:

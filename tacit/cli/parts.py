@@ -9,8 +9,8 @@ import typer
 from tacit.cli.options import Json
 
 _EPILOG = """\b
-Packages declare methods, losses, regularisers, constraints and graphs as entry points. Your own
-studies may use all that are installed:
+Packages declare methods, losses, graphs and other parts as entry points. Your own studies may use
+all that are installed:
   tacit parts list
 
 \b
@@ -39,11 +39,11 @@ def show(json: Json = False) -> None:
     """
     from tacit.cli.console import emit, guarded, say, table
     from tacit.deploy.identity.parts import AgreedPart, pinned
-    from tacit.study.parts import all_declared
+    from tacit.study.parts import foreign
 
     def command() -> int:
         pins = pinned()
-        found = [AgreedPart.of(part) for part in all_declared()]
+        found = [AgreedPart.of(part) for part in foreign()]
         trusted = [each.sha256 in pins.get(each.distribution, ()) for each in found]
         if json:
             rows = [
@@ -80,10 +80,10 @@ def trust(
     from tacit.cli.console import guarded, say
     from tacit.deploy.identity.parts import pin, place
     from tacit.errors import ConfigError
-    from tacit.study.parts import all_declared
+    from tacit.study.parts import foreign
 
     def command() -> int:
-        here = {part.sha256 for part in all_declared() if part.distribution == package}
+        here = {part.sha256 for part in foreign() if part.distribution == package}
         if not here:
             raise ConfigError(
                 f"{package!r} is not installed here or declares no part; `tacit parts list` lists "

@@ -10,7 +10,7 @@ from tacit.study._described.describe import cost_example, document, parameter
 from tacit.study._described.traits import HEADINGS, OWN_MASKS, TABLES
 from tacit.study._grammar.arguments import summary
 from tacit.study._output.files import jsonable
-from tacit.study.parts import Part, all_declared, method, published
+from tacit.study.parts import Part, foreign, method, published
 
 _OF_OTHERS = ("name", "distribution", "version", "target")
 _ORACLES = {"value": "values", "gradient": "gradients", "prox": "proximal maps"}
@@ -25,7 +25,7 @@ def show_methods(*, json: bool) -> int:
         if json:
             keys = ("name", "summary", "oracle", "topology", "privacy", "status", "when", "traits")
             rows = [{key: one[key] for key in keys} for one in documents]
-            others = [_of(part) for part in (*published().values(), *all_declared())]
+            others = [_of(part) for part in (*published().values(), *foreign())]
             emit({"format": "tacit-methods-1", "methods": rows, "parts": others})
             return 0
         table(
@@ -42,7 +42,7 @@ def show_methods(*, json: bool) -> int:
             ["Name", "Choose it when"],
             [[each.name, each.build.when] for each in published().values()],
         )
-        if others := all_declared():
+        if others := foreign():
             say("Parts from other packages, which studies name like tacit's own:")
             table(
                 ["Part", "Name", "Package", "Version"],
@@ -61,7 +61,7 @@ def show_method(name: str, *, json: bool) -> int:
     """Everything about one method, or about a part that another package declares."""
 
     def command() -> int:
-        part = next((each for each in all_declared() if each.name == name), published().get(name))
+        part = next((each for each in foreign() if each.name == name), published().get(name))
         if part is not None and part.family.word != "method":
             return _show_part(part, json=json)
         found = document(method(name))

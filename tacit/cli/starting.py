@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tacit.cli.console import emit, guarded, say
 from tacit.errors import ConfigError
-from tacit.study.draft import OPEN, Draft, Reading, draft
+from tacit.study.drafting import OPEN, Draft, Reading, draft
 
 
 def write_study(

@@ -7,13 +7,15 @@ prepared table repeats that as an assumption.
 
 from __future__ import annotations
 
+import abc
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from tacit.arguments import checked
 from tacit.data.rules import (
+    Levels,
     Missing,
     Number,
     Statistics,
@@ -114,7 +116,7 @@ class Categorical:
         ProblemError: no levels, a level twice, or a rule that does not exist.
     """
 
-    levels: Sequence[Any] | None = None
+    levels: Levels | None = None
     drop_first: bool = False
     other: Literal["error", "zero"] = "error"
     missing: Missing | None = None
@@ -157,4 +159,44 @@ class Boolean:
             raise ProblemError(f"missing={self.missing!r} must lie within [0, 1]")
 
 
-Feature: TypeAlias = Numeric | Categorical | Boolean
+class AbstractFeature(abc.ABC):
+    """A column of one's own kind. A package can add one to studies: docs/add_a_method.md.
+
+    It is given one value at a time, so that what a record becomes depends on that record only.
+
+    Attributes:
+        missing: what a missing value becomes, `"error"` or `"drop"`; the schema's rule when `None`,
+            if that is one of the two, else `"error"`.
+    """
+
+    missing: Missing | None = None
+
+    @abc.abstractmethod
+    def names(self, column: str) -> tuple[str, ...]:
+        """Names of the numbers that a value becomes, at least one.
+
+        Args:
+            column: name of the column.
+        """
+
+    @abc.abstractmethod
+    def numbers(self, value: str) -> Sequence[float]:
+        """The numbers that a value becomes: finite, and as many as there are names.
+
+        Args:
+            value: as text, the same however the column was read: `1`, `1.0` and `"1"` are `"1"`.
+
+        Raises:
+            Exception: any, if the value is none of this kind. `prepare` says so with its row; of a
+                site that takes part in a run, the record counts and contributes nothing.
+        """
+
+
+Feature: TypeAlias = Numeric | Categorical | Boolean | AbstractFeature
+
+FEATURES: Mapping[str, type[Numeric | Categorical | Boolean]] = {
+    "numeric": Numeric,
+    "categorical": Categorical,
+    "boolean": Boolean,
+}
+"""The kinds of columns that a study file can name."""

@@ -8,7 +8,7 @@ must not move others. Proof: docs/proofs/division.md.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped
 
 from tacit.arguments import checked
-from tacit.data.rules import level_key
+from tacit.data.rules import Names, level_key
 from tacit.data.schema import Prepared
 from tacit.errors import ProblemError
 from tacit.ranges import Real
@@ -84,44 +84,44 @@ class Sites:
 
 
 @checked(ProblemError)
-def by_column(prepared: Prepared, names: Sequence[str] | None = None) -> Sites:
+def by_column(prepared: Prepared, sites: Names | None = None) -> Sites:
     """Each record at the site that its site column names.
 
     Args:
         prepared: records with sites.
-        names: the sites that take part, in this order; all, sorted by name, when `None`. A
-            guarantee names it as an assumption that such names are public.
+        sites: that take part, in this order; all, sorted by name, when `None`. A guarantee names it
+            as an assumption that such names are public.
 
     Raises:
         ProblemError: no site column, a single site, one without records, or a record at a site
-            that is not among `names`.
+            that is not among `sites`.
     """
     if prepared.sites is None:
         raise ProblemError(
             "the table has no sites: name the column in Schema(site=...), or use another partition"
         )
     present, codes = np.unique(prepared.sites, return_inverse=True)
-    if names is None:
+    if sites is None:
         # the last record of a site would take its name along
         taken = "the names of the sites were taken from the data: assumed public"
         named = replace(prepared, assumptions=(*prepared.assumptions, taken))
-        return _divide(named, codes, [str(name) for name in present])
-    chosen = [level_key(name) for name in names]
+        return at_sites(named, codes, [str(name) for name in present])
+    chosen = [level_key(name) for name in sites]
     for name in chosen:
         if chosen.count(name) > 1:
-            raise ProblemError(f"site {name!r} is named twice in names={chosen}")
+            raise ProblemError(f"site {name!r} is named twice in sites={chosen}")
     unknown = [str(name) for name in present if name not in chosen]
     if unknown:
         raise ProblemError(
-            f"records stand at site {unknown[0]!r}, which is not among names={chosen}: add it, or "
+            f"records stand at site {unknown[0]!r}, which is not among sites={chosen}: add it, or "
             "leave its records out of the data"
         )
     order = np.array([chosen.index(name) for name in present])
-    return _divide(prepared, order[codes], chosen)
+    return at_sites(prepared, order[codes], chosen)
 
 
 @checked(ProblemError)
-def drawn(prepared: Prepared, agents: int, seed: int = 0) -> Sites:
+def drawn(prepared: Prepared, sites: int, seed: int = 0) -> Sites:
     """Each record at a site that a keyed hash of its own features and target draws.
 
     Where a record stands depends on that record alone, so adding or removing one moves no other: a
@@ -130,26 +130,26 @@ def drawn(prepared: Prepared, agents: int, seed: int = 0) -> Sites:
 
     Args:
         prepared: records.
-        agents: number of sites, at least 2 and at most the number of records.
+        sites: how many, at least 2 and at most the number of records.
         seed: key of the hash, at least 0.
 
     Raises:
-        ProblemError: fewer than two agents, or a site to which no record was drawn.
+        ProblemError: fewer than two sites, or a site to which no record was drawn.
 
     Example:
         >>> import numpy as np
         >>> from tacit.data.partition import drawn
         >>> from tacit.data.schema import Prepared
-        >>> drawn(Prepared(np.eye(5), np.zeros(5), tuple("abcde")), agents=2).counts
+        >>> drawn(Prepared(np.eye(5), np.zeros(5), tuple("abcde")), sites=2).counts
         (2, 3)
     """
-    _check_agents(prepared, agents)
-    owner = (_hashed(prepared, "site", seed) * agents).astype(int)
-    return _divide(prepared, owner, _numbered(agents), Division.RECORD)
+    check_sites(prepared, sites)
+    owner = (_hashed(prepared, "site", seed) * sites).astype(int)
+    return at_sites(prepared, owner, numbered(sites), Division.RECORD)
 
 
 @checked(ProblemError)
-def even(prepared: Prepared, agents: int, seed: int = 0) -> Sites:
+def even(prepared: Prepared, sites: int, seed: int = 0) -> Sites:
     """Records dealt at random to sites of equal size (up to one record).
 
     Where a record stands depends on its place in the table and the number of places. That is public
@@ -158,26 +158,26 @@ def even(prepared: Prepared, agents: int, seed: int = 0) -> Sites:
 
     Args:
         prepared: records.
-        agents: number of sites, at least 2 and at most the number of records.
+        sites: how many, at least 2 and at most the number of records.
         seed: of the random order, at least 0.
 
     Raises:
-        ProblemError: fewer than two agents, or more than records.
+        ProblemError: fewer than two sites, or more than records.
 
     Example:
         >>> import numpy as np
         >>> from tacit.data.partition import even
         >>> from tacit.data.schema import Prepared
-        >>> even(Prepared(np.eye(5), np.zeros(5), tuple("abcde")), agents=2).counts
+        >>> even(Prepared(np.eye(5), np.zeros(5), tuple("abcde")), sites=2).counts
         (3, 2)
     """
-    _check_agents(prepared, agents)
+    check_sites(prepared, sites)
     order = _generator(seed).permutation(len(prepared.targets))
-    return _deal(prepared, order, agents, Division.PLACE)
+    return _deal(prepared, order, sites, Division.PLACE)
 
 
 @checked(ProblemError)
-def sorted_by_label(prepared: Prepared, agents: int) -> Sites:
+def sorted_by_label(prepared: Prepared, sites: int) -> Sites:
     """Records sorted by target, cut into sites of equal size: the least alike that sites can be.
 
     Another label moves other records, too. A guarantee therefore assumes that the division is
@@ -185,19 +185,19 @@ def sorted_by_label(prepared: Prepared, agents: int) -> Sites:
 
     Args:
         prepared: records.
-        agents: number of sites, at least 2 and at most the number of records.
+        sites: how many, at least 2 and at most the number of records.
 
     Raises:
-        ProblemError: fewer than two agents, or more than records.
+        ProblemError: fewer than two sites, or more than records.
     """
-    _check_agents(prepared, agents)
+    check_sites(prepared, sites)
     by_label = np.argsort(prepared.targets, kind="stable")
-    return _deal(prepared, by_label, agents, Division.TABLE)
+    return _deal(prepared, by_label, sites, Division.TABLE)
 
 
 @checked(ProblemError)
 def dirichlet(
-    prepared: Prepared, agents: int, concentration: Real, seed: int = 0, minimum: int = 1
+    prepared: Prepared, sites: int, concentration: Real, seed: int = 0, minimum: int = 1
 ) -> Sites:
     """The records of each label dealt in proportions drawn from a Dirichlet distribution.
 
@@ -207,7 +207,7 @@ def dirichlet(
 
     Args:
         prepared: records whose target takes few values.
-        agents: number of sites, at least 2.
+        sites: how many, at least 2.
         concentration: positive; small is uneven, large is even.
         seed: of the random draws, at least 0.
         minimum: least number of records of a site, at least 1.
@@ -216,14 +216,14 @@ def dirichlet(
         ProblemError: a value out of its range, a target of too many values, or no draw that gives
             every site its minimum.
     """
-    _check_agents(prepared, agents)
+    check_sites(prepared, sites)
     if not (np.isfinite(concentration) and concentration > 0):
         raise ProblemError(f"concentration={concentration!r} must be positive and finite")
     records = len(prepared.targets)
-    if not 1 <= minimum <= records // agents:
+    if not 1 <= minimum <= records // sites:
         raise ProblemError(
-            f"minimum={minimum!r} must be at least 1 and at most {records // agents}, "
-            f"the {records} records divided by {agents} agents"
+            f"minimum={minimum!r} must be at least 1 and at most {records // sites}, "
+            f"the {records} records divided by {sites} sites"
         )
     labels, codes = np.unique(prepared.targets, return_inverse=True)
     if len(labels) > _MOST_LABELS:
@@ -234,21 +234,21 @@ def dirichlet(
     generator = _generator(seed)
     totals = np.bincount(codes)
     for _ in range(_ATTEMPTS):
-        shares = generator.dirichlet(np.full(agents, concentration), len(labels))
+        shares = generator.dirichlet(np.full(sites, concentration), len(labels))
         cuts = np.rint(np.cumsum(shares, axis=1) * totals[:, None]).astype(int)
         cuts[:, -1] = totals
         if np.diff(cuts, axis=1, prepend=0).sum(axis=0).min() >= minimum:
             break
     else:
         raise ProblemError(
-            f"no draw out of {_ATTEMPTS} gave each of {agents} sites {minimum} record(s) at "
-            f"concentration={concentration:g}: raise it, or take fewer agents"
+            f"no draw out of {_ATTEMPTS} gave each of {sites} sites {minimum} record(s) at "
+            f"concentration={concentration:g}: raise it, or take fewer sites"
         )
     owner = np.empty(records, dtype=int)
     for label, cut in enumerate(cuts):
         members = generator.permutation(np.flatnonzero(codes == label))
         owner[members] = np.searchsorted(cut, np.arange(len(members)), side="right")
-    return _divide(prepared, owner, _numbered(agents), Division.TABLE)
+    return at_sites(prepared, owner, numbered(sites), Division.TABLE)
 
 
 @checked(ProblemError)
@@ -339,13 +339,14 @@ def _take(prepared: Prepared, rows: Int[np.ndarray, " n"]) -> Prepared:
     )
 
 
-def _check_agents(prepared: Prepared, agents: int) -> None:
+def check_sites(prepared: Prepared, sites: int) -> None:
+    """Refuse a number of sites that records cannot be divided among."""
     records = len(prepared.targets)
-    if agents < 2:
-        raise ProblemError(f"agents={agents!r}: a network needs at least 2 sites")
-    if agents > records:
+    if sites < 2:
+        raise ProblemError(f"sites={sites!r} must be at least 2, for somebody to agree with")
+    if sites > records:
         raise ProblemError(
-            f"agents={agents} but only {records} records: a site would be empty; take fewer agents"
+            f"sites={sites} but only {records} records: a site would be empty; take fewer sites"
         )
 
 
@@ -355,7 +356,8 @@ def _generator(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def _numbered(agents: int) -> list[str]:
+def numbered(agents: int) -> list[str]:
+    """Names of sites that have no other."""
     return [f"site {k}" for k in range(agents)]
 
 
@@ -363,12 +365,23 @@ def _deal(prepared: Prepared, order: Int[np.ndarray, " n"], agents: int, by: Div
     owner = np.empty(len(order), dtype=int)
     for k, part in enumerate(np.array_split(order, agents)):
         owner[part] = k
-    return _divide(prepared, owner, _numbered(agents), by)
+    return at_sites(prepared, owner, numbered(agents), by)
 
 
-def _divide(
+def at_sites(
     prepared: Prepared, owner: Int[np.ndarray, " n"], names: list[str], by: Division | None = None
 ) -> Sites:
+    """The records by site.
+
+    Args:
+        prepared: records.
+        owner: number of each one's site.
+        names: of the sites.
+        by: what decided who owns which.
+
+    Raises:
+        ProblemError: fewer than two sites, or one without records.
+    """
     counts = np.bincount(owner, minlength=len(names))
     for name, count in zip(names, counts, strict=True):
         if count == 0:

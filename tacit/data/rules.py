@@ -6,19 +6,21 @@ import datetime
 import math
 import numbers
 import re
-from collections.abc import Iterable
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
 from tacit import checks
 from tacit.errors import ProblemError
-from tacit.ranges import Real
+from tacit.ranges import Key, Real
 
-Number: TypeAlias = Real | int
+Number: TypeAlias = Annotated[Real | int, Key(float)]
 """A real number as people write it."""
 
-Missing: TypeAlias = Literal["error", "drop", "middle", "indicator"] | Number
+_RULES = Literal["error", "drop", "middle", "indicator"]
+
+Missing: TypeAlias = Annotated[_RULES | Real | int, Key(_RULES | float)]
 """What a missing value becomes.
 
 `"error"`: the table is refused; `"drop"`: the record is left out; `"middle"`: the middle of the
@@ -28,6 +30,16 @@ declared bounds; `"indicator"`: the middle, and a further 0/1 column; a number: 
 Statistics: TypeAlias = Literal["declared", "public"]
 """Where constants come from: declarations only, or the data's own statistics, said to be public."""
 
+_LEVEL = str | int | float | bool
+
+Levels: TypeAlias = Annotated[Sequence[Any], Key(tuple[_LEVEL, ...])]
+"""Values of a column."""
+
+Names: TypeAlias = Annotated[Sequence[Any], Key(tuple[str, ...])]
+"""Names of sites, as a column has them."""
+
+OneOrMore: TypeAlias = Annotated[Any, Key(_LEVEL | tuple[_LEVEL, ...])]
+"""A value of a column, or several."""
 
 _LEVELS = (str, bool, numbers.Real, np.generic, datetime.date)
 """What a level may be; a time is a date, too."""

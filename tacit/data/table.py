@@ -23,10 +23,18 @@ from tacit.data.columns import (
     show,
     where,
 )
-from tacit.data.feature import Boolean, Categorical, Feature, Numeric
+from tacit.data.feature import AbstractFeature, Boolean, Categorical, Feature, Numeric
 from tacit.data.rules import Missing, Number, as_levels, level_key
 from tacit.data.schema import Prepared, Schema
-from tacit.data.target import COMPARISONS, BinaryTarget, ClassTarget, NumericTarget, Target
+from tacit.data.target import (
+    COMPARISONS,
+    AbstractTarget,
+    BinaryTarget,
+    ClassTarget,
+    NumericTarget,
+    Target,
+)
+from tacit.data.values import names_of, trusted, values_of
 from tacit.errors import ProblemError
 
 Piece: TypeAlias = tuple[list[str], Float[np.ndarray, "n m"]]
@@ -96,6 +104,7 @@ def numbers_of(frame: Frame, schema: Schema, assumptions: list[str]) -> Prepared
         _bound_rows(features, schema.row_norm)
         notes.append(f"each row of features was scaled down to l2 norm {schema.row_norm:g} or less")
     targets = _target(frame, schema.target, schema.decimal)
+    assumptions += trusted(schema.target, schema.target.name)
     classes = schema.target.levels if isinstance(schema.target, ClassTarget) else ()
     return Prepared(
         features=features,
@@ -128,6 +137,9 @@ def _check_any(frame: Frame) -> None:
 
 
 def _rule(feature: Feature, schema: Schema) -> Missing:
+    if isinstance(feature, AbstractFeature):
+        asked = schema.missing if feature.missing is None else feature.missing
+        return "drop" if asked == "drop" else "error"
     if feature.missing is not None:
         return feature.missing
     if isinstance(feature, Categorical) and schema.missing not in ("error", "drop", "indicator"):
@@ -189,6 +201,8 @@ def _remedy(name: str, schema: Schema) -> str:
     if name in schema.features:
         if isinstance(schema.features[name], Categorical):
             return "declare missing='drop' or 'indicator' for it"
+        if isinstance(schema.features[name], AbstractFeature):
+            return "declare missing='drop' for it or for all features, or fill it in"
         return "declare missing='drop', 'middle', 'indicator' or a number within its bounds for it"
     return "declare missing='drop' for the target, or fill it in"
 
@@ -196,7 +210,7 @@ def _remedy(name: str, schema: Schema) -> str:
 def _features(
     frame: Frame, schema: Schema, assumptions: list[str]
 ) -> tuple[list[str], Float[np.ndarray, "n d"]]:
-    numeric = [name for name, f in schema.features.items() if not isinstance(f, Categorical)]
+    numeric = [name for name, f in schema.features.items() if isinstance(f, Numeric | Boolean)]
     column = {name: j for j, name in enumerate(numeric)}
     block = _block(frame, schema, numeric)
     absent = np.isnan(block)
@@ -208,6 +222,11 @@ def _features(
             labels, columns = _one_hot(frame, name, feature, _rule(feature, schema), assumptions)
             names += labels
             sources += list(columns.T)
+            continue
+        if isinstance(feature, AbstractFeature):
+            names += names_of(feature, name)
+            sources += list(values_of(column_of(frame, name), feature).T)
+            assumptions += trusted(feature, name)
             continue
         names.append(name)
         sources.append(block[:, column[name]])
@@ -342,6 +361,8 @@ def _one_hot(
 
 def _target(frame: Frame, target: Target, decimal: str) -> Shaped[np.ndarray, " n"]:
     column = column_of(frame, target.name)
+    if isinstance(target, AbstractTarget):
+        return values_of(column, target)[:, 0]
     if isinstance(target, ClassTarget):
         return codes_of(column, target.levels, strict=True, remedy="leave the record out")
     if isinstance(target, NumericTarget):

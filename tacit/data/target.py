@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import abc
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from tacit.arguments import checked
-from tacit.data.rules import Number, as_levels, check_finite, check_levels, check_order
+from tacit.data.rules import (
+    Levels,
+    Number,
+    OneOrMore,
+    as_levels,
+    check_finite,
+    check_levels,
+    check_order,
+)
 from tacit.errors import ProblemError
 
 COMPARISONS: Mapping[str, Callable[[Any, float], Any]] = {
@@ -39,8 +48,8 @@ class BinaryTarget:
     """
 
     name: str
-    positive: Any
-    negative: Any = None
+    positive: OneOrMore
+    negative: OneOrMore | None = None
     missing: Literal["error", "drop"] = "error"
 
     def __post_init__(self) -> None:
@@ -108,7 +117,7 @@ class ClassTarget:
     """
 
     name: str
-    levels: Sequence[Any]
+    levels: Levels
     missing: Literal["error", "drop"] = "error"
 
     def __post_init__(self) -> None:
@@ -118,7 +127,41 @@ class ClassTarget:
             raise ProblemError(f"levels={self.levels!r}: a class target needs at least two levels")
 
 
-Target: TypeAlias = BinaryTarget | NumericTarget | ClassTarget
+class AbstractTarget(abc.ABC):
+    """A target of one's own kind. A package can add one to studies: docs/add_a_method.md.
+
+    It is given one value at a time, so that what a record becomes depends on that record only.
+
+    Attributes:
+        name: of the column; the first argument, which studies call `column`.
+        missing: `"error"` or `"drop"`.
+        binary: whether the number is always 0 or 1, as some losses need.
+    """
+
+    name: str
+    missing: Literal["error", "drop"] = "error"
+    binary: ClassVar[bool] = False
+
+    @abc.abstractmethod
+    def number(self, value: str) -> float:
+        """The number that a value becomes, finite; 0 or 1 where `binary` says so.
+
+        Args:
+            value: as text, the same however the column was read: `1`, `1.0` and `"1"` are `"1"`.
+
+        Raises:
+            Exception: any, if the value is none of this kind, as for `AbstractFeature.numbers`.
+        """
+
+
+Target: TypeAlias = BinaryTarget | NumericTarget | ClassTarget | AbstractTarget
+
+TARGETS: Mapping[str, type[BinaryTarget | NumericTarget | ClassTarget]] = {
+    "binary": BinaryTarget,
+    "class": ClassTarget,
+    "numeric": NumericTarget,
+}
+"""The kinds of targets that a study file can name."""
 
 
 def _target_missing(value: str) -> None:

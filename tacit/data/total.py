@@ -13,11 +13,12 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from tacit.data.columns import Frame, codes_of, column_of, read_numbers
-from tacit.data.feature import Boolean, Categorical
+from tacit.data.feature import AbstractFeature, Boolean, Categorical
 from tacit.data.rules import as_levels
 from tacit.data.schema import Prepared, Schema
 from tacit.data.table import check_columns, missing_rules, numbers_of, of_dropping
-from tacit.data.target import BinaryTarget, ClassTarget
+from tacit.data.target import AbstractTarget, BinaryTarget, ClassTarget
+from tacit.data.values import read_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +93,15 @@ def _wrong(frame: Frame, schema: Schema) -> Bool[np.ndarray, " n"]:
     """Which records have a value, in any column, that is none of its kind."""
     wrong = np.zeros(len(frame), dtype=bool)
     for name, feature in schema.features.items():
-        if not isinstance(feature, Categorical):
+        if isinstance(feature, AbstractFeature):
+            wrong |= read_values(column_of(frame, name), feature)[1]
+        elif not isinstance(feature, Categorical):
             wrong |= _no_number(frame, name, schema, isinstance(feature, Boolean))
         elif feature.levels is not None and feature.other == "error":
             wrong |= _other(frame, name, feature.levels)
     target = schema.target
+    if isinstance(target, AbstractTarget):
+        return wrong | read_values(column_of(frame, target.name), target)[1]
     if isinstance(target, ClassTarget):
         return wrong | _other(frame, target.name, target.levels)
     if not isinstance(target, BinaryTarget) or target.threshold is not None:

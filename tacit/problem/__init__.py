@@ -56,6 +56,10 @@ _HOME = {
         "black_box_problem",
         "record_box",
     ),
+    "simulator": ("AbstractBlackBox", "LossBox"),
+    "feature": ("FEATURES", "AbstractFeature"),
+    "target": ("TARGETS", "AbstractTarget"),
+    "partitions": ("PARTITIONS", "AbstractPartition"),
 }
 """Which module each public name stands in; it is imported when the name is first asked for."""
 

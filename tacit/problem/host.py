@@ -22,6 +22,7 @@ class Host:
         own: second argument of the function, for every agent.
         counts: number of values a call gives, for every agent; `None` for one number.
         batched: whether the function takes many points at once.
+        width: number of values to give, 0 behind those of the function; the largest count if 0.
 
     Raises:
         ProblemError: the function cannot be called.
@@ -33,6 +34,7 @@ class Host:
         own: tuple[Any, ...],
         counts: tuple[int, ...] | None,
         batched: bool,
+        width: int = 0,
     ) -> None:
         if not callable(function) or isinstance(function, type):
             raise ProblemError(
@@ -42,6 +44,7 @@ class Host:
         self._own = own
         self._counts = counts
         self._batched = batched
+        self._width = width or max(counts or (1,))
         self._calls = np.zeros(len(own), dtype=np.int64)
         self._error: BaseException | None = None
         self._lock = threading.RLock()
@@ -71,12 +74,11 @@ class Host:
         batch = np.broadcast_shapes(np.shape(points)[:-1], np.shape(agents))
         x = np.broadcast_to(points, (*batch, dimension)).reshape(-1, dimension)
         owners = np.broadcast_to(agents, batch).reshape(-1)
-        units = 1 if self._counts is None else max(self._counts)
-        values = np.zeros((len(owners), units))
+        values = np.zeros((len(owners), self._width))
         # A program that asks two boxes at once calls from two threads; user code sees one.
         with self._lock:
             self._fill(values, x, owners)
-        return values.reshape(*batch, units)
+        return values.reshape(*batch, self._width)
 
     def _fill(
         self,

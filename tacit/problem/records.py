@@ -21,6 +21,7 @@ from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import LOSSES, AbstractLoss, Softmax
 from tacit.problem.problem import Problem, check_public, declared_normaliser, starting_point
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
+from tacit.problem.simulator import AbstractBlackBox, LossBox, boxed
 
 
 class Weighting(StrEnum):
@@ -125,7 +126,7 @@ def empirical_risk(
     counts = np.array([len(table) for table in tables])
     encoded = _encode(loss, answers, counts, names)
     dimension = loss.dimension(len(columns))
-    if intercept:
+    if intercept and not isinstance(loss, AbstractBlackBox):  # whose parameters are its own
         classes = dimension // len(columns)
         regulariser = regulariser.sparing(range(dimension - classes, dimension))
     if normaliser is None:
@@ -185,7 +186,7 @@ def objective_of(
     size: int,
     bounds: RecordBounds | None = None,
     divisor: float | None = None,
-) -> EmpiricalRisk:
+) -> EmpiricalRisk | LossBox:
     """One agent's objective, with its own records, where a problem has another table in its place.
 
     Args:
@@ -201,14 +202,16 @@ def objective_of(
         ProblemError: as `empirical_risk`.
     """
     name, blank = problem.names[agent], problem.agent(agent)
-    assert isinstance(blank, EmpiricalRisk)
-    table = _table(features, tuple(map(str, range(np.shape(blank.features)[-1]))), name)
+    assert isinstance(blank, EmpiricalRisk | LossBox)
+    table = _table(features, tuple(map(str, range(np.shape(features)[-1]))), name)
     answers = _answers(targets, len(table), name)
     if bounds is not None:
         table, answers = bounds.on_rows(table, name), bounds.on_targets(answers, name)
     count = np.array([len(table)])
     encoded = _encode(blank.loss, [answers], count, (name,))
     own = np.array([blank.normaliser if divisor is None else divisor], dtype=float)
+    if isinstance(blank, LossBox):
+        return _first(boxed(blank.loss, [table], encoded, own, size, quiet=True))
     return _first(_stack([table], encoded, count, blank.loss, own, size, bounds))
 
 
@@ -226,7 +229,7 @@ def _stack(
     normaliser: np.ndarray,
     pad_to: int | None,
     bounds: RecordBounds | None,
-) -> EmpiricalRisk:
+) -> EmpiricalRisk | LossBox:
     """One objective with a leading agent axis, filled up with rows of zeros."""
     agents, largest = len(tables), int(counts.max())
     size = largest if pad_to is None else pad_to
@@ -235,6 +238,8 @@ def _stack(
             f"pad_to={size} is smaller than the largest agent's {largest} records; "
             "records are never dropped, so declare a larger one"
         )
+    if isinstance(loss, AbstractBlackBox):
+        return boxed(loss, tables, targets, normaliser, size)
     features = np.zeros((agents, size, tables[0].shape[1]))
     answers, mask = np.zeros((agents, size)), np.zeros((agents, size))
     for index, (table, column) in enumerate(zip(tables, targets, strict=True)):

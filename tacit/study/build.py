@@ -21,14 +21,15 @@ from tacit.privacy.budget import Privacy
 from tacit.problem.bounds import RecordBounds
 from tacit.problem.constraint import CONSTRAINTS
 from tacit.problem.erm import EmpiricalRisk
-from tacit.problem.losses import LOSSES, AbstractLinearLoss, Softmax
+from tacit.problem.losses import LOSSES, AbstractLoss, Softmax
 from tacit.problem.problem import Problem
 from tacit.problem.records import Weighting, declared_counts, empirical_risk, objective_of
 from tacit.problem.regularisers import REGULARISERS
+from tacit.problem.simulator import AbstractBlackBox, LossBox
 from tacit.study._described.catalogue import METHODS, Entry, Protection
 from tacit.study._grammar.section import Section
 from tacit.study._sections.common import PrivacySection, ProblemSection, plain
-from tacit.study._sections.data import ByColumn
+from tacit.study._sections.data import site_column
 from tacit.study._sections.nested import built
 from tacit.study._sections.network import (
     CoordinatorSection,
@@ -54,7 +55,7 @@ def build_problem(source: Source, sites: Sites, classes: int) -> Problem:
     chosen, intercept = source.study.problem, source.study.data.intercept
     loss = _loss(source, classes)
     regulariser = _part(source, "regulariser", REGULARISERS, chosen)
-    if intercept:
+    if intercept and not isinstance(loss, AbstractBlackBox):
         # the schema appended it as the last feature, and it is not penalised
         dimension = loss.dimension(len(sites.feature_names))
         own = dimension // len(sites.feature_names)
@@ -106,7 +107,7 @@ def build_declared(
 
 def build_objective(
     source: Source, problem: Problem, agent: int, prepared: Prepared, size: int
-) -> EmpiricalRisk:
+) -> EmpiricalRisk | LossBox:
     """One site's objective, with its own records.
 
     Args:
@@ -189,12 +190,16 @@ def _inner(
 ) -> AbstractMethod:
     """A method without a budget, that another one runs."""
     values = dict(part)
-    return _method(source, METHODS[values.pop("name")], values, names, at)
+    return _method(source, _entry(source, values.pop("name")), values, names, at)
 
 
 def method_of(source: Source) -> Entry:
     """What is known of the method that a study names."""
-    found = source.build("method", dict(source.study.method)["name"], METHODS)
+    return _entry(source, dict(source.study.method)["name"])
+
+
+def _entry(source: Source, name: str) -> Entry:
+    found = source.build("method", name, METHODS)
     return found if isinstance(found, Entry) else Entry(found)
 
 
@@ -236,7 +241,7 @@ def check_privacy(source: Source) -> None:
     }
     with source.section("privacy"):
         _privacy(chosen, listed)
-    dealt = not isinstance(source.study.partition, ByColumn)
+    dealt = site_column(source.study.partition) is None
     if chosen.ledger is not None and chosen.owner is None and dealt:
         with source.section("privacy", "ledger"):
             raise ConfigError(
@@ -284,7 +289,7 @@ def _by_site(key: str, value: Any, names: Sequence[str]) -> Any:
     return value
 
 
-def _loss(source: Source, classes: int) -> AbstractLinearLoss:
+def _loss(source: Source, classes: int) -> AbstractLoss:
     chosen = source.study.problem.loss
     with source.section("problem", "loss"):
         if chosen.kind == "softmax":

@@ -15,8 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from tacit.advise.columns import Columns
+from tacit.data.feature import FEATURES
+from tacit.data.values import names_of
 from tacit.errors import ConfigError
-from tacit.study._sections.data import BooleanFeature, ByColumn, CategoricalFeature, NumericFeature
+from tacit.study._sections.common import plain
+from tacit.study._sections.data import site_column
 from tacit.study.read import Source
 
 
@@ -42,7 +45,7 @@ def columns(source: Source, features: int | None) -> tuple[Columns, ...]:
             patterns += each
         else:
             matching = len(_matching(source, name))
-            if isinstance(declared, CategoricalFeature):
+            if declared.kind == "categorical":
                 found += each * matching
             else:
                 found += [replace(part, count=part.count * matching) for part in each]
@@ -68,16 +71,20 @@ def _fitted(found: list[Columns], patterns: list[Columns], width: int) -> tuple[
 
 def _one(source: Source, name: str, declared: Any, rule: Any, *, known: bool) -> list[Columns]:
     """What one column becomes."""
-    missing = declared.missing if declared.missing is not None else rule
+    own = getattr(declared, "missing", None)
+    missing = rule if own is None else own
     more = [Columns("rare")] if missing == "indicator" else []
-    if isinstance(declared, NumericFeature):
+    if declared.kind == "numeric":
         if declared.deviation is not None or declared.standardise:
             return [Columns("standard"), *more]
         low, high = declared.to
         return [Columns("numeric", low=low, high=high), *more]
-    if isinstance(declared, BooleanFeature):
+    if declared.kind == "boolean":
         return [Columns("boolean"), *more]
-    assert isinstance(declared, CategoricalFeature)
+    if declared.kind not in FEATURES:  # what its numbers are like, only its package knows
+        with source.section("data", "features", name):
+            own = source.build("feature", declared.kind, FEATURES)(**plain(declared))
+            return [Columns("numeric", count=len(names_of(own, name)))]
     if declared.levels is None:
         if not known:
             with source.section("data", "features", name):
@@ -92,10 +99,8 @@ def _one(source: Source, name: str, declared: Any, rule: Any, *, known: bool) ->
 
 def _matching(source: Source, pattern: str) -> list[str]:
     """Columns that a pattern stands for, from the table's line of column names."""
-    data, site = source.study.data, source.study.partition
-    reserved = {data.target.column, *data.features}
-    if isinstance(site, ByColumn):
-        reserved.add(site.column)
+    data = source.study.data
+    reserved = {data.target.column, *data.features, site_column(source.study.partition)}
     path = None if data.path is None else source.folder / data.path
     with source.section("data", "features", pattern):
         header = None if path is None else _header(path, data.separator, data.encoding)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import Field, create_model
 
@@ -15,23 +15,22 @@ from tacit.study._described.catalogue import METHODS
 from tacit.study._grammar.arguments import section, summary
 from tacit.study._grammar.section import Section
 from tacit.study._sections.common import PrivacySection, ProblemSection, RunSection
-from tacit.study._sections.data import DataSection, Partition
+from tacit.study._sections.data import DataSection, Partition, TargetSection
+from tacit.study._sections.kinds import chosen, widened
+from tacit.study._sections.nested import nesting
 from tacit.study._sections.network import Network, PeerSection
 from tacit.study.parts import Part
 
 if TYPE_CHECKING:
     Method = Section
 else:
-    Method = Annotated[
-        reduce(
-            or_,
-            (
-                section(entry.summary, "name", entry.name, entry.parameters)
-                for entry in METHODS.values()
-            ),
-        ),
-        Field(discriminator="name"),
-    ]
+    Method = chosen(
+        [
+            section(entry.summary, "name", entry.name, entry.parameters)
+            for entry in METHODS.values()
+        ],
+        "name",
+    )
 
 
 class Study(Section):
@@ -48,6 +47,21 @@ class Study(Section):
     run: RunSection = Field(description="how long, how often, where the results go")
 
 
+_PLACES: Mapping[str, tuple[str, str]] = {
+    "loss": ("problem", "loss"),
+    "regulariser": ("problem", "regulariser"),
+    "constraint": ("problem", "constraint"),
+    "feature": ("data", "features"),
+    "target": ("data", "target"),
+    "method": ("", "method"),
+    "graph": ("", "network"),
+    "partition": ("", "partition"),
+}
+"""Where the kinds of a family stand in the model: section, empty for the study itself, and key."""
+
+_BASES: Mapping[str, type[Section]] = {"graph": PeerSection, "target": TargetSection}
+
+
 @functools.cache
 def study_of(parts: tuple[Part, ...]) -> type[Study]:
     """The model of a study that names parts of other packages; they are imported.
@@ -58,34 +72,29 @@ def study_of(parts: tuple[Part, ...]) -> type[Study]:
     Raises:
         ConfigError: a part that cannot be imported, or is none.
     """
-    if not parts:
-        return Study
-    sections: dict[str, list[type[Section]]] = {}
-    for part in parts:
-        sections.setdefault(part.family.word, []).append(_section(part))
-    problem: dict[str, Any] = {
-        word: _more(ProblemSection, word, sections[word])
-        for word in ("loss", "regulariser", "constraint")
-        if word in sections
-    }
-    whole: dict[str, Any] = {}
-    if problem:
-        section = create_model("ProblemSection", __base__=ProblemSection, **problem)
-        whole["problem"] = (section, Study.model_fields["problem"])
-    for word, key in (("method", "method"), ("graph", "network")):
-        if word in sections:
-            whole[key] = _more(Study, key, sections[word])
-    return create_model("Study", __base__=Study, **whole)
+    fields: dict[str, dict[str, Any]] = {}
+    for word, (at, key) in _PLACES.items():
+        if found := [_section(part) for part in parts if part.family.word == word]:
+            model = _section_model(at) if at else Study
+            fields.setdefault(at, {})[key] = widened(model, key, found)
+    whole = fields.pop("", {})
+    if inner := [_section(part) for part in parts if part.runs_inside]:
+        kind, field = whole["method"]
+        whole["method"] = (reduce(or_, (nesting(each, inner) for each in get_args(kind))), field)
+    for at, given in fields.items():
+        model = _section_model(at)
+        section = create_model(model.__name__, __base__=model, **given)
+        whole[at] = (section, copy.copy(Study.model_fields[at]))
+    return create_model("Study", __base__=Study, **whole) if whole else Study
+
+
+def _section_model(at: str) -> type[Section]:
+    found = Study.model_fields[at].annotation
+    assert isinstance(found, type) and issubclass(found, Section)
+    return found
 
 
 def _section(part: Part) -> type[Section]:
     """The keys of a part, from its signature and docstring."""
-    base = PeerSection if part.family.word == "graph" else Section
+    base = _BASES.get(part.family.word, Section)
     return section(summary(part.build), part.family.at[-1], part.name, part.keys, base=base)
-
-
-def _more(model: type[Section], key: str, sections: Sequence[type[Section]]) -> tuple[Any, Any]:
-    """A key of a model that may choose among more kinds."""
-    field = model.model_fields[key]
-    kinds: Any = reduce(or_, sections, field.annotation)
-    return kinds, copy.copy(field)

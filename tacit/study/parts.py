@@ -2,13 +2,14 @@
 
 A part is a class below the base of its family. Its name, signature and docstring are all that a
 study, a sweep and `tacit describe` need: arguments are keys, and their `Args:` say what they mean.
-Another package declares one in its metadata,
+A package declares one in its metadata,
 
     [project.entry-points."tacit.methods"]
     acme-momentum = "acme_dp.momentum:Momentum"
 
 and a study names it as it names tacit's. What is declared is read from metadata; the package itself
-is imported only when a study names a part of it.
+is imported only when a study names a part of it. Methods of papers, with the noise that these
+print, are declared by tacit in the same way: nothing else of tacit knows them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from importlib.metadata import EntryPoint, entry_points
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from tacit import __version__
 from tacit.errors import ConfigError
 from tacit.study._grammar.arguments import Argument, arguments
 from tacit.study.code import digest_of, imported
@@ -30,15 +30,8 @@ from tacit.study.code import digest_of, imported
 if TYPE_CHECKING:
     from tacit.study._described.catalogue import Entry
 
-
-_PUBLISHED = {
-    "dp-admm-as-published": "gratton2021.dp_admm:DPADMMPrinted",
-    "dp-iadmm-as-published": "ryu2021.dp_iadmm:DPIADMMPrinted",
-    "dvp-as-published": "gratton2021.dvp:DVPPrinted",
-    "outp-as-coded": "ryu2021.outp_as_coded:OutPAsCoded",
-    "pdop-as-published": "huang2015.method:PDOPPrinted",
-    "pvp-as-published": "gratton2021.pvp:PVPPrinted",
-}
+_HERE = __name__.partition(".")[0]
+"""tacit, as a distribution and as the import package that holds its own parts."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +45,8 @@ class Family:
         home: the base that a class must derive from, as `package.module:Class`.
         names: tacit's own by name, as `package.module:NAME`.
         besides: names that studies have beside those.
+        leave_out: arguments that a study says elsewhere.
+        nested: whether a part may hold others of its family, in tables of its section.
     """
 
     word: str
@@ -60,6 +55,8 @@ class Family:
     home: str
     names: str
     besides: tuple[str, ...] = ()
+    leave_out: tuple[str, ...] = ()
+    nested: bool = False
 
     @property
     def base(self) -> type:
@@ -78,7 +75,7 @@ FAMILIES: tuple[Family, ...] = (
         "tacit.methods",
         "tacit.method.phase:AbstractMethod",
         "tacit.study._described.catalogue:METHODS",
-        tuple(_PUBLISHED),
+        nested=True,
     ),
     Family(
         "loss",
@@ -109,13 +106,37 @@ FAMILIES: tuple[Family, ...] = (
         "tacit.network.topologies:TOPOLOGIES",
         ("edges", "sequence", "coordinator"),
     ),
+    Family(
+        "feature",
+        ("data", "features", "*", "kind"),
+        "tacit.features",
+        "tacit.data.feature:AbstractFeature",
+        "tacit.data.feature:FEATURES",
+    ),
+    Family(
+        "target",
+        ("data", "target", "kind"),
+        "tacit.targets",
+        "tacit.data.target:AbstractTarget",
+        "tacit.data.target:TARGETS",
+        leave_out=("name",),
+    ),
+    Family(
+        "partition",
+        ("partition", "by"),
+        "tacit.partitions",
+        "tacit.data.partitions:AbstractPartition",
+        "tacit.data.partitions:PARTITIONS",
+    ),
 )
 """What other packages may add to a study."""
+
+METHOD = FAMILIES[0]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part that another package declares.
+    """A part that a package declares.
 
     Attributes:
         family: its kind.
@@ -134,8 +155,8 @@ class Part:
     @property
     def own(self) -> bool:
         """Whether it is tacit's."""
-        # not by the name of its distribution, which anybody may write into metadata
-        return published().get(self.name) == self
+        # by where its code is: anybody may write the name of a distribution into metadata
+        return self._package == self.distribution == _HERE
 
     @property
     def sha256(self) -> str:
@@ -158,7 +179,16 @@ class Part:
 
         if self.family.word == "method":
             return Entry(self.build).parameters
-        return arguments(self.build)
+        return arguments(self.build, self.family.leave_out)
+
+    @property
+    def runs_inside(self) -> bool:
+        """Whether it is a method that others may run, without a budget. This imports it."""
+        from tacit.study._described.catalogue import Entry, Protection
+
+        if self.family is not METHOD or self.own:
+            return False
+        return Entry(self.build).protection is not Protection.REQUIRED
 
     @functools.cached_property
     def build(self) -> type:
@@ -175,9 +205,10 @@ class Part:
         except ConfigError:
             raise
         except Exception as error:  # whatever somebody else's module raises
+            remedy = "; reinstall it: its metadata are of another version" if self.own else ""
             raise ConfigError(
                 f"the {self.family.word} {self.name!r} of {self.distribution} {self.version} "
-                f"cannot be imported from {self.target}: {type(error).__name__}: {error}"
+                f"cannot be imported from {self.target}: {type(error).__name__}: {error}{remedy}"
             ) from error
         base = self.family.base
         if not (isinstance(found, type) and issubclass(found, base)):
@@ -194,14 +225,6 @@ class Part:
         return found
 
 
-def published() -> dict[str, Part]:
-    """The methods of papers with the noise that these print, by name: for comparison only."""
-    return {
-        name: Part(FAMILIES[0], name, f"tacit.papers.{target}", "tacit", __version__)
-        for name, target in _PUBLISHED.items()
-    }
-
-
 def installed(parts: Iterable[Part]) -> dict[str, str]:
     """Versions and digests of what is installed here, or runs already, by distribution.
 
@@ -214,7 +237,7 @@ def installed(parts: Iterable[Part]) -> dict[str, str]:
 
 
 def declared(family: Family) -> dict[str, Part]:
-    """What other packages declare, by name; read from metadata, without an import.
+    """What packages declare, by name; read from metadata, without an import.
 
     Raises:
         ConfigError: a name that is tacit's own, or that two packages declare, or a package
@@ -222,40 +245,70 @@ def declared(family: Family) -> dict[str, Part]:
     """
     found: dict[str, Part] = {}
     for entry in entry_points(group=family.group):
-        distribution = entry.dist
-        if distribution is None:
+        if entry.dist is None:
             continue
-        metadata = distribution.metadata
-        named, version = metadata["Name"], metadata["Version"]
-        if not named or not version or named.lower() == "tacit":
-            raise ConfigError(
-                f"what declares the {family.word} {entry.name!r} calls itself {named!r} "
-                f"{version!r} in its metadata, where a name of its own and a version belong; "
-                "reinstall it"
-            )
-        part = Part(family, entry.name, entry.value, named, version)
+        part = _part(family, entry)
         other = found.get(entry.name)
+        if (not part.own and family.takes(part.name)) or (
+            other is not None and other.own != part.own
+        ):
+            stranger = other if part.own and other is not None else part
+            raise ConfigError(
+                f"{stranger.distribution} declares the {family.word} {part.name!r}, which is one "
+                "of tacit's own; its author has to give it another name"
+            )
         if other is not None and other != part:
             raise ConfigError(
                 f"{other.distribution} and {part.distribution} both declare the {family.word} "
-                f"{entry.name!r}; uninstall one of them"
+                f"{part.name!r}; uninstall one of them"
             )
-        if family.takes(entry.name):
-            raise ConfigError(
-                f"{part.distribution} declares the {family.word} {entry.name!r}, which is one of "
-                "tacit's own; its author has to give it another name"
-            )
-        found[entry.name] = part
+        found[part.name] = part
     return found
 
 
-def all_declared() -> list[Part]:
+def _part(family: Family, entry: EntryPoint) -> Part:
+    """What an entry point declares.
+
+    Raises:
+        ConfigError: its package calls itself nothing, or as it must not.
+    """
+    assert entry.dist is not None
+    named, version = entry.dist.metadata["Name"], entry.dist.metadata["Version"]
+    if named and version:
+        part = Part(family, entry.name, entry.value, named, version)
+        if part.own or _HERE not in (named.lower(), part._package):
+            return part
+    raise ConfigError(
+        f"what declares the {family.word} {entry.name!r} calls itself {named!r} {version!r} in its "
+        f"metadata and names {entry.value!r}, where a name and a package of its own and a version "
+        "belong; reinstall it"
+    )
+
+
+def foreign() -> list[Part]:
     """All parts that other packages declare, family by family.
 
     Raises:
         ConfigError: as `declared`.
     """
-    return [part for family in FAMILIES for _, part in sorted(declared(family).items())]
+    found = (part for family in FAMILIES for _, part in sorted(declared(family).items()))
+    return [part for part in found if not part.own]
+
+
+def published() -> dict[str, Part]:
+    """The methods of papers with the noise that these print, by name: for comparison only.
+
+    Raises:
+        ConfigError: as `declared`, or tacit runs without its own metadata.
+    """
+    found = {name: part for name, part in declared(METHOD).items() if part.own}
+    if not found:
+        raise ConfigError(
+            "the metadata of the installed tacit declare no method, so those of papers cannot be "
+            "found; they are missing or of another version: reinstall tacit (pip install -e . in "
+            "its sources)"
+        )
+    return found
 
 
 def named_in(document: Any) -> Iterator[Part]:
@@ -269,19 +322,28 @@ def named_in(document: Any) -> Iterator[Part]:
     """
     for family in FAMILIES:
         known = declared(family)
-        if family is FAMILIES[0]:
-            known |= published()
-        yield from (known[name] for name in sorted(_names(document, family)) if name in known)
+        named = sorted(set(_names(document, *family.at, nested=family.nested)))
+        yield from (known[name] for name in named if name in known)
+        if family is METHOD and not all(name in known or family.takes(name) for name in named):
+            published()  # tells where none is found because the metadata are stale
 
 
-def _names(document: Any, family: Family) -> set[str]:
-    *path, key = family.at
-    for step in path:
-        document = document.get(step) if isinstance(document, Mapping) else None
-    if isinstance(document, str):  # stands for the table { kind = ... }
-        return {document}
-    name = document.get(key) if isinstance(document, Mapping) else None
-    return {name} if isinstance(name, str) else set()
+def _names(document: Any, step: str, *path: str, nested: bool) -> Iterator[str]:
+    """The names at a path, `*` standing for every key, and in tables below it."""
+    if not isinstance(document, Mapping):
+        return
+    if path:
+        found = document.values() if step == "*" else [document.get(step)]
+        for inner in found:
+            if isinstance(inner, str) and len(path) == 1:  # stands for the table { kind = ... }
+                yield inner
+            yield from _names(inner, *path, nested=nested)
+        return
+    if isinstance(name := document.get(step), str):
+        yield name
+    if nested:
+        for inner in document.values():
+            yield from _names(inner, step, nested=True)
 
 
 def method(name: str) -> Entry:
@@ -296,9 +358,10 @@ def method(name: str) -> Entry:
         raise ConfigError(f"method {name!r} {REFUSED[name]}")
     if name in METHODS:
         return METHODS[name]
-    others = declared(FAMILIES[0]) | published()
+    others = declared(METHOD)
     if name in others:
         return Entry(others[name].build)
+    published()  # tells where none is found because the metadata are stale
     known = [*METHODS, *others]
     close = difflib.get_close_matches(name, known, 1)
     hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"

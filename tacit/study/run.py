@@ -15,12 +15,14 @@ import tacit._engine.runner
 from tacit._engine.loop import Progress
 from tacit._engine.result import Result
 from tacit._engine.runner import Simulation
+from tacit.errors import ConfigError
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.ledger import Ledger
 from tacit.problem.problem import Problem
 from tacit.problem.reference import Reference
 from tacit.problem.scores import base_scores, scores
+from tacit.problem.simulator import LossBox
 from tacit.study.build import build_method, build_network, build_problem, check_privacy
 from tacit.study.parts import installed
 from tacit.study.read import Source
@@ -86,6 +88,7 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
     """
     check_privacy(source)
     if like is not None and _records(like.source) == _records(source):
+        _check_values(source, like.problem)
         names = like.problem.names
         return replace(
             like,
@@ -95,6 +98,7 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
         )
     sites, prepared, held = divide(source)
     problem = build_problem(source, sites, len(prepared.levels))
+    _check_values(source, problem)
     return Assembled(
         source=source,
         problem=problem,
@@ -103,6 +107,25 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
         held_out=held,
         notes=prepared.notes,
     )
+
+
+def _check_values(source: Source, problem: Problem) -> None:
+    """Refuse what needs a loss that is written out, where only values of it can be had."""
+    if not isinstance(problem.objectives, LossBox):
+        return
+    name = type(problem.objectives.loss).__name__
+    if source.study.run.compare:
+        with source.section("run", "compare"):
+            raise ConfigError(
+                f"the loss {name} gives values only, so there is no fit of the pooled records to "
+                "compare with; write compare = false"
+            )
+    if source.study.run.hold_out:
+        with source.section("run", "hold_out"):
+            raise ConfigError(
+                f"the loss {name} gives values only, and scores on records held out need one that "
+                "is written out; leave hold_out out"
+            )
 
 
 def _records(source: Source) -> tuple[Any, ...]:

@@ -11,40 +11,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from tacit.data.partition import (
-    Sites,
-    by_column,
-    dirichlet,
-    drawn,
-    even,
-    sorted_by_label,
-    train_test_split,
-)
-from tacit.data.schema import (
-    BinaryTarget,
-    Boolean,
-    Categorical,
-    ClassTarget,
-    Feature,
-    Numeric,
-    NumericTarget,
-    Prepared,
-    Schema,
-    Target,
-)
+from tacit.data.feature import FEATURES
+from tacit.data.partition import Sites, train_test_split
+from tacit.data.partitions import PARTITIONS, AbstractPartition
+from tacit.data.schema import Feature, Prepared, Schema, Target
+from tacit.data.target import TARGETS
 from tacit.errors import ConfigError, ProblemError
 from tacit.study._sections.common import plain
-from tacit.study._sections.data import (
-    BinaryTargetSection,
-    BooleanFeature,
-    ByColumn,
-    ByDirichlet,
-    ByLabel,
-    CategoricalFeature,
-    ClassTargetSection,
-    Drawn,
-    NumericFeature,
-)
+from tacit.study._sections.data import site_column
 from tacit.study.read import Source
 
 if TYPE_CHECKING:
@@ -197,13 +171,11 @@ def table(source: Source) -> pd.DataFrame:
 
 def schema(source: Source, columns: list[str]) -> Schema:
     """What each column of a table becomes, by a study file."""
-    study = source.study
-    site = study.partition.column if isinstance(study.partition, ByColumn) else None
-    data = study.data
+    data = source.study.data
     return Schema(
         features=_features(source, columns),
         target=_target(source),
-        site=site,
+        site=site_column(source.study.partition),
         intercept=data.intercept,
         missing=data.missing,
         row_norm=data.row_norm,
@@ -213,12 +185,11 @@ def schema(source: Source, columns: list[str]) -> Schema:
 
 def _features(source: Source, columns: list[str]) -> dict[str, Feature]:
     data = source.study.data
-    site = source.study.partition
-    reserved = {data.target.column, site.column if isinstance(site, ByColumn) else None}
+    reserved = {data.target.column, site_column(source.study.partition)}
     found: dict[str, Feature] = {}
     for name, declared in data.features.items():
         with source.section("data", "features", name):
-            built = _feature(declared)
+            built = source.build("feature", declared.kind, FEATURES)(**plain(declared))
             if "*" not in name:
                 found[name] = built
                 continue
@@ -231,43 +202,18 @@ def _features(source: Source, columns: list[str]) -> dict[str, Feature]:
     return found
 
 
-def _feature(declared: NumericFeature | BooleanFeature | CategoricalFeature) -> Feature:
-    if isinstance(declared, NumericFeature):
-        return Numeric(**plain(declared))
-    if isinstance(declared, BooleanFeature):
-        return Boolean(**plain(declared))
-    return Categorical(**plain(declared))
-
-
 def _target(source: Source) -> Target:
     declared = source.study.data.target
     values = plain(declared)
-    name = values.pop("column")
     with source.section("data", "target"):
-        if isinstance(declared, BinaryTargetSection):
-            return BinaryTarget(name, **values)
-        if isinstance(declared, ClassTargetSection):
-            return ClassTarget(name, **values)
-        return NumericTarget(name, **values)
+        return source.build("target", declared.kind, TARGETS)(values.pop("column"), **values)
 
 
 def _partition(source: Source, prepared: Prepared) -> Sites:
-    chosen = source.study.partition
-    if isinstance(chosen, ByColumn):
-        return by_column(prepared, chosen.sites)
-    _enough(chosen.sites, len(prepared.targets))
-    if isinstance(chosen, Drawn):
-        return drawn(prepared, chosen.sites, chosen.seed)
-    if isinstance(chosen, ByLabel):
-        return sorted_by_label(prepared, chosen.sites)
-    if isinstance(chosen, ByDirichlet):
-        return dirichlet(prepared, chosen.sites, chosen.concentration, chosen.seed, chosen.minimum)
-    return even(prepared, chosen.sites, chosen.seed)
-
-
-def _enough(sites: int, records: int) -> None:
-    if not 2 <= sites <= records:
-        raise ProblemError(
-            f"sites={sites} must be at least 2, for somebody to agree with, and at most the "
-            f"{records} records"
-        )
+    values = dict(source.study.partition)
+    rule = source.build("partition", values.pop("by"), PARTITIONS)
+    values.pop("column", None)
+    if rule in PARTITIONS.values():
+        return rule(prepared, **values)
+    own: AbstractPartition = rule(**values)
+    return own.divide(prepared)

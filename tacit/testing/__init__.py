@@ -5,13 +5,17 @@ hold. They work under pytest, or any other runner, without a plugin:
 
     def test_my_method():
         check_method(problem, network, MyMethod(step=0.1, privacy=budget))
+
+`check_between_sites` checks a whole study, with real processes.
 """
 
 from tacit.testing.claim import check_claim
 from tacit.testing.method import check_method
 from tacit.testing.parts import check_constraint, check_graph, check_loss, check_regulariser
+from tacit.testing.sites import check_between_sites
 
 __all__ = [
+    "check_between_sites",
     "check_claim",
     "check_constraint",
     "check_graph",

@@ -19,6 +19,7 @@ from tacit.network.topologies import AbstractTopology
 from tacit.problem.constraint import AbstractConstraint
 from tacit.problem.losses import AbstractLinearLoss, AbstractLoss, JaxLoss
 from tacit.problem.regularisers import AbstractRegulariser
+from tacit.problem.simulator import AbstractBlackBox
 from tacit.ranges import Count, Finite
 from tacit.testing.hold import hold
 
@@ -38,7 +39,8 @@ def check_loss(loss: AbstractLoss, targets: Finite = (0.0, 1.0), *, features: Co
     * A loss that is said to be convex is.
 
     A `JaxLoss` is differentiated by JAX, one record at a time; of it, convexity and the shape of
-    the value are checked.
+    the value are checked. Of an `AbstractBlackBox`, that it gives one finite number, the same when
+    it is asked again.
 
     Args:
         loss: which.
@@ -52,9 +54,9 @@ def check_loss(loss: AbstractLoss, targets: Finite = (0.0, 1.0), *, features: Co
     """
     name = type(loss).__name__
     hold(
-        isinstance(loss, AbstractLinearLoss | JaxLoss),
-        f"{name} is neither an AbstractLinearLoss (such as AbstractScalarLoss) nor a JaxLoss, and "
-        "no problem can be made of another",
+        isinstance(loss, AbstractLinearLoss | JaxLoss | AbstractBlackBox),
+        f"{name} is none of AbstractLinearLoss (such as AbstractScalarLoss), JaxLoss and "
+        "AbstractBlackBox, and no problem can be made of another",
     )
     if not np.size(targets):
         raise ConfigError("targets is empty: give numbers that the loss has a meaning for")
@@ -72,6 +74,21 @@ def check_loss(loss: AbstractLoss, targets: Finite = (0.0, 1.0), *, features: Co
             _linear(loss, name, 3.0 * scores, drawn, rng)
         elif isinstance(loss, JaxLoss):
             _in_jax(loss, name, points, rows, drawn)
+        elif isinstance(loss, AbstractBlackBox):
+            _in_values(loss, name, points, rows, drawn)
+
+
+def _in_values(loss: AbstractBlackBox, name: str, points: Any, rows: Any, targets: Any) -> None:
+    rows.setflags(write=False)
+    records = list(zip(rows, targets.tolist(), strict=True))
+    for point in points:
+        found = [[loss.value(point.copy(), *record) for record in records] for _ in range(2)]
+        hold(
+            all(np.ndim(value) == 0 and np.isreal(value) for value in found[0]),
+            f"{name}.value gives something else than a number",
+        )
+        hold(np.isfinite(found).all(), f"{name}.value is not finite at points of size 1")
+        hold(found[0] == found[1], f"{name}.value gives another number when it is asked again")
 
 
 def _linear(

@@ -29,9 +29,12 @@ from tacit.method import (
     PaperClaim,
     QuadraticBasis,
 )
-from tacit.papers.gratton2021 import DPADMMPrinted, DVPPrinted, PVPPrinted
-from tacit.papers.huang2015 import PDOPPrinted
-from tacit.papers.ryu2021 import DPIADMMPrinted, OutPAsCoded
+from tacit.papers.gratton2021.dp_admm import DPADMMPrinted
+from tacit.papers.gratton2021.dvp import DVPPrinted
+from tacit.papers.gratton2021.pvp import PVPPrinted
+from tacit.papers.huang2015.method import PDOPPrinted
+from tacit.papers.ryu2021.dp_iadmm import DPIADMMPrinted
+from tacit.papers.ryu2021.outp_as_coded import OutPAsCoded
 from tacit.privacy import Masks
 from tacit.study._described.catalogue import METHODS, Protection
 

@@ -71,16 +71,23 @@ def parts(tacit: Command) -> list[dict[str, Any]]:
 
 
 def test_a_package_is_listed_and_described_without_code_in_tacit(tacit: Command) -> None:
-    assert {each["name"]: each["pinned"] for each in parts(tacit)} == {
-        "acme-momentum": False,
-        "acme-log-cosh": False,
-        "acme-wheel": False,
+    assert {each["name"]: each["family"] for each in parts(tacit)} == {
+        "acme-momentum": "method",
+        "acme-log-cosh": "loss",
+        "acme-room": "loss",
+        "acme-wheel": "graph",
+        "acme-cyclic": "feature",
+        "acme-at-least": "target",
+        "acme-turns": "partition",
     }
+    assert not any(each["pinned"] for each in parts(tacit))
     found = json.loads(tacit("describe", "acme-momentum", "--json").stdout)
     assert found["status"] == "proved" and found["part"]["distribution"] == "acme-parts"
     assert [each["name"] for each in found["parameters"]] == ["step", "momentum"]
     found = json.loads(tacit("describe", "acme-wheel", "--json").stdout)
     assert [each["default"] for each in found["parameters"]] == [0]
+    found = json.loads(tacit("describe", "acme-at-least", "--json").stdout)
+    assert [each["name"] for each in found["parameters"]] == ["threshold"]
 
 
 def test_a_study_of_its_parts_runs_and_says_whose_code_it_was(study: Path, tacit: Command) -> None:
@@ -101,6 +108,162 @@ def test_a_study_of_its_parts_runs_and_says_whose_code_it_was(study: Path, tacit
     said = " ".join(owner["assumptions"])
     assert "the method Momentum computes with code that is not tacit's" in said
     assert "the loss LogCosh encodes the target" in said
+
+
+PREPARED = """
+[data]
+path = "records.csv"
+[data.features]
+hour = { kind = "acme-cyclic", period = 24.0 }
+start = { lower = 0, upper = 1 }
+[data.target]
+kind = "acme-at-least"
+column = "measured"
+threshold = 0.5
+[partition]
+by = "acme-turns"
+sites = 3
+first = 1
+[problem]
+loss = "logistic"
+[network]
+graph = "ring"
+[method]
+name = "dpsg"
+step = 0.5
+[privacy]
+epsilon = 4.0
+clip = 1.0
+[run]
+rounds = 4
+"""
+
+SIMULATED = """
+[data]
+path = "records.csv"
+intercept = false
+[data.features]
+start = { lower = 0, upper = 1, to = [0, 1] }
+heat = { lower = 0, upper = 1, to = [0, 1] }
+[data.target]
+column = "measured"
+lower = 0
+upper = 1.5
+[partition]
+by = "acme-turns"
+sites = 3
+[problem]
+loss = { kind = "acme-room", steps = 5 }
+constraint = { kind = "box", lower = 0, upper = 2 }
+[network]
+graph = "coordinator"
+[method]
+name = "or-zo"
+step = 0.2
+[privacy]
+clip = 0.5
+epsilon = 8.0
+[run]
+rounds = 4
+compare = false
+"""
+
+
+def rooms(folder: Path, text: str) -> Path:
+    """A study of simulated rooms, beside its records."""
+    rng = np.random.default_rng(0)
+    rows = ["start,heat,measured,hour"]
+    for start, heat, hour in rng.uniform(0.0, 1.0, (90, 3)):
+        end = start
+        for _ in range(5):
+            end += (0.8 * heat - 0.5 * end) / 5
+        rows.append(f"{start:.6f},{heat:.6f},{end:.6f},{24 * hour:.2f}")
+    (folder / "records.csv").write_text("\n".join(rows) + "\n")
+    path = folder / "study.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_study_prepares_and_divides_its_records_with_its_parts(
+    tmp_path: Path, tacit: Command
+) -> None:
+    path = rooms(tmp_path, PREPARED)
+    tacit("run", path)
+    rows = (tmp_path / "results" / "coefficients.csv").read_text().splitlines()[1:]
+    names = [row.split(",")[0] for row in rows]
+    assert names == ["hour:cos", "hour:sin", "start", "intercept"]
+    owner = json.loads((tmp_path / "results" / "guarantee.json").read_text())["owners"][0]
+    said = " ".join(owner["assumptions"])
+    assert owner["status"] == "proved" and "Cyclic" in said and "AtLeast" in said
+    for old, new, told in (
+        ("period = 24.0", "periods = 24.0", "study.toml:5: [data.features.hour] periods: unknown"),
+        ("threshold = 0.5", "", "study.toml:7: [data.target] threshold: is missing"),
+        ("first = 1", "first = 0.5", "study.toml:14: [partition] first: 0.5 must be a whole"),
+        ("acme-cyclic", "acme-cyclik", "study.toml:5: [data.features.hour] kind: 'acme-cyclik'"),
+    ):
+        path.write_text(PREPARED.replace(old, new))
+        assert told in tacit("account", path, code=2).stderr
+
+
+def test_a_simulator_is_run_and_swept(tmp_path: Path, tacit: Command) -> None:
+    path = rooms(tmp_path, SIMULATED)
+    tacit("run", path)
+    owner = json.loads((tmp_path / "results" / "guarantee.json").read_text())["owners"][0]
+    assert owner["status"] == "proved" and "the loss Room" in " ".join(owner["assumptions"])
+    tacit("sweep", path, "--seeds", "2", "--set", "method.step=0.1,0.2")
+    for old, new, key in (
+        ("compare = false", "", "[run] compare"),
+        ("compare = false", "compare = false\nhold_out = 0.2", "[run] hold_out"),
+    ):
+        path.write_text(SIMULATED.replace(old, new))
+        told = tacit("account", path, code=2).stderr
+        assert key in told and "the loss Room gives values only" in told
+
+
+PLAIN = '''
+"""A method that others run inside."""
+
+from typing import ClassVar
+
+from tacit.method import DGD
+
+
+class Plain(DGD):
+    """Gradient descent of peers, once more.
+
+    Args:
+        step: first step size, positive.
+    """
+
+    name: ClassVar[str] = "acme-plain"
+'''
+
+INSIDE = """name = "functional-perturbation"
+inner = { name = "acme-plain", step = 0.1 }
+basis = { kind = "quadratic", lower = [-2.0, -2.0, -2.0], upper = [2.0, 2.0, 2.0] }
+bounds = { strong_convexity = 0.0, smoothness = 4.0 }"""
+
+
+def test_a_method_runs_inside_another_and_is_a_part_of_the_manifest(
+    study: Path, tacit: Command
+) -> None:
+    site = study.parent / "site"
+    (site / "acme_parts" / "plain.py").write_text(PLAIN)
+    entries = next(site.glob("*.dist-info")) / "entry_points.txt"
+    added = f"{METHODS}acme-plain = acme_parts.plain:Plain\n"
+    entries.write_text(entries.read_text().replace(METHODS, added))
+    text = study.read_text().replace(METHOD, INSIDE).replace("acme-wheel", "ring")
+    study.write_text(text.replace("delta = 1e-6", 'noise = "laplace"'))
+    tacit("run", study)
+    environment = json.loads((study.parent / "results" / "environment.json").read_text())
+    assert environment["acme-parts"].startswith("1.0 sha256:")
+    pin(tacit)
+    manifest = manifest_of(study, tacit)
+    assert manifest.count("[[parts]]") == 1 and 'name = "acme-plain"' in manifest
+    # one that needs a budget cannot be run inside, and says which can
+    study.write_text(study.read_text().replace("acme-plain", "acme-momentum"))
+    told = tacit("run", study, code=2).stderr
+    assert "[method.inner] name: 'acme-momentum' must be one of" in told
 
 
 def test_a_mistake_in_a_part_s_key_is_told_with_its_line(study: Path, tacit: Command) -> None:
@@ -289,4 +452,4 @@ def test_its_own_tests_pass_where_it_is_installed(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{site}"},
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "7 passed" in done.stdout
+    assert "15 passed" in done.stdout

@@ -7,7 +7,9 @@ import shutil
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -17,6 +19,9 @@ import pytest
 from tacit.deploy.operate.rehearse import Rehearsal, perform, prepare, results
 from tacit.privacy.ledger import read, verify
 from tacit.study import assemble
+from tacit.study.read import parse_study
+from tacit.testing import check_between_sites
+from tacit.testing import sites as held
 from tests.end_to_end.site_study import (
     PEERS,
     STAR,
@@ -40,15 +45,39 @@ ROUNDS = 12
 def test_sites_compute_what_the_simulation_does_to_the_bit(
     tmp_path: Path, parts: tuple[str, str]
 ) -> None:
-    source = a_study(tmp_path, parts)
+    path = tmp_path / "study.toml"
+    path.write_text(a_study(tmp_path, parts).text)
+    check_between_sites(path)
+
+
+@pytest.mark.long
+def test_each_check_between_sites_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = a_study(tmp_path, STAR, rounds=3)
     rehearsal = prepare(source, tmp_path / "rehearsal")
-    found = perform(rehearsal, ["--test-seed", "5"], seconds=300.0)
-    expected = simulated(source, 5)
-    answers = [each["solution"] for each in found if "solution" in each]
-    # the coordinator of a star tells its clients the model
-    assert len(answers) == (3 if parts is PEERS else 4)
-    for own, solution in enumerate(answers):
-        np.testing.assert_array_equal(solution, expected[own if parts is PEERS else 0])
+    found = perform(rehearsal, ["--verbose"], seconds=300.0)
+    held.promises_hold(source, rehearsal)
+    held.charges_hold(rehearsal)
+    held.messages_hold(rehearsal)
+    held.models_hold(rehearsal, found)
+    cheaper = parse_study(source.text.replace("epsilon = 4.0", "epsilon = 3.9"), folder=tmp_path)
+    with pytest.raises(AssertionError, match="epsilon is 4"):
+        held.promises_hold(cheaper, rehearsal)
+    with pytest.raises(AssertionError, match="other bits"):  # nobody can draw this noise again
+        held.bits_hold(source, rehearsal, found, 5)
+    with pytest.raises(AssertionError, match="without a model"):
+        held.models_hold(rehearsal, [{}, *found[1:]])
+    other = found[0] | {"solution": found[0]["solution"] + 1e-15}
+    with pytest.raises(AssertionError, match="another model"):
+        held.models_hold(rehearsal, [*found[:-1], other])
+    with (rehearsal.folder / "member-1" / "log.txt").open("a") as log:
+        key = next(iter(sent(rehearsal, 1)))
+        log.write(f"sent {key} {'0' * 64}\n")
+    with pytest.raises(AssertionError, match=f"other contents again as {key}"):
+        held.messages_hold(rehearsal)
+    twice = [replace(each, releases=6) for each in read(rehearsal.ledger(0)).balances]
+    monkeypatch.setattr(held, "read", lambda path: SimpleNamespace(balances=twice))
+    with pytest.raises(AssertionError, match="6 charges for 3 releases"):
+        held.charges_hold(rehearsal)
 
 
 def with_kills(rehearsal: Rehearsal, kills: int, *more: str, seed: int = 0) -> None:

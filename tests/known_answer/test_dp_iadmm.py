@@ -22,7 +22,7 @@ import tacit
 from tacit import network, problem
 from tacit.method import DPIADMMProx, DPIADMMTrust, GrowingPenalty, OutP
 from tacit.method._dp_iadmm_step import penalty_at
-from tacit.papers.ryu2021 import OutPAsCoded
+from tacit.papers.ryu2021.outp_as_coded import OutPAsCoded
 from tacit.problem.constraint import FREE
 from tacit.problem.public import Public
 from tacit.problem.regularisers import NO_REGULARISER

@@ -17,8 +17,11 @@ import tacit
 from tacit import DPSG, GradientDescent, Privacy, network, problem
 from tacit._engine.keys import PhaseKeys, agent_secret, phase_keys, trial_key
 from tacit.method import DPADMM, DPIADMMProx, DPIADMMTrust, FedAvg, OutP
-from tacit.papers.gratton2021 import DPADMMPrinted, DVPPrinted, PVPPrinted
-from tacit.papers.ryu2021 import DPIADMMPrinted, OutPAsCoded
+from tacit.papers.gratton2021.dp_admm import DPADMMPrinted
+from tacit.papers.gratton2021.dvp import DVPPrinted
+from tacit.papers.gratton2021.pvp import PVPPrinted
+from tacit.papers.ryu2021.dp_iadmm import DPIADMMPrinted
+from tacit.papers.ryu2021.outp_as_coded import OutPAsCoded
 from tests.quick import only
 
 SEED, ROUNDS, K, P = 3, 4, 4, 3

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 from tacit import Privacy, network, problem
 from tacit._engine.exact import ExactEngine
 from tacit.method import PDOP
-from tacit.papers.huang2015 import PDOPPrinted
+from tacit.papers.huang2015.method import PDOPPrinted
 from tests.laid_out import lay_out
 
 CENTRES = (Fraction(3), Fraction(-1))

@@ -15,9 +15,8 @@ from scipy.optimize import minimize_scalar
 from tacit import Privacy, network, problem
 from tacit.method import PDOP
 from tacit.method.pdop import Mixture
-from tacit.papers.huang2015 import PDOPPrinted
 from tacit.papers.huang2015.bounds import consensus_bound, mixing_rate, printed_accuracy
-from tacit.papers.huang2015.method import PrintedStep
+from tacit.papers.huang2015.method import PDOPPrinted, PrintedStep
 from tacit.problem.public import Public
 from tacit.types import Context, PublicContext, Relation, Unit
 from tests.laid_out import lay_out

@@ -18,8 +18,10 @@ from tacit.audit import replace_record
 from tacit.audit.estimators import lower_bounds
 from tacit.audit.neighbours import given
 from tacit.audit.runs import Runs
-from tacit.papers.gratton2021 import DPADMMPrinted, DVPPrinted, PVPPrinted
-from tacit.papers.huang2015 import PDOPPrinted
+from tacit.papers.gratton2021.dp_admm import DPADMMPrinted
+from tacit.papers.gratton2021.dvp import DVPPrinted
+from tacit.papers.gratton2021.pvp import PVPPrinted
+from tacit.papers.huang2015.method import PDOPPrinted
 from tacit.privacy import Status
 from tests.conformance.table import task
 from tests.quick import only

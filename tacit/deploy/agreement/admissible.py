@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
+from tacit.data.target import TARGETS
 from tacit.errors import ConfigError
-from tacit.study._sections.data import BooleanFeature, CategoricalFeature, NumericTargetSection
 from tacit.study.build import check_privacy
 from tacit.study.read import Source
 
@@ -41,9 +43,9 @@ def check_study(source: Source, name: str) -> None:
 def _check_declared(source: Source, name: str) -> None:
     """Refuse what every site would take from its own records, and so each another."""
     for column, feature in source.study.data.features.items():
-        if isinstance(feature, BooleanFeature) or feature.statistics != "public":
+        if getattr(feature, "statistics", "declared") != "public":
             continue
-        if isinstance(feature, CategoricalFeature):
+        if feature.kind == "categorical":
             lacks = "levels" if feature.levels is None else ""
         else:
             lacks = ", ".join(key for key in ("lower", "upper") if getattr(feature, key) is None)
@@ -61,9 +63,12 @@ def _check_target(source: Source, name: str) -> None:
     A site would find out from its own records, and others from its not starting.
     """
     loss, target = source.study.problem.loss.kind, source.study.data.target
-    if not isinstance(target, NumericTargetSection):
+    if target.kind == "numeric":
+        least = target.lower if target.to is None else target.to[0]
+    elif target.kind in TARGETS or source.build("target", target.kind, TARGETS).binary:
         return
-    least = target.lower if target.to is None else target.to[0]
+    else:
+        least = -math.inf
     lacks = {
         "logistic": "yes or no; declare positive = ... in [data.target]",
         "hinge": "yes or no; declare positive = ... in [data.target]",

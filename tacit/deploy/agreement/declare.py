@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.deploy.agreement.declared import counts_are_public, read_records, unfit_records
-from tacit.study._sections.data import ByColumn
+from tacit.study._sections.data import site_column
 from tacit.study.build import PER_SITE, method_of
 from tacit.study.read import Source
 
@@ -62,7 +62,7 @@ def rounded(count: int) -> int:
 def _names(source: Source) -> tuple[str, ...]:
     """Of the sites, as far as a study has them: whether counts are public depends on no name."""
     study = source.study
-    if isinstance(study.partition, ByColumn) and study.partition.sites:
+    if site_column(study.partition) is not None and study.partition.sites:
         return tuple(map(str, study.partition.sites))
     per_site = {*PER_SITE, "normaliser", *method_of(source).per_site}
     for section in (study.privacy, study.method, study.problem):

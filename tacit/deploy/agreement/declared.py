@@ -34,6 +34,7 @@ from tacit.privacy.guarantee import Guarantees, Status
 from tacit.privacy.noise import GridRelease, SecureNoise
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.problem import Problem
+from tacit.problem.simulator import LossBox
 from tacit.study.build import build_declared, build_method, build_network, build_objective
 from tacit.study.read import Source
 from tacit.types import Role
@@ -62,7 +63,7 @@ class Declared:
     plan: Plan
     contract: Contract
     schedule: Schedule
-    objective: EmpiricalRisk | None = None
+    objective: EmpiricalRisk | LossBox | None = None
 
     def bounds(self) -> Bounds:
         """How large the numbers in messages may be."""

@@ -20,6 +20,9 @@ from tacit.deploy.files import write_text
 from tacit.errors import ConfigError
 from tacit.study.parts import Part
 
+VARIABLE = "TACIT_PARTS"
+"""The environment variable that names the file of the pins."""
+
 _FORMAT = "tacit-parts-1"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -128,7 +131,7 @@ def _command(part: AgreedPart) -> str:
 
 def place() -> Path:
     """The file of the pins: `TACIT_PARTS`, or `.config/tacit/parts.json` in the home directory."""
-    named = os.environ.get("TACIT_PARTS", "")
+    named = os.environ.get(VARIABLE, "")
     return Path(named) if named else Path.home() / ".config" / "tacit" / "parts.json"
 
 

@@ -34,7 +34,7 @@ from tacit.deploy.identity.keys import Card, Keys, check_name, create
 from tacit.deploy.identity.pinning import trust
 from tacit.errors import ConfigError, RuntimeFailure
 from tacit.study._grammar.locate import lines
-from tacit.study._sections.data import ByColumn
+from tacit.study._sections.data import site_column
 from tacit.study._sections.network import CoordinatorSection
 from tacit.study.read import Source, parse_study
 from tacit.study.tables import divide_total
@@ -188,7 +188,7 @@ def with_agents(source: Source, agents: int) -> Source:
         ConfigError: the sites are those of a column, and of another number.
     """
     partition = source.study.partition
-    if isinstance(partition, ByColumn):
+    if site_column(partition) is not None:
         count = len(partition.sites or divide_total(source)[0].names)
         if count != agents:
             raise ConfigError(

@@ -8,8 +8,10 @@ from typing import Any
 
 from tacit.method import DPADMM, DPSG, DZOA, PVP
 from tacit.network import AbstractNetwork, Coordinator
-from tacit.papers.gratton2021 import DPADMMPrinted, DVPPrinted, PVPPrinted
 from tacit.papers.gratton2021.admm_claim import claimed_multiplier
+from tacit.papers.gratton2021.dp_admm import DPADMMPrinted
+from tacit.papers.gratton2021.dvp import DVPPrinted
+from tacit.papers.gratton2021.pvp import PVPPrinted
 from tacit.papers.gratton2021.setting import AGENTS, paper_network
 from tacit.privacy import Privacy
 

@@ -66,7 +66,7 @@ class DPADMMPrinted(AbstractMethod):
         PrivacyError: `epsilon` or `claimed_delta` out of its range.
 
     Example:
-        >>> from tacit.papers.gratton2021 import DPADMMPrinted
+        >>> from tacit.papers.gratton2021.dp_admm import DPADMMPrinted
         >>> DPADMMPrinted(epsilon=0.15).phases()[0].release.name
         'gradient with noise for an assumed bound'
     """

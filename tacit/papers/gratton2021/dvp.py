@@ -95,7 +95,7 @@ class DVPPrinted(AbstractMethod):
         PrivacyError: `epsilon` or `claimed_delta` out of its range, or another noise.
 
     Example:
-        >>> from tacit.papers.gratton2021 import DVPPrinted
+        >>> from tacit.papers.gratton2021.dvp import DVPPrinted
         >>> DVPPrinted(epsilon=0.15).phases()[0].release.name
         'minimiser of a noised objective'
     """

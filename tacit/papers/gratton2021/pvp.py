@@ -84,7 +84,7 @@ class PVPPrinted(AbstractMethod):
         PrivacyError: `epsilon` or `claimed_delta` out of its range, or another noise.
 
     Example:
-        >>> from tacit.papers.gratton2021 import PVPPrinted
+        >>> from tacit.papers.gratton2021.pvp import PVPPrinted
         >>> PVPPrinted(epsilon=0.15).phases()[0].release.name
         'local solution with noise for an assumed bound'
     """

@@ -10,8 +10,8 @@ from jaxtyping import Array, Float
 
 import tacit
 from tacit import network, problem
-from tacit.papers.huang2015 import PDOPPrinted
 from tacit.papers.huang2015.bounds import corrected_accuracy, printed_accuracy
+from tacit.papers.huang2015.method import PDOPPrinted
 
 HESSIANS = (1.0, 9.0)
 MINIMISERS = (1.0, -1.0)

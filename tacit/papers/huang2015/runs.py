@@ -17,8 +17,9 @@ from jaxtyping import Array, Float
 import tacit
 from tacit import Privacy, Simulation, network, problem
 from tacit.method import PDOP
-from tacit.papers.huang2015 import PDOPConstants, PDOPPrinted, tune_pdop
+from tacit.papers.huang2015 import PDOPConstants, tune_pdop
 from tacit.papers.huang2015.heuristic import coordinate_heuristic
+from tacit.papers.huang2015.method import PDOPPrinted
 from tacit.papers.huang2015.tuning import Tuned
 
 CURVATURE = 2.0

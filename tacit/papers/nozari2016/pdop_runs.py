@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 import tacit
 from tacit import Privacy, Simulation, network, problem
 from tacit.method import PDOP
-from tacit.papers.huang2015 import PDOPPrinted
+from tacit.papers.huang2015.method import PDOPPrinted
 from tacit.papers.nozari2016.problem import AGENTS, HALF, RECORDS, STRENGTH, Costs
 
 STEP, RATIO, NOISE_RATIO = 0.5, 0.1, 0.11

@@ -22,7 +22,8 @@ from jaxtyping import Float, Shaped
 import tacit
 from tacit import network, problem
 from tacit.method import DPIADMMProx, DPIADMMTrust, FedAvg, GrowingPenalty, OutP
-from tacit.papers.ryu2021 import DPIADMMPrinted, images
+from tacit.papers.ryu2021 import images
+from tacit.papers.ryu2021.dp_iadmm import DPIADMMPrinted
 from tacit.papers.ryu2021.images import Chosen, Images, Source
 from tacit.problem.scores import scores
 

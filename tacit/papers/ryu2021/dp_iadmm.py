@@ -78,8 +78,8 @@ class DPIADMMPrinted(AbstractMethod):
         PrivacyError: `epsilon` out of its range, or a variant with a budget.
 
     Example:
-        >>> from tacit.papers.ryu2021 import DPIADMMPrinted
         >>> from tacit.method import DPIADMMTrust
+        >>> from tacit.papers.ryu2021.dp_iadmm import DPIADMMPrinted
         >>> method = DPIADMMPrinted(DPIADMMTrust(penalty=102.0, trust_region="printed"), 0.05)
         >>> method.phases()[1].release.name
         'gradient with noise scaled to own records'

@@ -78,7 +78,7 @@ class OutPAsCoded(AbstractMethod):
         PrivacyError: `epsilon` or `step_delta` out of its range.
 
     Example:
-        >>> from tacit.papers.ryu2021 import OutPAsCoded
+        >>> from tacit.papers.ryu2021.outp_as_coded import OutPAsCoded
         >>> OutPAsCoded(epsilon=0.05, penalty=102.0).phases()[0].release.name
         'noised solution, as coded'
     """

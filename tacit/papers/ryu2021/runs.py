@@ -25,8 +25,10 @@ from tacit._engine.plan import Plan
 from tacit._engine.step import ask
 from tacit.errors import ConfigError
 from tacit.method import DPIADMMProx, DPIADMMTrust, GrowingPenalty
-from tacit.papers.ryu2021 import DPIADMMPrinted, OutPAsCoded, images
+from tacit.papers.ryu2021 import images
+from tacit.papers.ryu2021.dp_iadmm import DPIADMMPrinted
 from tacit.papers.ryu2021.images import Chosen, Images, Source
+from tacit.papers.ryu2021.outp_as_coded import OutPAsCoded
 from tacit.problem.problem import Problem
 from tacit.problem.scores import scores
 from tacit.types import Role

@@ -107,10 +107,7 @@ def _found() -> Mapping[str, Entry]:
     named = [
         Entry(each)
         for each in exported
-        if isinstance(each, type)
-        and issubclass(each, AbstractMethod)
-        and each.name
-        and not each.as_published
+        if isinstance(each, type) and issubclass(each, AbstractMethod) and each.name
     ]
     return MappingProxyType({entry.name: entry for entry in sorted(named, key=lambda e: e.name)})
 
@@ -123,7 +120,7 @@ REFUSED: Mapping[str, str] = MappingProxyType(
         "dvp": "has no certified mode: it noises the objective and releases an exact minimiser, "
         "and no amount of noise on a gradient proves that private (it takes a smooth loss, a term "
         "for the Jacobian, and an argument for minimisers that are not exact). Use 'pvp', which "
-        "noises the solution itself and is proved; DVPPrinted, from Python, reproduces the paper"
+        "noises the solution itself and is proved; 'dvp-as-published' reproduces the paper"
     }
 )
 """Methods of the literature that a study cannot ask for, and why."""

@@ -8,23 +8,33 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
+import types
 import typing
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, TypeVar
 
 import equinox as eqx
 from pydantic import Field, create_model
 
-from tacit.ranges import Range
+from tacit.ranges import Key, Range
 from tacit.study._grammar.section import Flag, Number, PerSite, Section, Whole
+
+Extra = TypeVar("Extra")
 
 REQUIRED: Any = ...
 """Stands for the default of an argument that has none."""
 
-_STRICT: dict[Any, Any] = {float: Number, int: Whole, bool: Flag, Any: Number}
+_STRICT: dict[Any, Any] = {
+    float: Number,
+    int: Whole,
+    int | float: Number,
+    bool: Flag,
+    Any: Number,
+}
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,11 @@ def arguments(
     """
     hints = dict(typing.get_type_hints(target, include_extras=True))
     if inspect.isclass(target):
-        given = typing.get_type_hints(target.__init__, include_extras=True)
+        # what a class inherits is annotated with names of the module of its base
+        names: dict[str, Any] = {}
+        for base in reversed(target.__mro__):
+            names |= vars(sys.modules[base.__module__])
+        given = typing.get_type_hints(target.__init__, localns=names, include_extras=True)
         # a field with a converter may be given anything: what is meant stands at the field
         hints |= {key: kind for key, kind in given.items() if kind is not Any or key not in hints}
     texts = described(target)
@@ -78,13 +92,17 @@ def arguments(
 def _kind(hint: Any, text: str) -> Any:
     """The type of a key: strict numbers, lists where the text gives a shape, tables for parts."""
     members = typing.get_args(hint)
+    if (key := _extra(hint, Key)) is not None:
+        return _given(key.kind)
     if members and type(None) in members:  # `X | None`
         return reduce(or_, (_kind(each, text) for each in members))
+    if typing.get_origin(hint) is tuple:
+        return tuple[tuple(_kind(each, text) for each in members)]
     if members and all(isinstance(each, type) and issubclass(each, eqx.Module) for each in members):
         from tacit.study._sections.nested import choice
 
         return choice(members)  # `X | Y`, as tables
-    given = _range(hint)
+    given = _extra(hint, Range)
     if given is not None and given.axes == 2:
         return tuple[tuple[Number, ...], ...]
     if given is not None and given.axes > 2:
@@ -102,10 +120,20 @@ def _kind(hint: Any, text: str) -> Any:
     return _STRICT.get(hint, hint)
 
 
-def _range(hint: Any) -> Range | None:
-    """The range that an annotation gives, if any."""
+def _given(kind: Any) -> Any:
+    """What a `Key` says, in strict types."""
+    members = tuple(map(_given, typing.get_args(kind)))
+    if typing.get_origin(kind) is tuple:
+        return tuple[members]
+    if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union:
+        return reduce(or_, members)
+    return _STRICT.get(kind, kind)
+
+
+def _extra(hint: Any, kind: type[Extra]) -> Extra | None:
+    """What an annotation says besides in an object of this class, if anything."""
     extras = getattr(hint, "__metadata__", ())
-    return next((each for each in extras if isinstance(each, Range)), None)
+    return next((each for each in extras if isinstance(each, kind)), None)
 
 
 def summary(target: Any) -> str:

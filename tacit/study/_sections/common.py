@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from functools import reduce
-from operator import or_
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -16,25 +14,16 @@ from tacit.privacy.masked import Masks
 from tacit.problem.constraint import CONSTRAINTS
 from tacit.problem.losses import LOSSES
 from tacit.problem.regularisers import REGULARISERS
-from tacit.study._grammar.arguments import arguments, section, summary
 from tacit.study._grammar.section import Flag, Number, PerSite, Section, Short, Whole
-
-
-def _kinds(parts: Mapping[str, type], leave_out: Collection[str] = ()) -> Any:
-    """The sections of a family of parts: their signatures are their keys."""
-    kinds = [
-        section(summary(part), "kind", name, arguments(part, leave_out))
-        for name, part in parts.items()
-    ]
-    return Annotated[reduce(or_, kinds), Field(discriminator="kind"), Short]
-
+from tacit.study._sections.kinds import kinds
 
 if TYPE_CHECKING:
     Loss = Regulariser = Constraint = Any
 else:
-    Loss = _kinds(LOSSES, leave_out=("classes",))  # the target has them
-    Regulariser = _kinds(REGULARISERS, leave_out=("unpenalised",))  # the intercept
-    Constraint = _kinds(CONSTRAINTS)
+    # the target has the classes, and the intercept is unpenalised
+    Loss = Annotated[kinds(LOSSES, leave_out=("classes",)), Short]
+    Regulariser = Annotated[kinds(REGULARISERS, leave_out=("unpenalised",)), Short]
+    Constraint = Annotated[kinds(CONSTRAINTS), Short]
 
 
 class ProblemSection(Section):

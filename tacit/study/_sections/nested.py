@@ -9,18 +9,23 @@ bounds = { strong_convexity = 0.0, smoothness = 0.5 }
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import copy
+import typing
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce
 from operator import or_
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from tacit.method import AbstractMethod, CurvatureBounds, LegendreBasis, QuadraticBasis
 from tacit.method.functional_basis import AbstractBasis
 from tacit.study._grammar.arguments import arguments, section, summary
 from tacit.study._grammar.section import Section
+
+INNER = object()
+"""Marks the type of a key whose value is any method without a budget."""
 
 BASES: Mapping[str, type[AbstractBasis]] = MappingProxyType(
     {"legendre": LegendreBasis, "quadratic": QuadraticBasis}
@@ -42,8 +47,36 @@ def tables(family: type) -> Any:
         ]
         return Annotated[reduce(or_, kinds), Field(discriminator="kind")]
     if family is AbstractMethod:
-        return Annotated[reduce(or_, _inner()), Field(discriminator="name")]
+        return Annotated[reduce(or_, _inner()), Field(discriminator="name"), INNER]
     return family
+
+
+def nesting(model: type[Section], more: Sequence[type[Section]]) -> type[Section]:
+    """The section of a method, with more methods to choose among where it takes one.
+
+    Args:
+        model: the section.
+        more: sections of methods that run without a budget.
+    """
+    fields: dict[str, Any] = {
+        key: (found, copy.copy(field))
+        for key, field in model.model_fields.items()
+        if more
+        and (found := _nesting(field.annotation, field.metadata, more)) is not field.annotation
+    }
+    return create_model(model.__name__, __base__=model, **fields) if fields else model
+
+
+def _nesting(kind: Any, metadata: Sequence[Any], more: Sequence[type[Section]]) -> Any:
+    members = typing.get_args(kind)
+    if INNER in metadata:
+        return reduce(or_, more, kind)
+    if typing.get_origin(kind) is Annotated:
+        found = _nesting(members[0], kind.__metadata__, more)
+        return kind if found is members[0] else Annotated[(found, *kind.__metadata__)]
+    if not any(INNER in getattr(each, "__metadata__", ()) for each in members):
+        return kind
+    return reduce(or_, (_nesting(each, (), more) for each in members))
 
 
 def choice(methods: Collection[type]) -> Any:

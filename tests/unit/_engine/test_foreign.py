@@ -17,8 +17,9 @@ from tacit._engine.contract import owners_of
 from tacit._engine.foreign import assumptions
 from tacit.errors import PrivacyError, ProblemError
 from tacit.method import PDOP, PVP, Phase
-from tacit.papers.gratton2021 import DVPPrinted, PVPPrinted
-from tacit.papers.huang2015 import PDOPPrinted
+from tacit.papers.gratton2021.dvp import DVPPrinted
+from tacit.papers.gratton2021.pvp import PVPPrinted
+from tacit.papers.huang2015.method import PDOPPrinted
 from tacit.privacy import ClippedGradient, GaussianRelease, Status, gaussian
 from tacit.problem import costs
 from tacit.problem.regularisers import L2

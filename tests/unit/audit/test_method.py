@@ -14,7 +14,7 @@ from tacit import DGD, DPSG, DZOASolver, GradientDescent, Privacy, network, prob
 from tacit.audit import Audit, audit_method, replace_record
 from tacit.errors import ConfigError, NetworkError, NonPrivateRelease, ProblemError
 from tacit.method import PaperClaim, Phase
-from tacit.papers.gratton2021 import PVPPrinted
+from tacit.papers.gratton2021.pvp import PVPPrinted
 from tacit.privacy import ClippedGradient, Status
 from tacit.types import PublicContext, Relation
 

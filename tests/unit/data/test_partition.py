@@ -87,14 +87,14 @@ def test_names_of_sites_that_are_read_off_the_data_are_assumed_public() -> None:
 
 def test_by_column_in_a_declared_order() -> None:
     prepared = table([0, 1, 2], ["b", "a", "b"])
-    sites = by_column(prepared, names=["b", "a"])
+    sites = by_column(prepared, sites=["b", "a"])
     assert [rows.tolist() for rows in sites.rows] == [[0, 2], [1]]
     with pytest.raises(ProblemError, match="site 'c' has no records"):
-        by_column(prepared, names=["a", "b", "c"])
+        by_column(prepared, sites=["a", "b", "c"])
     with pytest.raises(ProblemError, match="stand at site 'b', which is not among"):
-        by_column(prepared, names=["a"])
+        by_column(prepared, sites=["a"])
     with pytest.raises(ProblemError, match="site 'a' is named twice"):
-        by_column(prepared, names=["a", "b", "a"])
+        by_column(prepared, sites=["a", "b", "a"])
 
 
 def test_one_site_or_none_is_refused() -> None:

@@ -17,7 +17,9 @@ from tacit.method import ADMM, DPADMM, PVP
 from tacit.method._admm_inner import curvature_bound, local_minimiser
 from tacit.method._consensus_admm import Consensus
 from tacit.method.pvp import ProximalSolution
-from tacit.papers.gratton2021 import DPADMMPrinted, DVPPrinted, PVPPrinted
+from tacit.papers.gratton2021.dp_admm import DPADMMPrinted
+from tacit.papers.gratton2021.dvp import DVPPrinted
+from tacit.papers.gratton2021.pvp import PVPPrinted
 from tacit.problem import Ball, Box, Free
 from tacit.problem.public import Public
 from tacit.problem.regularisers import L1

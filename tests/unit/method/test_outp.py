@@ -13,8 +13,7 @@ import tacit
 from tacit import network, problem
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError
 from tacit.method import OutP
-from tacit.papers.ryu2021 import OutPAsCoded
-from tacit.papers.ryu2021.outp_as_coded import CodedSolution
+from tacit.papers.ryu2021.outp_as_coded import CodedSolution, OutPAsCoded
 from tacit.privacy import Status
 from tacit.types import Context, PublicContext, Relation, Unit
 from tests.conformance.table import task

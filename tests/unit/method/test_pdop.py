@@ -20,8 +20,8 @@ from tacit.method import PDOP
 from tacit.method._pdop_step import ProjectedStep
 from tacit.method.pdop import Mixture, coordinatewise
 from tacit.method.worst_case import LinearUnits
-from tacit.papers.huang2015 import PDOPPrinted
 from tacit.papers.huang2015.bounds import exact_accuracy
+from tacit.papers.huang2015.method import PDOPPrinted
 from tacit.problem import Affine, Ball, Box, ConvexSet, Simplex, costs
 from tacit.types import PublicContext, Relation, Unit
 from tests.laid_out import lay_out

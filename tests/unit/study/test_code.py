@@ -14,7 +14,7 @@ import pytest
 from tacit.errors import ConfigError
 from tacit.study import code
 from tacit.study.code import digest_of, imported
-from tacit.study.parts import FAMILIES, Part, declared, installed, published
+from tacit.study.parts import FAMILIES, Part, declared, installed, method, named_in, published
 
 
 @pytest.fixture
@@ -114,6 +114,7 @@ def test_a_distribution_has_a_digest_for_each_of_its_packages(package: Path) -> 
 def test_no_distribution_is_tacit_by_its_name() -> None:
     assert all(part.own for part in published().values())
     assert not Part(FAMILIES[0], "acme", "acme_held:Method", "tacit", "1.0").own
+    assert not Part(FAMILIES[0], "acme", "tacit.method:DPSG", "acme", "1.0").own
 
 
 @pytest.mark.parametrize(
@@ -128,3 +129,57 @@ def test_a_package_without_a_name_of_its_own_and_a_version_is_refused(
     (about / "entry_points.txt").write_text("[tacit.losses]\nacme = acme_held:Loss\n")
     with pytest.raises(ConfigError, match="what declares the loss 'acme' calls itself"):
         declared(FAMILIES[1])
+
+
+def test_a_package_declares_no_class_of_tacit(package: Path) -> None:
+    about = package.parent / "acme_held-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[tacit.methods]\nacme = tacit.method:DPSG\n")
+    with pytest.raises(ConfigError, match=r"'acme'.*'tacit\.method:DPSG'"):
+        declared(FAMILIES[0])
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        ("", "the installed tacit declare no method"),
+        ("[tacit.methods]\ngone = tacit.gone:Gone\n", "tacit.gone"),
+    ],
+)
+def test_tacit_says_that_its_own_metadata_are_stale(package: Path, entries: str, told: str) -> None:
+    # found before the installed one
+    about = package.parent / "tacit-0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: tacit\nVersion: 0\n")
+    (about / "entry_points.txt").write_text(entries)
+    with pytest.raises(ConfigError, match="reinstall") as caught:
+        _ = [part.build for part in published().values()]
+    assert told in str(caught.value)
+    assert method("dpsg").name == "dpsg"
+    if not entries:
+        with pytest.raises(ConfigError, match="reinstall"):
+            list(named_in({"method": {"name": "pvp-as-published"}}))
+
+
+def test_names_are_found_wherever_a_study_gives_them(package: Path) -> None:
+    about = package.parent / "acme_held-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    groups = ("features", "targets", "partitions", "losses", "graphs", "methods")
+    text = "".join(f"[tacit.{each}]\nacme-{each} = acme_held:Part\n" for each in groups)
+    (about / "entry_points.txt").write_text(text)
+    document = {
+        "data": {
+            "features": {"a": {"kind": "acme-features"}, "b": {"kind": "acme-features"}, "c": 3},
+            "target": {"kind": "acme-targets"},
+        },
+        "partition": {"by": "acme-partitions"},
+        "problem": {"loss": "acme-losses"},
+        "network": {"graph": "acme-graphs"},
+        "method": {"name": "functional-perturbation", "inner": {"name": "acme-methods"}},
+    }
+    found = list(named_in(document))
+    assert sorted(part.name for part in found) == sorted(f"acme-{each}" for each in groups)
+    assert "acme_held" not in sys.modules
+    assert not list(named_in({"data": {"features": 3, "target": []}, "method": "dpsg"}))

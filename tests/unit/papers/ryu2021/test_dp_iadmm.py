@@ -15,8 +15,7 @@ from tacit import Privacy, network, problem
 from tacit.errors import PrivacyError, ProblemError
 from tacit.method import DPIADMMProx, DPIADMMTrust, GrowingPenalty
 from tacit.method.worst_case import LinearUnits
-from tacit.papers.ryu2021 import DPIADMMPrinted
-from tacit.papers.ryu2021.dp_iadmm import local_sensitivity
+from tacit.papers.ryu2021.dp_iadmm import DPIADMMPrinted, local_sensitivity
 from tacit.privacy import LaplaceRelease, Repeated, Status, epsilon
 from tacit.types import Context, Role
 from tests.conformance.table import task

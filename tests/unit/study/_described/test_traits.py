@@ -11,14 +11,16 @@ import pytest
 import tacit
 from tacit.errors import NetworkError, TacitError
 from tacit.method import DGD, DPSG, DZOA, EXTRA, DZOASolver, FedAvg, GradientTracking
-from tacit.papers.huang2015 import PDOPPrinted
+from tacit.papers.huang2015.method import PDOPPrinted
 from tacit.problem import Hinge
 from tacit.study._described import traits as asked
 from tacit.study._described.probes import Probe, accepted, instances, networks, probes, promised
 from tacit.study._described.traits import HEADINGS, TABLES, Traits
+from tacit.study.parts import published
 from tacit.types import Unit
 
-each_method = pytest.mark.parametrize("build", asked.methods(), ids=lambda build: build.__name__)
+BUILDS = (*asked.methods(), *(part.build for part in published().values()))
+each_method = pytest.mark.parametrize("build", BUILDS, ids=lambda build: build.__name__)
 
 
 def _taken(method: Any, network: Any) -> Sequence[Probe]:
@@ -55,7 +57,7 @@ def test_modes_have_a_status_each() -> None:
 
 
 def test_masks_are_taken_by_what_sums_at_a_public_iterate() -> None:
-    taken = {build.name: asked.traits(build).masks for build in asked.methods() if build.name}
+    taken = {build.name: asked.traits(build).masks for build in BUILDS if build.name}
     assert {name: said for name, said in taken.items() if said != "no"} == {
         "d-zoa-star": "yes",
         "dp-iadmm-prox": "yes",
@@ -106,10 +108,7 @@ def test_every_method_can_be_asked(build: Any) -> None:
 
 @pytest.mark.parametrize(
     "build",
-    [
-        build if build is DPSG else pytest.param(build, marks=pytest.mark.slow)
-        for build in asked.methods()
-    ],
+    [build if build is DPSG else pytest.param(build, marks=pytest.mark.slow) for build in BUILDS],
     ids=lambda build: build.__name__,
 )
 def test_a_method_that_takes_changing_graphs_runs_on_failing_links(build: Any) -> None:

@@ -18,7 +18,7 @@ from tacit.problem.losses import LOSSES, AbstractLinearLoss, Softmax
 from tacit.problem.records import Weighting
 from tacit.problem.regularisers import REGULARISERS
 from tacit.study._sections.common import plain
-from tacit.study._sections.data import ByColumn, ClassTargetSection, NumericTargetSection
+from tacit.study._sections.data import site_column
 from tacit.study.build import build_network
 from tacit.study.columns import columns
 from tacit.study.read import Source
@@ -122,7 +122,7 @@ def _divisors(declared: Any) -> float | list[float] | None:
 
 def _bounds(target: Any) -> tuple[float, float]:
     """Bounds of a number that is predicted, as the loss sees it."""
-    if not isinstance(target, NumericTargetSection):
+    if target.kind != "numeric":
         return (-1.0, 1.0)
     return target.to or (float(target.lower), float(target.upper))
 
@@ -135,7 +135,7 @@ def _smallest(value: Any) -> float:
 def _network(source: Source, asked: Asked) -> AbstractNetwork:
     chosen = source.study.partition
     names: tuple[str, ...] | None
-    if isinstance(chosen, ByColumn):
+    if site_column(chosen) is not None:
         names = chosen.sites
     else:
         names = tuple(f"site {k}" for k in range(chosen.sites))
@@ -190,7 +190,7 @@ def _delta(asked: Asked, otherwise: float) -> float:
 def _classes(source: Source) -> int:
     """Classes of the target, 0 for another kind."""
     target = source.study.data.target
-    return len(target.levels) if isinstance(target, ClassTargetSection) else 0
+    return len(target.levels) if target.kind == "class" else 0
 
 
 def _loss(source: Source, classes: int) -> AbstractLinearLoss:

@@ -1,0 +1,78 @@
+"""Rules for dividing records that a study can name: those of `partition`, and one's own."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from jaxtyping import Int
+
+from tacit.data.partition import (
+    Sites,
+    at_sites,
+    by_column,
+    check_sites,
+    dirichlet,
+    drawn,
+    even,
+    numbered,
+    sorted_by_label,
+)
+from tacit.data.schema import Prepared
+from tacit.errors import ProblemError
+from tacit.types import Division
+
+
+class AbstractPartition(abc.ABC):
+    """A rule of one's own. A package can add one to studies: docs/add_a_method.md.
+
+    It sees all records, so a guarantee assumes that the division is public and depends on none.
+    It is for simulations and rehearsals: between sites everybody has its own records.
+
+    Attributes:
+        sites: how many, at least 2 and at most the number of records. An argument, and a key.
+    """
+
+    sites: int
+
+    @abc.abstractmethod
+    def owners(self, prepared: Prepared) -> Int[np.ndarray, " n"]:
+        """The number of the site of each record, from 0 and below `sites`.
+
+        Args:
+            prepared: records. The same records get the same owners again: what is random has a
+                seed.
+        """
+
+    def divide(self, prepared: Prepared) -> Sites:
+        """The records by site.
+
+        Raises:
+            ProblemError: owners that are no such numbers, or a site without records.
+        """
+        name = type(self).__name__
+        check_sites(prepared, self.sites)
+        owners = np.asarray(self.owners(prepared))
+        if owners.shape != prepared.targets.shape or owners.dtype.kind not in "iu":
+            raise ProblemError(
+                f"{name}.owners gives an array of shape {owners.shape} and type {owners.dtype}, "
+                f"and must give a whole number for each of the {len(prepared.targets)} records"
+            )
+        wrong = owners[(owners < 0) | (owners >= self.sites)]
+        if wrong.size:
+            raise ProblemError(
+                f"{name}.owners puts a record at site {int(wrong[0])}; there are {self.sites}, "
+                "from 0"
+            )
+        return at_sites(prepared, owners, numbered(self.sites), Division.TABLE)
+
+
+PARTITIONS: Mapping[str, Callable[..., Sites]] = {
+    "column": by_column,
+    "drawn": drawn,
+    "even": even,
+    "label": sorted_by_label,
+    "dirichlet": dirichlet,
+}
+"""The rules that a study file can name."""

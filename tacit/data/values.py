@@ -1,0 +1,116 @@
+"""Columns of kinds that other packages add, read value by value: no value is told of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float
+
+from tacit.data.columns import show, where
+from tacit.data.feature import AbstractFeature
+from tacit.data.rules import level_key
+from tacit.data.target import AbstractTarget
+from tacit.errors import ProblemError
+
+
+def read_values(
+    column: pd.Series, kind: AbstractFeature | AbstractTarget
+) -> tuple[Float[np.ndarray, "n m"], Bool[np.ndarray, " n"]]:
+    """The numbers of every value, 0 where one is missing or none of the kind; and which are none.
+
+    Args:
+        column: of a table.
+        kind: what its values are declared to be.
+    """
+    numbers, width = _asked(column, kind)
+    positions, distinct = pd.factorize(column)
+    table, wrong = np.zeros((len(distinct) + 1, width)), np.zeros(len(distinct) + 1, dtype=bool)
+    for row, value in enumerate(distinct):
+        try:
+            table[row] = numbers(level_key(value))
+        except Exception:  # whatever somebody else's code raises: the value is none of its kind
+            wrong[row] = True
+    return table[positions], wrong[positions]
+
+
+def values_of(
+    column: pd.Series, kind: AbstractFeature | AbstractTarget
+) -> Float[np.ndarray, "n m"]:
+    """`read_values`, of a column of which every value is of its kind or missing.
+
+    Raises:
+        ProblemError: the first value that is none, with its row.
+    """
+    found, wrong = read_values(column, kind)
+    if not wrong.any():
+        return found
+    row = int(np.argmax(wrong))
+    value = column.iloc[row]
+    try:
+        _asked(column, kind)[0](level_key(value))
+    except Exception as error:
+        raise ProblemError(
+            f"column {column.name!r}: {where(column, row)} holds {show(value)}, which is no "
+            f"{type(kind).__name__} ({type(error).__name__}: {error}); correct it, or leave the "
+            "record out"
+        ) from error
+    raise ProblemError(  # pragma: no cover - it gave no answer before
+        f"column {column.name!r}: {type(kind).__name__} gives another answer when it is asked again"
+    )
+
+
+def trusted(kind: Any, column: str) -> tuple[str, ...]:
+    """What a guarantee takes for granted of a column of a kind that another package adds."""
+    if not isinstance(kind, AbstractFeature | AbstractTarget):
+        return ()
+    return (
+        f"{type(kind).__name__}, with code that is not tacit's, makes of each value of column "
+        f"{column} the same numbers whatever the others are",
+    )
+
+
+def _asked(
+    column: pd.Series, kind: AbstractFeature | AbstractTarget
+) -> tuple[Callable[[str], Float[np.ndarray, " m"]], int]:
+    """What makes numbers of a value, and how many.
+
+    Raises:
+        ProblemError: names that a feature must not have.
+    """
+    if isinstance(kind, AbstractTarget):
+        return lambda value: _number(kind, value), 1
+    names = names_of(kind, str(column.name))
+    return lambda value: _numbers(kind, value, len(names)), len(names)
+
+
+def names_of(kind: AbstractFeature, column: str) -> tuple[str, ...]:
+    """Names of the numbers that a value becomes.
+
+    Raises:
+        ProblemError: there is none, or one that is no text.
+    """
+    names = kind.names(column)
+    if not isinstance(names, tuple) or not names or not all(type(n) is str for n in names):
+        raise ProblemError(
+            f"column {column!r}: {type(kind).__name__}.names gives {names!r}, and must give a "
+            "tuple of at least one name"
+        )
+    return names
+
+
+def _numbers(kind: AbstractFeature, value: str, width: int) -> Float[np.ndarray, " m"]:
+    found = np.asarray(kind.numbers(value), dtype=np.float64)
+    if found.shape != (width,) or not np.isfinite(found).all():
+        raise ValueError(f"it becomes {found!r}, and must become {width} finite numbers")
+    return found
+
+
+def _number(kind: AbstractTarget, value: str) -> Float[np.ndarray, " 1"]:
+    found = np.asarray(kind.number(value), dtype=np.float64)
+    if found.shape != () or not np.isfinite(found) or (kind.binary and found not in (0.0, 1.0)):
+        asked = "0 or 1" if kind.binary else "one finite number"
+        raise ValueError(f"it becomes {found!r}, and must become {asked}")
+    return found.reshape(1)

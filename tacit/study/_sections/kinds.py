@@ -1,0 +1,58 @@
+"""Kinds of parts as sections of a study file: a signature is their keys."""
+
+from __future__ import annotations
+
+import copy
+import typing
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from tacit.study._grammar.arguments import arguments, section, summary
+from tacit.study._grammar.section import Section
+
+
+def kinds(
+    parts: Mapping[str, Callable[..., Any]],
+    key: str = "kind",
+    leave_out: Collection[str] = (),
+    base: type[Section] = Section,
+) -> Any:
+    """The type of a table that is one of these parts.
+
+    Args:
+        parts: classes or functions by name.
+        key: that names one.
+        leave_out: arguments that the study file says elsewhere.
+        base: with keys that all of them have.
+    """
+    return chosen(
+        [
+            section(summary(part), key, name, arguments(part, leave_out), base)
+            for name, part in parts.items()
+        ],
+        key,
+    )
+
+
+def chosen(sections: Sequence[type[Section]], key: str) -> Any:
+    """The type of a table that is one of these sections, chosen by a key."""
+    return Annotated[reduce(or_, sections), Field(discriminator=key)]
+
+
+def widened(model: type[Section], key: str, sections: Sequence[type[Section]]) -> tuple[Any, Any]:
+    """A key of a model, with more sections to choose among: type and field, for `create_model`."""
+    field = model.model_fields[key]
+    return _widened(field.annotation, sections), copy.copy(field)
+
+
+def _widened(kind: Any, sections: Sequence[type[Section]]) -> Any:
+    members = typing.get_args(kind)
+    if typing.get_origin(kind) is dict:
+        return dict[members[0], _widened(members[1], sections)]
+    if typing.get_origin(kind) is Annotated:
+        return Annotated[(_widened(members[0], sections), *kind.__metadata__)]
+    return reduce(or_, sections, kind)
