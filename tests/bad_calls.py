@@ -80,7 +80,6 @@ MADE = {
     "Result",
     "Scope",
     "Sites",
-    "Span",
     "StabilityPrivacy",
     "Status",
     "Topology",

@@ -171,13 +171,14 @@ def _other(change: Change) -> None:
 
 def _asked(setting: Setting) -> str:
     budget, counts = setting.budget, setting.counts
+    hidden = budget.hides.told(setting.agents)
     few, many = int(counts.min()), int(counts.max())
     each = f"{few:,} records each" if few == many else f"{few:,} to {many:,} records each"
     return (
         f"{setting.agents:,} sites ({setting.network.kind}), {each}, "
         f"{setting.parameters:,} parameters, {type(setting.loss).__name__.lower()} loss"
         f"{_of(setting)}; epsilon {setting.epsilon:g} and delta {float(budget.delta):g} for the "
-        f"whole run, {budget.relation.value}, {budget.noise.value} noise{_hidden(setting)}."
+        f"whole run, {budget.relation.value}, {budget.noise.value} noise{hidden}."
     )
 
 
@@ -190,16 +191,6 @@ def _of(setting: Setting) -> str:
         return f", {setting.classes} classes"
     low, high = setting.target
     return f", answers from {low:g} to {high:g}"
-
-
-def _hidden(setting: Setting) -> str:
-    masks = setting.budget.masks
-    if masks is None:
-        return ""
-    return (
-        f" under masks that hide {masks.hidden(setting.agents)} honest sites among each other "
-        f"(coalition {masks.coalition})"
-    )
 
 
 def _row(each: Measured) -> list[str]:
