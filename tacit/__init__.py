@@ -3,7 +3,7 @@
 Example:
     >>> import tacit
     >>> tacit.__version__
-    '0.2.0.dev1'
+    '0.2.0.dev2'
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tacit.method import DGD, DPSG, DZOA, DZOASolver, GradientDescent
     from tacit.privacy import Privacy
 
-__version__ = "0.2.0.dev1"
+__version__ = "0.2.0.dev2"
 
 _HOMES = {
     "DGD": "tacit.method",

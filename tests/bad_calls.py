@@ -83,7 +83,6 @@ MADE = {
     "Result",
     "Scope",
     "Sites",
-    "Span",
     "StabilityPrivacy",
     "Status",
     "Topology",

@@ -50,10 +50,11 @@ class _Common(eqx.Module):
 
     def mask(self) -> Any:
         """What this agent's masks add to what it releases; `None` where it shares none."""
-        hides = self.plan.method.phases()[self.phase].hides
-        if self.pairs is None or hides.pairs(self.plan.agents) is None:
+        phase = self.plan.method.phases()[self.phase]
+        if self.pairs is None or phase.hides.pairs(self.plan.agents) is None:
             return None
-        return self.pairs.mask(self.plan.x0, (self.round, self.phase, self.step))
+        like = self.plan.answer(phase)
+        return self.pairs.mask(like, (self.round, self.phase, self.step))
 
     def context(self) -> Any:
         return context_of(
@@ -181,11 +182,12 @@ class Desk:
         Args:
             at: where.
             state: before.
-            total: in steps of `2^plan.exponent`, shape `(n,)`.
+            total: in steps of `2^plan.exponents[at.phase]`, shape `(n,)`.
             count: how many agents are in it.
         """
-        assert self.plan.exponent is not None
-        value = jnp.asarray(value_of(total, self.plan.exponent))
+        exponent = self.plan.exponents[at.phase]
+        assert exponent is not None
+        value = jnp.asarray(value_of(total, exponent))
         value = value.astype(self.plan.x0.dtype)
         inbox = Inbox(
             payload=None,

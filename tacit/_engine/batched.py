@@ -170,18 +170,19 @@ class Simulator:
             states,
         )
 
-    def masks(self, phase: Phase, place: Place, weights: Any = None) -> Any:
-        """What masks add to every agent's release; `None` where agents share none.
+    def shared(self, phase: Phase, place: Place, weights: Any = None) -> Any:
+        """What the noise of pairs adds to every agent's release; `None` where none share any.
 
         Args:
             phase: which.
             place: where in the run.
-            weights: of pairs, for the weighted sum of their masks instead.
+            weights: of pairs, for the weighted sum of what they share instead.
         """
         pairs = phase.hides.pairs(self.plan.agents)
         if pairs is None:
             return None
-        like = jnp.zeros((self.plan.agents, *self.plan.x0.shape), self.plan.x0.dtype)
+        one = self.plan.answer(phase)
+        like = jnp.zeros((self.plan.agents, *one.shape), one.dtype)
         if weights is None:
             return masks_of_all(self.root, pairs, like, place)
         return weighted_masks(self.root, pairs, weights, like, place)
@@ -224,12 +225,12 @@ class Simulator:
         else:
             scale = plan.scale(index, jnp.maximum(round, 0))
             place = (round, index, step)
-            before, masks = states[phase.sender], self.masks(phase, place)
+            before, shared = states[phase.sender], self.shared(phase, place)
             objectives = plan.objectives
             if self.fixed is None:
                 objectives = asked_of(objectives, links.mixing.participates)
             states[phase.sender], payload, released = jax.vmap(send_one)(
-                before, objectives, scale, masks, *owners
+                before, objectives, scale, shared, *owners
             )
             if self.observe is not None and phase.query is not None:
                 seen = Observation(
@@ -240,7 +241,7 @@ class Simulator:
                     scale=scale,
                     awake=jnp.asarray(links.mixing.participates),
                     known=lambda agent: at(agent, plan.degrees[agent], self.secrets[agent]),
-                    shared=lambda weights: self.masks(phase, place, weights),
+                    shared=lambda weights: self.shared(phase, place, weights),
                 )
                 states[OBSERVED] = self.observe(states[OBSERVED], seen)
         self.note(phase, payload)

@@ -135,16 +135,12 @@ def _smallest_noise(
 def _levelled(method: Method, owners: Owners) -> Method:
     """Where the noise of others hides an agent, the method with noise of one scale at all."""
     privacy, shared = method.privacy, _shared_scales(method, owners)
-    if len(shared) > 1:
-        raise PrivacyError(
-            f"{type(method).__name__} has {len(shared)} phases in which agents hide each other, "
-            "and one mask a round and attempt: let it have one"
-        )
     if privacy is not None and shared:
         method.hides.check_agents(len(owners.contexts))  # a coalition of all is refused here
         wanted = np.asarray(privacy.noise_multiplier, dtype=float)
         wanted = np.broadcast_to(wanted, len(owners.names))
         if wanted.any():
+            # of several phases the first: whether that levels the others is checked below
             single = _shared_scales(_with_noise(method, 1.0), owners)
             hides = next(phase.hides for phase in method.phases() if phase.hides.together)
             method = _with_noise(method, hides.level(wanted, single[0]))
@@ -154,7 +150,8 @@ def _levelled(method: Method, owners: Owners) -> Method:
             raise PrivacyError(
                 f"{type(method).__name__} has noise of several scales, from {np.min(each):.4g} to "
                 f"{np.max(each):.4g}, where agents hide each other: the guarantee needs one scale "
-                "for all; make it with Privacy.mechanism, in one such phase"
+                "for all in each such phase; make it with Privacy.mechanism or mechanism_of, and "
+                "let all their queries divide by the normaliser, or none"
             )
     return method
 

@@ -15,9 +15,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from tacit.errors import PrivacyError, UnsupportedEvent
-from tacit.method.phase import AbstractMethod, Phase, Span
+from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import UNBOUNDED, gradient_bounds
-from tacit.privacy import facts
+from tacit.privacy import facts, masked
 from tacit.privacy.adjacency import at_distance
 from tacit.privacy.event import Event, Repeated, on_grid
 from tacit.privacy.facts import Fact
@@ -140,7 +140,6 @@ class Releases:
     def __init__(self, method: AbstractMethod, *, grid: bool = False) -> None:
         self.method, self.grid = method, grid
         self.phases: tuple[Phase, ...] = method.phases()
-        self.closing = method.closing
         privacy = method.privacy
         self.records = 1 if privacy is None else privacy.records_per_person
         self.sites = 1 if privacy is None else privacy.sites_per_person
@@ -166,39 +165,69 @@ class Releases:
         """What one owner releases in one round that it takes part in."""
         return self._released(replace(public, round=round), once=False)
 
-    def times(self, phase: Phase, public: PublicContext) -> int:
-        """In how many rounds an owner releases something in a phase, at most."""
-        if phase.rounds is Span.EVERY:
-            return public.participations
-        return min(public.participations, public.rounds - self.closing)
+    def sums(self, rounds: int) -> int:
+        """How many sums a run asks for, where every one succeeds."""
+        return sum(len(phase.rounds.of(rounds)) for phase in self if phase.hides.summed)
+
+    def times(
+        self, public: PublicContext, taken: int | None = None, done: int | None = None
+    ) -> list[int]:
+        """In how many rounds an owner releases something at most, by releasing phase.
+
+        What an owner answers beyond the rounds are sums that are tried again. Which ones is not
+        known beforehand, so each is counted as the dearest.
+
+        Args:
+            public: of the owner.
+            taken: what it would have answered so far of what is asked in every round; by default
+                in the whole run.
+            done: rounds so far; by default all.
+        """
+        done = public.rounds if done is None else done
+        taken = public.participations if taken is None else taken
+        found = []
+        for phase in self:
+            run = phase.rounds.of(public.rounds)
+            so_far = len(run[: max(0, done - run.start)])
+            found.append(1 if phase.rounds.before else min(taken, so_far))
+        for place in self._again(public) if taken > done else []:
+            found[place] += taken - done
+        return found
+
+    def _again(self, public: PublicContext) -> list[int]:
+        """Places among the releasing phases of what is counted for sums that are tried again."""
+        summed = [place for place, phase in enumerate(self) if phase.hides.summed]
+        if not summed:  # asked of a budget: what as many releases would cost without masks
+            return [place for place, phase in enumerate(self) if not phase.rounds.before]
+        if len(summed) < 2:
+            return summed
+        phases = list(self)
+        costs = masked.as_dear([self.event(phases[place], public) for place in summed])
+        return [summed[place] for place, more in enumerate(costs) if more == [place]]
 
     def all(self, public: PublicContext) -> list[Event]:
         """Everything that one owner releases during the run."""
         if self.varies:
             rounds = [event for t in range(public.rounds) for event in self.round(public, t)]
-        else:
-            each = [phase for phase in self if not phase.once]
-            times = [self.times(phase, public) for phase in each]
-            rounds = [
-                Repeated(self._steps(phase, public), most)
-                for phase, most in zip(each, times, strict=True)
-                if most
-            ]
-        return self.once(public) + rounds
+            return self.once(public) + rounds
+        return self.first(public)
 
-    def first(self, public: PublicContext, taken: int) -> list[Event]:
-        """What one owner and a person's other sites release in their first rounds.
+    def first(
+        self, public: PublicContext, taken: int | None = None, done: int | None = None
+    ) -> list[Event]:
+        """What one owner releases in its first rounds; as for `times`.
 
         Args:
             public: of the owner, with the same noise in every round.
-            taken: how many rounds the owner took part in.
+            taken: as for `times`.
+            done: as for `times`.
         """
-        main = min(taken, public.rounds - self.closing)
-        rounds = [(event, main) for event in self.round(public)]
-        if taken > main:
-            rounds += [(event, taken - main) for event in self.round(public, main)]
-        each = self.once(public) + [Repeated(event, count) for event, count in rounds if count]
-        return each * self.sites
+        times = zip(self, self.times(public, taken, done), strict=True)
+        return self.once(public) + [
+            Repeated(self._steps(phase, public), most)
+            for phase, most in times
+            if most and not phase.rounds.before
+        ]
 
     def event(self, phase: Phase, public: PublicContext) -> Event:
         """What one step of a releasing phase costs: for a person, where one may have more records.
@@ -214,11 +243,10 @@ class Releases:
         return on_grid(event) if self.grid else event
 
     def _released(self, public: PublicContext, *, once: bool) -> list[Event]:
-        at = (public.round, public.rounds, self.closing)
         return [
             self._steps(phase, public)
             for phase in self
-            if phase.once is once and phase.rounds.includes(*at)
+            if phase.rounds.before is once and phase.rounds.includes(public.round, public.rounds)
         ]
 
     def _steps(self, phase: Phase, public: PublicContext) -> Event:
@@ -290,7 +318,7 @@ def units_of(public: PublicContext, records_per_person: int = 1) -> tuple[int, s
 
 
 def _varies(phase: Phase) -> bool:
-    return phase.release is not None and phase.release.mechanism.varying and not phase.once
+    return phase.release is not None and phase.release.mechanism.varying and not phase.rounds.before
 
 
 def _grouped(event: Event, records: int) -> Event:

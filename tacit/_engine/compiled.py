@@ -84,11 +84,11 @@ def check_arguments(
     releases = [phase.release for phase in method.phases() if phase.release is not None]
     if not all(release.mechanism.bare for release in releases):
         check_closed_over(problem)
-    closing = method.on(network).closing
-    if rounds <= closing:
+    short = next((p for p in method.on(network).phases() if rounds < p.rounds.least), None)
+    if short is not None:
         raise ConfigError(
-            f"rounds={rounds!r}: the last {closing} rounds of {type(method).__name__} on this "
-            f"network take no step, so there must be at least {closing + 1}"
+            f"rounds={rounds!r}: phase {short.name!r} of {type(method).__name__} is run in "
+            f"{short.rounds.words}, for which there must be at least {short.rounds.least} here"
         )
     for hides in dict.fromkeys((*(phase.hides for phase in method.phases()), method.hides)):
         hides.check_run(method, network)
@@ -109,8 +109,8 @@ def _check_relayed(network: ExactSum, method: AbstractMethod) -> None:
     """Refuse what peers cannot sum as the network says."""
     name, phases = type(method).__name__, method.phases()
     to_server = [phase for phase in phases if phase.receiver is Role.SERVER]
-    once = any(phase.once for phase in to_server)
-    if network.window is not None and (once or sum(phase.repeat for phase in to_server) != 1):
+    rare = any(not phase.rounds.every for phase in to_server)
+    if network.window is not None and (rare or sum(phase.repeat for phase in to_server) != 1):
         raise NetworkError(
             f"{name} does not take one sum in each round, and window={network.window} phases on "
             "graphs that change make one; use a graph that stays the same"
@@ -183,8 +183,8 @@ def lay_out(
         divergence=jnp.asarray(divergence * max(1.0, float(np.max(np.abs(problem.x0))))),
         shared=public_key(contract.seed),
         watch=isinstance(problem.objectives, AbstractDifferentiable),
+        exponents=contract.exponents,
         least=method.hides.least(network),
-        exponent=contract.exponent,
     )
     trials = jnp.arange(contract.trials)
     return plan, jax.vmap(lambda trial: trial_key(contract.seed, trial))(trials)

@@ -7,7 +7,7 @@ lives on the host, in double precision whatever the run's, and is never part of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from typing import Any, TypeVar
@@ -22,8 +22,9 @@ from tacit._engine.charging import Owners
 from tacit._engine.foreign import assumptions
 from tacit._engine.keys import public_key
 from tacit._engine.result import ReleaseRow
+from tacit._engine.spread import spread_of
 from tacit.errors import PrivacyError
-from tacit.method.phase import AbstractMethod, Phase, Span
+from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Guarantees
@@ -124,24 +125,25 @@ class Contract:
     @_exact
     def spent(self, stops: Stops) -> Float[np.ndarray, "rows agents"]:
         """Epsilon that every owner has spent after so many rounds, the first of them 0."""
-        return statement.spent(self.releases, self.owners, self.taken(stops))
+        return statement.spent(self.releases, self.owners, stops, self.taken(stops))
 
     def evaluations(self, stops: Stops) -> Int[np.ndarray, " rows"]:
         """Oracle calls of all agents after so many rounds: points asked, times units."""
-        main, (kinds, kind) = self.rounds - self.method.closing, self.owners.kinds(self.method)
+        kinds, kind = self.owners.kinds(self.method)
         counts = np.array([public.count for public in kinds])
-        taken = self.taken(stops)
-        asked = np.zeros(len(taken), dtype=np.int64)
+        asked = np.zeros(len(stops), dtype=np.int64)
         for phase in self.releases:
             assert phase.query is not None
             query = phase.query
             each = [query.evaluations_of(public.agent, self._dimension) for public in kinds]
             values = (phase.repeat * counts * np.array(each))[kind]
-            if phase.once:
+            if phase.rounds.before:
                 asked += int(values.sum())
                 continue
-            times = taken if phase.rounds is Span.EVERY else np.minimum(taken, main)
-            asked += (times * values).sum(axis=1)
+            run = phase.rounds.of(self.rounds)
+            ends = (np.minimum(stops, end) for end in (run.stop, run.start))
+            last, first = (self.taken(end) for end in ends)
+            asked += ((last - first) * values).sum(axis=1)
         return asked
 
     @_exact
@@ -158,7 +160,7 @@ class Contract:
         asked = self.phases[phase]
         assert asked.query is not None and asked.release is not None
         if asked.hides.summed:
-            return self.sums[agent]
+            return self.sums[phase][agent]
         return on_grid(
             asked.release.mechanism,
             asked.query,
@@ -172,29 +174,67 @@ class Contract:
         """Declared numbers that those of the agents never exceed; 1 for a whole cost."""
         return self.most_records or tuple(public.count for public in self.owners.contexts)
 
-    @property
-    def exponent(self) -> int | None:
-        """What agents hide in sums is a multiple of `2^exponent`; `None` where nothing is."""
-        privacy = self.method.privacy
-        if privacy is None or not self.method.hides.summed:
-            return None
-        # a whole cost that is compared by a distance has no bound, and no grid
-        if privacy.relation is Relation.METRIC or not np.any(privacy.noise_multiplier):
-            return None
-        return self.sums[0].grid.exponent
-
     @_lazy
-    def sums(self) -> tuple[SumRelease, ...]:
-        """What every agent releases in the phase whose sum alone is read, on one grid."""
-        phase = next(phase for phase in self.phases if phase.hides.summed)
-        assert phase.release is not None and phase.query is not None
-        return sum_releases(
-            phase.release.mechanism,
-            phase.query,
-            self.owners.contexts,
-            phase.release.relation,
-            self.records,
-        )
+    def sums(self) -> Mapping[int, tuple[SumRelease, ...]]:
+        """What every agent releases, by number of the phase whose sum alone is read, on one grid.
+
+        Nothing where a release has no grid: without noise, or for a whole cost that is compared by
+        a distance, which has no bound.
+        """
+        privacy = self.method.privacy
+        if privacy is None or privacy.relation is Relation.METRIC:
+            return {}
+        if not np.any(privacy.noise_multiplier):
+            return {}
+        return {
+            index: sum_releases(
+                phase.release.mechanism,
+                phase.query,
+                self.owners.contexts,
+                phase.release.relation,
+                self.records,
+            )
+            for index, phase in enumerate(self.phases)
+            if phase.hides.summed and phase.release is not None and phase.query is not None
+        }
+
+    @property
+    def exponents(self) -> tuple[int | None, ...]:
+        """By phase: what agents hide in its sums is a multiple of `2^exponent`, or `None`."""
+        found = {index: releases[0].grid.exponent for index, releases in self.sums.items()}
+        return tuple(found.get(index) for index in range(len(self.phases)))
+
+    @property
+    def turns(self) -> int:
+        """How many turns a run between sites has: rounds, or the sums that may be tried."""
+        return self.method.hides.turns(self.rounds, self.releases.sums(self.rounds))
+
+    @_exact
+    def spread(self, phase: int, agents: int | None = None) -> Float[np.ndarray, "*_shape"]:
+        """Standard deviation of all noise in the mean that the receiver of a phase holds.
+
+        Of every coordinate, in the unit of the answer: the noise of all whose answers are in the
+        mean, with what pairs of them share; of a sum it is as many times as large as there are
+        agents in it. On a grid it is that of the noise drawn there.
+
+        Args:
+            phase: its place in the table of phases.
+            agents: how many are in the mean, which then weighs them alike. By default all, as the
+                network weighs them, in round 0.
+
+        Returns:
+            Shape `()`; between peers `(agents,)`, each one's mean of its neighbours and itself. For
+            noise that differs between rounds, a leading axis of rounds. 0 for what is public.
+
+        Raises:
+            PrivacyError: noise that is not in the answer, or has the size of the agents' records;
+                noise that pairs share, in a mean of some agents.
+        """
+        asked, scales = self.phases[phase], np.asarray(self.scales[phase], dtype=float)
+        if self.grid and asked.release is not None and np.all(scales > 0.0):
+            made = [self.release(phase, agent) for agent in range(len(self.owners.contexts))]
+            scales = np.array([each.scale * each.grid.step for each in made])
+        return spread_of(asked, scales, self._dimension, self.network, self.seed, agents)
 
     @property
     def _dimension(self) -> int:
@@ -204,6 +244,7 @@ class Contract:
 
     def _rows(self, contexts: Sequence[Any], own: slice) -> tuple[ReleaseRow, ...]:
         rows: list[ReleaseRow] = []
+        most = iter(np.max([self.releases.times(public) for public in contexts], axis=0).tolist())
         for phase, scales in zip(self.phases, self.scales, strict=True):
             released = mechanism = ""
             sensitivity: float | None = 0.0
@@ -213,8 +254,7 @@ class Contract:
                 released, mechanism = phase.release.name, phase.release.mechanism.name
                 relation, query = phase.release.relation, phase.query
                 sensitivity = max(query.sensitivity(public, relation) for public in contexts)
-                most = max(self.releases.times(phase, public) for public in contexts)
-                times = phase.repeat * (1 if phase.once else most)
+                times = phase.repeat * next(most)
                 if phase.release.mechanism.own_records:
                     sensitivity = noise_scale = None
             rows.append(
@@ -284,6 +324,7 @@ def owners_of(
     """
     times = method.hides.releases(network, rounds, public_key(seed))
     privacy, releases = method.privacy, charging.Releases(method)
+    declared = method.hides.declared(times, rounds, releases.sums(rounds))
     if releases.varies and np.any(times < rounds):
         agent = int(np.argmin(times))
         raise PrivacyError(
@@ -291,7 +332,7 @@ def owners_of(
             f"{network.names[agent]!r} takes part in {times[agent]} of them; use a network in "
             "which everybody takes part, or the same noise in every round"
         )
-    times = method.hides.declared(times)
+    times = declared
     if releases.sites > 1:
         # a person's records may stand at the most active sites
         times = np.full_like(times, times.max())

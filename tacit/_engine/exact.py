@@ -152,8 +152,9 @@ class ExactEngine:
                 self.transcript[place] = jax.tree.map(np.asarray, released)
         if phase.receiver is None:
             return
-        if phase.hides.summed and self.whole.exponent is not None:
-            steps = [in_steps(from_bytes(each), self.whole.exponent) for each in wire.values()]
+        exponent = self.whole.exponents[index]
+        if exponent is not None:
+            steps = [in_steps(from_bytes(each), exponent) for each in wire.values()]
             # masks would be added and gone again, modulo 2^64
             total = np.add.reduce(steps, axis=0)
             current[Role.SERVER] = self.desks[trial][server].receive_sum(

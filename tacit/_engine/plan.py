@@ -32,9 +32,9 @@ class Plan(eqx.Module):
         divergence: how far a coordinate may move from `x0` before the run counts as diverged.
         shared: public randomness: who is awake, which links fail; the same in all trials.
         watch: whether the objective's value is recorded (it asks the private objectives).
+        exponents: by phase, of what is read in sums only: they are exact multiples of `2^exponent`
+            wherever messages are bytes. `None` for all other phases.
         least: how many agents have to take part in a round, or it is left out.
-        exponent: masked sums are exact multiples of `2^exponent` wherever messages are bytes;
-            `None` without masks.
     """
 
     objectives: AbstractObjective
@@ -50,8 +50,8 @@ class Plan(eqx.Module):
     divergence: Float[Array, ""]
     shared: PRNGKeyArray
     watch: bool = eqx.field(static=True)
+    exponents: tuple[int | None, ...] = eqx.field(static=True)
     least: int = eqx.field(static=True, default=0)
-    exponent: int | None = eqx.field(static=True, default=None)
 
     @property
     def agents(self) -> int:
@@ -68,9 +68,14 @@ class Plan(eqx.Module):
         scales = self.scales[index]
         return scales if scales.ndim == 1 else scales[round]
 
+    def answer(self, phase: Phase) -> Float[Array, " n"]:
+        """Zeros of the shape of an agent's answer in a phase with a query."""
+        assert phase.query is not None
+        return jnp.zeros(phase.query.size(len(self.x0)), self.x0.dtype)
+
     def runs(self, phase: Phase, round: Any) -> Any:
         """Whether a phase is run in a round: `True` where it always is, else an array."""
-        return phase.rounds.includes(round, self.rounds, self.method.closing)
+        return phase.rounds.includes(round, self.rounds)
 
     def initial(self) -> dict[Role, Any]:
         """Every role's state before round 0, owners stacked."""
@@ -98,7 +103,7 @@ class Plan(eqx.Module):
 
 def phases_of(method: AbstractMethod, *, once: bool) -> list[tuple[int, Phase]]:
     """The phases of a round (or those before round 0) with their numbers in the table."""
-    return [(i, phase) for i, phase in enumerate(method.phases()) if phase.once is once]
+    return [(i, phase) for i, phase in enumerate(method.phases()) if phase.rounds.before is once]
 
 
 def as_arrays(tree: Any) -> Any:

@@ -22,7 +22,6 @@ from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Guarantees, Status
-from tacit.privacy.masked import Masks
 from tacit.privacy.plan import Spent, Stated, at_other_deltas
 from tacit.problem.problem import Problem
 
@@ -245,9 +244,9 @@ def mean_noise(
     privacy = method.privacy
     if privacy is None:
         return None
-    asked = Masks(coalition=0) if privacy.masks is None else privacy.masks
+    hides = privacy.hides
     try:
-        masked = _changed(method, masks=asked)
+        masked = replace(method, privacy=privacy.in_sums())
         check_arguments(problem, network, masked, rounds, seed)
     except TacitError:
         return None
@@ -255,30 +254,31 @@ def mean_noise(
     if phase is None:
         return None
     with jax.enable_x64(True):
-        plain = _changed(method, masks=None)
+        plain = replace(method, privacy=privacy.alone())
         alone = owners_of(problem, network, plain, rounds, seed)
         summed = owners_of(problem, network, masked, rounds, seed)
         if privacy.epsilon is None:
-            owners = alone if privacy.masks is None else summed
+            owners = summed if hides.summed else alone
             calibrated = calibrate(method, owners)
             promised = statement.guarantees(charging.Releases(calibrated), owners)
             plain = _changed(
                 plain, epsilon=np.array([each.epsilon for each in promised]), noise_multiplier=None
             )
-        own, needed = (
-            charging.scales(calibrate(plain, owners), owners)[phase] for owners in (alone, summed)
-        )
-    largest, agents, cohort = float(np.max(needed)), problem.agents, asked.cohort(problem.agents)
+        agreed = contract(problem, network, plain, rounds=rounds, seed=seed)
+        needed = charging.scales(calibrate(plain, summed), summed)[phase]
+        local = float(agreed.spread(phase))
+    largest, agents = float(np.max(needed)), problem.agents
+    cohort = masked.hides.cohort(agents)
     if not largest > 0.0:
         return None
     return MeanNoise(
         agents=agents,
         cohort=cohort,
         attempts=max(context.participations for context in summed.contexts),
-        local=float(np.linalg.norm(own)) / agents,
+        local=local,
         masked=tuple((largest / np.sqrt(agents * (cohort - np.arange(cohort)))).tolist()),
-        central=float(np.max(own)) / agents,
-        coalition=None if privacy.masks is None else asked.coalition,
+        central=float(np.max(agreed.scales[phase])) / agents,
+        coalition=hides.coalition if hides.summed else None,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -18,7 +17,6 @@ from tacit.privacy.event import (
     Event,
     GaussianRelease,
     LaplaceRelease,
-    Masked,
     ModelClaim,
     NonPrivate,
     PerReleaseClaim,
@@ -26,14 +24,13 @@ from tacit.privacy.event import (
     Repeated,
 )
 from tacit.privacy.guarantee import (
-    Adversary,
     Guarantee,
     Guarantees,
     NoiseSource,
     Scope,
     Status,
 )
-from tacit.privacy.masked import ASSUMPTIONS
+from tacit.privacy.hidden_sums import in_sums, times
 from tacit.privacy.noise import sampling_delta
 from tacit.privacy.query import is_own
 from tacit.types import Division, PublicContext, Relation, Unit
@@ -47,9 +44,6 @@ _MECHANISMS: Mapping[type[Event], str] = {
 
 _MOST_DRAWS = 2**40
 """More coordinates than any run releases."""
-
-_MOST_AGENTS = 1_024
-"""More agents than a sum has."""
 
 _ARITHMETIC = "arithmetic is exact: the rounding of floating-point numbers is not covered"
 
@@ -78,9 +72,8 @@ def guarantees(releases: Releases, owners: Owners) -> Guarantees:
     )
 
 
-def _sampling(total: float, masked: Masked | None) -> str:
-    # what hides a value in a sum is drawn by all of its agents
-    draws = _MOST_DRAWS * (1 if masked is None else _MOST_AGENTS)
+def _sampling(total: float, drawn_by: int) -> str:
+    draws = _MOST_DRAWS * drawn_by
     return (
         "noise of every coordinate is drawn within a total variation of 2^-133 of its law, which "
         # half as much again, because one digit may be rounded down
@@ -89,13 +82,17 @@ def _sampling(total: float, masked: Masked | None) -> str:
 
 
 def spent(
-    releases: Releases, owners: Owners, participations: Int[np.ndarray, "rows agents"]
+    releases: Releases,
+    owners: Owners,
+    stops: Sequence[int] | Int[np.ndarray, " rows"],
+    participations: Int[np.ndarray, "rows agents"],
 ) -> Float[np.ndarray, "rows agents"]:
     """Epsilon that every owner has spent after each recorded round.
 
     Args:
         releases: of the method, calibrated.
         owners: their constants.
+        stops: the recorded rounds.
         participations: for each recorded round, how often each owner took part so far; of the
             first of them never, since before round 0 nothing has left.
     """
@@ -115,7 +112,9 @@ def spent(
             steps = once + [event for events in rounds for event in events]
             found = accounting.epsilon_curve(steps, [int(ends[n]) for n in so_far], delta)
         else:
-            found = accounting.growing_epsilon([releases.first(public, n) for n in so_far], delta)
+            done = zip(so_far, stops[1:], strict=True)
+            each = [releases.first(public, n, int(t)) * releases.sites for n, t in done]
+            found = accounting.growing_epsilon(each, delta)
         curves.append(np.concatenate([[0.0], found]))
     return np.stack(curves, axis=1)[:, kind]
 
@@ -130,11 +129,7 @@ def _guarantee(
     delta = method.delta(public.agent)
     plain = [_innermost(event) for event in composed]
     claims = [event for event in plain if isinstance(event, ModelClaim)]
-    seen = [event.event if isinstance(event, ModelClaim) else event for event in plain]
-    masked = next((event for event in seen if isinstance(event, Masked)), None)
-    hidden = zip(composed, seen, strict=True)
-    attempts = sum(_count(each) for each, event in hidden if isinstance(event, Masked))
-    attempts //= releases.sites
+    hidden = in_sums(composed, releases.sites)
     alone = any(isinstance(claim, PerReleaseClaim) for claim in claims)
     queries = [phase.query for phase in releases if phase.query is not None]
     others = list(dict.fromkeys(type(q).__name__ for q in queries if not is_own(type(q))))
@@ -177,10 +172,10 @@ def _guarantee(
     else:
         noise = NoiseSource.SECURE if releases.grid else NoiseSource.SIMULATED
         status = Status.MODEL if others else Status.PROVED
-        theorem = _theorem(plain, delta)
-        assumptions.append(_sampling(total, masked) if releases.grid else _ARITHMETIC)
-        if masked is not None:
-            assumptions += [*_of_masks(masked, attempts), *ASSUMPTIONS]
+        theorem = _theorem(plain, delta, hidden.words)
+        drawn_by = hidden.drawn_by
+        assumptions.append(_sampling(total, drawn_by) if releases.grid else _ARITHMETIC)
+        assumptions += hidden.assumptions
     return Guarantee(
         owner=str(public.agent),
         epsilon=max(accounting.epsilon([each], delta) for each in set(plain)) if alone else total,
@@ -191,13 +186,13 @@ def _guarantee(
         assumptions=tuple(assumptions),
         status=status,
         noise=noise,
-        releases=sum(_count(event) for event in composed) // releases.sites,
+        releases=sum(times(event) for event in composed) // releases.sites,
         sites_per_person=releases.sites,
         records_per_person=releases.records,
         reason=_why(claims, others),
         scope=Scope.RELEASE if alone else Scope.RUN,
         total_epsilon=total if alone else None,
-        **({} if masked is None else _against(masked, attempts)),
+        **hidden.stated,
     )
 
 
@@ -230,42 +225,17 @@ def _divided(by: frozenset[Division], relation: Relation, unit: Unit) -> Generat
         yield "every owner has at least one record, with and without the one in question"
 
 
-def _against(masked: Masked, attempts: int) -> dict[str, Any]:
-    return {
-        "adversary": Adversary.COLLUDING,
-        "coalition": masked.coalition,
-        "min_cohort": masked.cohort,
-        "attempts": attempts,
-    }
-
-
-def _of_masks(masked: Masked, attempts: int) -> list[str]:
-    corrupted = {0: "no agent is", 1: "at most 1 agent is"}.get(
-        masked.coalition, f"at most {masked.coalition} agents are"
-    )
-    return [
-        f"{corrupted} corrupted, which includes being curious",
-        f"every sum has at least {masked.cohort} agents, and this agent is in at most "
-        f"{attempts:,} sums, those included that are given up because somebody is missing",
-    ]
-
-
 def _innermost(event: Event) -> Event:
     while isinstance(event, Repeated):
         event = event.event
     return event
 
 
-def _count(event: Event) -> int:
-    return event.count * _count(event.event) if isinstance(event, Repeated) else 1
-
-
-def _theorem(plain: Sequence[Event], delta: float) -> str:
+def _theorem(plain: Sequence[Event], delta: float, summed: str) -> str:
     """The mechanisms and the rule that composes them, as the accountant applies it."""
     if not plain:
         return "nothing is released"
-    masked = next((event for event in plain if isinstance(event, Masked)), None)
-    plain = [event.event if isinstance(event, Masked) else event for event in plain]
+    plain = [event.counted for event in plain]
     sampled = any(isinstance(event, PoissonSampled) for event in plain)
     bare = {type(event.event if isinstance(event, PoissonSampled) else event) for event in plain}
     mechanisms = " and ".join(name for kind, name in _MECHANISMS.items() if kind in bare)
@@ -278,11 +248,4 @@ def _theorem(plain: Sequence[Event], delta: float) -> str:
             "composed numerically to an upper bound (privacy loss distributions, Renyi or the sum)"
         )
     poisson = ", on Poisson samples of the records" if sampled else ""
-    summed = "" if masked is None else _summed(masked)
     return f"{mechanisms} mechanism on clipped contributions{poisson}{summed}, {rule}"
-
-
-def _summed(masked: Masked) -> str:
-    honest = masked.cohort - masked.coalition
-    agents = "1 honest agent" if honest == 1 else f"{honest} honest agents"
-    return f", of which masks leave sums with the noise of at least {agents}"

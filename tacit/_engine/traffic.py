@@ -16,7 +16,8 @@ from jaxtyping import Int, PRNGKeyArray
 
 from tacit._engine.batched import Simulator
 from tacit._engine.plan import Plan, phases_of
-from tacit.method.phase import Phase, Span
+from tacit.method.phase import Phase
+from tacit.method.rounds import Rounds
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.hiding import AbstractHiding
 from tacit.types import Role
@@ -38,18 +39,18 @@ def _total(
     plan: Plan,
     peers: Int[np.ndarray, " rounds"],
     clients: Int[np.ndarray, " rounds"],
-    sizes: Mapping[tuple[Role, Span], int],
+    sizes: Mapping[tuple[Role, Rounds], int],
 ) -> Int[np.ndarray, " rounds"]:
     up, down = plan.network.carried(clients)
     carried = {Role.PEER: peers, Role.CLIENT: up, Role.SERVER: down}
     total, rounds = np.zeros(len(peers), dtype=np.int64), np.arange(len(peers))
-    for (role, span), size in sizes.items():
-        sent = span.includes(rounds, int(plan.rounds), plan.method.closing)
+    for (role, when), size in sizes.items():
+        sent = when.includes(rounds, int(plan.rounds))
         total += np.where(sent, carried[role] * size, 0)
     return total
 
 
-def _sizes(plan: Plan, *, once: bool) -> Mapping[tuple[Role, Span], int]:
+def _sizes(plan: Plan, *, once: bool) -> Mapping[tuple[Role, Rounds], int]:
     """Bytes of one sender's messages in a round, by its role and the rounds in which it sends."""
     if not phases_of(plan.method, once=once):
         return {}
@@ -69,7 +70,7 @@ def _traced_sizes(
     others: tuple[Any, ...],
     precision: Any,
     once: bool,
-) -> Mapping[tuple[Role, Span], int]:
+) -> Mapping[tuple[Role, Rounds], int]:
     """The same from shapes alone, so that a repeated run is not traced again.
 
     Args:
@@ -80,7 +81,7 @@ def _traced_sizes(
         precision: of numbers made while tracing; it is not an argument of anything traced.
         once: whether the phases before the rounds are meant.
     """
-    total: Counter[tuple[Role, Span]] = Counter()
+    total: Counter[tuple[Role, Rounds]] = Counter()
     agents = 0
 
     def note(phase: Phase, payload: Any) -> None:

@@ -306,10 +306,7 @@ def _toml(setting: Setting, best: Measured) -> str:
             lines.append(
                 f"{name} = {value}" if not isinstance(value, str) else f'{name} = "{value}"'
             )
-    if budget.masks is not None:
-        least = budget.masks.min_cohort
-        kept = "" if least is None else f", min_cohort = {least}"
-        lines.append(f"masks = {{ coalition = {budget.masks.coalition}{kept} }}")
+    lines += budget.hides.study_lines()
     lines += ["", "[run]", f"rounds = {best.rounds}"]
     return "\n".join(lines)
 

@@ -12,12 +12,11 @@ import tacit.method
 from tacit._engine import statement
 from tacit._engine.charging import Releases
 from tacit.advise.noise import owners
-from tacit.advise.setting import Setting, two_digits, unmasked
+from tacit.advise.setting import Setting, two_digits
 from tacit.errors import PrivacyError, TacitError
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.budget import Privacy
 from tacit.privacy.guarantee import Status
-from tacit.privacy.masked import Masks
 from tacit.types import Oracle, Role
 
 
@@ -86,10 +85,11 @@ class Candidate:
         """The method with these arguments and this budget."""
         return self.build(**arguments, privacy=privacy)
 
-    def hides(self, masks: Masks) -> bool:
-        """Whether masks can hide what it releases in a sum."""
+    def hidden(self, budget: Privacy) -> bool:
+        """Whether what a budget has to hide agents in sums can hide what it releases."""
+        if not budget.hides.summed:
+            return True
         try:
-            budget = Privacy(clip=1.0, epsilon=1.0, masks=masks)
             phases = self.method(self.arguments(Pace(1.0, 1.0)), budget).phases()
         except PrivacyError:
             return False
@@ -120,7 +120,7 @@ def candidates(setting: Setting) -> tuple[list[Candidate], dict[str, str]]:
             left_out[build.name] = f"advice does not know how to set {', '.join(unsettable)}"
             continue
         try:
-            budget = unmasked(setting.budget)
+            budget = setting.budget.alone()
             method = candidate.method(candidate.arguments(Pace(1.0, 2.0)), budget)
             proved = _proved(method, setting)
         except TacitError as error:
@@ -135,7 +135,7 @@ def candidates(setting: Setting) -> tuple[list[Candidate], dict[str, str]]:
             left_out[build.name] = "it asks for gradients, and only values can be had"
         elif setting.oracle is not Oracle.VALUE and build.oracle is Oracle.VALUE:
             left_out[build.name] = "it makes do with values, and gradients tell more"
-        elif setting.budget.masks is not None and not candidate.hides(setting.budget.masks):
+        elif not candidate.hidden(setting.budget):
             left_out[build.name] = "masks cannot hide what it releases"
         else:
             kept.append(candidate)

@@ -17,7 +17,7 @@ from tacit.advise.candidates import Candidate, Pace, claimed
 from tacit.advise.law import Law, Slopes
 from tacit.advise.measured import Measured
 from tacit.advise.noise import multiplier
-from tacit.advise.setting import Setting, changed, two_digits, unmasked
+from tacit.advise.setting import Setting, changed, two_digits
 from tacit.advise.shrink import Shape, shape
 from tacit.errors import ProblemError
 from tacit.problem.problem import Problem
@@ -280,12 +280,12 @@ class Bench:
 
     def budgeted(self, choice: Choice) -> Any:
         """The method as it is advised, without masks."""
-        return choice.candidate.method(choice.arguments, unmasked(self.setting.budget))
+        return choice.candidate.method(choice.arguments, self.setting.budget.alone())
 
     def _method(self, choice: Choice, noise_multiplier: float) -> Any:
         # the multiplier has paid for people with several records, and is what masks leave of it
         budget = changed(
-            unmasked(self.setting.budget),
+            self.setting.budget.alone(),
             clip=choice.clip,
             sites_per_person=1,
             records_per_person=1,

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from tacit._engine.calibrate import calibrate
 from tacit._engine.charging import Owners
 from tacit._engine.keys import public_key
-from tacit.advise.setting import Setting, changed, unmasked
+from tacit.advise.setting import Setting, changed
 from tacit.errors import PrivacyError
 from tacit.method.phase import AbstractMethod
 from tacit.types import PublicContext, Unit
@@ -88,7 +88,7 @@ def epsilon_for(
     wanted = multiplier(setting, rounds, method) / factor
 
     def enough(epsilon: float) -> bool:
-        budget = changed(unmasked(setting.budget), epsilon=epsilon)
+        budget = changed(setting.budget.alone(), epsilon=epsilon)
         asked = eqx.tree_at(lambda m: m.privacy.epsilon, method, budget.epsilon)
         try:
             return multiplier(with_epsilon(setting, epsilon), rounds, asked) <= wanted

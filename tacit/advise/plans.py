@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tacit.advise.setting import Setting, changed
 from tacit.errors import TacitError
 from tacit.network.star import Coordinator
-from tacit.privacy.masked import Masks
+from tacit.privacy import Masks
 from tacit.problem.records import Weighting
 
 
@@ -57,7 +57,7 @@ def changes(setting: Setting, best: str) -> list[Plan]:
 
 def _masked(setting: Setting) -> Setting | None:
     """With a coordinator, and masks against every single site; `None` where they cannot be."""
-    if setting.budget.masks is not None or setting.network.varying or setting.agents < 3:
+    if setting.budget.hides.summed or setting.network.varying or setting.agents < 3:
         return None
     network = setting.network if setting.network.coordinated else Coordinator(setting.agents)
     try:

@@ -192,11 +192,6 @@ def changed(budget: Privacy, **values: Any) -> Privacy:
     return Privacy(**{each.name: getattr(budget, each.name) for each in fields(budget)} | values)
 
 
-def unmasked(budget: Privacy) -> Privacy:
-    """A budget without masks."""
-    return changed(budget, masks=None)
-
-
 def two_digits(value: Any) -> float:
     """Rounded to two significant digits: what is advised is what was measured."""
     return float(f"{float(value):.2g}")

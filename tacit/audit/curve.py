@@ -11,7 +11,7 @@ from jaxtyping import Float
 from tacit.audit.binomial import at_least, at_most
 from tacit.audit.readings import Scores
 from tacit.privacy import accounting
-from tacit.privacy.event import Event, GaussianRelease, Masked, Repeated
+from tacit.privacy.event import Event, GaussianRelease, PoissonSampled
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,6 @@ def is_gaussian(events: Sequence[Event]) -> bool:
 
 
 def _plain_gaussian(event: Event) -> bool:
-    while isinstance(event, Repeated | Masked):
-        event = event.event
-    return isinstance(event, GaussianRelease)
+    if isinstance(event, PoissonSampled) or event.inner is None:
+        return isinstance(event, GaussianRelease)
+    return _plain_gaussian(event.inner)

@@ -7,8 +7,9 @@ noise as that of the simulation, and the masks besides. No key or number of a re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -68,9 +69,8 @@ def deployed_checks(
         drawn = [partial(_drawn, release) for release in releases]
         at = grid.step, grid.dimension
         found += _noise_checks(of, phase, drawn, agreed.owners, problem.names, at, rng)
-        if phase.hides.summed:
-            found += mask_checks(len(agents))
-    return found
+    summed = [index for index, phase in enumerate(agreed.phases) if phase.hides.summed]
+    return found + (mask_checks(len(agents), summed) if summed else [])
 
 
 def _noise_checks(
@@ -113,11 +113,12 @@ def _drawn(release: GridRelease | SumRelease, answer: np.ndarray) -> np.ndarray:
     return np.ldexp(release.noised(answer, SecureNoise()).astype(float), release.grid.exponent)
 
 
-def mask_checks(agents: int) -> list[Check]:
+def mask_checks(agents: int, phases: Sequence[int] = (0,)) -> list[Check]:
     """Tests of masks: they cancel in a sum, look random, and serve once.
 
     Args:
         agents: in a sum, at least 2.
+        phases: numbers of those that are summed, each in every turn, at one iterate.
     """
     from scipy.stats import binom, poisson
 
@@ -133,8 +134,8 @@ def mask_checks(agents: int) -> list[Check]:
     cohort = list(range(agents))
     masks: list[UInt64[np.ndarray, " n"]] = []
     wrong = 0
-    for number in range(_DRAWS):
-        label = mask_label(_RUN, number, 0, number, cohort, number.to_bytes(8, "big"))
+    for number, phase in product(range(_DRAWS), phases):
+        label = mask_label(_RUN, number, phase, number, cohort, number.to_bytes(8, "big"))
         drawn = [mask(keys[agent], agent, cohort, label, _WORDS) for agent in cohort]
         values = [np.arange(_WORDS) * (agent + 1) - 100 for agent in cohort]
         messages = [sealed(value, each) for value, each in zip(values, drawn, strict=True)]

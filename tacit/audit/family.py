@@ -14,9 +14,6 @@ from tacit.privacy.event import (
     Event,
     GaussianRelease,
     LaplaceRelease,
-    Masked,
-    PoissonSampled,
-    Repeated,
 )
 
 _STEP = 1.01
@@ -76,8 +73,8 @@ def scaled(events: Sequence[Event]) -> Callable[[float, float], float] | None:
 
 def with_noise(event: Event, factor: float) -> Event | None:
     """The event with its noise so many times as large; `None` where it has none to scale."""
-    if isinstance(event, Repeated | PoissonSampled | Masked):
-        inner = with_noise(event.event, factor)
+    if event.inner is not None:
+        inner = with_noise(event.inner, factor)
         return None if inner is None else dataclasses.replace(event, event=inner)
     if isinstance(
         event, GaussianRelease | LaplaceRelease | DiscreteGaussianRelease | DiscreteLaplaceRelease

@@ -74,7 +74,7 @@ class Draws(eqx.Module):
         room = {}
         for index, size in sizes.items():
             phase = plan.method.phases()[index]
-            shape = (1 if phase.once else self.rounds, phase.repeat, plan.agents)
+            shape = (1 if phase.rounds.before else self.rounds, phase.repeat, plan.agents)
             room[index] = {
                 "noise": jnp.full((*shape, size), jnp.nan),
                 "coarse": jnp.zeros(()),
@@ -86,7 +86,7 @@ class Draws(eqx.Module):
     def __call__(self, gathered: Any, seen: Observation) -> Any:
         here = gathered[seen.index]
         context = seen.known(jnp.asarray(0))[0]
-        at = (0 if seen.phase.once else context.round, context.step)
+        at = (0 if seen.phase.rounds.before else context.round, context.step)
         noise, answers, scale = self._noise(seen)
         awake = seen.awake
         sizes = jnp.abs(jnp.where(awake[:, None], answers, 0.0)) / scale[:, None]
@@ -204,6 +204,11 @@ def simulated_checks(
     }
     if len(releasing) < sum(phase.query is not None for phase in phases):
         return []  # some release has no noise that could be told from what it hides
+    runs_in = [phase.rounds for phase in releasing.values()]
+    if any(each.of(int(plan.rounds)).start >= rounds for each in runs_in):
+        # what is asked at the end is seen in a run that ends sooner, with the same noise
+        rounds = max(rounds, *(phase.rounds.least for phase in phases))
+        plan = eqx.tree_at(lambda p: p.rounds, plan, jnp.asarray(rounds))
     rivals = _rivals(plan.objectives) if proved else ()
     draws = Draws(plan.objectives, rivals, rounds, len(plan.x0))
     room = jax.tree.leaves(draws.start(plan))
@@ -232,8 +237,9 @@ def _checks(phase: Phase, seen: dict[str, np.ndarray], names: tuple[str, ...]) -
     assert phase.query is not None and phase.release is not None
     noise = seen["noise"]
     runs, rounds, repeat, agents, size = noise.shape
+    before = phase.rounds.before
     columns = [
-        names[agent] + ("" if phase.once else f" in round {round + 1}") + _step(step, repeat)
+        names[agent] + ("" if before else f" in round {round + 1}") + _step(step, repeat)
         for round in range(rounds)
         for step in range(repeat)
         for agent in range(agents)

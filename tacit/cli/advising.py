@@ -94,6 +94,7 @@ def _other(change: Change) -> None:
 
 def _asked(setting: Setting) -> str:
     budget, counts = setting.budget, setting.counts
+    hidden = budget.hides.told(setting.agents)
     few, many = int(counts.min()), int(counts.max())
     adjacency = budget.relation.value.replace("_", "-")
     each = f"{few:,} records" if few == many else f"{few:,} to {many:,} records"
@@ -101,7 +102,7 @@ def _asked(setting: Setting) -> str:
         f"{setting.agents:,} sites ({setting.network.kind}), {each} per site, "
         f"{setting.parameters:,} parameters, {type(setting.loss).__name__.lower()} loss"
         f"{_of(setting)}; epsilon {setting.epsilon:g} and delta {short(budget.delta)} for the "
-        f"whole run, {adjacency} adjacency, {budget.noise.value} noise{_hidden(setting)}."
+        f"whole run, {adjacency} adjacency, {budget.noise.value} noise{hidden}."
     )
 
 
@@ -114,16 +115,6 @@ def _of(setting: Setting) -> str:
         return f", {setting.classes} classes"
     low, high = setting.target
     return f", targets from {low:g} to {high:g}"
-
-
-def _hidden(setting: Setting) -> str:
-    masks = setting.budget.masks
-    if masks is None:
-        return ""
-    return (
-        f" under secure aggregation that hides {masks.hidden(setting.agents)} honest sites among "
-        f"each other (coalition {masks.coalition})"
-    )
 
 
 def _row(each: Measured) -> list[str]:

@@ -28,8 +28,9 @@ from tacit.method.masked_gossip import MaskedGossip
 from tacit.method.or_zo import ORZO
 from tacit.method.outp import OutP
 from tacit.method.pdop import PDOP
-from tacit.method.phase import AbstractMethod, Phase, Span
+from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.pvp import PVP
+from tacit.method.rounds import Rounds
 from tacit.method.zoo_admm import ZOOADMM
 
 __all__ = [
@@ -62,7 +63,7 @@ __all__ = [
     "QuadraticBasis",
     "RecordBall",
     "RecordDistance",
-    "Span",
+    "Rounds",
     "metric_epsilon",
     "record_ball",
     "record_distance",

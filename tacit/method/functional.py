@@ -21,6 +21,7 @@ from tacit.method.dgd import DGD
 from tacit.method.functional_basis import AbstractBasis, QuadraticBasis
 from tacit.method.functional_projection import CurvatureBounds
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.rounds import Rounds
 from tacit.privacy.budget import Privacy
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Release
@@ -92,8 +93,8 @@ class FunctionalPerturbation(AbstractMethod):
         >>> privacy = Privacy(clip=1.0, epsilon=1.0, delta=0.0, noise="laplace")
         >>> basis = QuadraticBasis([-1.0, -1.0], [1.0, 1.0])
         >>> method = FunctionalPerturbation(DGD(step=0.1), basis, privacy=privacy)
-        >>> [(phase.name, phase.once, phase.release is not None) for phase in method.phases()]
-        [('perturb', True, True), ('iterate', False, False)]
+        >>> [(phase.name, phase.rounds.words) for phase in method.phases()]
+        [('perturb', 'once, before round 0'), ('iterate', 'every round')]
     """
 
     name: ClassVar[str] = "functional-perturbation"
@@ -149,7 +150,7 @@ class FunctionalPerturbation(AbstractMethod):
             release=Release(
                 "noised coefficients of the cost", self.privacy.mechanism, self.privacy.relation
             ),
-            once=True,
+            rounds=Rounds(before=True),
         )
         return perturb, *(self._on_public(phase) for phase in inner)
 

@@ -15,7 +15,8 @@ from tacit import checks
 from tacit.errors import ConfigError, NetworkError, PrivacyError
 from tacit.method._oracle import gradient_query
 from tacit.method._schedule import decayed, tail_average
-from tacit.method.phase import AbstractMethod, Phase, Span
+from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.rounds import Rounds
 from tacit.network.graph import Graph
 from tacit.network.relay import averaging_eigenvalues
 from tacit.privacy.budget import Privacy
@@ -100,7 +101,7 @@ class MaskedGossip(AbstractMethod):
         >>> from tacit.network import ring
         >>> from tacit.privacy import Privacy
         >>> method = MaskedGossip(step=0.5, privacy=Privacy(clip=1.0, epsilon=1.0)).on(ring(10))
-        >>> method.closing, [(phase.name, phase.rounds.value) for phase in method.phases()]
+        >>> method.closing, [(phase.name, phase.rounds.words) for phase in method.phases()]
         (5, [('iterate', 'every round but the last ones'), ('average', 'the last rounds')])
     """
 
@@ -130,7 +131,7 @@ class MaskedGossip(AbstractMethod):
                 f"noise={self.privacy.noise.value!r} does not go with Gaussian masks: there is no "
                 "rule for what both together hide; use noise='gaussian'"
             )
-        if self.privacy.masks is not None:
+        if self.privacy.hides.together:
             raise PrivacyError(
                 "privacy.masks are uniform masks for exact sums, and masked-gossip has Gaussian "
                 "masks of its own; leave them out, and give the method coalition=..."
@@ -149,6 +150,7 @@ class MaskedGossip(AbstractMethod):
     def phases(self) -> tuple[Phase, ...]:
         query, plain = gradient_query(self.privacy)
         noise = replace(plain.mechanism, hides=PairNoise(self._pairs()))
+        last = self.closing or 2  # how many follows from the network; without one, some
         return (
             Phase(
                 name="iterate",
@@ -158,7 +160,7 @@ class MaskedGossip(AbstractMethod):
                 message=self.descend,
                 receiver=Role.PEER,
                 update=self.mix,
-                rounds=Span.MAIN,
+                rounds=Rounds(0, -last),
             ),
             Phase(
                 name="average",
@@ -166,7 +168,7 @@ class MaskedGossip(AbstractMethod):
                 message=lambda state, released, context: (state, state.answer),
                 receiver=Role.PEER,
                 update=self.settle,
-                rounds=Span.CLOSING,
+                rounds=Rounds(-last),
             ),
         )
 
@@ -193,6 +195,7 @@ class MaskedGossip(AbstractMethod):
 
     @property
     def closing(self) -> int:
+        """`m`, how many rounds at the end average; 0 before the network is known."""
         return 0 if self.eigenvalues is None else len(self.eigenvalues)
 
     def on(self, network: Any) -> MaskedGossip:

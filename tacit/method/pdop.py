@@ -17,6 +17,7 @@ from tacit.method._assumptions import check_projection
 from tacit.method._pdop_budget import Schedule, Split
 from tacit.method._pdop_step import ProjectedStep, projected_step
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.rounds import Rounds
 from tacit.privacy.budget import Privacy
 from tacit.privacy.dose import Calibrated
 from tacit.privacy.laws import LAWS, NoiseKind
@@ -137,7 +138,7 @@ class PDOP(AbstractMethod):
                     query=self._query(ratio=1.0),
                     release=release,
                     message=keep,
-                    once=True,
+                    rounds=Rounds(before=True),
                 ),
                 Phase(
                     name="consensus",

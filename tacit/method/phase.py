@@ -10,7 +10,6 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -19,6 +18,7 @@ import equinox as eqx
 from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import ConfigError, PrivacyError
+from tacit.method.rounds import EVERY, Rounds
 from tacit.method.worst_case import Neighbours, gradient_bounds, linear_neighbours
 from tacit.privacy.budget import Privacy
 from tacit.privacy.caution import DELTA
@@ -26,27 +26,6 @@ from tacit.privacy.hiding import ALONE, AbstractHiding
 from tacit.privacy.mechanism import Release
 from tacit.privacy.query import AbstractQuery, own_public
 from tacit.types import Combine, Context, Inbox, Oracle, Role, Unit, Vector
-
-
-class Span(StrEnum):
-    """In which rounds a phase is run; a method says how many its last ones are (`closing`)."""
-
-    EVERY = "every round"
-    MAIN = "every round but the last ones"
-    CLOSING = "the last rounds"
-
-    def includes(self, round: Any, rounds: Any, closing: int) -> Any:
-        """Whether a round is one of them: `True`, or an array where a number is one.
-
-        Args:
-            round: which one; the first is 0.
-            rounds: how many there are.
-            closing: how many of them are the last ones.
-        """
-        if self is Span.EVERY:
-            return True
-        first = rounds - closing
-        return round < first if self is Span.MAIN else round >= first
 
 
 @checked(ConfigError)
@@ -63,17 +42,15 @@ class Phase:
         update: `(state, inbox, context) -> state` at the receiver.
         query: what is asked of the sender's private objective.
         release: how the answer is protected; given if and only if `query` is.
-        once: run before round 0 only, by everybody, whoever sleeps in round 0.
         repeat: how many times in a row (local steps); `Context.step` counts them.
         combine: whether the receiver sees each message or only their sum.
-        rounds: in which rounds it is run. Those that close a run release nothing.
+        rounds: in which rounds it is run, and so how often it releases something.
         point: whether the message is a point where the answer may be, shape `(p,)`: one that is
             further from the start than `divergence` allows is refused wherever messages are real.
 
     Raises:
         ConfigError: a value that an attribute cannot have.
-        TypeError: a query without a release or the reverse, a receiver without an update, or a
-            query in rounds that release nothing.
+        TypeError: a query without a release or the reverse, or a receiver without an update.
         PrivacyError: a masked release that is no sum at a public iterate.
     """
 
@@ -84,10 +61,9 @@ class Phase:
     update: Callable[[Any, Inbox, Context], Any] | None = None
     query: AbstractQuery | None = None
     release: Release | None = None
-    once: bool = False
     repeat: int = 1
     combine: Combine = Combine.EACH
-    rounds: Span = Span.EVERY
+    rounds: Rounds = EVERY
     point: bool = False
 
     def __post_init__(self) -> None:
@@ -97,10 +73,6 @@ class Phase:
             raise TypeError(f"phase {self.name!r}: give receiver and update together or neither")
         if self.repeat < 1:
             raise TypeError(f"phase {self.name!r}: repeat={self.repeat} must be at least 1")
-        if self.rounds is Span.CLOSING and self.query is not None:
-            raise TypeError(f"phase {self.name!r}: the rounds that close a run release nothing")
-        if self.once and self.rounds is not Span.EVERY:
-            raise TypeError(f"phase {self.name!r}: what is run once is run in no round")
         self.hides.check(self)
 
     @property
@@ -163,11 +135,6 @@ class AbstractMethod(eqx.Module):
     @abc.abstractmethod
     def solution(self, state: Any) -> Vector:
         """This agent's answer: a function of released values only."""
-
-    @property
-    def closing(self) -> int:
-        """How many rounds at the end of a run are left to phases of `Span.CLOSING`."""
-        return 0
 
     @property
     def hides(self) -> AbstractHiding:

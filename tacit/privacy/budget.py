@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import fields, replace
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -117,11 +118,44 @@ class Privacy(eqx.Module):
         """What hides an agent besides its own noise."""
         return ALONE if self.masks is None else SecureSum(self.masks)
 
+    def in_any_rounds(self) -> Privacy:
+        """The budget without the number of sums that it pays for, which is about a run's rounds."""
+        if self.masks is None:
+            return self
+        return self._with(masks=replace(self.masks, attempts=None, spare=None))
+
+    def alone(self) -> Privacy:
+        """The budget with every agent hidden by its own noise alone."""
+        return self if self.masks is None else self._with(masks=None)
+
+    def in_sums(self) -> Privacy:
+        """The budget under masks: its own, or those that count on nobody being corrupted."""
+        return self._with(masks=Masks(coalition=0)) if self.masks is None else self
+
+    def _with(self, **values: Any) -> Privacy:
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        return Privacy(**(own | values))
+
     @property
     def mechanism(self) -> Mechanism:
         """The mechanism with its noise multiplier; not a number until a run has calibrated it."""
         multiplier = math.nan if self.noise_multiplier is None else self.noise_multiplier
         return Mechanism(LAWS[self.noise], Calibrated(multiplier), self.hides)
+
+    def mechanism_of(self, times: float) -> Mechanism:
+        """The mechanism with another share of the budget than the other releases of a method.
+
+        Args:
+            times: so many times the noise multiplier, positive: half of it for a Gaussian release
+                that may cost twice as much.
+
+        Raises:
+            PrivacyError: it is not positive and finite.
+        """
+        if not 0.0 < times < math.inf:
+            raise PrivacyError(f"times={times!r} must be positive and finite")
+        multiplier = math.nan if self.noise_multiplier is None else self.noise_multiplier
+        return Mechanism(LAWS[self.noise], Calibrated(times * multiplier), self.hides)
 
     @property
     def combine(self) -> Combine:

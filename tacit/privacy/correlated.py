@@ -154,6 +154,7 @@ class PairNoise(AbstractHiding):
     prefix: ClassVar[str] = "Correlated"
     words: ClassVar[str] = ", and masks that pairs of agents share"
     together: ClassVar[bool] = True
+    shares: ClassVar[bool] = True
 
     def pairs(self, agents: int) -> Int[np.ndarray, "pairs 2"]:
         return self.masks.among(agents)

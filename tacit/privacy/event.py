@@ -17,6 +17,21 @@ from tacit.errors import PrivacyError, UnsupportedEvent
 class Event:
     """Base of all events."""
 
+    @property
+    def sum(self) -> Masked | None:
+        """The sum in which alone it can be read; `None` where it can be read by itself."""
+        return None
+
+    @property
+    def counted(self) -> Event:
+        """What an accountant composes in its place: itself, or what it amounts to."""
+        return self
+
+    @property
+    def inner(self) -> Event | None:
+        """The event that it is about: repeated, sampled or in a sum; `None` for plain noise."""
+        return None
+
 
 @dataclass(frozen=True)
 class NoRelease(Event):
@@ -90,6 +105,10 @@ class PoissonSampled(Event):
     rate: float
     event: Event
 
+    @property
+    def inner(self) -> Event:
+        return self.event
+
 
 @dataclass(frozen=True)
 class ModelClaim(Event):
@@ -106,6 +125,14 @@ class ModelClaim(Event):
     theorem: str
     assumption: str
     reason: str
+
+    @property
+    def sum(self) -> Masked | None:
+        return self.event.sum
+
+    @property
+    def counted(self) -> Event:
+        return self.event
 
 
 @dataclass(frozen=True)
@@ -130,6 +157,18 @@ class Masked(Event):
     coalition: int
     cohort: int
 
+    @property
+    def sum(self) -> Masked:
+        return self
+
+    @property
+    def counted(self) -> Event:
+        return self.event
+
+    @property
+    def inner(self) -> Event:
+        return self.event
+
 
 @dataclass(frozen=True)
 class Repeated(Event):
@@ -137,6 +176,14 @@ class Repeated(Event):
 
     event: Event
     count: int
+
+    @property
+    def sum(self) -> Masked | None:
+        return self.event.sum
+
+    @property
+    def inner(self) -> Event:
+        return self.event
 
 
 def on_grid(event: Event) -> Event:

@@ -36,6 +36,7 @@ class AbstractHiding:
         prefix: in the name of a mechanism.
         words: in what a mechanism does, after its noise.
         together: whether agents hide each other, for which all add noise of one scale.
+        shares: whether pairs of agents share noise, which the runtime must draw.
         summed: whether what is released can be read in a sum only, which is tried again, and
             charged again, where somebody is missing.
     """
@@ -43,6 +44,7 @@ class AbstractHiding:
     prefix: ClassVar[str] = ""
     words: ClassVar[str] = ""
     together: ClassVar[bool] = False
+    shares: ClassVar[bool] = False
     summed: ClassVar[bool] = False
 
     def check(self, phase: Any) -> None:
@@ -87,9 +89,26 @@ class AbstractHiding:
         """Whether one of these phases is hidden like this."""
         return any(phase.hides == self for phase in phases)
 
+    def told(self, agents: int) -> str:
+        """Who hides whom, as the end of a sentence on the noise of sites; empty for nobody."""
+        return ""
+
+    def study_lines(self) -> list[str]:
+        """What asks for it in the section [privacy] of a study."""
+        return []
+
     def event(self, own: Event, public: PublicContext) -> Event:
         """What is learned of an agent whose own noise alone would cost `own`."""
         return own
+
+    @property
+    def coalition(self) -> int:
+        """So many agents may pool what they know."""
+        return 0
+
+    def cohort(self, agents: int) -> int:
+        """The answers of so many agents at least are in what can be read."""
+        return 1
 
     def honest(self, agents: int) -> int:
         """So many agents' noise hides each one at least, its own included."""
@@ -100,21 +119,40 @@ class AbstractHiding:
         return 0
 
     def releases(self, network: Any, rounds: int, key: PRNGKeyArray) -> Int[np.ndarray, " agents"]:
-        """How often every agent releases in the first rounds.
+        """How often every agent releases in the first rounds, of what is asked in every round.
 
         Args:
             network: who takes part in which round.
             rounds: how many.
             key: that everybody knows.
+        """
+        return network.participations(rounds, key)
+
+    def declared(
+        self, times: Int[np.ndarray, " agents"], rounds: int, sums: int
+    ) -> Int[np.ndarray, " agents"]:
+        """For how many such releases noise is made, where so many are foreseen.
+
+        Those above the number of rounds are answers to what is asked again, whatever it is.
+
+        Args:
+            times: from `releases`.
+            rounds: of the run.
+            sums: that are asked in it, where every one succeeds.
 
         Raises:
             PrivacyError: more than are paid for.
         """
-        return network.participations(rounds, key)
-
-    def declared(self, times: Int[np.ndarray, " agents"]) -> Int[np.ndarray, " agents"]:
-        """For how many releases noise is made, where so many are foreseen."""
         return times
+
+    def turns(self, rounds: int, sums: int) -> int:
+        """How many turns a run between sites has: rounds, or the sums that may be tried.
+
+        Args:
+            rounds: of the run.
+            sums: that are asked in it.
+        """
+        return rounds
 
     def answers(self, network: Any, round: Any, key: PRNGKeyArray) -> Int[Array, " agents"]:
         """How often every client sends something in a round."""

@@ -6,6 +6,7 @@ audit say, gets a model claim.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -53,6 +54,20 @@ class Law:
     sample: Callable[[PRNGKeyArray, Array], Array]
     event: type[GaussianRelease] | type[LaplaceRelease]
     log_ratio: Callable[[Array, Array, Array, Any], Float[Array, ""]]
+
+    def deviation(self, size: int) -> float:
+        """Standard deviation of a coordinate of noise of scale 1.
+
+        Args:
+            size: number of coordinates.
+        """
+        match self.kind:
+            case NoiseKind.GAUSSIAN:
+                return 1.0
+            case NoiseKind.LAPLACE:
+                return math.sqrt(2.0)
+            case NoiseKind.L2_LAPLACE:  # its length has the second moment n (n + 1)
+                return math.sqrt(size + 1.0)
 
 
 def _normal(key: PRNGKeyArray, like: Array) -> Array:

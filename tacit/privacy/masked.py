@@ -11,6 +11,7 @@ are the masks, from the second the noise that is drawn by parts.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -20,7 +21,14 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from tacit.arguments import checked
 from tacit.errors import NetworkError, PrivacyError
-from tacit.privacy.event import Event, GaussianRelease, Masked, PoissonSampled
+from tacit.privacy.event import (
+    DiscreteGaussianRelease,
+    Event,
+    GaussianRelease,
+    Masked,
+    NoRelease,
+    PoissonSampled,
+)
 from tacit.privacy.hiding import AbstractHiding, View
 from tacit.types import Combine, PublicContext, Role
 
@@ -46,11 +54,13 @@ class Masks:
         min_cohort: how many agents a sum has at least, 2 or more and above `coalition`; all of them
             if `None`.
         attempts: how many sums the run may release, those included that are given up because
-            somebody is missing. If `None`, between sites as many as there are rounds, and in the
+            somebody is missing.
+        spare: the same told otherwise: how many sums may be tried again, over the whole run, each
+            charged as the dearest one of the run. With neither, none between sites, and in the
             simulation as many as its rounds take.
 
     Raises:
-        PrivacyError: a number out of range.
+        PrivacyError: a number out of range, or both `attempts` and `spare`.
 
     Example:
         >>> Masks(coalition=2, min_cohort=8).hidden(agents=10)
@@ -60,9 +70,11 @@ class Masks:
     coalition: int = 1
     min_cohort: int | None = None
     attempts: int | None = None
+    spare: int | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (("coalition", 0), ("min_cohort", 2), ("attempts", 1)):
+        leasts = {"coalition": 0, "min_cohort": 2, "attempts": 1, "spare": 0}
+        for name, least in leasts.items():
             value = getattr(self, name)
             whole = isinstance(value, int) and not isinstance(value, bool)
             if value is not None and not (whole and value >= least):
@@ -72,6 +84,21 @@ class Masks:
                 f"masks: min_cohort={self.min_cohort} must be above coalition={self.coalition}: "
                 "else a sum may hide nobody among honest agents"
             )
+        if self.attempts is not None and self.spare is not None:
+            raise PrivacyError(
+                f"masks: attempts={self.attempts} and spare={self.spare} say the same: attempts "
+                "are all sums, spare those beyond the planned ones; give one"
+            )
+
+    def again(self, sums: int) -> int | None:
+        """How many sums may be tried again; `None` where nothing is said of it.
+
+        Negative where each agent is in fewer sums than the run has.
+
+        Args:
+            sums: that the run asks for, where every one succeeds.
+        """
+        return self.spare if self.attempts is None else self.attempts - sums
 
     def cohort(self, agents: int) -> int:
         """How many are summed at least.
@@ -139,7 +166,7 @@ class SecureSum(AbstractHiding):
             reason = "agents send it to neighbours, each from an iterate of its own"
         elif phase.combine is not Combine.SUM:
             reason = "the coordinator needs every agent's by itself"
-        elif phase.once or phase.repeat > 1:
+        elif phase.rounds.before or phase.repeat > 1:
             reason = "it is not released once a round"
         if reason:
             raise PrivacyError(
@@ -183,6 +210,13 @@ class SecureSum(AbstractHiding):
                 "say how many a sum must have at least: noise is made for so many, and a round "
                 "with fewer is left out"
             )
+        rare = next((phase for phase in hidden if not phase.rounds.every), None)
+        if network.varying and rare is not None:
+            raise PrivacyError(
+                f"the sum of phase {rare.name!r} is asked in {rare.rounds.words}, and where agents "
+                "come and go nothing counts how often it is tried; use a network in which all take "
+                "part, with spare sums for who goes missing between sites"
+            )
         if np.ptp(network.client_weight) > 0:
             raise NetworkError("a masked sum weighs all agents alike, and this network does not")
 
@@ -192,24 +226,50 @@ class SecureSum(AbstractHiding):
         root = math.sqrt(cohort - self.masks.coalition)
         return Masked(with_noise_of(own, root), self.masks.coalition, cohort)
 
+    @property
+    def coalition(self) -> int:
+        return self.masks.coalition
+
+    def cohort(self, agents: int) -> int:
+        return self.masks.cohort(agents)
+
     def honest(self, agents: int) -> int:
         return self.masks.hidden(agents)
 
     def least(self, network: Any) -> int:
         return self.masks.cohort(network.agents) if network.varying else 0
 
-    def releases(self, network: Any, rounds: int, key: PRNGKeyArray) -> Int[np.ndarray, " agents"]:
-        found, most = network.attempts(rounds, key), self.masks.attempts
-        if most is not None and found.max() > most:
-            raise PrivacyError(
-                f"masks: attempts={most}, and {rounds} rounds with this network need "
-                f"{found.max()}, sums included that are given up because somebody is missing; "
-                "raise it, or take fewer rounds"
-            )
-        return found
+    def told(self, agents: int) -> str:
+        masks = self.masks
+        return (
+            f" under secure aggregation that hides {masks.hidden(agents)} honest sites among "
+            f"each other (coalition {masks.coalition})"
+        )
 
-    def declared(self, times: Int[np.ndarray, " agents"]) -> Int[np.ndarray, " agents"]:
-        return times if self.masks.attempts is None else np.full_like(times, self.masks.attempts)
+    def study_lines(self) -> list[str]:
+        least = self.masks.min_cohort
+        kept = "" if least is None else f", min_cohort = {least}"
+        return [f"masks = {{ coalition = {self.masks.coalition}{kept} }}"]
+
+    def releases(self, network: Any, rounds: int, key: PRNGKeyArray) -> Int[np.ndarray, " agents"]:
+        return network.attempts(rounds, key)
+
+    def declared(
+        self, times: Int[np.ndarray, " agents"], rounds: int, sums: int
+    ) -> Int[np.ndarray, " agents"]:
+        spare = self.masks.again(sums)
+        if spare is None:
+            return times
+        if times.max() > rounds + spare:
+            raise PrivacyError(
+                f"masks: {sums + spare} sums are paid for, and {rounds} rounds with this network "
+                f"need {sums + times.max() - rounds}, those included that are given up because "
+                "somebody is missing; raise attempts or spare, or take fewer rounds"
+            )
+        return np.full_like(times, rounds + spare)
+
+    def turns(self, rounds: int, sums: int) -> int:
+        return sums + (self.masks.again(sums) or 0)
 
     def answers(self, network: Any, round: Any, key: PRNGKeyArray) -> Int[Array, " agents"]:
         # a sum that is given up was asked for and answered all the same
@@ -232,6 +292,46 @@ class SecureSum(AbstractHiding):
         left = jnp.sqrt(jnp.sum(jnp.where(honest, jnp.square(scales), 0.0)))
         weights = (honest | (behind == 0)).astype(scales.dtype)
         return View(weights, None, left)
+
+
+def as_dear(events: Sequence[Event]) -> list[list[int]]:
+    """For each event the numbers of those that cost as much or more, its own among them.
+
+    Of two Gaussian releases the one with less noise costs more, and so does the one on the larger
+    sample: the other can be made of what it tells (docs/proofs/masks.md). One with less noise on a
+    smaller sample is not compared. Of equal ones the first stands for the dearer.
+
+    Args:
+        events: each one release, without claims.
+
+    Example:
+        >>> as_dear([GaussianRelease(2.0), GaussianRelease(1.0), GaussianRelease(1.0)])
+        [[0, 1, 2], [1], [1, 2]]
+    """
+    sizes = [_size(event) for event in events]
+
+    def costs(one: int, other: int) -> bool:
+        (rate, noise), (own_rate, own_noise) = sizes[one], sizes[other]
+        more = rate >= own_rate and noise <= own_noise
+        return more and (sizes[one] != sizes[other] or one <= other)
+
+    numbers = range(len(sizes))
+    return [[one for one in numbers if costs(one, other)] for other in numbers]
+
+
+def _size(event: Event) -> tuple[float, float]:
+    """Share of the records that is asked, and noise multiplier."""
+    match event:
+        case Masked(inner):
+            return _size(inner)
+        case PoissonSampled(rate, inner):
+            return rate, _size(inner)[1]
+        case GaussianRelease(multiplier) | DiscreteGaussianRelease(multiplier):
+            return 1.0, multiplier
+        case NoRelease():
+            return 0.0, math.inf
+        case _:
+            return 1.0, 0.0
 
 
 def with_noise_of(event: Event, root: float) -> Event:

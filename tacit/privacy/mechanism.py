@@ -17,17 +17,13 @@ from jaxtyping import Array, PRNGKeyArray
 
 from tacit.arguments import checked
 from tacit.errors import PrivacyError
-from tacit.privacy.correlated import PairNoise
 from tacit.privacy.dose import AbstractDose, Calibrated, bounded_sensitivity
 from tacit.privacy.event import Event, ModelClaim, NonPrivate, NoRelease, PoissonSampled
 from tacit.privacy.hiding import ALONE, AbstractHiding, Alone
 from tacit.privacy.laws import GAUSSIAN, L2_LAPLACE, LAPLACE, LAWS, Law, NoiseKind
-from tacit.privacy.masked import SecureSum
-from tacit.privacy.query import AbstractQuery
+from tacit.privacy.query import AbstractQuery, is_own
 from tacit.privacy.tilted import Tilted
 from tacit.types import AbstractDifferentiable, AbstractObjective, PublicContext, Relation, Unit
-
-_HIDING = (Alone, SecureSum, PairNoise)
 
 
 class Into(StrEnum):
@@ -80,7 +76,7 @@ class Mechanism(eqx.Module):
             raise PrivacyError("a mechanism has a law and a dose of its noise, or neither")
         if self.law is None and self.into is Into.OBJECTIVE:
             raise PrivacyError("no noise goes into the objective: give a law and a dose")
-        if type(self.hides) not in _HIDING:
+        if not is_own(type(self.hides)):
             raise PrivacyError(f"hides={type(self.hides).__name__} is no hiding that is known here")
         if self.claim is None:
             if self.into is not Into.ANSWER:
@@ -187,7 +183,7 @@ class Mechanism(eqx.Module):
         """
         if self.law is None or self.into is not Into.ANSWER:
             return answer
-        if isinstance(self.hides, PairNoise) and shared is None:
+        if self.hides.shares and shared is None:
             raise TypeError("this noise is shared by pairs of agents: the runtime must draw it")
         noised, size = self.noise_in(answer, scale)
         noised = jnp.asarray(noised)

@@ -17,8 +17,6 @@ from tacit.privacy.event import (
     Event,
     GaussianRelease,
     LaplaceRelease,
-    Masked,
-    ModelClaim,
     NonPrivate,
     NoRelease,
     PoissonSampled,
@@ -117,8 +115,8 @@ def _count(events: Iterable[Event], times: int, counts: dict[Event, int]) -> Non
                 raise PrivacyError(f"{event!r}: count must be from 0 to 2^48 releases in all")
             _count([event.event], times * event.count, counts)
             continue
-        if isinstance(event, ModelClaim | Masked):  # what it amounts to under its assumption
-            _count([event.event], times, counts)
+        if event.counted is not event:  # what it amounts to under its assumption
+            _count([event.counted], times, counts)
             continue
         event = _simplified(event)
         if times > 0 and not isinstance(event, NoRelease):

@@ -261,8 +261,7 @@ def check_privacy(source: Source) -> None:
 def _privacy(chosen: PrivacySection, per_site: Mapping[str, Any]) -> Privacy:
     elsewhere = {*per_site, "masks", "require", "ledger", "dataset", "owner"}
     rest = {key: value for key, value in chosen if key not in elsewhere}
-    masks = None if chosen.masks is None else chosen.masks.masks()
-    return Privacy(**per_site, **rest, masks=masks)
+    return Privacy(**per_site, **rest, **chosen.hidden)
 
 
 def _by_site(key: str, value: Any, names: Sequence[str]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -175,12 +175,15 @@ def _budget(source: Source, asked: Asked, agents: int) -> Privacy:
     shared = {each.name for each in fields(Privacy)} - {*_PER_SITE, "masks"}
     rest = {name: value for name, value in chosen if name in shared}
     with source.section("privacy"):
-        if chosen.masks is not None:
-            rest["masks"] = replace(chosen.masks.masks(), attempts=None)
-            rest["masks"].cohort(agents)
-        return Privacy(
-            clip=1.0, epsilon=epsilon, delta=_delta(asked, _smallest(chosen.delta)), **rest
-        )
+        budget = Privacy(
+            clip=1.0,
+            epsilon=epsilon,
+            delta=_delta(asked, _smallest(chosen.delta)),
+            **rest,
+            **chosen.hidden,
+        ).in_any_rounds()
+        budget.hides.check_agents(agents)
+        return budget
 
 
 def _delta(asked: Asked, otherwise: float) -> float:

@@ -193,7 +193,7 @@ def _work(assembled: Assembled) -> float:
     """Multiplications of one run, roughly; at least one."""
     problem, rounds = assembled.problem, assembled.source.study.run.rounds
     points = sum(
-        phase.repeat * phase.query.evaluations(problem.dimension) * (1 if phase.once else rounds)
+        phase.repeat * phase.query.evaluations(problem.dimension) * len(phase.rounds.of(rounds))
         for phase in assembled.method.phases()
         if phase.query is not None
     )

@@ -105,7 +105,7 @@ def test_history_and_guarantee_are_complete(row: Row) -> None:
     assert list(history.rounds) == [0, 2, 4, 6]
     assert {"consensus", "distance", "objective"} <= set(history.measured)
     assert all(np.all(np.isfinite(value)) for value in history.measured.values())
-    before = any(phase.once and phase.query is not None for phase in row.method.phases())
+    before = any(phase.rounds.before and phase.query is not None for phase in row.method.phases())
     assert before or history.evaluations[0] == 0
     assert np.all(np.diff(history.evaluations) >= 0)
     assert history.bytes[-1] > 0

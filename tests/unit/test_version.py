@@ -40,7 +40,7 @@ from tacit.privacy import NoiseKind
 from tacit.privacy.masking import mask, mask_label, pair_key
 from tacit.privacy.noise import SeededNoise
 
-VERSION = "0.2.0.dev1"
+VERSION = "0.2.0.dev2"
 """What the digests are of."""
 
 RUN = bytes(range(32))

@@ -140,11 +140,12 @@ def declared(
         )
         _ = agreed.guarantee  # what cannot be promised is refused here, by the study's line
         plan, _ = lay_out(agreed, problem, divergence=study.run.divergence)
-        (tried,) = method.hides.declared(np.array([rounds])).tolist()
-        schedule = Schedule(plan, tried)
+        schedule = Schedule(plan, agreed.turns)
+        if agreed.method.hides.summed:
+            Sums.of(agreed, None)  # phases that are not run so are refused here, too
         if len(schedule.said_by(Role.SERVER)) > MOST_TURNS:
             raise ConfigError(
-                f"{tried:,} rounds: a coordinator's record of all that it says has room for "
+                f"{agreed.turns:,} rounds: a coordinator's record of all that it says has room for "
                 f"{MOST_TURNS:,} messages; write fewer rounds"
             )
     return Declared(manifest, source, problem, plan, agreed, schedule, own)
@@ -295,24 +296,6 @@ def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]]
     return noised, events
 
 
-def masked(run: Declared, agent: int | None, keys: dict[int, bytes] | None = None) -> Sums:
-    """What a member knows of the sums of a run with masks.
-
-    Args:
-        run: as all know it.
-        agent: its number; `None` for a coordinator.
-        keys: that it shares with the others.
-
-    Raises:
-        PrivacyError: no grid fits.
-    """
-    agreed = run.contract
-    assert agreed.method.privacy is not None and agreed.method.privacy.masks is not None
-    cohort = agreed.method.privacy.masks.cohort(run.plan.agents)
-    release = None if agent is None else agreed.sums[agent]
-    return Sums(agreed.rounds, cohort, release, keys or {})
-
-
 def charges(run: Declared, agent: int) -> list[Event]:
     """Everything that an agent will be charged for, for checking a budget before the run."""
     return list(run.contract.releases.all(run.contract.owners.contexts[agent]))
@@ -340,6 +323,11 @@ def _check_method(method: AbstractMethod) -> None:
         raise PrivacyError(
             f"{type(method).__name__} has no budget, and between sites private values would leave "
             "as they are; give the study a section [privacy] and a method that uses it"
+        )
+    if any(phase.hides.shares for phase in method.phases()):
+        raise PrivacyError(
+            f"{type(method).__name__} has noise that pairs of agents share, which nothing makes "
+            "them draw as they should, and between sites only proved methods are run; simulate it"
         )
     if privacy.sampling < 1.0:
         raise PrivacyError(

@@ -154,10 +154,10 @@ class Manifest(_Strict):
         return parse_study(self.study, "the manifest's study", folder, admitted)
 
     @property
-    def masked(self) -> bool:
-        """Whether the study has masks."""
+    def summed(self) -> bool:
+        """Whether what agents release is read in sums only, for which they have keys."""
         privacy = self.source(Path()).study.privacy
-        return privacy is not None and privacy.masks is not None
+        return privacy is not None and privacy.summed
 
     def unsigned(self) -> list[str]:
         """Members who have not signed, or whose signature or key for masks is not theirs."""
@@ -167,7 +167,7 @@ class Manifest(_Strict):
             for member in self.members
             if not verify(member.card, said, self.signatures.get(member.name, ""))
         }
-        if self.masked:
+        if self.summed:
             missing |= {
                 each.name
                 for each in self.agents
@@ -203,7 +203,7 @@ class Manifest(_Strict):
         name, run = keys.card.name, self.run
         signatures = {**self.signatures, name: sign(keys.identity, self._said)}
         mask_keys = dict(self.mask_keys)
-        if self.masked and name in self.names:
+        if self.summed and name in self.names:
             mask_keys[name] = offer(keys, run)
         return self.model_copy(update={"signatures": signatures, "mask_keys": mask_keys})
 

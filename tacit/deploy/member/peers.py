@@ -392,9 +392,10 @@ class Neighbours:
         steady = not self._terms.skipping and not self._varying
         for sender, hello in list(self._answers.items()):
             newest = hello.heard
-            if steady and self._schedule.round(sent) < hello.round - 1:
+            due = self._schedule.due(server=self._coordinator, after=sent, before=hello.round)
+            if steady and due is not None:
                 # it could not be there without this member's messages of the rounds before
-                newest = max(newest, self._schedule.next_round(sent))
+                newest = max(newest, due)
             if newest > sent:
                 raise RuntimeFailure(
                     f"{self.cards[sender].name!r} has a message of this member of round "

@@ -26,7 +26,6 @@ from tacit.deploy.agreement.declared import (
     charges,
     check_secure,
     declared,
-    masked,
     own_records,
     own_secret,
     releases,
@@ -40,7 +39,7 @@ from tacit.deploy.member.run_spec import Progress, Terms
 from tacit.deploy.member.schedule import forms
 from tacit.deploy.member.sending import Releaser
 from tacit.deploy.member.session import Party
-from tacit.deploy.member.sum_session import MaskedParty
+from tacit.deploy.member.sum_session import MaskedParty, Sums
 from tacit.deploy.messages import evidence
 from tacit.deploy.messages.address import host_and_port
 from tacit.deploy.messages.journal import check_state
@@ -109,7 +108,7 @@ def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | None]:
             f"{options.manifest} is not signed by {', '.join(map(repr, unsigned))}; a run begins "
             "when everybody has agreed to it. Each signs with: tacit manifest sign"
         )
-    if manifest.masked and unknown and number < len(manifest.agents):
+    if manifest.summed and unknown and number < len(manifest.agents):
         raise ConfigError(
             f"nobody has compared the cards of {', '.join(map(repr, sorted(unknown)))} on this "
             "machine, and in a sum the others' noise hides this member: with invented members it "
@@ -182,7 +181,7 @@ def run(
                 )
             shared: dict[int, bytes] = {}
             ended = (options.state / "result.json").exists() and not has_key(keys, manifest.run)
-            if manifest.masked and not coordinates and not ended:
+            if manifest.summed and not coordinates and not ended:
                 check_writable(keys)
                 shared = pair_keys(keys, number, manifest.run, manifest.offers())
             if only_check:
@@ -238,12 +237,13 @@ def _take_part(
         partial(mixing_of, desk.plan),
         manifest.patience,
         manifest.silent == "skip",
-        early=manifest.masked,
+        early=manifest.summed,
         bounds=run_.bounds(),
     )
     member = Party
-    if manifest.masked:
-        member = partial(MaskedParty, masked(run_, None if coordinates else number, shared))
+    if manifest.summed:
+        own = None if coordinates else number
+        member = partial(MaskedParty, Sums.of(run_.contract, own, shared))
     party = member(
         terms,
         desk,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import jax
@@ -10,10 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from tacit._engine.agent_step import At, Desk, Payload
-from tacit._engine.plan import Plan, phases_of
+from tacit._engine.plan import Plan
 from tacit.deploy.messages.wire import FINISHED, Address, Leaf, leaf_of
-from tacit.errors import PrivacyError
-from tacit.method.phase import Phase, Span
+from tacit.method.phase import Phase
 from tacit.types import Role
 
 MOST_HANDED = 1 << 20
@@ -34,64 +35,92 @@ class Turn(NamedTuple):
     phase: Phase
 
 
+class _Stretch(NamedTuple):
+    """Rounds in a row in which the same phases are run.
+
+    Attributes:
+        position: of their first turn.
+        first: round; -1 before round 0.
+        rounds: how many.
+        steps: of each: number of the phase, step, and the phase.
+    """
+
+    position: int
+    first: int
+    rounds: int
+    steps: list[tuple[int, int, Phase]]
+
+    @property
+    def length(self) -> int:
+        """Number of turns."""
+        return self.rounds * len(self.steps)
+
+
 class Schedule:
     """All turns of a run.
 
     Args:
         plan: the run.
-        rounds: how many; with masks, how many sums may be tried.
-
-    Raises:
-        PrivacyError: a method with phases that are not run in every round.
+        turns: rounds, or the sums that may be tried. A sum that is tried has turns for all
+            phases, since nobody knows beforehand which sum it will be.
     """
 
-    def __init__(self, plan: Plan, rounds: int) -> None:
-        if any(phase.rounds is not Span.EVERY for phase in plan.method.phases()):
-            raise PrivacyError(
-                f"{type(plan.method).__name__} has phases that are not run in every round, and "
-                "between sites only proved methods are run, all of whose phases are; simulate it"
-            )
-        self.rounds = rounds
-        self._before = _steps(plan, once=True)
-        self._round = _steps(plan, once=False)
-        self._where = {
-            once: {(index, step): i for i, (index, step, _) in enumerate(steps)}
-            for once, steps in ((True, self._before), (False, self._round))
-        }
+    def __init__(self, plan: Plan, turns: int) -> None:
+        self.rounds = turns
+        summed = any(exponent is not None for exponent in plan.exponents)
+        before = [phase for phase in enumerate(plan.method.phases()) if phase[1].rounds.before]
+        later = [phase for phase in enumerate(plan.method.phases()) if not phase[1].rounds.before]
+        runs = {index: range(turns) if summed else p.rounds.of(turns) for index, p in later}
+        ends = sorted({0, turns, *(end for run in runs.values() for end in (run.start, run.stop))})
+        self._stretches = [_Stretch(0, -1, 1, _steps(before))]
+        for first, last in pairwise(ends):
+            steps = _steps([(index, phase) for index, phase in later if first in runs[index]])
+            self._stretches.append(_Stretch(self.length, first, last - first, steps))
+        self._positions = [stretch.position for stretch in self._stretches]
+        self._firsts = [stretch.first for stretch in self._stretches]
+        self._places = [
+            {(index, step): place for place, (index, step, _) in enumerate(stretch.steps)}
+            for stretch in self._stretches
+        ]
 
     @property
     def length(self) -> int:
         """Number of turns."""
-        return len(self._before) + self.rounds * len(self._round)
+        return self._stretches[-1].position + self._stretches[-1].length
 
     @property
     def window(self) -> int:
         """Turns by which a neighbour can be ahead: at most a round."""
-        return max(len(self._before), len(self._round)) + len(self._round)
+        before, *later = (len(stretch.steps) for stretch in self._stretches)
+        return max(before, *later) + max(later)
 
     @property
     def start(self) -> int:
         """The first turn of round 0."""
-        return len(self._before)
+        return self._stretches[0].length
 
     def round(self, position: int) -> int:
         """The round that a position is in: -1 before round 0, the number of rounds at the end."""
-        return (position - self.start) // len(self._round) if position >= self.start else -1
+        if position >= self.length:
+            return self.rounds
+        stretch = self._stretches[bisect_right(self._positions, position) - 1]
+        return stretch.first + (position - stretch.position) // len(stretch.steps)
 
     def next_round(self, position: int) -> int:
         """The first turn of the round after the one that a position is in."""
-        return min(self.start + (self.round(position) + 1) * len(self._round), self.length)
+        after = self.round(position) + 1
+        if after >= self.rounds:
+            return self.length
+        stretch = self._stretches[bisect_right(self._firsts, after) - 1]
+        return stretch.position + (after - stretch.first) * len(stretch.steps)
 
     def turns(self, first: int = 0) -> Iterator[Turn]:
         """All turns from a position on."""
-        for position in range(first, self.length):
-            after = position - len(self._before)
-            if after < 0:
-                round, (index, step, phase) = -1, self._before[position]
-            else:
-                round, place = divmod(after, len(self._round))
-                index, step, phase = self._round[place]
-            yield Turn(position, At(round, index, step), phase)
+        for stretch in self._stretches:
+            for position in range(max(first, stretch.position), stretch.position + stretch.length):
+                round, place = divmod(position - stretch.position, len(stretch.steps))
+                index, step, phase = stretch.steps[place]
+                yield Turn(position, At(stretch.first + round, index, step), phase)
 
     def said_by(self, role: Role) -> list[int]:
         """Positions of the messages of a role, in order."""
@@ -101,25 +130,37 @@ class Schedule:
             if phase.sender is role and phase.receiver is not None
         ]
 
+    def due(self, *, server: bool, after: int, before: int) -> int | None:
+        """The first turn in which a member has to send something; `None` if there is none.
+
+        Args:
+            server: whether it is the coordinator.
+            after: a position, all of whose round is left out.
+            before: a round, likewise.
+        """
+        for position, at, phase in self.turns(self.next_round(after)):
+            if at.round >= before:
+                break
+            if phase.receiver is not None and (phase.sender is Role.SERVER) is server:
+                return position
+        return None
+
     def position(self, address: Address) -> int | None:
         """Where a message stands; `None` if no such message is ever sent."""
         if address.kind == FINISHED:
             return self.length
         if not -1 <= address.round < self.rounds:
             return None
-        once = address.round == -1
-        place = self._where[once].get((address.phase, address.step))
+        number = bisect_right(self._firsts, address.round) - 1
+        stretch = self._stretches[number]
+        place = self._places[number].get((address.phase, address.step))
         if place is None:
             return None
-        return place if once else len(self._before) + address.round * len(self._round) + place
+        return stretch.position + (address.round - stretch.first) * len(stretch.steps) + place
 
 
-def _steps(plan: Plan, *, once: bool) -> list[tuple[int, int, Phase]]:
-    return [
-        (index, step, phase)
-        for index, phase in phases_of(plan.method, once=once)
-        for step in range(phase.repeat)
-    ]
+def _steps(phases: Sequence[tuple[int, Phase]]) -> list[tuple[int, int, Phase]]:
+    return [(index, step, phase) for index, phase in phases for step in range(phase.repeat)]
 
 
 class Form(NamedTuple):
@@ -154,22 +195,25 @@ class Form(NamedTuple):
 def forms(plan: Plan) -> dict[int, Form]:
     """What each phase sends, by its number: traced, so that nothing is asked of anybody's data.
 
-    A masked value is integers; and before it the coordinator says whom it sums, and in which round.
+    A masked value is integers; before it the coordinator says whom it sums, and which sum it is.
     With each of its messages a coordinator hands over its state, so that nobody needs its disk.
     """
     found: dict[int, Form] = {}
+    summed = any(exponent is not None for exponent in plan.exponents)
     one = jax.eval_shape(lambda all: jax.tree.map(lambda leaf: leaf[0], all), plan.objectives)
     for index, phase in enumerate(plan.method.phases()):
         server = phase.sender is Role.SERVER
         desk = Desk(plan, plan.agents if server else 0, jax.random.key(0))
         state = plan.method.init(desk.role, plan.x0, jnp.asarray(desk.degree))
         after, payload = desk.form(
-            At(-1 if phase.once else 0, index), state, None if server else one
+            At(-1 if phase.rounds.before else 0, index), state, None if server else one
         )
         leaves, structure = jax.tree.flatten(payload)
         arrays = [leaf_of(leaf.dtype, leaf.shape) for leaf in leaves]
-        if plan.exponent is not None:
-            arrays = [*arrays, *announcement(plan.agents)] if server else [("<i8", arrays[0][1])]
+        if plan.exponents[index] is not None:
+            arrays = [("<i8", arrays[0][1])]
+        elif server and summed:
+            arrays = [*arrays, *announcement(plan.agents)]
         handed, kept = None, []
         if server:
             flat, handed = jax.tree.flatten(after)
@@ -181,5 +225,5 @@ def forms(plan: Plan) -> dict[int, Form]:
 
 
 def announcement(agents: int) -> list[Leaf]:
-    """What a coordinator says besides of a masked sum: who is in it, and the round."""
+    """What a coordinator says besides of a sum: who is in it, and how many succeeded before."""
     return [("|b1", (agents,)), ("<i8", ())]

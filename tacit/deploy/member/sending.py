@@ -95,19 +95,24 @@ class Sender:
             check_sent(self._terms, turn.at, self._member, arrays)
             self.publish(address)
 
-    def send_again(self, turn: Turn) -> None:
+    def send_again(self, turn: Turn) -> list[np.ndarray]:
         """Send what is on the disk.
+
+        Returns:
+            The arrays of the message; none if it is not there.
 
         Raises:
             RuntimeFailure: it holds a number that nobody takes.
         """
         address, key = self._address(turn), self._keys.identity.public_key()
         data = self._outgoing.find(address.key())
-        if data is not None:
-            leaves = decode(data, address, self._terms.forms[turn.at.phase].leaves, key).leaves
-            arrays = [np.frombuffer(leaf, dtype) for leaf, dtype, _ in leaves]
-            check_sent(self._terms, turn.at, self._member, arrays)
-            self.publish(address)
+        if data is None:
+            return []
+        leaves = decode(data, address, self._terms.forms[turn.at.phase].leaves, key).leaves
+        arrays = [np.frombuffer(leaf, dtype).reshape(shape) for leaf, dtype, shape in leaves]
+        check_sent(self._terms, turn.at, self._member, arrays)
+        self.publish(address)
+        return arrays
 
     def publish(self, address: Address) -> None:
         """Send a message that is on the disk."""

@@ -1,16 +1,18 @@
 """A member's part in a run whose releases can be read in sums only.
 
-A run has as many turns as sums may be tried. In each the coordinator says whom it sums and in which
-round; everybody in the sum answers under masks that fit this sum and no other. If all answers come,
-the coordinator takes a step, else the sum is given up, and in the next turn another is tried, with
-fresh noise and masks, without those who are silent. Every answer is charged, whatever became of it.
+A run has as many turns as sums may be tried. In each the coordinator says whom it sums and how many
+sums succeeded before, which tells the round and the phase of this one; everybody in the sum answers
+under masks that fit this sum and no other. If all answers come, the coordinator takes a step, else
+the sum is given up, and in the next turn it is tried again, with fresh noise and masks, without
+those who are silent. Every answer is charged, whatever became of it. Sums may differ in what they
+cost: so every member counts what it answers, and gives no answer that its noise was not made for.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -18,13 +20,15 @@ import numpy as np
 from jaxtyping import Int64
 
 from tacit._engine.agent_step import At
+from tacit._engine.contract import Contract
 from tacit.deploy.member.divergence import check_diverged
 from tacit.deploy.member.schedule import Turn
 from tacit.deploy.member.session import Party
 from tacit.deploy.messages.outgoing import state_digest
 from tacit.deploy.messages.wire import Leaf
-from tacit.errors import RuntimeFailure
+from tacit.errors import PrivacyError, RuntimeFailure
 from tacit.privacy.ledger.chain import digest
+from tacit.privacy.masked import as_dear
 from tacit.privacy.masking import mask, mask_label, opened, sealed
 from tacit.privacy.noise import SecureNoise
 from tacit.privacy.noise.sums import LARGEST, SumRelease
@@ -38,16 +42,96 @@ class Sums:
     """What a member knows of the sums of a run.
 
     Attributes:
-        rounds: how many have to succeed.
+        planned: round and phase of each sum that has to succeed, in order.
         least: how many agents a sum must have.
-        release: of this member; `None` for a coordinator.
+        limits: phases, and how many answers to all of them together are paid for.
+        releases: of this member, by phase; empty for a coordinator.
         keys: that it shares with every other agent, by number; empty for a coordinator.
     """
 
-    rounds: int
+    planned: tuple[tuple[int, int], ...]
     least: int
-    release: SumRelease | None
+    limits: tuple[tuple[frozenset[int], int], ...]
+    releases: Mapping[int, SumRelease]
     keys: dict[int, bytes] = field(repr=False)
+
+    @classmethod
+    def of(cls, agreed: Contract, agent: int | None, keys: dict[int, bytes] | None = None) -> Sums:
+        """Those of a member.
+
+        Args:
+            agreed: on a grid.
+            agent: its number; `None` for a coordinator.
+            keys: that it shares with the others.
+
+        Raises:
+            PrivacyError: no grid fits, or a table of phases that is not run like this.
+        """
+        _check_table(agreed)
+        public = agreed.owners.contexts[agent or 0]
+        releasing = [
+            index for index, phase in enumerate(agreed.phases) if phase.release is not None
+        ]
+        times = dict(zip(releasing, agreed.releases.times(public), strict=True))
+        costs = as_dear([agreed.releases.event(agreed.phases[i], public) for i in releasing])
+        dearer = [frozenset(releasing[place] for place in more) for more in costs]
+        return cls(
+            tuple(
+                (round, index)
+                for round in range(agreed.rounds)
+                for index in releasing
+                if agreed.phases[index].rounds.includes(round, agreed.rounds)
+            ),
+            agreed.method.hides.cohort(public.agents),
+            tuple((phases, sum(times[index] for index in phases)) for phases in dearer),
+            {} if agent is None else {i: agreed.sums[i][agent] for i in releasing},
+            keys or {},
+        )
+
+    def rounds(self, done: int) -> int:
+        """Rounds that are over when so many sums have succeeded."""
+        if done < len(self.planned):
+            return self.planned[done][0]
+        return self.planned[-1][0] + 1
+
+    def pays(self, answered: np.ndarray, phase: int) -> bool:
+        """Whether one more answer is paid for.
+
+        Each counts as an answer of its own phase or of one that costs as much or more, and those
+        that were foreseen are counted likewise: so whatever is asked, all answers together cost no
+        more than what was foreseen.
+
+        Args:
+            answered: how many so far, by phase.
+            phase: that is asked now.
+        """
+        return all(
+            1 + sum(int(answered[index]) for index in phases) <= most
+            for phases, most in self.limits
+            if phase in phases
+        )
+
+
+def _check_table(agreed: Contract) -> None:
+    """Refuse a table in which one announcement does not tell what is asked."""
+    phases, name = agreed.phases, type(agreed.method).__name__
+    reason = ""
+    if [phase.sender is Role.SERVER for phase in phases] != [True, *[False] * (len(phases) - 1)]:
+        reason = "its first phase, and no other, must be the coordinator's"
+    elif not phases[0].rounds.every or phases[0].repeat > 1:
+        reason = f"phase {phases[0].name!r} must be run once in every round"
+    elif not all(phase.hides.summed for phase in phases[1:]):
+        reason = "all that clients send must be read in sums"
+    else:
+        asked = set[int]().union(*(phase.rounds.of(agreed.rounds) for phase in phases[1:]))
+        if len(asked) < agreed.rounds:
+            idle = min(set(range(agreed.rounds)) - asked)
+            reason = f"in round {idle + 1} nothing is asked"
+    if reason:
+        raise PrivacyError(
+            f"between sites the coordinator announces every sum, and the phases of {name} do not "
+            f"go with that: {reason}. Simulate it, or write it with such phases"
+        )
 
 
 class Standing(NamedTuple):
@@ -55,13 +139,15 @@ class Standing(NamedTuple):
 
     Attributes:
         state: of the method.
-        round: sums that succeeded.
+        done: sums that succeeded.
         cohort: who is in the present one, shape `(agents,)`.
+        answered: answers that it gave, or asked for, by phase.
     """
 
     state: Any
-    round: np.ndarray
+    done: np.ndarray
     cohort: np.ndarray
+    answered: np.ndarray
 
 
 class MaskedParty(Party):
@@ -76,25 +162,34 @@ class MaskedParty(Party):
         super().__init__(*more, **named)
         self._sums = sums
         self._asked = b""
+        self._asks = -1  # the phase of the sum that is tried in this turn, at the coordinator
+        self._said: tuple[int, list[np.ndarray]] | None = None
         self._done = 0
 
     def initial(self) -> Standing:
+        plan = self._desk.plan
+        none = np.zeros(len(plan.exponents), np.int64)
         return Standing(
-            super().initial(), np.zeros((), np.int64), np.zeros(self._desk.plan.agents, bool)
+            super().initial(), np.zeros((), np.int64), np.zeros(plan.agents, bool), none
         )
 
     @property
     def rounds(self) -> int:
+        return self._sums.rounds(self._summed)
+
+    @property
+    def _summed(self) -> int:
+        """Sums that the model is of."""
         word = self.mailbox.finished.get(self._desk.plan.agents)
         return self._done if word is None else int(np.frombuffer(word.leaves[1][0], np.int64)[0])
 
     def _answer(self, state: Standing) -> np.ndarray | None:
-        """The solution, of as many rounds as may be: a client has heard how many there were."""
+        """The solution, of as many sums as may be: a client has heard how many there were."""
         found = super()._answer(state)
-        least, most = int(state.round), self._sums.rounds
-        if not self._desk.server and not least <= self.rounds <= most:
+        least, most = int(state.done), len(self._sums.planned)
+        if not self._desk.server and not least <= self._summed <= most:
             raise RuntimeFailure(
-                f"the coordinator says that the model is of {self.rounds} rounds, and from {least} "
+                f"the coordinator says that the model is of {self._summed} sums, and from {least} "
                 f"to {most} can be: it is broken, or does not keep to the manifest. Do not use it"
             )
         return found
@@ -103,14 +198,14 @@ class MaskedParty(Party):
         return [*super()._closing(), ("<i8", ())]
 
     def _last_word(self, state: Standing) -> list[np.ndarray]:
-        self._done = int(state.round)
-        if self._done < self._sums.rounds:
+        self._done, most = int(state.done), len(self._sums.planned)
+        if self._done < most:
             log.warning(
-                "ends after %(done)d of %(of)d rounds: the other sums were given up, and no more "
-                "may be tried (attempts, in the study's masks)",
-                {"done": self._done, "of": self._sums.rounds},
+                "ends after %(done)d of %(of)d sums: the others were given up, and no more may be "
+                "tried (spare or attempts, in the study's masks)",
+                {"done": self._done, "of": most},
             )
-        return [*super()._last_word(state), state.round]
+        return [*super()._last_word(state), state.done]
 
     def _solution(self, state: Standing) -> np.ndarray:
         return super()._solution(state.state)
@@ -119,11 +214,25 @@ class MaskedParty(Party):
         return after.state
 
     def _taken(self, state: Any, announced: Sequence[np.ndarray]) -> Standing:
-        cohort, round = announced
-        return Standing(state, round, cohort)
+        cohort, done = announced
+        answered = self.initial().answered.copy()
+        for _, phase in self._sums.planned[: int(done) + 1]:
+            answered[phase] += 1  # what was tried again besides, its clients know
+        return Standing(state, done, cohort, answered)
+
+    def _turns(self, state: Standing, first: int, sent: int) -> Standing:
+        if self._desk.server and 0 <= sent == first:
+            self._asks = self._sums.planned[int(state.done)][1]
+        return super()._turns(state, first, sent)
 
     def _over(self, state: Standing) -> bool:
-        return self._desk.server and int(state.round) >= self._sums.rounds
+        """When the coordinator has all sums, or none of the clients would answer any more."""
+        if not self._desk.server or self._asks >= 0:
+            return False
+        done = int(state.done)
+        if done >= len(self._sums.planned):
+            return True
+        return not self._sums.pays(state.answered, self._sums.planned[done][1])
 
     def _come_in_again(self, position: int) -> int:
         """At the sum that is tried now: whoever answers a greeting is awaited in the next."""
@@ -136,7 +245,10 @@ class MaskedParty(Party):
     def _take(self, turn: Turn, state: Standing, *, again: bool) -> Standing:
         self.mailbox.advance(turn.position)
         if again:  # it is on the disk, and so is the state after it
-            self._sender.send_again(turn)
+            arrays = self._sender.send_again(turn)
+            if self._desk.server:
+                round = self._sums.planned[int(state.done)][0]
+                self._said = round, arrays[: self._terms.forms[turn.at.phase].sent]
             return state
         if turn.phase.sender is Role.SERVER:
             return self._announce(turn, state) if self._desk.server else self._hear(turn, state)
@@ -146,12 +258,17 @@ class MaskedParty(Party):
         """The coordinator says where everybody is asked, and who is in the sum."""
         there = self._neighbours.roll_call(turn, self._sums.least)
         cohort = np.isin(np.arange(self._desk.plan.agents), there)
-        check_diverged(self._desk, standing.state, int(standing.round))
-        at = At(int(standing.round), turn.at.phase)
-        state, (_, leaves), _ = self._desk.send(at, standing.state)
-        after = Standing(state, standing.round, cohort)
-        arrays = [np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in leaves]
-        self._keep(turn, [*arrays, cohort, standing.round], after)
+        round, self._asks = self._sums.planned[int(standing.done)]
+        check_diverged(self._desk, standing.state, round)
+        state = standing.state
+        if self._said is None or self._said[0] != round:
+            # all sums of a round are asked at one point, however often they are tried
+            state, (_, leaves), _ = self._desk.send(At(round, turn.at.phase), state)
+            arrays = [np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in leaves]
+            self._said = round, arrays
+        answered = _once_more(standing.answered, self._asks)
+        after = Standing(state, standing.done, cohort, answered)
+        self._keep(turn, [*self._said[1], cohort, standing.done], after)
         return after
 
     def _hear(self, turn: Turn, standing: Standing) -> Standing:
@@ -159,24 +276,29 @@ class MaskedParty(Party):
         self._neighbours.wait(turn, [above])
         leaves = self._neighbours.take(turn.position, [above])[above].leaves
         sent = self._terms.forms[turn.at.phase].sent
-        iterate, (cohort, round) = leaves[:sent], leaves[sent : sent + 2]
+        iterate, (cohort, count) = leaves[:sent], leaves[sent : sent + 2]
         # all that the coordinator said: another word to another agent, and no mask cancels
         self._asked = hashlib.sha256(b"".join(data for data, _, _ in leaves)).digest()
-        now = int(np.frombuffer(round[0], np.int64)[0])
-        if not 0 <= now < self._sums.rounds:
+        done, planned = int(np.frombuffer(count[0], np.int64)[0]), self._sums.planned
+        if not 0 <= done < len(planned):
             raise RuntimeFailure(
-                f"the coordinator asks for round {now + 1} of {self._sums.rounds}: it is broken, "
-                "or does not keep to the manifest; nothing was sent"
+                f"the coordinator asks for sum {done + 1} of {len(planned)}: it is broken, or does "
+                "not keep to the manifest; nothing was sent"
             )
         phase, mixing = turn.phase, self._terms.mixing(turn.at.round)
         wire = {above: (self._terms.forms[turn.at.phase].structure, iterate)}
-        state = self._desk.receive(At(now, turn.at.phase), phase, standing.state, wire, mixing)
+        at = At(planned[done][0], turn.at.phase)
+        state = self._desk.receive(at, phase, standing.state, wire, mixing)
         self._outgoing.settle(self._neighbours.passed())
-        return Standing(state, np.asarray(now), np.frombuffer(cohort[0], bool))
+        there = np.frombuffer(cohort[0], bool)
+        return Standing(state, np.asarray(done), there, standing.answered)
 
     def _reply(self, turn: Turn, standing: Standing) -> Standing:
         """One answer to each sum, ever: with noise, and under masks for just this sum."""
         number, sums = self._desk.agent, self._sums
+        round, asked = sums.planned[int(standing.done)]
+        if turn.at.phase != asked:
+            return standing
         cohort = np.flatnonzero(standing.cohort).tolist()
         if number not in cohort:
             return standing  # it was silent, and is asked again when it has answered a greeting
@@ -186,8 +308,14 @@ class MaskedParty(Party):
                 {"count": len(cohort), "least": sums.least},
             )
             return standing
-        check_diverged(self._desk, standing.state, int(standing.round))
-        at, slot = At(int(standing.round), turn.at.phase), turn.at.round
+        if not sums.pays(standing.answered, asked):
+            log.warning(
+                "refused a sum of %(phase)s: answers to it are paid for no more",
+                {"phase": repr(turn.phase.name)},
+            )
+            return standing
+        check_diverged(self._desk, standing.state, round)
+        at, slot = At(round, asked), turn.at.round
         label = mask_label(self._terms.run, at.round, at.phase, slot, cohort, self._asked)
         steps = self._steps(at, standing.state)
         hidden = sealed(steps, mask(sums.keys, number, cohort, label, steps.size))
@@ -195,13 +323,13 @@ class MaskedParty(Party):
         if self._releaser is not None:
             input_hash = digest(label + state_digest(turn.position, standing).encode())
             charge = self._releaser.charge(self._terms.run, turn, input_hash)
-        self._keep(turn, [hidden.view(np.int64)], standing, charge)
-        return standing
+        after = standing._replace(answered=_once_more(standing.answered, asked))
+        self._keep(turn, [hidden.view(np.int64)], after, charge)
+        return after
 
     def _steps(self, at: At, state: Any) -> Int64[np.ndarray, " n"]:
         """The noised answer on the grid; with noise from the desk's secret in tests."""
-        release = self._sums.release
-        assert release is not None
+        release = self._sums.releases[at.phase]
         if self._releaser is None:
             value = self._desk.send(at, state, self._objective)[2]
             return release.grid.rounded(np.asarray(value))
@@ -209,6 +337,9 @@ class MaskedParty(Party):
         return release.noised(np.asarray(answer), SecureNoise())
 
     def _gather(self, turn: Turn, standing: Standing) -> Standing:
+        if turn.at.phase != self._asks:
+            return standing
+        self._asks, round = -1, self._sums.planned[int(standing.done)][0]
         cohort = np.flatnonzero(standing.cohort).tolist()
         self._neighbours.wait(turn, cohort)
         received = self._neighbours.take(turn.position, cohort)
@@ -216,7 +347,7 @@ class MaskedParty(Party):
         if len(received) < len(cohort):
             log.warning(
                 "a sum was given up in round %(round)d: %(there)d of %(of)d answered",
-                {"round": int(standing.round) + 1, "there": len(received), "of": len(cohort)},
+                {"round": round + 1, "there": len(received), "of": len(cohort)},
             )
             return standing
         total = opened([np.frombuffer(each.leaves[0][0], np.uint64) for each in received.values()])
@@ -228,8 +359,14 @@ class MaskedParty(Party):
             )
         log.debug(
             "summed %(cohort)s in round %(round)d",
-            {"cohort": " ".join(map(str, cohort)), "round": int(standing.round) + 1},
+            {"cohort": " ".join(map(str, cohort)), "round": round + 1},
         )
-        at = At(int(standing.round), turn.at.phase)
+        at = At(round, turn.at.phase)
         state = self._desk.receive_sum(at, standing.state, total, len(cohort))
-        return Standing(state, np.asarray(standing.round + 1), standing.cohort)
+        return standing._replace(state=state, done=np.asarray(standing.done + 1))
+
+
+def _once_more(counts: np.ndarray, place: int) -> np.ndarray:
+    found = counts.copy()
+    found[place] += 1
+    return found

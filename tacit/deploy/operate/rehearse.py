@@ -128,7 +128,7 @@ def prepare(
             own_records(manifest, number, _records(folder, number))
         for each in keys:
             manifest = manifest.signed_by(each)
-            if manifest.masked:  # members of a sum have compared each other's cards
+            if manifest.summed:  # members of a sum have compared each other's cards
                 for other in keys:
                     if other is not each:
                         trust(each.folder, other.card)

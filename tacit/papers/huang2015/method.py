@@ -25,6 +25,7 @@ from tacit.method.pdop import (
     send_released,
 )
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.rounds import Rounds
 from tacit.method.worst_case import LinearUnits, Neighbours
 from tacit.privacy.budget import Privacy
 from tacit.privacy.dose import AbstractDose
@@ -140,7 +141,7 @@ class PDOPPrinted(AbstractMethod):
                 message=send_released,
                 receiver=Role.PEER,
                 update=mix,
-                once=True,
+                rounds=Rounds(before=True),
             ),
             Phase(
                 name="exchange",

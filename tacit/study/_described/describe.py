@@ -68,7 +68,7 @@ def phase_row(phase: Phase) -> dict[str, Any]:
     private = phase.query is not None and phase.release is not None
     return {
         "phase": phase.name,
-        "when": "once, before round 0" if phase.once else phase.rounds.value,
+        "when": phase.rounds.words,
         "sender": WHO[phase.sender.value],
         "private": asked(phase.query),
         "evaluations_in_10_dimensions": (

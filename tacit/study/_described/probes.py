@@ -32,7 +32,6 @@ from tacit.network import (
 )
 from tacit.privacy.budget import Privacy
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.masked import Masks
 from tacit.problem import (
     L1,
     L2,
@@ -166,7 +165,7 @@ def masked(
     if "privacy" not in inspect.signature(build).parameters:
         return None
     try:
-        budget = Privacy(clip=1.0, noise_multiplier=1.0, masks=Masks())
+        budget = Privacy(clip=1.0, noise_multiplier=1.0).in_sums()
         method = build(**{**build.example, **own}, privacy=budget)
         hidden = budget.hides.used(method.phases())
     except TacitError:

@@ -206,8 +206,9 @@ def _adjacency(stated: Iterable[Guarantee | None]) -> str:
 
 def _releases(method: AbstractMethod) -> str:
     private = [phase for phase in method.phases() if phase.release is not None]
-    rounds = sum(phase.repeat for phase in private if not phase.once)
-    return _with_start(str(rounds), str(sum(phase.repeat for phase in private if phase.once)))
+    rounds = sum(phase.repeat for phase in private if not phase.rounds.single)
+    once = sum(phase.repeat for phase in private if phase.rounds.single)
+    return _with_start(str(rounds), str(once))
 
 
 def _evaluations(method: AbstractMethod) -> str:
@@ -227,7 +228,7 @@ def _formula(method: AbstractMethod, *, once: bool) -> str:
         sum(
             phase.repeat * phase.query.evaluations(dimension)
             for phase in method.phases()
-            if phase.query is not None and phase.once is once
+            if phase.query is not None and phase.rounds.single is once
         )
         for dimension in (10, 11, 12)
     ]

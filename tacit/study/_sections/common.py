@@ -58,7 +58,10 @@ class MasksSection(Section):
         None, description="sites that a sum has at least, above coalition; all when left out"
     )
     attempts: Whole | None = Field(
-        None, description="sums at most, with those that are given up; the rounds when left out"
+        None, description="sums at most, with those that are given up; or give spare"
+    )
+    spare: Whole | None = Field(
+        None, description="sums that may be tried again, in the whole run; none when left out"
     )
 
     def masks(self) -> Masks:
@@ -67,7 +70,7 @@ class MasksSection(Section):
         Raises:
             PrivacyError: a number out of range.
         """
-        return Masks(self.coalition, self.min_cohort, self.attempts)
+        return Masks(self.coalition, self.min_cohort, self.attempts, self.spare)
 
 
 def _masks(value: Any) -> Any:
@@ -121,6 +124,20 @@ class PrivacySection(Section):
         description="with a ledger: whose account is charged for all sites together, needed where "
         "records are dealt to made-up sites",
     )
+
+    @property
+    def summed(self) -> bool:
+        """Whether what sites release is read in sums only."""
+        return self.masks is not None
+
+    @property
+    def hidden(self) -> dict[str, Any]:
+        """The arguments of `Privacy` that say what hides a site besides its own noise.
+
+        Raises:
+            PrivacyError: a number out of range.
+        """
+        return {} if self.masks is None else {"masks": self.masks.masks()}
 
     @model_validator(mode="after")
     def _ledger_and_dataset(self) -> PrivacySection:

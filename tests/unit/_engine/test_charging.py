@@ -91,7 +91,12 @@ def test_hardly_any_noise_is_none() -> None:
 def test_a_run_of_any_length_is_accounted_for_at_once() -> None:
     long = owners(rounds=2**31 - 1)
     method = calibrate(dpsg(), long)
-    found = spent(Releases(method), long, np.array([[0] * 3, [1000] * 3, [2**31 - 1] * 3]))
+    found = spent(
+        Releases(method),
+        long,
+        [0, 1000, 2**31 - 1],
+        np.array([[0] * 3, [1000] * 3, [2**31 - 1] * 3]),
+    )
     assert 0.0 == found[0, 0] < found[1, 0] < found[2, 0] <= 1.0
 
 
@@ -111,7 +116,7 @@ def test_a_person_at_several_sites_costs_the_composition_of_them() -> None:
     assert stated.worst.unit is Unit.PERSON
     assert 0.999 < stated.worst.epsilon <= 1.0
     np.testing.assert_allclose(
-        spent(Releases(two), owners(), np.array([[0] * 3, [5] * 3]))[-1], 1.0, rtol=1e-5
+        spent(Releases(two), owners(), [0, 5], np.array([[0] * 3, [5] * 3]))[-1], 1.0, rtol=1e-5
     )
     assert stated.worst.releases == 5
 

@@ -77,7 +77,7 @@ def test_a_key_that_others_may_read_is_refused(made: list[keys.Keys]) -> None:
 
 def test_a_masked_manifest_needs_every_agents_key(made: list[keys.Keys]) -> None:
     manifest = a_manifest(made, MASKED, coordinator=member(made[3]))
-    assert manifest.masked and manifest.unsigned() == ["north", "south", "west", "hub"]
+    assert manifest.summed and manifest.unsigned() == ["north", "south", "west", "hub"]
     for each in made:
         manifest = manifest.signed_by(each)
     assert manifest.unsigned() == [] and sorted(manifest.offers()) == [0, 1, 2]
@@ -85,7 +85,7 @@ def test_a_masked_manifest_needs_every_agents_key(made: list[keys.Keys]) -> None
     swapped = {**manifest.mask_keys, "south": manifest.mask_keys["north"]}
     forged = manifest.model_copy(update={"mask_keys": swapped})
     assert forged.run == manifest.run and forged.unsigned() == ["south"]
-    assert not a_manifest(made).masked and not a_manifest(made).signed_by(made[0]).mask_keys
+    assert not a_manifest(made).summed and not a_manifest(made).signed_by(made[0]).mask_keys
 
 
 def test_no_agent_starts_before_it_has_pinned_the_others(

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tacit import Privacy, network, problem
+from tacit._engine.charging import Releases
 from tacit.deploy.identity import keys
 from tacit.deploy.member import ending
 from tacit.deploy.member.sending import Sender
@@ -21,7 +22,7 @@ from tacit.deploy.member.sum_session import MaskedParty, Sums
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.messages.wire import Address, decode, encode
 from tacit.errors import PeerTimeout, RuntimeFailure
-from tacit.method import GradientDescent
+from tacit.method import AbstractMethod, GradientDescent
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.masked import Masks
 from tacit.privacy.masking import new_key, pair_key
@@ -59,6 +60,7 @@ class Star(Members):
     rounds: int = 6
     masks: Masks = field(default_factory=Masks)
     patience: float = 30.0
+    build: Callable[..., AbstractMethod] = GradientDescent
     sent: dict[int, list[tuple[str, bytes]]] = field(default_factory=dict)
     early: ClassVar[bool] = True
 
@@ -70,9 +72,8 @@ class Star(Members):
             [rng.choice([0.0, 1.0], count) for count in self.records],
             problem.Logistic(),
         )
-        self.method = GradientDescent(
-            step=0.5, privacy=Privacy(clip=1.0, noise_multiplier=1.0, masks=self.masks)
-        )
+        budget = Privacy(clip=1.0, noise_multiplier=1.0, masks=self.masks)
+        self.method = self.build(step=0.5, privacy=budget)
         pairs = [new_key() for _ in range(AGENTS)]
         self.shared = [
             {j: pair_key(pairs[i][0], pairs[j][1], RUN, i, j) for j in range(AGENTS) if j != i}
@@ -83,13 +84,12 @@ class Star(Members):
 
     @property
     def turns(self) -> int:
-        return self.masks.attempts or self.rounds
+        sums = Releases(self.method).sums(self.rounds)
+        return self.method.hides.turns(self.rounds, sums)
 
     def kind(self, number: int, agreed: Any) -> Callable[..., MaskedParty]:
-        server = number == SERVER
-        release = None if server else agreed.sums[number]
-        shared = {} if server else self.shared[number]
-        return partial(MaskedParty, Sums(self.rounds, self.masks.cohort(AGENTS), release, shared))
+        own = None if number == SERVER else number
+        return partial(MaskedParty, Sums.of(agreed, own, {} if own is None else self.shared[own]))
 
 
 @pytest.fixture
@@ -197,8 +197,8 @@ class CrashError(Exception):
     """In the place of a killed process: nothing after it is done."""
 
 
-def crashing(monkeypatch: pytest.MonkeyPatch, number: int, where: str) -> None:
-    """The member ends at its third message: before it is stored, before or after it is sent."""
+def crashing(monkeypatch: pytest.MonkeyPatch, number: int, where: str, at: int = 3) -> None:
+    """The member ends at a message: before it is stored, before or after it is sent."""
     count = 0
 
     def third(member: int) -> bool:
@@ -206,7 +206,7 @@ def crashing(monkeypatch: pytest.MonkeyPatch, number: int, where: str) -> None:
         if member != number:
             return False
         count += 1
-        return count == 3
+        return count == at
 
     keep, publish = MaskedParty._keep, Sender.publish
 

@@ -1,0 +1,78 @@
+"""What a guarantee says of releases that can be read in sums only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.privacy.event import Event, Masked, Repeated
+from tacit.privacy.guarantee import Adversary
+from tacit.privacy.masked import ASSUMPTIONS
+
+_MOST_AGENTS = 1_024
+"""More agents than a sum has."""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What is said of an owner's releases; by default of such as can be read by themselves.
+
+    Attributes:
+        assumptions: of the guarantee.
+        stated: fields of the guarantee.
+        words: in its theorem, after the contributions.
+        drawn_by: so many agents at most draw the noise that hides one.
+    """
+
+    assumptions: tuple[str, ...] = ()
+    stated: Mapping[str, Any] = field(default_factory=dict)
+    words: str = ""
+    drawn_by: int = 1
+
+
+def in_sums(events: Sequence[Event], sites: int = 1) -> Stated:
+    """What is said of all events of one owner.
+
+    Args:
+        events: everything that it is charged for.
+        sites: at how many sites a person releases as much.
+    """
+    sums = [event for event in events if event.sum is not None]
+    if not sums:
+        return Stated()
+    first, attempts = sums[0].sum, sum(times(event) for event in sums) // sites
+    assert first is not None
+    return Stated(
+        (*_assumed(first, attempts), *ASSUMPTIONS),
+        {
+            "adversary": Adversary.COLLUDING,
+            "coalition": first.coalition,
+            "min_cohort": first.cohort,
+            "attempts": attempts,
+        },
+        _words(first),
+        _MOST_AGENTS,
+    )
+
+
+def times(event: Event) -> int:
+    """How many releases an event stands for."""
+    return event.count * times(event.event) if isinstance(event, Repeated) else 1
+
+
+def _assumed(sums: Masked, attempts: int) -> list[str]:
+    corrupted = {0: "no agent is", 1: "at most 1 agent is"}.get(
+        sums.coalition, f"at most {sums.coalition} agents are"
+    )
+    return [
+        f"{corrupted} corrupted, which includes being curious",
+        f"every sum has at least {sums.cohort} agents, and this agent is in at most "
+        f"{attempts:,} sums, those included that are given up because somebody is missing",
+    ]
+
+
+def _words(sums: Masked) -> str:
+    honest = sums.cohort - sums.coalition
+    agents = "1 honest agent" if honest == 1 else f"{honest} honest agents"
+    return f", of which masks leave sums with the noise of at least {agents}"
