@@ -23,7 +23,7 @@ from tacit.network.base import AbstractNetwork
 from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Guarantees
 from tacit.privacy.masked import Masks
-from tacit.problem.problem import Problem
+from tacit.problem.task import Task
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Account:
 
 @checked(ConfigError, own="problem network method rounds seed trials record")
 def account(
-    problem: Problem,
+    problem: Task,
     network: AbstractNetwork,
     method: AbstractMethod,
     *,
@@ -155,7 +155,7 @@ class MeanNoise:
 
 @checked(ConfigError, own="problem network method rounds seed")
 def mean_noise(
-    problem: Problem,
+    problem: Task,
     network: AbstractNetwork,
     method: AbstractMethod,
     *,

@@ -152,6 +152,7 @@ def _private() -> list[type[AbstractMethod]]:
         and issubclass(each, AbstractMethod)
         and each.name
         and not each.as_published
+        and each.oracle is not Oracle.ROWS  # another question than a model
     ]
     budgeted = [each for each in named if "privacy" in inspect.signature(each).parameters]
     return sorted(budgeted, key=lambda each: each.name)

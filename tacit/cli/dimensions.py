@@ -115,6 +115,13 @@ def from_study(source: Source, asked: Asked) -> Setting:
     Raises:
         ConfigError: something that neither declares; the message names the option.
     """
+    if source.statistics:
+        name = dict(source.study.method)["name"]
+        with source.section("method", "name"):
+            raise ConfigError(
+                f"{name} fits no model, so there are no settings to advise on; `tacit account` "
+                "says how much noise a budget means"
+            )
     for name in ("graph", "loss", "classes"):
         if getattr(asked, name) is not None:
             raise ConfigError(

@@ -11,6 +11,8 @@ _HOME = {
     "records": ("Weighting", "empirical_risk"),
     "cost": ("Cost", "costs"),
     "problem": ("Problem",),
+    "cells": ("Column", "columns_of"),
+    "task": ("Records", "Rows", "Task", "record_tables"),
     "public": ("Public",),
     "smoothness": ("curvature", "smooth"),
     "reference": ("Reference", "solve"),

@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, create_model
 
-from tacit.study._described.catalogue import METHODS
+from tacit.study._described.catalogue import METHODS, Entry
 from tacit.study._grammar.arguments import section, summary
 from tacit.study._grammar.section import Section
 from tacit.study._sections.common import PrivacySection, ProblemSection, RunSection
 from tacit.study._sections.data import DataSection, Partition
 from tacit.study._sections.network import Network, PeerSection
+from tacit.study._sections.statistics import (
+    RecordsSection,
+    StatisticsData,
+    StatisticsPrivacy,
+    StatisticsRun,
+)
 from tacit.study.parts import Part
+from tacit.types import Oracle
 
 if TYPE_CHECKING:
     Method = Section
@@ -48,18 +55,36 @@ class Study(Section):
     run: RunSection = Field(description="how long, how often, where the results go")
 
 
+class StatisticsStudy(Study):
+    """A study whose method asks of the records themselves and fits no model."""
+
+    data: StatisticsData = Field(description="which records, and what each column holds")
+    problem: RecordsSection = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        {}, validate_default=True, description="what is declared of the records"
+    )
+    privacy: StatisticsPrivacy | None = Field(None, description="the budget")
+    run: StatisticsRun = Field(
+        {}, validate_default=True, description="how often, and where the results go"
+    )
+
+
 @functools.cache
-def study_of(parts: tuple[Part, ...]) -> type[Study]:
+def study_of(parts: tuple[Part, ...], method: str = "") -> type[Study]:
     """The model of a study that names parts of other packages; they are imported.
 
     Args:
         parts: those that it names.
+        method: the name of its method.
 
     Raises:
         ConfigError: a part that cannot be imported, or is none.
     """
+    entry = METHODS.get(method) or next(
+        (Entry(p.build) for p in parts if (p.family.word, p.name) == ("method", method)), None
+    )
+    base = StatisticsStudy if entry is not None and entry.build.oracle is Oracle.ROWS else Study
     if not parts:
-        return Study
+        return base
     sections: dict[str, list[type[Section]]] = {}
     for part in parts:
         sections.setdefault(part.family.word, []).append(_section(part))
@@ -69,13 +94,13 @@ def study_of(parts: tuple[Part, ...]) -> type[Study]:
         if word in sections
     }
     whole: dict[str, Any] = {}
-    if problem:
+    if problem and base is Study:
         section = create_model("ProblemSection", __base__=ProblemSection, **problem)
         whole["problem"] = (section, Study.model_fields["problem"])
     for word, key in (("method", "method"), ("graph", "network")):
         if word in sections:
             whole[key] = _more(Study, key, sections[word])
-    return create_model("Study", __base__=Study, **whole)
+    return create_model("Study", __base__=base, **whole)
 
 
 def _section(part: Part) -> type[Section]:

@@ -15,12 +15,14 @@ import tacit._engine.runner
 from tacit._engine.loop import Progress
 from tacit._engine.result import Result
 from tacit._engine.runner import Simulation
+from tacit.errors import ConfigError
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.ledger import Ledger
 from tacit.problem.problem import Problem
 from tacit.problem.reference import Reference
 from tacit.problem.scores import base_scores, scores
+from tacit.problem.task import Task
 from tacit.study.build import build_method, build_network, build_problem, check_privacy
 from tacit.study.parts import installed
 from tacit.study.read import Source
@@ -36,7 +38,7 @@ class Assembled:
 
     Attributes:
         source: the study file.
-        problem: what the sites minimise.
+        problem: what the sites minimise, or the records that they describe.
         network: who talks to whom.
         method: how they agree.
         held_out: records that no site has, if any.
@@ -44,7 +46,7 @@ class Assembled:
     """
 
     source: Source
-    problem: Problem
+    problem: Task
     network: AbstractNetwork
     method: AbstractMethod
     held_out: HeldOut | None
@@ -85,6 +87,12 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
         ConfigError: anything wrong with the study or its data, with the line of the file.
     """
     check_privacy(source)
+    if source.statistics and source.study.run.hold_out:
+        with source.section("run", "hold_out"):
+            raise ConfigError(
+                f"hold_out={source.study.run.hold_out} keeps records back for scores of a model, "
+                "and none is fitted; leave it out"
+            )
     if like is not None and _records(like.source) == _records(source):
         names = like.problem.names
         return replace(
@@ -130,7 +138,7 @@ def execute(
     source, problem = assembled.source, assembled.problem
     settings = source.study.run
     reference = None
-    if settings.compare:
+    if settings.compare and isinstance(problem, Problem):
         with source.section("run", "compare"):
             reference = problem.reference()
     privacy = source.study.privacy
@@ -192,7 +200,7 @@ def _scores(
     return found
 
 
-def targets(problem: Problem) -> Float[np.ndarray, " n"]:
+def targets(problem: Task) -> Float[np.ndarray, " n"]:
     """Targets of the records of all sites, as the loss has them (simulation only)."""
     objectives: Any = problem.objectives
     return np.asarray(objectives.targets)[np.asarray(objectives.mask) > 0]

@@ -60,9 +60,10 @@ def _check_target(source: Source, name: str) -> None:
 
     A site would find out from its own records, and others from its not starting.
     """
-    loss, target = source.study.problem.loss.kind, source.study.data.target
+    target = source.study.data.target
     if not isinstance(target, NumericTargetSection):
         return
+    loss = source.study.problem.loss.kind
     least = target.lower if target.to is None else target.to[0]
     lacks = {
         "logistic": "yes or no; declare positive = ... in [data.target]",
