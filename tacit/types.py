@@ -1,6 +1,6 @@
 """The vocabulary that every part of tacit shares: roles, units, objectives and contexts.
 
-An agent's private data stand behind an `AbstractObjective`. What a method may know besides is in
+An agent's private data stand behind an `AbstractPrivate`. What a method may know besides is in
 `Context` (traced, inside a run) and `PublicContext` (plain Python, for accounting): neither ever
 holds private values.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -44,6 +45,8 @@ class Oracle(StrEnum):
     VALUE = "value"
     GRADIENT = "gradient"
     PROX = "prox"
+    ROWS = "rows"
+    """The records themselves, each by itself."""
 
 
 class Unit(StrEnum):
@@ -90,11 +93,11 @@ class Combine(StrEnum):
     SUM = "sum"
 
 
-class AbstractObjective(eqx.Module):
-    """A cost function that one agent owns: a sum over protected units divided by a public number.
+class AbstractPrivate(eqx.Module):
+    """The private data of one agent: protected units, and a public number that divides their sums.
 
-    `f(x) = sum_j losses(x)_j / normaliser`. For data, a unit is a record; for a black box that is
-    one whole cost, there is a single unit. Only the query of a phase ever receives it.
+    For records a unit is a record; for a black box that is one whole cost, there is a single unit.
+    Only the query of a phase ever receives it.
     """
 
     unit: eqx.AbstractClassVar[Unit]
@@ -103,7 +106,7 @@ class AbstractObjective(eqx.Module):
     @property
     @abc.abstractmethod
     def units(self) -> int:
-        """Length of `losses`: number of units of this agent, padding included."""
+        """Number of units of this agent, padding included."""
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -114,6 +117,28 @@ class AbstractObjective(eqx.Module):
     def present(self) -> Bool[Array, " n"]:
         """Which units there are, shape `(n,)`: all by default, else all but padding."""
         return jnp.ones(self.units, dtype=bool)
+
+    def rows(self, function: Callable[[Float[Array, " d"]], Array]) -> Float[Array, "n ..."]:
+        """What a function makes of every record, each by itself.
+
+        Args:
+            function: of one record, a vector of numbers, shape `(d,)`; it is mapped over the
+                records, so that what it makes of one cannot depend on another.
+
+        Returns:
+            Shape `(n, ...)`; rows of padding are of no meaning.
+
+        Raises:
+            TypeError: data that are no table of records.
+        """
+        raise TypeError(f"{type(self).__name__} holds no table of records")
+
+
+class AbstractObjective(AbstractPrivate):
+    """A cost function that one agent owns: a sum over protected units divided by a public number.
+
+    `f(x) = sum_j losses(x)_j / normaliser`.
+    """
 
     @abc.abstractmethod
     def losses(self, x: Params) -> Float[Array, " n"]:

@@ -10,8 +10,16 @@ from typing import Any, TypeVar
 
 import jax
 
+from tacit.study._described.catalogue import METHODS, Entry
+from tacit.types import Oracle
+
 CellT = TypeVar("CellT", bound=Any)
 Values = Mapping[str, Sequence[str]]
+
+FITTING: Mapping[str, Entry] = {
+    name: entry for name, entry in METHODS.items() if entry.build.oracle is not Oracle.ROWS
+}
+"""The methods that fit a model: the others take none of what these matrices are made of."""
 
 
 def choices(

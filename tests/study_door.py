@@ -27,7 +27,7 @@ from tacit._engine.contract import contract
 from tacit.errors import TacitError
 from tacit.study import assemble, read_study
 from tacit.study._described.catalogue import METHODS, Protection
-from tests.matrix import cells, choices, forget_programs
+from tests.matrix import FITTING, cells, choices, forget_programs
 
 SITES = ("north", "south", "east", "west")
 RECORDS = 160
@@ -232,7 +232,7 @@ def main(folder: Path, door: str) -> int:
     well: Counter[str] = Counter()
     refused: Counter[str] = Counter()
     broken = 0
-    for number, method in enumerate(METHODS):
+    for number, method in enumerate(FITTING):
         base, ask = plain(method, folder), partial(refusal, folder=folder)
         reasons = choices(base, VALUES, ask)[1]
         for count, cell in enumerate(cells(base, VALUES, ask, number)):

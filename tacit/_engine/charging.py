@@ -67,8 +67,7 @@ class Owners:
         public = Fact.RECORDS in facts.public(protected, relation)
         # private numbers are as declared; a divisor may be far from the actual ones
         hidden = declared and not public
-        told = np.maximum(1, np.rint(problem.normaliser)).astype(int)
-        counts = told if hidden else problem.counts
+        counts = problem.told if hidden else problem.counts
         normaliser, bounds = problem.normaliser, gradient_bounds(problem)
         if protected is Unit.AGENT and problem.unit is not Unit.AGENT:
             if not public and not declared and np.any(normaliser > problem.counts):

@@ -19,8 +19,14 @@ from tacit.errors import ConfigError, NetworkError, ProblemError
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
-from tacit.problem.problem import Problem
-from tacit.types import AbstractDifferentiable, Oracle, Role
+from tacit.problem.task import Task
+from tacit.types import (
+    AbstractDifferentiable,
+    AbstractObjective,
+    AbstractPrivate,
+    Oracle,
+    Role,
+)
 
 MOST_ROUNDS = 2**31 - 1
 """Beyond 2^32 rounds the keys of the first ones, and so their noise, would come again."""
@@ -33,7 +39,7 @@ _MOST_STOPS = 1_000_000
 
 
 def check_arguments(
-    problem: Problem,
+    problem: Task,
     network: AbstractNetwork,
     method: AbstractMethod,
     rounds: int,
@@ -54,6 +60,11 @@ def check_arguments(
         raise ConfigError(
             f"rounds={rounds!r}: the noise of {type(method).__name__} changes from round to round "
             f"and is accounted for round by round, which takes at most {_MOST_VARYING:,} of them"
+        )
+    if method.only_rounds is not None and rounds != method.only_rounds:
+        raise ConfigError(
+            f"rounds={rounds!r}: {type(method).__name__} takes {method.only_rounds}, and what is "
+            f"released in more would be paid for and not used; write rounds={method.only_rounds}"
         )
     if trials < 1:
         raise ConfigError(f"trials={trials!r} must be at least 1")
@@ -94,8 +105,20 @@ def check_arguments(
         hides.check_run(method, network)
 
 
-def _check_oracle(problem: Problem, method: AbstractMethod) -> None:
+def _check_oracle(problem: Task, method: AbstractMethod) -> None:
     asked = {phase.query.oracle for phase in method.phases() if phase.query is not None}
+    if Oracle.ROWS in asked and type(problem.objectives).rows is AbstractPrivate.rows:
+        raise ProblemError(
+            f"{type(method).__name__} asks of each record, and {type(problem.objectives).__name__} "
+            "holds no table of records; give tables to problem.record_tables"
+        )
+    if asked - {Oracle.ROWS} and not isinstance(problem.objectives, AbstractObjective):
+        raise ProblemError(
+            f"{type(method).__name__} minimises, and {type(problem).__name__} have no loss; give a "
+            "problem with one (problem.empirical_risk), or take a method that asks for statistics, "
+            "such as PrivateCounts"
+        )
+    asked -= {Oracle.ROWS}
     if asked <= {Oracle.VALUE} or isinstance(problem.objectives, AbstractDifferentiable):
         return
     raise ProblemError(
@@ -142,7 +165,7 @@ def stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:
     return [*chosen, rounds]
 
 
-def prepared(problem: Problem, network: AbstractNetwork, method: AbstractMethod) -> AbstractMethod:
+def prepared(problem: Task, network: AbstractNetwork, method: AbstractMethod) -> AbstractMethod:
     """The method with what it chooses for itself, before a contract is made of it.
 
     That may look at the data, so a private method chooses nothing.
@@ -152,7 +175,7 @@ def prepared(problem: Problem, network: AbstractNetwork, method: AbstractMethod)
 
 def lay_out(
     contract: Contract,
-    problem: Problem,
+    problem: Task,
     *,
     reference: Any = None,
     divergence: float = DIVERGENCE,
@@ -169,18 +192,22 @@ def lay_out(
         The plan, and one key a trial.
     """
     method, network = contract.method, contract.network
+    start = np.asarray(method.start(problem), dtype=float)
+    # where nothing is minimised, an answer may be as far from its start as it likes
+    minimised = isinstance(problem.objectives, AbstractObjective)
+    far = divergence * max(1.0, float(np.max(np.abs(start)))) if minimised else np.inf
     plan = Plan(
         objectives=as_arrays(problem.objectives),
         public=as_arrays(problem.public),
         network=as_arrays(network),
         method=as_arrays(method),
         scales=as_arrays(contract.scales),
-        x0=jnp.asarray(np.asarray(problem.x0, dtype=float)),
+        x0=jnp.asarray(start),
         degrees=jnp.asarray(network.degrees),
         records=jnp.asarray(np.asarray(contract.records)),
         rounds=jnp.asarray(contract.rounds),
         reference=reference,
-        divergence=jnp.asarray(divergence * max(1.0, float(np.max(np.abs(problem.x0))))),
+        divergence=jnp.asarray(far),
         shared=public_key(contract.seed),
         watch=isinstance(problem.objectives, AbstractDifferentiable),
         exponents=contract.exponents,

@@ -30,7 +30,7 @@ from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Guarantees
 from tacit.privacy.noise import GridRelease, on_grid
 from tacit.privacy.noise.sums import SumRelease, sum_releases
-from tacit.problem.problem import Problem
+from tacit.problem.task import Task
 from tacit.types import Relation
 
 Value = TypeVar("Value")
@@ -69,6 +69,7 @@ class Contract:
         grid: whether noise is drawn on a grid, as it is wherever values really leave.
         most_records: declared numbers that those of the agents never exceed, where these are
             private.
+        numbers: names of the numbers of an answer.
     """
 
     method: AbstractMethod
@@ -79,6 +80,7 @@ class Contract:
     trials: int = 1
     grid: bool = False
     most_records: tuple[int, ...] | None = None
+    numbers: tuple[str, ...] = ()
 
     @_lazy
     def phases(self) -> tuple[Phase, ...]:
@@ -274,7 +276,7 @@ class Contract:
 
 @_exact
 def contract(
-    problem: Problem,
+    problem: Task,
     network: AbstractNetwork,
     method: AbstractMethod,
     *,
@@ -305,12 +307,13 @@ def contract(
     owners = owners_of(problem, network, method, rounds, seed, trials)
     most = None if most_records is None else tuple(most_records)
     calibrated = calibrate(method, owners, grid=grid)
-    return Contract(calibrated, owners, network, rounds, seed, trials, grid, most)
+    numbers = tuple(calibrated.numbers(problem))
+    return Contract(calibrated, owners, network, rounds, seed, trials, grid, most, numbers)
 
 
 @_exact
 def owners_of(
-    problem: Problem,
+    problem: Task,
     network: AbstractNetwork,
     method: AbstractMethod,
     rounds: int,

@@ -15,20 +15,21 @@ from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.network.graph import Graph
 from tacit.problem.problem import Problem
+from tacit.problem.task import Records, Task
 
 _ORDER = "the order is problem, network, method"
 
 
 def admitted(
     problem: Any, network: Any, method: Any
-) -> tuple[Problem, AbstractNetwork, AbstractMethod]:
+) -> tuple[Task, AbstractNetwork, AbstractMethod]:
     """The three that every run needs; a NetworkX graph becomes a network.
 
     Raises:
         ProblemError, NetworkError, ConfigError: what is none of them, with what to write.
     """
     network = _taken_over(network)
-    kinds = {"problem": Problem, "network": AbstractNetwork, "method": AbstractMethod}
+    kinds = {"problem": Problem | Records, "network": AbstractNetwork, "method": AbstractMethod}
     values = {"problem": problem, "network": _taken_over(network), "method": method}
     for name, value in values.items():
         value = _taken_over(value)
@@ -38,7 +39,7 @@ def admitted(
     checks.instance(
         "problem",
         problem,
-        Problem,
+        Records if isinstance(problem, Records) else Problem,
         "make one with problem.empirical_risk(features, targets, loss), problem.costs(...) or "
         "problem.black_box_problem(...)",
         ProblemError,
@@ -124,7 +125,7 @@ def _taken_over(value: Any) -> Any:
 
 
 def _a_network(value: Any, problem: Any) -> str:
-    agents = problem.agents if isinstance(problem, Problem) else 8
+    agents = problem.agents if isinstance(problem, Problem | Records) else 8
     named = str(value).replace("-", "_").lower()
     if isinstance(value, str) and named in network.__all__:
         return f"write network.{named}({agents})"

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork, Mixing
-from tacit.types import AbstractObjective, PublicPart, Role
+from tacit.types import AbstractPrivate, PublicPart, Role
 
 
 class Plan(eqx.Module):
@@ -37,7 +37,7 @@ class Plan(eqx.Module):
         least: how many agents have to take part in a round, or it is left out.
     """
 
-    objectives: AbstractObjective
+    objectives: AbstractPrivate
     public: PublicPart
     network: AbstractNetwork
     method: AbstractMethod

@@ -23,7 +23,7 @@ from tacit.network.base import AbstractNetwork
 from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Guarantees, Status
 from tacit.privacy.plan import Spent, Stated, at_other_deltas
-from tacit.problem.problem import Problem
+from tacit.problem.task import Task
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Account:
 
 @checked(ConfigError, own="problem network method rounds seed trials record")
 def account(
-    problem: Problem,
+    problem: Task,
     network: AbstractNetwork,
     method: AbstractMethod,
     *,
@@ -202,7 +202,7 @@ class MeanNoise:
 
 @checked(ConfigError, own="problem network method rounds seed")
 def mean_noise(
-    problem: Problem,
+    problem: Task,
     network: AbstractNetwork,
     method: AbstractMethod,
     *,

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from tacit._engine.measures import History
+from tacit.method.answer import Answer, Minimiser
 from tacit.privacy.guarantee import Guarantees
 from tacit.privacy.ledger import Charge
 
@@ -66,6 +67,7 @@ class Result:
         environment: versions and machine.
         parameter_names: names of the coordinates.
         charge: the run's entry in the ledger, and what each owner has left; `None` without one.
+        answer: what `solution` says: a minimiser, a table, or why there is no answer.
     """
 
     solutions: Float[np.ndarray, "trials agents p"]
@@ -80,9 +82,12 @@ class Result:
     environment: dict[str, str]
     parameter_names: tuple[str, ...]
     charge: Charge | None = None
+    answer: Answer | None = None
 
     def __str__(self) -> str:
         """What came out and what was promised, for a person; `repr` has every field."""
+        if self.answer is not None and not isinstance(self.answer, Minimiser):
+            return f"{self.status}; {self.answer.sentence()}\n{self.guarantee}"
         trials, agents, _ = self.solutions.shape
         whose = f"mean answer of {agents} agents" + (" in the first trial" if trials > 1 else "")
         shown = np.array2string(self.solution, precision=4, threshold=12)

@@ -35,6 +35,7 @@ from tacit.network.base import AbstractNetwork
 from tacit.privacy.guarantee import Status
 from tacit.privacy.ledger import Charge, Ledger
 from tacit.problem.problem import Problem, anonymous
+from tacit.problem.task import Task
 
 if TYPE_CHECKING:
     import networkx
@@ -74,7 +75,7 @@ class Simulation:
     "checkpoint ledger progress",
 )
 def run(
-    problem: Problem,
+    problem: Task,
     network: AbstractNetwork | networkx.Graph[Any],
     method: AbstractMethod,
     *,
@@ -96,7 +97,7 @@ def run(
     exceed it does not begin.
 
     Args:
-        problem: what the agents minimise together.
+        problem: what the agents minimise together, or the records that they describe together.
         network: who talks to whom; a NetworkX graph is one, too, with its nodes in sorted order.
         method: how.
         rounds: how many, at least 1.
@@ -207,8 +208,9 @@ def run(
         seed=seed,
         seconds=time.monotonic() - began,
         environment=environment(),
-        parameter_names=tuple(problem.parameter_names),
+        parameter_names=agreed.numbers,
         charge=charge,
+        answer=agreed.method.answer(found.answers[0].mean(axis=0), agreed),
     )
 
 
@@ -256,9 +258,14 @@ def _charge(
     )
 
 
-def _reference(problem: Problem, reference: Any) -> Any:
+def _reference(problem: Task, reference: Any) -> Any:
     if reference is None:
         return None
+    if not isinstance(problem, Problem):
+        raise ConfigError(
+            f"reference={checks.shown(reference)}: {type(problem).__name__} have nothing to "
+            "minimise, so there is no solution to compare with; leave it out"
+        )
     if isinstance(reference, str) and reference == "solve":
         return jnp.asarray(problem.reference().solution)
     if isinstance(reference, str):

@@ -12,7 +12,7 @@ from jaxtyping import PRNGKeyArray
 
 from tacit._engine.keys import PhaseKeys, phase_keys
 from tacit.method.phase import Phase
-from tacit.types import AbstractObjective, Context, Inbox, PublicPart
+from tacit.types import AbstractPrivate, Context, Inbox, PublicPart
 
 
 def context_of(
@@ -47,7 +47,7 @@ def context_of(
 def send(
     phase: Phase,
     state: Any,
-    objective: AbstractObjective | None,
+    objective: AbstractPrivate | None,
     context: Context,
     keys: PhaseKeys,
     scale: Any,
@@ -87,7 +87,7 @@ def send(
 def ask(
     phase: Phase,
     state: Any,
-    objective: AbstractObjective | None,
+    objective: AbstractPrivate | None,
     context: Context,
     keys: PhaseKeys,
     scale: Any,

@@ -148,7 +148,10 @@ def _private() -> list[type[AbstractMethod]]:
     named = [
         each
         for each in exported
-        if isinstance(each, type) and issubclass(each, AbstractMethod) and each.name
+        if isinstance(each, type)
+        and issubclass(each, AbstractMethod)
+        and each.name
+        and each.oracle is not Oracle.ROWS  # another question than a model
     ]
     budgeted = [each for each in named if "privacy" in inspect.signature(each).parameters]
     return sorted(budgeted, key=lambda each: each.name)

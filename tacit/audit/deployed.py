@@ -24,7 +24,7 @@ from tacit.network.base import AbstractNetwork
 from tacit.privacy.masking import mask, mask_label, new_key, opened, pair_key, sealed
 from tacit.privacy.noise import GridRelease, SecureNoise
 from tacit.privacy.noise.sums import SumRelease
-from tacit.problem.problem import Problem
+from tacit.problem.task import Task
 
 _AGENTS, _DRAWS, _ROWS = 4, 4, 64
 """At most so many agents release so often in a row, so many times over."""
@@ -37,7 +37,7 @@ Drawn = Callable[[np.ndarray], np.ndarray]
 
 
 def deployed_checks(
-    problem: Problem, network: AbstractNetwork, method: AbstractMethod, rounds: int, seed: int
+    problem: Task, network: AbstractNetwork, method: AbstractMethod, rounds: int, seed: int
 ) -> list[Check]:
     """Tests of the noise and the masks that members of a run between sites would draw.
 

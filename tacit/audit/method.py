@@ -33,19 +33,19 @@ from tacit.method.worst_case import Neighbours
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.guarantee import Guarantee, Scope, Status
 from tacit.problem.erm import EmpiricalRisk
-from tacit.problem.problem import Problem
+from tacit.problem.task import Rows, Task
 from tacit.types import Unit
 
 
 @checked(ConfigError, own="problem network method rounds trials seed progress")
 def audit_method(
-    problem: Problem,
+    problem: Task,
     network: AbstractNetwork,
     method: AbstractMethod,
     *,
     rounds: int,
     owner: int = 0,
-    neighbour: Problem | None = None,
+    neighbour: Task | None = None,
     trials: int = 20_000,
     seed: int | None = None,
     confidence: float = 0.95,
@@ -173,7 +173,7 @@ def audit_method(
 
 def _checks(
     agreed: Contract,
-    problem: Problem,
+    problem: Task,
     method: AbstractMethod,
     neighbours: Neighbours,
     claim: Guarantee,
@@ -182,7 +182,7 @@ def _checks(
     proved = claim.status is Status.PROVED
     with jax.enable_x64(True):
         plan, _ = lay_out(agreed, problem)
-        if not isinstance(problem.objectives, EmpiricalRisk):  # a black box may take long
+        if not isinstance(problem.objectives, EmpiricalRisk | Rows):  # a black box may take long
             there = as_arrays(neighbours.objectives)
             plan = eqx.tree_at(lambda p: p.objectives, plan, there)
         found = simulated_checks(plan, agreed.owners, problem.names, agreed.seed, proved=proved)

@@ -13,8 +13,9 @@ from tacit.errors import ConfigError, ProblemError
 from tacit.method.worst_case import Neighbours
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.problem import Problem
+from tacit.problem.task import Rows, Task
 from tacit.ranges import Finite, Range
-from tacit.types import AbstractObjective
+from tacit.types import AbstractPrivate
 
 _HOW = "{} of {} replaced as given"
 
@@ -79,7 +80,7 @@ def replace_record(
     return eqx.tree_at(lambda p: p.objectives, problem, risk)
 
 
-def check_owner(problem: Problem, owner: int) -> None:
+def check_owner(problem: Task, owner: int) -> None:
     """Refuse the number of an agent that does not exist.
 
     Raises:
@@ -89,7 +90,7 @@ def check_owner(problem: Problem, owner: int) -> None:
         raise ProblemError(f"owner={owner!r}: the problem has {problem.agents} agents, from 0")
 
 
-def given(problem: Problem, neighbour: Problem, owner: int, units: int | None) -> Neighbours:
+def given(problem: Task, neighbour: Task, owner: int, units: int | None) -> Neighbours:
     """A user's pair of problems as neighbours, after what can be checked has been.
 
     Args:
@@ -109,7 +110,10 @@ def given(problem: Problem, neighbour: Problem, owner: int, units: int | None) -
                 f"the neighbouring problem has {name} {other!r} and the problem {one!r}; "
                 "neighbours differ in one owner's data only"
             )
-    public = [(p.x0, p.normaliser, p.regulariser, p.constraint) for p in (problem, neighbour)]
+    public = [
+        (getattr(p, "x0", None), p.normaliser, p.regulariser, p.constraint)
+        for p in (problem, neighbour)
+    ]
     if not _same(*public):
         raise ProblemError(
             "the neighbouring problem has another starting point, normaliser, regulariser or "
@@ -149,14 +153,17 @@ def given(problem: Problem, neighbour: Problem, owner: int, units: int | None) -
     return Neighbours(one, other, (owner,), _HOW.format(what, problem.names[owner]))
 
 
-def _changed(one: AbstractObjective, other: AbstractObjective) -> int | None:
+def _changed(one: AbstractPrivate, other: AbstractPrivate) -> int | None:
     """How many records differ; `None` where there is no counting them."""
-    if not (isinstance(one, EmpiricalRisk) and isinstance(other, EmpiricalRisk)):
+    if isinstance(one, Rows) and isinstance(other, Rows):
+        rows = [np.column_stack([np.asarray(r.values), np.asarray(r.mask)]) for r in (one, other)]
+    elif isinstance(one, EmpiricalRisk) and isinstance(other, EmpiricalRisk):
+        rows = [
+            np.column_stack([np.asarray(r.features), np.asarray(r.targets), np.asarray(r.mask)])
+            for r in (one, other)
+        ]
+    else:
         return None if not _same(one, other) else 0
-    rows = [
-        np.column_stack([np.asarray(r.features), np.asarray(r.targets), np.asarray(r.mask)])
-        for r in (one, other)
-    ]
     return int(np.sum(np.any(rows[0] != rows[1], axis=1)))
 
 

@@ -28,7 +28,8 @@ from tacit.audit.transcript import exact_law, observed, survey
 from tacit.method.phase import Phase
 from tacit.method.worst_case import LinearUnits
 from tacit.problem.erm import EmpiricalRisk
-from tacit.types import AbstractObjective, Relation
+from tacit.problem.task import Rows
+from tacit.types import AbstractPrivate, Relation
 
 _NUMBERS = 2**20
 """Numbers that are drawn, roughly, and at least `_FEWEST` and at most `_MOST` runs."""
@@ -57,8 +58,8 @@ class Draws(eqx.Module):
         dimension: number of parameters.
     """
 
-    objectives: AbstractObjective
-    rivals: tuple[AbstractObjective, ...]
+    objectives: AbstractPrivate
+    rivals: tuple[AbstractPrivate, ...]
     rounds: int = eqx.field(static=True)
     dimension: int = eqx.field(static=True)
 
@@ -98,7 +99,7 @@ class Draws(eqx.Module):
         }
         return {**gathered, seen.index: after}
 
-    def _asked(self, seen: Observation, objectives: AbstractObjective) -> tuple[Array, Array]:
+    def _asked(self, seen: Observation, objectives: AbstractPrivate) -> tuple[Array, Array]:
         """What every agent's noise is added to, and its scale."""
         assert seen.phase.release is not None
         mechanism = seen.phase.release.mechanism
@@ -112,7 +113,7 @@ class Draws(eqx.Module):
 
         return jax.vmap(one)(jnp.arange(len(seen.awake)))
 
-    def _answers(self, seen: Observation, objectives: AbstractObjective) -> Array:
+    def _answers(self, seen: Observation, objectives: AbstractPrivate) -> Array:
         return self._asked(seen, objectives)[0]
 
     def _noise(self, seen: Observation) -> tuple[Array, Array, Array]:
@@ -283,13 +284,15 @@ def _movement(phase: Phase, moved: np.ndarray, owners: Owners, names: tuple[str,
     return Check(of, "one record moves them no further", said, 0.0 if broken else 1.0)
 
 
-def _rivals(objectives: AbstractObjective) -> tuple[AbstractObjective, ...]:
+def _rivals(objectives: AbstractPrivate) -> tuple[AbstractPrivate, ...]:
     """The first record of every agent removed, as it is, and replaced by two huge ones."""
+    if isinstance(objectives, Rows):
+        return _tables(objectives)
     if not isinstance(objectives, EmpiricalRisk):
         return ()
     features, mask = np.asarray(objectives.features), np.asarray(objectives.mask)
 
-    def replaced(value: float | None, counted: float = 1.0) -> AbstractObjective:
+    def replaced(value: float | None, counted: float = 1.0) -> AbstractPrivate:
         rows, there = features.copy(), mask.copy()
         if value is not None:
             rows[:, 0] = value
@@ -306,3 +309,15 @@ def _rivals(objectives: AbstractObjective) -> tuple[AbstractObjective, ...]:
         )
 
     return replaced(0.0, 0.0), replaced(None), replaced(_HUGE), replaced(-_HUGE)
+
+
+def _tables(tables: Rows) -> tuple[Rows, ...]:
+    """The same of records that are only described."""
+    found: list[Rows] = []
+    for value, counted in ((0.0, 0.0), (None, 1.0), (_HUGE, 1.0), (-_HUGE, 1.0)):
+        values, mask = np.array(tables.values), np.array(tables.mask)
+        if value is not None:
+            values[:, 0] = value
+        mask[:, 0] = counted
+        found.append(as_arrays(Rows(tables.normaliser, values, mask)))
+    return tuple(found)

@@ -16,7 +16,7 @@ from tacit._engine.keys import trial_key
 from tacit._engine.plan import Plan
 from tacit.audit.transcript import Likelihood, Pair, gather, observer
 from tacit.method.worst_case import Neighbours
-from tacit.problem.problem import Problem
+from tacit.problem.task import Task
 
 _NUMBERS = 2**24
 """Numbers that one batch may hold at a time, roughly: 128 MB of them."""
@@ -39,7 +39,7 @@ class Runs:
         exact: whether a run gives one number, its exact log-likelihood ratio, or features.
     """
 
-    def __init__(self, agreed: Contract, problem: Problem, neighbours: Neighbours) -> None:
+    def __init__(self, agreed: Contract, problem: Task, neighbours: Neighbours) -> None:
         self.seed = agreed.seed
         with jax.enable_x64(True):
             plan, _ = lay_out(agreed, problem)

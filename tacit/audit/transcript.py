@@ -28,7 +28,7 @@ from tacit.method.worst_case import Neighbours
 from tacit.privacy.laws import Law
 from tacit.privacy.mechanism import Mechanism
 from tacit.privacy.sensitivity import sample
-from tacit.types import AbstractObjective
+from tacit.types import AbstractPrivate
 
 _TRIED = 2**14
 """Keys that are tried for one that leaves a unit out of a sample, or takes it."""
@@ -48,8 +48,8 @@ class Pair(eqx.Module):
         lonely: whether the owners hold one unit each, and nothing else has a loss.
     """
 
-    objectives: AbstractObjective
-    others: AbstractObjective
+    objectives: AbstractPrivate
+    others: AbstractPrivate
     owners: Int[Array, " owners"]
     lonely: bool = eqx.field(static=True)
 
@@ -110,7 +110,7 @@ class Likelihood(AbstractObserver):
         assert law is not None
         ratio = law.log_ratio
 
-        def answer(objectives: AbstractObjective, key: PRNGKeyArray) -> Array:
+        def answer(objectives: AbstractPrivate, key: PRNGKeyArray) -> Array:
             return jnp.asarray(query(state, _row(objectives, owner), context, key))
 
         one, other = self.pair.objectives, self.pair.others

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from tacit.cli.console import DIVERGED, INTERRUPTED, emit, guarded, progress, say, table
+from tacit.method.answer import Minimiser
 from tacit.study import Outcome, assemble, execute
 from tacit.study._output import Destination, write
 from tacit.study._output.files import PUBLIC_REPORT, keep_secret
@@ -107,6 +108,7 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
             "results are those of the last state before. If parameters are really that large, "
             "raise divergence in [run]."
         )
+    _answer(outcome)
     say()
     for line in protection(outcome):
         say(line)
@@ -127,6 +129,23 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
             f"Do not publish {', '.join(secret)}: they contain the seed of the noise, with which "
             "anybody can remove it."
         )
+
+
+def _answer(outcome: Outcome) -> None:
+    """What came out, where it is no minimiser."""
+    answer = outcome.result.answer
+    if answer is None or isinstance(answer, Minimiser):
+        return
+    say()
+    say(answer.sentence())
+    rows = answer.frame()
+    table(
+        [name.replace("_", " ") for name in rows.columns],
+        [
+            [f"{cell:.1f}" if isinstance(cell, float) else str(cell) for cell in row]
+            for row in rows.to_numpy(dtype=object).tolist()
+        ],
+    )
 
 
 def _scores(outcome: Outcome) -> None:

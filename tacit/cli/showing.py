@@ -67,7 +67,7 @@ def show_method(name: str, *, json: bool) -> int:
         found = document(method(name))
         if part is not None:
             found["part"] = _of(part)
-        if found["privacy"] != "none":
+        if found["privacy"] != "none" and found["oracle"] != "rows":
             found["cost_example"] = cost_example()
         if json:
             emit(jsonable(found))
@@ -159,7 +159,7 @@ def _print(found: dict[str, Any]) -> None:
         ],
     )
     for row in found["phases"]:
-        if row["evaluations_in_10_dimensions"]:
+        if row["evaluations_in_10_dimensions"] and found["oracle"] != "rows":
             say(
                 f"Phase {row['phase']} evaluates {row['evaluations_in_10_dimensions']:,} "
                 f"{_ORACLES[found['oracle']]} per record and round in 10 dimensions."

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "cells": ("Column", "columns_of"),
     "feature": ("AbstractFeature",),
     "target": ("AbstractTarget",),
     "partitions": ("AbstractPartition",),

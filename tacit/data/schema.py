@@ -35,7 +35,7 @@ class Schema:
 
     Args:
         features: declaration of every column used, in the order of the parameters.
-        target: what is to be predicted.
+        target: what is to be predicted; `None` where nothing is, as for counts.
         site: column that says where a record stands, or `None`.
         intercept: add a column `intercept` of ones at the end.
         missing: rule for features that declare none of their own.
@@ -54,7 +54,7 @@ class Schema:
     """
 
     features: Mapping[str, Feature]
-    target: Target
+    target: Target | None
     site: str | None = None
     intercept: bool = True
     missing: Missing = "error"
@@ -64,12 +64,12 @@ class Schema:
     def __post_init__(self) -> None:
         if not self.features:
             raise ProblemError("features is empty: declare at least one column")
-        if self.target.name in self.features:
+        if self.target is not None and self.target.name in self.features:
             raise ProblemError(
                 f"column {self.target.name!r} is the target and a feature at once: "
                 "leave it out of the features"
             )
-        if self.site == self.target.name:
+        if self.target is not None and self.site == self.target.name:
             raise ProblemError(f"column {self.site!r} is the target and the site at once")
         check_missing(self.missing)
         if self.row_norm is not None and not (math.isfinite(self.row_norm) and self.row_norm > 0):
@@ -84,7 +84,7 @@ class Prepared:
 
     Attributes:
         features: shape `(n, d)`, float64.
-        targets: shape `(n,)`; float64, or int64 for classes.
+        targets: shape `(n,)`; float64, or int64 for classes. Zeros where nothing is predicted.
         feature_names: `d` distinct names.
         sites: where each record stands, shape `(n,)`, or `None`.
         assumptions: what has to be public for a guarantee to hold, in sentences.

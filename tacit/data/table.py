@@ -103,9 +103,10 @@ def numbers_of(frame: Frame, schema: Schema, assumptions: list[str]) -> Prepared
     if schema.row_norm is not None:
         _bound_rows(features, schema.row_norm)
         notes.append(f"each row of features was scaled down to l2 norm {schema.row_norm:g} or less")
-    targets = _target(frame, schema.target, schema.decimal)
-    assumptions += trusted(schema.target, schema.target.name)
-    classes = schema.target.levels if isinstance(schema.target, ClassTarget) else ()
+    target = schema.target
+    targets = np.zeros(len(frame)) if target is None else _target(frame, target, schema.decimal)
+    assumptions += [] if target is None else trusted(target, target.name)
+    classes = target.levels if isinstance(target, ClassTarget) else ()
     return Prepared(
         features=features,
         targets=targets,
@@ -120,7 +121,7 @@ def numbers_of(frame: Frame, schema: Schema, assumptions: list[str]) -> Prepared
 def check_columns(frame: Frame, schema: Schema) -> None:
     """Refuse a table without a column that the schema needs, or with one twice."""
     check_distinct(frame.columns, "the table")
-    wanted = [*schema.features, schema.target.name]
+    wanted = [*schema.features, *([] if schema.target is None else [schema.target.name])]
     if schema.site is not None:
         wanted.append(schema.site)
     present = [str(name) for name in frame.columns]
@@ -136,7 +137,8 @@ def _check_any(frame: Frame) -> None:
         raise ProblemError("the table has no records: give at least one row below the header")
 
 
-def _rule(feature: Feature, schema: Schema) -> Missing:
+def rule_of(feature: Feature, schema: Schema) -> Missing:
+    """What a missing value of a column becomes."""
     if isinstance(feature, AbstractFeature):
         asked = schema.missing if feature.missing is None else feature.missing
         return "drop" if asked == "drop" else "error"
@@ -149,8 +151,9 @@ def _rule(feature: Feature, schema: Schema) -> Missing:
 
 def missing_rules(schema: Schema) -> dict[str, Missing]:
     """What a missing value of each column becomes."""
-    rules: dict[str, Missing] = {name: _rule(f, schema) for name, f in schema.features.items()}
-    rules[schema.target.name] = schema.target.missing
+    rules: dict[str, Missing] = {name: rule_of(f, schema) for name, f in schema.features.items()}
+    if schema.target is not None:
+        rules[schema.target.name] = schema.target.missing
     if schema.site is not None and rules.get(schema.site) != "drop":
         rules[schema.site] = "error"
     return rules
@@ -219,7 +222,7 @@ def _features(
     sources: list[Float[np.ndarray, " n"]] = []
     for name, feature in schema.features.items():
         if isinstance(feature, Categorical):
-            labels, columns = _one_hot(frame, name, feature, _rule(feature, schema), assumptions)
+            labels, columns = _one_hot(frame, name, feature, rule_of(feature, schema), assumptions)
             names += labels
             sources += list(columns.T)
             continue
@@ -230,7 +233,7 @@ def _features(
             continue
         names.append(name)
         sources.append(block[:, column[name]])
-        if _rule(feature, schema) == "indicator":
+        if rule_of(feature, schema) == "indicator":
             names.append(f"{name}=missing")
             sources.append(absent[:, column[name]].astype(float))
     if names == numeric and not schema.intercept:
@@ -287,9 +290,9 @@ def _scale(
     fill = np.empty(len(names))
     for j, name in enumerate(names):
         feature = schema.features[name]
-        rule = _rule(feature, schema)
+        rule = rule_of(feature, schema)
         if isinstance(feature, Numeric):
-            low, high, centre, unit = _constants(name, feature, block[:, j], assumptions)
+            low, high, centre, unit = constants_of(name, feature, block[:, j], assumptions)
         else:
             low, high, centre, unit = 0.0, 1.0, 0.0, 1.0
         fill[j] = rule if isinstance(rule, int | float) else (low + high) / 2
@@ -306,7 +309,7 @@ def _scale(
     block /= unit
 
 
-def _constants(
+def constants_of(
     name: str, feature: Numeric, values: Float[np.ndarray, " n"], assumptions: list[str]
 ) -> tuple[float, float, float, float]:
     """Bounds of the clip, then centre and unit of the affine map."""

@@ -42,7 +42,8 @@ def prepare_total(frame: Frame, schema: Schema) -> Total:
     """Turn the declared columns into numbers, whatever stands in them.
 
     As `prepare` for every record that fits. One that `prepare` refuses (no number, infinite, not
-    among the declared values, missing where that is an error) is emptied. Targets without a
+    among the declared values, missing where that is an error) is emptied; without a target its
+    entries are NaN, which no statistic counts. Targets without a
     positive value, and tables without rows, are as good as others.
 
     Args:
@@ -75,7 +76,9 @@ def prepare_total(frame: Frame, schema: Schema) -> Total:
             unfit |= absent
     good = numbers_of(frame.iloc[np.flatnonzero(~dropped & ~unfit)], schema, of_dropping(rules))
     kept = unfit[~dropped]
-    features = np.zeros((len(kept), good.features.shape[1]))
+    # a row of zeros has no gradient; where nothing is minimised it could be counted
+    empty = 0.0 if schema.target is not None else np.nan
+    features = np.full((len(kept), good.features.shape[1]), empty)
     targets = np.zeros(len(kept), dtype=good.targets.dtype)
     features[~kept], targets[~kept] = good.features, good.targets
     prepared = Prepared(
@@ -100,6 +103,8 @@ def _wrong(frame: Frame, schema: Schema) -> Bool[np.ndarray, " n"]:
         elif feature.levels is not None and feature.other == "error":
             wrong |= _other(frame, name, feature.levels)
     target = schema.target
+    if target is None:
+        return wrong
     if isinstance(target, AbstractTarget):
         return wrong | read_values(column_of(frame, target.name), target)[1]
     if isinstance(target, ClassTarget):

@@ -2,6 +2,8 @@
 
 from tacit.method._dp_iadmm_step import GrowingPenalty
 from tacit.method.admm import ADMM
+from tacit.method.answer import Answer, Minimiser, Refused
+from tacit.method.counts import CountTable, PrivateCounts
 from tacit.method.d_zoa import DZOA
 from tacit.method.d_zoa_claim import PaperClaim
 from tacit.method.d_zoa_solver import DZOASolver
@@ -45,6 +47,8 @@ __all__ = [
     "PVP",
     "ZOOADMM",
     "AbstractMethod",
+    "Answer",
+    "CountTable",
     "CurvatureBounds",
     "DPIADMMProx",
     "DPIADMMTrust",
@@ -57,12 +61,15 @@ __all__ = [
     "GrowingPenalty",
     "LegendreBasis",
     "MaskedGossip",
+    "Minimiser",
     "OutP",
     "PaperClaim",
     "Phase",
+    "PrivateCounts",
     "QuadraticBasis",
     "RecordBall",
     "RecordDistance",
+    "Refused",
     "Rounds",
     "metric_epsilon",
     "record_ball",

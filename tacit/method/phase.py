@@ -14,10 +14,13 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import equinox as eqx
+import numpy as np
+from jaxtyping import Float
 
 from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import ConfigError, PrivacyError
+from tacit.method.answer import Answer, Minimiser
 from tacit.method.rounds import EVERY, Rounds
 from tacit.method.worst_case import Neighbours, gradient_bounds, linear_neighbours
 from tacit.privacy.budget import Privacy
@@ -95,6 +98,7 @@ class AbstractMethod(eqx.Module):
             in studies, and in no list of methods to choose from.
         per_agent: arguments that may differ from agent to agent.
         oracle: what it asks of each private objective.
+        only_rounds: how many rounds it takes, where it takes a fixed number of them.
         absences: whether a round may go on without some senders, who sleep in it: peers then put
             themselves in the place of who is silent, and a coordinator weighs the others more. A
             method whose states must match between senders and receivers, such as duals, has none.
@@ -108,6 +112,7 @@ class AbstractMethod(eqx.Module):
     as_published: ClassVar[bool] = False
     per_agent: ClassVar[tuple[str, ...]] = ()
     oracle: ClassVar[Oracle]
+    only_rounds: ClassVar[int | None] = None
     absences: ClassVar[bool] = False
     privacy: eqx.AbstractVar[Privacy | None]
 
@@ -135,6 +140,33 @@ class AbstractMethod(eqx.Module):
     @abc.abstractmethod
     def solution(self, state: Any) -> Vector:
         """This agent's answer: a function of released values only."""
+
+    def start(self, task: Any) -> np.ndarray:
+        """Where answers begin, shape `(p,)`: by default at the task's own starting point.
+
+        Args:
+            task: only what is declared of it is read.
+        """
+        return task.start()
+
+    def numbers(self, task: Any) -> tuple[str, ...]:
+        """Names of the numbers of `solution`: by default those of the task's parameters.
+
+        Args:
+            task: only what is declared of it is read.
+        """
+        return tuple(task.parameter_names)
+
+    def answer(self, numbers: Float[np.ndarray, " p"], contract: Any) -> Answer:
+        """What the numbers of a `solution` say: on the host, from them and public constants alone.
+
+        What cannot be said is a `Refused`, never an exception: the budget is spent by then.
+
+        Args:
+            numbers: shape `(p,)`.
+            contract: of the run (`tacit._engine.contract.Contract`).
+        """
+        return Minimiser(contract.numbers, tuple(np.asarray(numbers, dtype=float).tolist()))
 
     @property
     def hides(self) -> AbstractHiding:

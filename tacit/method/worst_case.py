@@ -21,9 +21,10 @@ from tacit.clipping import ORDERS, clipped
 from tacit.errors import PrivacyError
 from tacit.privacy.budget import Privacy
 from tacit.privacy.query import own_public
+from tacit.privacy.statistics import Asked
 from tacit.types import (
     AbstractDifferentiable,
-    AbstractObjective,
+    AbstractPrivate,
     Order,
     Params,
     Relation,
@@ -37,6 +38,40 @@ UNBOUNDED = (math.inf, math.inf, math.inf)
 _STEEPNESS = 1e6
 """Gradient of a worst-case unit in clips: so steep that a difference along nearly any direction is
 cut to the clip, and far from where a value of the loss would lose its digits."""
+
+
+class Extremes(AbstractPrivate):
+    """Records whose answers are as far apart as each block of a `BlockSum` allows.
+
+    A claim holds for all records, whatever is asked of them, so these answer every block with one
+    of the two answers that it declares to be the farthest apart.
+
+    Attributes:
+        normaliser: declared public number that sums are divided by, positive.
+        which: 1 for the first of the two, -1 for the other, 0 for no record, shape `(n,)`.
+    """
+
+    normaliser: Float[ArrayLike, "*agents"]
+    which: Float[ArrayLike, "*agents n"]
+    unit: ClassVar[Unit] = Unit.RECORD
+
+    @property
+    def units(self) -> int:
+        """Number of records, absent ones included."""
+        return np.shape(self.which)[-1]
+
+    @property
+    def present(self) -> Bool[Array, " n"]:
+        """Which are there."""
+        return jnp.asarray(self.which) != 0
+
+    def rows(self, function: Any) -> Float[Array, "n ..."]:
+        """One of the two farthest answers to the block that asks, for each record."""
+        if not isinstance(function, Asked):
+            raise TypeError("worst-case records answer the blocks of a BlockSum only")
+        first, other = function.block.farthest()
+        which = jnp.asarray(self.which)
+        return jax.vmap(lambda one: jnp.where(one > 0, first, other))(which).astype(which.dtype)
 
 
 class LinearUnits(AbstractDifferentiable):
@@ -103,8 +138,8 @@ class Neighbours:
         others_zero: whether every loss but those of the unit is zero, wherever it is asked.
     """
 
-    objectives: AbstractObjective
-    others: AbstractObjective
+    objectives: AbstractPrivate
+    others: AbstractPrivate
     owners: tuple[int, ...]
     how: str
     others_zero: bool = False
@@ -176,5 +211,41 @@ def linear_neighbours(
         f"one linear loss along the {'diagonal' if diagonal else 'first axis'}, "
         + ("there or absent" if removed else "replaced by its opposite")
         + ", all other losses zero",
+        others_zero=True,
+    )
+
+
+def block_neighbours(privacy: Privacy | None, normaliser: Any, owner: int) -> Neighbours:
+    """Neighbours for a method whose releases are sums of blocks (`BlockSum`).
+
+    One record that answers every block with the first of its two farthest answers; in the other
+    data it is replaced by one that answers with the other, or is absent. Nobody else has records.
+    A person's records stand at as many sites as the budget covers.
+
+    Args:
+        privacy: the method's budget.
+        normaliser: declared divisors, shape `(agents,)`.
+        owner: the agent whose data are audited.
+
+    Raises:
+        PrivacyError: a method without a budget.
+    """
+    if privacy is None:
+        raise PrivacyError(
+            "a method without a privacy budget claims nothing that worst-case neighbours could "
+            "test; give it one"
+        )
+    normaliser = np.asarray(normaliser, dtype=np.float64)
+    owners = tuple((owner + site) % len(normaliser) for site in range(privacy.sites_per_person))
+    which = np.zeros((len(normaliser), privacy.records_per_person))
+    which[list(owners)] = 1.0
+    removed = privacy.relation is Relation.ADD_REMOVE
+    return Neighbours(
+        Extremes(normaliser, which),
+        Extremes(normaliser, 0.0 * which if removed else -which),
+        owners,
+        "one record with the answers that each statistic moves the most by, "
+        + ("there or absent" if removed else "replaced by one with the opposite answers")
+        + ", no other records",
         others_zero=True,
     )

@@ -23,7 +23,7 @@ from tacit.privacy.hiding import ALONE, AbstractHiding, Alone
 from tacit.privacy.laws import GAUSSIAN, L2_LAPLACE, LAPLACE, LAWS, Law, NoiseKind
 from tacit.privacy.query import AbstractQuery, is_own
 from tacit.privacy.tilted import Tilted
-from tacit.types import AbstractDifferentiable, AbstractObjective, PublicContext, Relation, Unit
+from tacit.types import AbstractDifferentiable, AbstractPrivate, PublicContext, Relation, Unit
 
 
 class Into(StrEnum):
@@ -155,9 +155,7 @@ class Mechanism(eqx.Module):
         known = self.law in LAWS.values() or isinstance(event, ModelClaim)
         return event if known else _of_others(event)
 
-    def shown(
-        self, objective: AbstractObjective, scale: Any, key: PRNGKeyArray
-    ) -> AbstractObjective:
+    def shown(self, objective: AbstractPrivate, scale: Any, key: PRNGKeyArray) -> AbstractPrivate:
         """The objective that the query will see, given the noise scale."""
         if self.into is not Into.OBJECTIVE:
             return objective

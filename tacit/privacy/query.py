@@ -21,7 +21,6 @@ from tacit.errors import PrivacyError
 from tacit.privacy.rounding import DOUBLE, sum_error
 from tacit.ranges import Range
 from tacit.types import (
-    AbstractObjective,
     Context,
     Oracle,
     Order,
@@ -112,10 +111,11 @@ class AbstractQuery(eqx.Module):
     rate: eqx.AbstractVar[float]
 
     @abc.abstractmethod
-    def __call__(
-        self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
-    ) -> Any:
-        """The private answer. `key` draws the sample of records and reaches nothing else."""
+    def __call__(self, state: Any, objective: Any, context: Context, key: PRNGKeyArray) -> Any:
+        """The private answer, of an `AbstractPrivate`.
+
+        `key` draws the sample of records and reaches nothing else.
+        """
 
     @abc.abstractmethod
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:

@@ -11,6 +11,7 @@ _HOME = {
     "records": ("Weighting", "empirical_risk"),
     "cost": ("Cost", "costs"),
     "problem": ("Problem",),
+    "task": ("Records", "Rows", "Task", "record_tables"),
     "public": ("Public",),
     "smoothness": ("curvature", "smooth"),
     "reference": ("Reference", "solve"),
@@ -57,9 +58,6 @@ _HOME = {
         "record_box",
     ),
     "simulator": ("AbstractBlackBox", "LossBox"),
-    "feature": ("FEATURES", "AbstractFeature"),
-    "target": ("TARGETS", "AbstractTarget"),
-    "partitions": ("PARTITIONS", "AbstractPartition"),
 }
 """Which module each public name stands in; it is imported when the name is first asked for."""
 

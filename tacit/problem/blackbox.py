@@ -27,7 +27,7 @@ from tacit.problem.constraint import AbstractConstraint, Free
 from tacit.problem.host import NOBODY, Host
 from tacit.problem.problem import Problem, check_public, declared_normaliser, starting_point
 from tacit.problem.regularisers import AbstractRegulariser, NoRegulariser
-from tacit.types import AbstractObjective, Params, Unit
+from tacit.types import AbstractObjective, AbstractPrivate, Params, Unit
 
 
 class BlackBox(AbstractObjective):
@@ -267,7 +267,7 @@ def black_box_problem(
     )
 
 
-def asked_of(objectives: AbstractObjective, awake: Bool[ArrayLike, " agents"]) -> Any:
+def asked_of(objectives: AbstractPrivate, awake: Bool[ArrayLike, " agents"]) -> Any:
     """The objectives of a round: black boxes of who sleeps are not called, and give 0.
 
     Args:
@@ -280,7 +280,7 @@ def asked_of(objectives: AbstractObjective, awake: Bool[ArrayLike, " agents"]) -
     return eqx.tree_at(lambda o: o.agent, objectives, awake_ones)
 
 
-def raise_pending(objectives: AbstractObjective) -> None:
+def raise_pending(objectives: AbstractPrivate) -> None:
     """Raise what a black box has kept, if the objectives are one; to be called after a segment.
 
     Raises:

@@ -94,6 +94,11 @@ class EmpiricalRisk(AbstractDifferentiable):
         """Which rows are records."""
         return jnp.asarray(self.mask) > 0
 
+    def rows(self, function: Callable[[Any], Any]) -> Float[Array, "n ..."]:
+        """What a function makes of every record: its features, then its target."""
+        targets = jnp.asarray(self.targets)[:, None]
+        return jax.vmap(function)(jnp.concatenate([jnp.asarray(self.features), targets], axis=1))
+
     @property
     def assumptions(self) -> tuple[str, ...]:
         """That a user's own linear loss, which is given all records at once, keeps them apart.

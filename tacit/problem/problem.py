@@ -62,11 +62,7 @@ class Problem(eqx.Module):
         if not isinstance(self.x0, Tracer) and not np.isfinite(np.asarray(self.x0)).all():
             raise ProblemError("x0 holds a number that is not finite")
         agents, dimension = np.shape(self.counts)[0], np.shape(self.x0)[0]
-        if agents < 2:
-            raise ProblemError(
-                f"the problem has {agents} agent; agreement needs at least two. "
-                "Split the data over more sites or fit it without tacit."
-            )
+        _check_several(agents)
         if np.shape(self.objectives.normaliser) != (agents,) or len(self.names) != agents:
             raise ProblemError(
                 f"the problem has {agents} counts, {len(self.names)} names and normalisers of "
@@ -104,16 +100,22 @@ class Problem(eqx.Module):
         return np.asarray(self.objectives.normaliser, dtype=np.float64)
 
     @property
+    def told(self) -> Int[np.ndarray, " agents"]:
+        """Normalisers in the place of numbers of records, where these are private."""
+        return np.maximum(1, np.rint(self.normaliser)).astype(int)
+
+    @property
     def public(self) -> Public:
         """What every agent knows: one agent's share of the regulariser, and the constraint."""
         return Public(self.regulariser.scaled(1.0 / self.agents), self.constraint)
 
     def agent(self, index: int) -> AbstractObjective:
         """The objective of one agent, filled up to the size of the largest."""
-        if not 0 <= index < self.agents:
-            raise ProblemError(f"there is no agent {index}: there are {self.agents}, from 0")
-        arrays, rest = eqx.partition(self.objectives, eqx.is_array)
-        return eqx.combine(jax.tree.map(lambda leaf: leaf[index], arrays), rest)
+        return agent_of(self.objectives, index, self.agents)
+
+    def start(self) -> np.ndarray:
+        """The public starting point, shape `(p,)`."""
+        return np.asarray(self.x0, dtype=float)
 
     def value(self, x: Any) -> float:
         """`sum_k f_k(x) + R(x)`: needs everybody's data, so for simulations only.
@@ -137,6 +139,48 @@ class Problem(eqx.Module):
         from tacit.problem.reference import solve
 
         return solve(self)
+
+
+def agent_of(objectives: Any, index: int, agents: int) -> Any:
+    """The private data of one agent, of a module whose arrays all have a leading agent axis.
+
+    Args:
+        objectives: of all agents.
+        index: which agent.
+        agents: how many there are.
+
+    Raises:
+        ProblemError: there is no such agent.
+    """
+    if not 0 <= index < agents:
+        raise ProblemError(f"there is no agent {index}: there are {agents}, from 0")
+    arrays, rest = eqx.partition(objectives, eqx.is_array)
+    return eqx.combine(jax.tree.map(lambda leaf: leaf[index], arrays), rest)
+
+
+def check_names(names: tuple[str, ...], agents: int, whose: str) -> None:
+    """Refuse fewer than two agents, and names that are not one an agent.
+
+    Args:
+        names: of the agents.
+        agents: how many there are.
+        whose: what is said to have so many agents, such as "tables are of".
+
+    Raises:
+        ProblemError: naming what does not fit.
+    """
+    _check_several(agents)
+    if len(names) != agents:
+        raise ProblemError(f"{whose} {agents} agents, and there are {len(names)} names")
+    _distinct("agent", names)
+
+
+def _check_several(agents: int) -> None:
+    if agents < 2:
+        raise ProblemError(
+            f"the problem has {agents} agent; agreement needs at least two. "
+            "Split the data over more sites or fit it without tacit."
+        )
 
 
 def check_public(regulariser: Any, constraint: Any) -> None:

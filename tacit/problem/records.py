@@ -106,7 +106,7 @@ def empirical_risk(
             f"normaliser={normaliser!r} and weighting={str(weighting)!r} are two divisors for one "
             "sum; leave one of them out"
         )
-    names = _names(names, len(features))
+    names = names_of(names, len(features))
     if len(features) != len(targets):
         raise ProblemError(f"features has {len(features)} agents and targets has {len(targets)}")
     columns = _columns(feature_names, features[0] if len(features) else [])
@@ -270,7 +270,12 @@ def _repeat(agents: int, leaf: Any) -> np.ndarray:
     return np.broadcast_to(leaf, (agents, *np.shape(leaf)))
 
 
-def _names(names: Sequence[str] | None, agents: int) -> tuple[str, ...]:
+def names_of(names: Sequence[str] | None, agents: int) -> tuple[str, ...]:
+    """Names of the agents; "agent 0", ... by default.
+
+    Raises:
+        ProblemError: not one an agent.
+    """
     if isinstance(names, str) or not (names is None or isinstance(names, Iterable)):
         raise ProblemError(
             f"names is {checks.shown(names)}; give a list with one name for each agent"

@@ -98,6 +98,8 @@ class ReportData:
         history: columns of equal length, `round` among them; see `PUBLIC_HISTORY`.
         accuracy: one row a fit with a `name` and one column a metric (simulation only).
         coefficients: rows of `feature`, `agreed` and perhaps `pooled` (simulation only).
+        answer: rows of an answer that is no minimiser, such as counts; of releases only.
+        answer_sentence: what it is, in a sentence or two.
         averaged: whether answers are means of the second half of the iterates.
         mean_noise: noise in the mean with and without masks, where a run could use them.
         adversary: against whom the guarantee holds, in sentences.
@@ -136,6 +138,8 @@ class ReportData:
     history: Mapping[str, Column] = field(default_factory=dict)
     accuracy: Sequence[Row] | None = None
     coefficients: Sequence[Row] = ()
+    answer: Sequence[Row] = ()
+    answer_sentence: str = ""
     averaged: bool = False
     mean_noise: MeanNoise | None = None
     adversary: str = ""

@@ -82,6 +82,7 @@ def sections(data: ReportData) -> list[Section]:
         _convergence(data),
         _accuracy(data),
         _coefficients(data),
+        _answer(data),
         _spending(data),
         _noise(data),
         _releases(data),
@@ -248,6 +249,14 @@ def _coefficients(data: ReportData) -> Section | None:
             Block(listed, table=table(shown, FEATURES), simulation_only=pooled),
         ),
     )
+
+
+def _answer(data: ReportData) -> Section | None:
+    if not data.answer:
+        return None
+    intro = "Made of what was released and of declared numbers, by post-processing."
+    block = Block(data.answer_sentence, table=table(data.answer, len(data.answer)))
+    return Section("answer", "Answer", intro, (block,))
 
 
 def _spending(data: ReportData) -> Section | None:

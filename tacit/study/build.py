@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from tacit.data.cells import Column, columns_of
+from tacit.data.cells import chosen as declared_column
 from tacit.data.partition import Sites
 from tacit.data.schema import Prepared
 from tacit.errors import ConfigError, NetworkError, PrivacyError
@@ -22,10 +25,11 @@ from tacit.problem.bounds import RecordBounds
 from tacit.problem.constraint import CONSTRAINTS
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import LOSSES, AbstractLoss, Softmax
-from tacit.problem.problem import Problem
+from tacit.problem.problem import Problem, agent_of
 from tacit.problem.records import Weighting, declared_counts, empirical_risk, objective_of
 from tacit.problem.regularisers import REGULARISERS
 from tacit.problem.simulator import AbstractBlackBox, LossBox
+from tacit.problem.task import Records, Rows, Task, record_tables, rows_of
 from tacit.study._described.catalogue import METHODS, Entry, Protection
 from tacit.study._grammar.section import Section
 from tacit.study._sections.common import PrivacySection, ProblemSection, plain
@@ -38,20 +42,24 @@ from tacit.study._sections.network import (
     SequenceSection,
     Varying,
 )
+from tacit.study._sections.statistics import ColumnSection
 from tacit.study.read import Source
+from tacit.study.tables import schema
 
 PER_SITE = ("clip", "epsilon", "delta", "noise_multiplier")
 """Keys of [privacy] that may have a value for each site."""
 
 
-def build_problem(source: Source, sites: Sites, classes: int) -> Problem:
-    """The problem that the sites solve together.
+def build_problem(source: Source, sites: Sites, classes: int) -> Task:
+    """The problem that the sites solve together, or the records that they describe together.
 
     Args:
         source: a study file.
         sites: who holds which records.
         classes: how many the target has, 0 for none.
     """
+    if source.statistics:
+        return _records(source, sites)
     chosen, intercept = source.study.problem, source.study.data.intercept
     loss = _loss(source, classes)
     regulariser = _part(source, "regulariser", REGULARISERS, chosen)
@@ -85,7 +93,7 @@ def build_declared(
     classes: int,
     counts: Sequence[int],
     assumptions: tuple[str, ...] = (),
-) -> Problem:
+) -> Task:
     """The problem as everybody knows it: declared numbers, and one row of zeros at every site.
 
     Args:
@@ -102,13 +110,26 @@ def build_declared(
         [rows] * len(names), [column] * len(names), names, features, nobody, assumptions=assumptions
     )
     problem = build_problem(source, sites, classes)
+    if isinstance(problem, Records):
+        numbers = tuple(int(count) for count in counts)
+        return replace(problem, counts=np.array(numbers), size=numbers)
+    assert isinstance(problem, Problem)
     return declared_counts(problem, counts, source.study.problem.weighting)
 
 
+def _records(source: Source, sites: Sites) -> Records:
+    """The sites' tables, with what the study declares of them."""
+    declared: Any = source.study.problem
+    with source.section("problem", "size"):
+        size = _by_site("size", declared.size, sites.names)
+    with source.section("data"):
+        return record_tables(sites.features, schema(source), names=sites.names, size=size)
+
+
 def build_objective(
-    source: Source, problem: Problem, agent: int, prepared: Prepared, size: int
-) -> EmpiricalRisk | LossBox:
-    """One site's objective, with its own records.
+    source: Source, problem: Task, agent: int, prepared: Prepared, size: int
+) -> EmpiricalRisk | LossBox | Rows:
+    """One site's private data: its objective, or its table.
 
     Args:
         source: a study file.
@@ -117,6 +138,8 @@ def build_objective(
         prepared: its records.
         size: declared, up to which they are filled up.
     """
+    if not isinstance(problem, Problem):
+        return agent_of(rows_of([prepared.features], size), 0, 1)
     chosen, divisor = source.study.problem, None
     if chosen.normaliser is None and chosen.weighting == Weighting.AGENT:
         divisor = float(len(prepared.targets))
@@ -179,10 +202,25 @@ def build_method(source: Source, names: Sequence[str]) -> AbstractMethod:
             )
     for key, value in values.items():
         with source.section("method", key):
+            if _names_columns(value):
+                values[key] = _columns(source, value)
+                continue
             values[key] = built(value, partial(_inner, source, names, ("method", key)))
     if entry.protection is not Protection.NONE:
         values["privacy"] = privacy
     return _method(source, entry, values, names, ("method",))
+
+
+def _names_columns(value: Any) -> bool:
+    return isinstance(value, tuple) and any(isinstance(each, ColumnSection) for each in value)
+
+
+def _columns(source: Source, value: Sequence[ColumnSection]) -> tuple[Column, ...]:
+    """Declared columns of the study, cut where it says so."""
+    with source.section("data"):
+        declared = columns_of(schema(source))
+    found = [(declared_column(declared, each.column), each.edges) for each in value]
+    return tuple(column.cut(*edges) if edges else column for column, edges in found)
 
 
 def _inner(
@@ -249,7 +287,16 @@ def check_privacy(source: Source) -> None:
                 "stand at another site, and an account for each site would not add up what it "
                 "costs; add owner = '...', whose account is charged for all of them"
             )
-    if chosen.relation == "add_remove" and source.study.problem.normaliser is None:
+    declared: Any = source.study.problem
+    if source.statistics:
+        if chosen.relation == "add_remove" and declared.size is None:
+            with source.section("privacy", "relation"):
+                raise ConfigError(
+                    "relation='add_remove' makes the number of records private; add size = ... to "
+                    "[problem], a public number near that of a site's records"
+                )
+        return
+    if chosen.relation == "add_remove" and declared.normaliser is None:
         with source.section("privacy", "relation"):
             raise ConfigError(
                 "relation='add_remove' makes the number of records private, so sums must not be "

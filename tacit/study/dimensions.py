@@ -73,6 +73,13 @@ def setting(source: Source, asked: Asked = Asked()) -> Setting:
         >>> found.agents, int(found.counts.sum())
         (8, 20000)
     """
+    if source.statistics:
+        name = dict(source.study.method)["name"]
+        with source.section("method", "name"):
+            raise ConfigError(
+                f"{name} fits no model, so there are no settings to advise on; `tacit account` "
+                "states how much noise a budget means"
+            )
     network = _network(source, asked)
     classes = _classes(source)
     scores = max(classes, 1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import Field, create_model
 
-from tacit.study._described.catalogue import METHODS
+from tacit.study._described.catalogue import METHODS, Entry
 from tacit.study._grammar.arguments import section, summary
 from tacit.study._grammar.section import Section
 from tacit.study._sections.common import PrivacySection, ProblemSection, RunSection
@@ -19,7 +19,14 @@ from tacit.study._sections.data import DataSection, Partition, TargetSection
 from tacit.study._sections.kinds import chosen, widened
 from tacit.study._sections.nested import nesting
 from tacit.study._sections.network import Network, PeerSection
+from tacit.study._sections.statistics import (
+    RecordsSection,
+    StatisticsData,
+    StatisticsPrivacy,
+    StatisticsRun,
+)
 from tacit.study.parts import Part
+from tacit.types import Oracle
 
 if TYPE_CHECKING:
     Method = Section
@@ -62,34 +69,54 @@ _PLACES: Mapping[str, tuple[str, str]] = {
 _BASES: Mapping[str, type[Section]] = {"graph": PeerSection, "target": TargetSection}
 
 
+class StatisticsStudy(Study):
+    """A study whose method asks of the records themselves and fits no model."""
+
+    data: StatisticsData = Field(description="which records, and what each column holds")
+    problem: RecordsSection = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        {}, validate_default=True, description="what is declared of the records"
+    )
+    privacy: StatisticsPrivacy | None = Field(None, description="the budget")
+    run: StatisticsRun = Field(
+        {}, validate_default=True, description="how often, and where the results go"
+    )
+
+
 @functools.cache
-def study_of(parts: tuple[Part, ...]) -> type[Study]:
+def study_of(parts: tuple[Part, ...], method: str = "") -> type[Study]:
     """The model of a study that names parts of other packages; they are imported.
 
     Args:
         parts: those that it names.
+        method: the name of its method.
 
     Raises:
         ConfigError: a part that cannot be imported, or is none.
     """
+    entry = METHODS.get(method) or next(
+        (Entry(p.build) for p in parts if (p.family.word, p.name) == ("method", method)), None
+    )
+    base = StatisticsStudy if entry is not None and entry.build.oracle is Oracle.ROWS else Study
     fields: dict[str, dict[str, Any]] = {}
     for word, (at, key) in _PLACES.items():
+        if at == "problem" and base is not Study:
+            continue  # no loss, no regulariser and no constraint there
         if found := [_section(part) for part in parts if part.family.word == word]:
-            model = _section_model(at) if at else Study
+            model = _section_model(base, at) if at else base
             fields.setdefault(at, {})[key] = widened(model, key, found)
     whole = fields.pop("", {})
     if inner := [_section(part) for part in parts if part.runs_inside]:
         kind, field = whole["method"]
         whole["method"] = (reduce(or_, (nesting(each, inner) for each in get_args(kind))), field)
     for at, given in fields.items():
-        model = _section_model(at)
+        model = _section_model(base, at)
         section = create_model(model.__name__, __base__=model, **given)
-        whole[at] = (section, copy.copy(Study.model_fields[at]))
-    return create_model("Study", __base__=Study, **whole) if whole else Study
+        whole[at] = (section, copy.copy(base.model_fields[at]))
+    return create_model("Study", __base__=base, **whole) if whole else base
 
 
-def _section_model(at: str) -> type[Section]:
-    found = Study.model_fields[at].annotation
+def _section_model(base: type[Study], at: str) -> type[Section]:
+    found = base.model_fields[at].annotation
     assert isinstance(found, type) and issubclass(found, Section)
     return found
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from tacit.errors import ConfigError, NetworkError, PrivacyError, ProblemError, TacitError
 from tacit.study._grammar import locate, toml
 from tacit.study._grammar.explain import explain
-from tacit.study.model import Study, study_of
+from tacit.study.model import StatisticsStudy, Study, study_of
 from tacit.study.parts import Part, named_in
 
 Admit = Callable[[Sequence[Part]], None]
@@ -41,6 +41,11 @@ class Source:
     study: Study
     lines: dict[locate.Path, int] = field(repr=False)
     parts: tuple[Part, ...] = ()
+
+    @property
+    def statistics(self) -> bool:
+        """Whether its method asks of the records themselves, and fits no model."""
+        return isinstance(self.study, StatisticsStudy)
 
     @property
     def foreign(self) -> tuple[Part, ...]:
@@ -174,7 +179,9 @@ def check_document(
     parts = tuple(named_in(document))
     if admit is not None:
         admit([part for part in parts if not part.own])
-    model = study_of(parts)
+    method = document.get("method")
+    name_of = method.get("name") if isinstance(method, Mapping) else None
+    model = study_of(parts, name_of if isinstance(name_of, str) else "")
     try:
         study = model.model_validate(document)
     except ValidationError as error:

@@ -23,6 +23,7 @@ from tacit.problem.problem import Problem
 from tacit.problem.reference import Reference
 from tacit.problem.scores import base_scores, scores
 from tacit.problem.simulator import LossBox
+from tacit.problem.task import Task
 from tacit.study.build import build_method, build_network, build_problem, check_privacy
 from tacit.study.parts import installed
 from tacit.study.read import Source
@@ -38,7 +39,7 @@ class Assembled:
 
     Attributes:
         source: the study file.
-        problem: what the sites minimise.
+        problem: what the sites minimise, or the records that they describe.
         network: who talks to whom.
         method: how they agree.
         held_out: records that no site has, if any.
@@ -46,7 +47,7 @@ class Assembled:
     """
 
     source: Source
-    problem: Problem
+    problem: Task
     network: AbstractNetwork
     method: AbstractMethod
     held_out: HeldOut | None
@@ -87,6 +88,12 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
         ConfigError: anything wrong with the study or its data, with the line of the file.
     """
     check_privacy(source)
+    if source.statistics and source.study.run.hold_out:
+        with source.section("run", "hold_out"):
+            raise ConfigError(
+                f"hold_out={source.study.run.hold_out} keeps records back for scores of a model, "
+                "and none is fitted; leave it out"
+            )
     if like is not None and _records(like.source) == _records(source):
         _check_values(source, like.problem)
         names = like.problem.names
@@ -109,7 +116,7 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
     )
 
 
-def _check_values(source: Source, problem: Problem) -> None:
+def _check_values(source: Source, problem: Task) -> None:
     """Refuse what needs a loss that is written out, where only values of it can be had."""
     if not isinstance(problem.objectives, LossBox):
         return
@@ -153,7 +160,7 @@ def execute(
     source, problem = assembled.source, assembled.problem
     settings = source.study.run
     reference = None
-    if settings.compare:
+    if settings.compare and isinstance(problem, Problem):
         with source.section("run", "compare"):
             reference = problem.reference()
     privacy = source.study.privacy
@@ -215,7 +222,7 @@ def _scores(
     return found
 
 
-def targets(problem: Problem) -> Float[np.ndarray, " n"]:
+def targets(problem: Task) -> Float[np.ndarray, " n"]:
     """Targets of the records of all sites, as the loss has them (simulation only)."""
     objectives: Any = problem.objectives
     return np.asarray(objectives.targets)[np.asarray(objectives.mask) > 0]

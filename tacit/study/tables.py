@@ -157,6 +157,8 @@ def table(source: Source) -> pd.DataFrame:
         if options and not kind.endswith((".csv", ".tsv")):
             name, value = next(iter(options.items()))
             raise ConfigError(f"{name}={value!r} is for CSV files, not {data.path}; leave it out")
+        if data.labels is not None and data.target is None:
+            raise ConfigError(f"labels={data.labels!r} is a target, and nothing is predicted here")
         if data.labels is not None:
             if not kind.endswith(("ubyte", ".idx")):
                 raise ConfigError(f"labels={data.labels!r} is for idx images; leave it out")
@@ -169,23 +171,29 @@ def table(source: Source) -> pd.DataFrame:
         return load(source.folder / data.path, **options)
 
 
-def schema(source: Source, columns: list[str]) -> Schema:
-    """What each column of a table becomes, by a study file."""
+def schema(source: Source, columns: list[str] | None = None) -> Schema:
+    """What each column of a table becomes, by a study file.
+
+    Args:
+        source: a study file.
+        columns: of the table, for names with `*`; none of a study of statistics, which names each.
+    """
     data = source.study.data
     return Schema(
         features=_features(source, columns),
         target=_target(source),
         site=site_column(source.study.partition),
-        intercept=data.intercept,
+        intercept=data.intercept and not source.statistics,
         missing=data.missing,
         row_norm=data.row_norm,
         decimal=data.decimal,
     )
 
 
-def _features(source: Source, columns: list[str]) -> dict[str, Feature]:
+def _features(source: Source, columns: list[str] | None) -> dict[str, Feature]:
     data = source.study.data
-    reserved = {data.target.column, site_column(source.study.partition)}
+    target = None if data.target is None else data.target.column
+    reserved = {target, site_column(source.study.partition)}
     found: dict[str, Feature] = {}
     for name, declared in data.features.items():
         with source.section("data", "features", name):
@@ -193,6 +201,11 @@ def _features(source: Source, columns: list[str]) -> dict[str, Feature]:
             if "*" not in name:
                 found[name] = built
                 continue
+            if columns is None or source.statistics:
+                raise ConfigError(
+                    f"{name!r} stands for columns that only the table names, and what is asked of "
+                    "records follows from declarations alone; declare each column by its name"
+                )
             matching = [c for c in fnmatch.filter(columns, name) if c not in reserved]
             if not matching:
                 raise ConfigError(
@@ -202,8 +215,10 @@ def _features(source: Source, columns: list[str]) -> dict[str, Feature]:
     return found
 
 
-def _target(source: Source) -> Target:
+def _target(source: Source) -> Target | None:
     declared = source.study.data.target
+    if declared is None:
+        return None
     values = plain(declared)
     with source.section("data", "target"):
         return source.build("target", declared.kind, TARGETS)(values.pop("column"), **values)

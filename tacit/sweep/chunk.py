@@ -22,6 +22,7 @@ from tacit._engine.contract import contract
 from tacit._engine.keys import trial_key
 from tacit._engine.simulate import simulate
 from tacit.errors import ConfigError
+from tacit.problem.problem import Problem
 from tacit.problem.reference import Reference
 from tacit.problem.scores import base_scores, scores, share_kept
 from tacit.study.parts import installed
@@ -151,6 +152,7 @@ def _cell(study: str, data: str | None, labels: str | None) -> Ready:
     if source.study.run.compare:
         shared = like is not None and assembled.problem is like.assembled.problem
         reference = like.reference if shared and like is not None else None
+        assert isinstance(assembled.problem, Problem)  # `Grid` refuses any other task
         reference = assembled.problem.reference() if reference is None else reference
     _last[:] = [Ready.of(assembled, reference)]
     return _last[0]

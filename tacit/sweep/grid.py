@@ -16,6 +16,7 @@ from tacit.study._described.catalogue import METHODS, Entry, Protection
 from tacit.study._grammar.explain import descriptions
 from tacit.study.model import Study
 from tacit.study.parts import method
+from tacit.types import Oracle
 
 _FIXED = {
     "run.trials": "the number of runs of a cell is the number of seeds",
@@ -87,6 +88,12 @@ class Grid:
         """
         own = str(study["method"]["name"])
         methods = [method(name) for name in self.methods or (own,)]
+        for entry in methods:
+            if entry.build.oracle is Oracle.ROWS:
+                raise ConfigError(
+                    f"method={entry.name!r} fits no model, and a sweep compares models; run it by "
+                    "itself, or leave it out"
+                )
         self._check_keys(methods)
         found: list[tuple[dict[str, Any], dict[str, Any]]] = []
         for entry in methods:

@@ -13,7 +13,7 @@ from tacit._engine.contract import Contract
 from tacit.errors import ConfigError, PrivacyError
 from tacit.problem.cost import Cost
 from tacit.problem.erm import EmpiricalRisk
-from tacit.problem.problem import Problem
+from tacit.problem.task import Rows, Task
 from tacit.types import Relation, Unit
 
 
@@ -33,11 +33,11 @@ class Neighbour(NamedTuple):
     how: str
 
 
-def other_data(problem: Problem) -> Problem:
+def other_data(problem: Task) -> Task:
     """The same problem with other data: as many records, none of them longer in any norm.
 
-    Rows are shortened, entries change signs and columns, and targets change places; whole costs
-    pass from agent to agent.
+    Rows are shortened, entries change signs and columns, and targets change places; entries of
+    records that are only described change columns; whole costs pass from agent to agent.
 
     Raises:
         ConfigError: objectives of another kind, or costs that are all the same.
@@ -51,6 +51,9 @@ def other_data(problem: Problem) -> Problem:
         for own, mask in zip(targets, np.asarray(objectives.mask) > 0, strict=True):
             own[mask] = own[mask][::-1]
         return _with(problem, _risk(objectives, rows, targets, np.asarray(objectives.mask)))
+    if isinstance(objectives, Rows):
+        values = np.roll(np.array(objectives.values), 1, axis=-1)
+        return _with(problem, Rows(objectives.normaliser, values, objectives.mask))
     if isinstance(objectives, Cost):
         moved = jax.tree.map(lambda leaf: np.roll(leaf, 1, axis=0), objectives.parameters)
         if not eqx.tree_equal(moved, objectives.parameters):
@@ -62,7 +65,7 @@ def other_data(problem: Problem) -> Problem:
 
 
 def neighbours(
-    problem: Problem, other: Problem, agreed: Contract, relation: Relation, owner: int
+    problem: Task, other: Task, agreed: Contract, relation: Relation, owner: int
 ) -> Iterator[Neighbour]:
     """Neighbouring objectives of one agent: the method's worst case, then samples.
 
@@ -89,6 +92,25 @@ def neighbours(
         return
     if isinstance(here, EmpiricalRisk) and isinstance(there, EmpiricalRisk):
         yield from _records(here, there, relation)
+    if isinstance(here, Rows) and isinstance(there, Rows):
+        yield from _rows(here, there, relation)
+
+
+def _rows(here: Rows, there: Rows, relation: Relation) -> Iterator[Neighbour]:
+    """One record replaced, by an ordinary one and by one that is no number, or left out."""
+    values, mask = np.asarray(here.values), np.asarray(here.mask)
+    present = np.flatnonzero(mask > 0)
+    for record in (present[0], present[-1]):
+        if relation is Relation.ADD_REMOVE:
+            fewer = mask.copy()
+            fewer[record] = 0.0
+            yield Neighbour(here, Rows(here.normaliser, values, fewer), 1, "one record left out")
+            continue
+        for factor, how in ((1.0, ""), (-1e3, " by a steep one"), (np.nan, " by no numbers")):
+            changed = values.copy()
+            changed[record] = factor * np.asarray(there.values)[record]
+            other = Rows(here.normaliser, changed, mask)
+            yield Neighbour(here, other, 1, f"one record replaced{how}")
 
 
 def _records(here: EmpiricalRisk, there: EmpiricalRisk, relation: Relation) -> Iterator[Neighbour]:
@@ -125,7 +147,7 @@ def _own(objectives: Any, agent: int) -> Any:
     return jax.tree.map(lambda leaf: leaf[agent], objectives)
 
 
-def _with(problem: Problem, objectives: Any) -> Problem:
+def _with(problem: Task, objectives: Any) -> Task:
     return eqx.tree_at(lambda p: p.objectives, problem, objectives)
 
 

@@ -26,7 +26,7 @@ from tacit.clipping import row_norms
 from tacit.errors import ConfigError
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
-from tacit.problem.problem import Problem
+from tacit.problem.task import Task
 from tacit.ranges import Count
 from tacit.testing.data import neighbours, other_data
 from tacit.testing.hold import hold
@@ -40,12 +40,12 @@ _ROUNDING = 1.0 + 1e-9
 
 @checked(ConfigError, own="problem network method other")
 def check_method(
-    problem: Problem,
+    problem: Task,
     network: AbstractNetwork,
     method: AbstractMethod,
     *,
     rounds: Count = 6,
-    other: Problem | None = None,
+    other: Task | None = None,
 ) -> None:
     """Hold a method to what every method of tacit is held to.
 
@@ -86,7 +86,7 @@ def check_method(
         other = other_data(problem)
     else:
         remedy = "give the same problem with other data, or nothing"
-        checks.instance("other", other, Problem, remedy, ConfigError)
+        checks.instance("other", other, type(problem), remedy, ConfigError)
     method = prepared(problem, network, method)  # once, not for each of the two data sets
     subject = Subject(problem, other, network, method, rounds)
     if subject.agreed.owners.contexts != subject.agreed_elsewhere.owners.contexts:

@@ -18,7 +18,7 @@ from tacit._engine.exact import ExactEngine, Transcript
 from tacit._engine.plan import Plan
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
-from tacit.problem.problem import Problem
+from tacit.problem.task import Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +83,8 @@ class Subject:
         seed: of all randomness.
     """
 
-    problem: Problem
-    other: Problem
+    problem: Task
+    other: Task
     network: AbstractNetwork
     method: AbstractMethod
     rounds: int
@@ -146,7 +146,7 @@ class Subject:
         plan, roots = self.laid_out()
         return ExactEngine(plan, roots).desks[0]
 
-    def _agreed_on(self, problem: Problem) -> Contract:
+    def _agreed_on(self, problem: Task) -> Contract:
         agreed = contract(problem, self.network, self.method, rounds=self.rounds, seed=self.seed)
         assert agreed.scales  # before another contract: code that keeps data would see the later
         return agreed

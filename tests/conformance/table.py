@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit import DGD, DPSG, DZOA, DZOASolver, GradientDescent, Privacy, network, problem
+from tacit import DGD, DPSG, DZOA, DZOASolver, GradientDescent, Privacy, data, network, problem
 from tacit.method import (
     DPADMM,
     ORZO,
@@ -27,6 +27,7 @@ from tacit.method import (
     LegendreBasis,
     MaskedGossip,
     PaperClaim,
+    PrivateCounts,
     QuadraticBasis,
 )
 from tacit.papers.gratton2021.dp_admm import DPADMMPrinted
@@ -37,6 +38,7 @@ from tacit.papers.ryu2021.dp_iadmm import DPIADMMPrinted
 from tacit.papers.ryu2021.outp_as_coded import OutPAsCoded
 from tacit.privacy import Masks
 from tacit.study._described.catalogue import METHODS, Protection
+from tacit.types import Oracle
 
 AGENTS, FEATURES = 4, 3
 
@@ -52,9 +54,14 @@ class Row:
     status: str = "proved"
     normaliser: float = 8.0
 
+    @property
+    def described(self) -> bool:
+        """Whether its method describes records and minimises nothing."""
+        return self.method.oracle is Oracle.ROWS
+
     def task(self, seed: int) -> Any:
-        """The problem of all rows, with this row's normaliser."""
-        return task(seed, normaliser=self.normaliser)
+        """The problem of all rows, with this row's normaliser, or tables of records."""
+        return tables(seed) if self.described else task(seed, normaliser=self.normaliser)
 
 
 def task(
@@ -80,6 +87,25 @@ def task(
     )
 
 
+_SCHEMA = data.Schema(
+    {"sex": data.Categorical(["f", "m"]), "age": data.Numeric(0, 120)},
+    target=None,
+    intercept=False,
+)
+
+
+def tables(seed: int, records: tuple[int, ...] = (9, 7, 9, 5)) -> Any:
+    """Records of sites of different size; the seed changes them only."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        np.column_stack([np.eye(2)[rng.integers(0, 2, count)], rng.uniform(-1, 1, count)])
+        for count in records
+    ]
+    return problem.record_tables(rows, _SCHEMA, size=8)
+
+
+_COLUMNS = (tables(0).column("sex"), tables(0).column("age").cut(18, 65))
+
 _GAUSS = Privacy(clip=0.5, epsilon=2.0, delta=1e-5)
 _LAPLACE = Privacy(clip=0.5, epsilon=2.0, delta=1e-5, noise="laplace")
 _PURE = Privacy(clip=0.5, epsilon=2.0, delta=0.0, noise="laplace")
@@ -89,6 +115,9 @@ _COMING = Privacy(clip=0.5, epsilon=2.0, delta=1e-5, relation="add_remove")
 _MASKED = Privacy(clip=0.5, epsilon=2.0, delta=1e-5, masks=Masks(coalition=1))
 _FEWER = Privacy(clip=0.5, epsilon=2.0, delta=1e-5, masks=Masks(1, min_cohort=2))
 _OWN = Privacy(clip=np.array([0.5, 0.4, 0.3, 0.2]), epsilon=np.array([1.0, 2.0, 3.0, 4.0]))
+_MASKED_COUNTS = Privacy(clip=1.0, epsilon=2.0, delta=1e-5, masks=Masks(coalition=1))
+_COUNTS_COMING = Privacy(clip=1.0, epsilon=2.0, delta=1e-5, relation="add_remove")
+_OWN_COUNTS = Privacy(clip=1.0, epsilon=np.array([1.0, 2.0, 3.0, 4.0]))
 _RING = network.ring(AGENTS)
 _FAILING = network.LinkFailure(network.complete(AGENTS), 0.3)
 _SLEEPY = network.RandomActivation(network.complete(AGENTS), 0.6)
@@ -108,6 +137,7 @@ PLAIN = tuple(
         entry.name,
         entry.default().prepare(task(0), where),
         where,
+        rounds=entry.build.only_rounds or 6,
         status="none"
         if entry.protection is Protection.NONE
         else _CLAIMED.get(entry.name, "proved"),
@@ -120,6 +150,25 @@ PLAIN = tuple(
 
 ROWS = (
     *PLAIN,
+    Row(
+        "counts, masks",
+        PrivateCounts(_COLUMNS, privacy=_MASKED_COUNTS),
+        _CLIENTS,
+        rounds=1,
+    ),
+    Row(
+        "counts, add/remove, exact sums between peers",
+        PrivateCounts(_COLUMNS, privacy=_COUNTS_COMING),
+        network.ExactSum(_RING, by="tree"),
+        rounds=1,
+    ),
+    Row(
+        "counts, budgets per owner, clients drawn",
+        PrivateCounts(_COLUMNS, privacy=_OWN_COUNTS),
+        _DRAWN,
+        rounds=1,
+    ),
+    Row("counts, no privacy", PrivateCounts(_COLUMNS), _CLIENTS, rounds=1, status="none"),
     Row("dgd, random activation", DGD(step=0.1), _SLEEPY, status="none"),
     Row("gradient descent", GradientDescent(step=0.1), _CLIENTS, status="none"),
     Row("dp-fedsgd, clients drawn", GradientDescent(step=0.1, privacy=_GAUSS), _DRAWN),
@@ -273,6 +322,10 @@ ROWS = (
         _DRAWN,
     ),
 )
+
+
+FITTED = tuple(row for row in ROWS if not row.described)
+"""Those that fit a model."""
 
 
 def _rows(quick: Collection[str], variants: pytest.MarkDecorator) -> pytest.MarkDecorator:

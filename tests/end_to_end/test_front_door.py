@@ -8,8 +8,7 @@ import jax
 import numpy as np
 import pytest
 
-from tacit.study._described.catalogue import METHODS
-from tests.conformance.table import ROWS, Row
+from tests.conformance.table import FITTED, Row
 from tests.front_door import (
     VALUES,
     Cell,
@@ -21,7 +20,7 @@ from tests.front_door import (
     refusal,
     run,
 )
-from tests.matrix import Pair, cells, choices, covering, forget_programs, one, pairs
+from tests.matrix import FITTING, Pair, cells, choices, covering, forget_programs, one, pairs
 
 
 def _runs(cell: Cell) -> None:
@@ -50,7 +49,7 @@ def compiled_quickly() -> Iterator[None]:
 @pytest.mark.parametrize(
     "number",
     # what the other methods release is replayed in tests/conformance
-    [n if n % 3 == 0 else pytest.param(n, marks=pytest.mark.long) for n in range(len(METHODS))],
+    [n if n % 3 == 0 else pytest.param(n, marks=pytest.mark.long) for n in range(len(FITTING))],
 )
 def test_every_method_runs_on_a_mixture_of_what_it_accepts(
     number: int, compiled_quickly: None
@@ -74,18 +73,18 @@ def test_the_table_of_pairs_has_all_that_some_method_accepts() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", FITTED, ids=lambda row: row.name)
 def test_every_method_runs_on_everything_that_it_accepts(row: Row) -> None:
-    for cell in cells(plain(row), VALUES, refusal, ROWS.index(row)):
+    for cell in cells(plain(row), VALUES, refusal, FITTED.index(row)):
         _runs(cell)
     forget_programs()
 
 
 @pytest.mark.slow
 def test_everything_is_accepted_by_some_method_and_refusals_say_why() -> None:
-    assert len(methods_of_all_kinds()) == len(METHODS)
+    assert len(methods_of_all_kinds()) == len(FITTING)
     taken: dict[str, set[str]] = {part: set() for part in VALUES}
-    for row in ROWS:
+    for row in FITTED:
         accepted, refused = choices(plain(row), VALUES, refusal)
         for part, values in accepted.items():
             taken[part] |= set(values)

@@ -7,20 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from tacit.study._described.catalogue import METHODS
-from tests.matrix import cells, choices, forget_programs, one
+from tests.matrix import FITTING, cells, choices, forget_programs, one
 from tests.quick import only
 from tests.study_door import VALUES, plain, records, refusal, rehearsed, tried
 
 QUICK = ("dpsg", "gradient-descent", "or-zo")
 LONG = ("d-zoa", "dp-iadmm-prox", "functional-perturbation")
-NUMBER = {name: number for number, name in enumerate(METHODS)}
+NUMBER = {name: number for number, name in enumerate(FITTING)}
 
 
 @pytest.mark.parametrize(
     "method",
     [
-        *only(QUICK, [name for name in METHODS if name not in LONG]),
+        *only(QUICK, [name for name in FITTING if name not in LONG]),
         *only((), LONG, others=pytest.mark.long),
     ],
 )
@@ -32,7 +31,7 @@ def test_a_mixture_of_what_a_method_accepts_is_run(method: str, tmp_path: Path) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", FITTING)
 def test_everything_that_a_method_accepts_is_run(method: str, tmp_path: Path) -> None:
     records(tmp_path)
     ask = partial(refusal, folder=tmp_path)
@@ -45,7 +44,7 @@ def test_everything_that_a_method_accepts_is_run(method: str, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", FITTING)
 def test_a_method_is_rehearsed_or_refused_before_anybody_signs(method: str, tmp_path: Path) -> None:
     records(tmp_path)
     said = rehearsed(plain(method, tmp_path), tmp_path)

@@ -62,7 +62,10 @@ def _check_target(source: Source, name: str) -> None:
 
     A site would find out from its own records, and others from its not starting.
     """
-    loss, target = source.study.problem.loss.kind, source.study.data.target
+    target = source.study.data.target
+    if target is None:
+        return
+    loss = source.study.problem.loss.kind
     if target.kind == "numeric":
         least = target.lower if target.to is None else target.to[0]
     elif target.kind in TARGETS or source.build("target", target.kind, TARGETS).binary:

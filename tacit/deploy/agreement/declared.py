@@ -33,8 +33,8 @@ from tacit.privacy.facts import Fact, public
 from tacit.privacy.guarantee import Guarantees, Status
 from tacit.privacy.noise import GridRelease, SecureNoise
 from tacit.problem.erm import EmpiricalRisk
-from tacit.problem.problem import Problem
 from tacit.problem.simulator import LossBox
+from tacit.problem.task import Rows, Task
 from tacit.study.build import build_declared, build_method, build_network, build_objective
 from tacit.study.read import Source
 from tacit.types import Role
@@ -59,11 +59,11 @@ class Declared:
 
     manifest: Manifest
     source: Source
-    problem: Problem
+    problem: Task
     plan: Plan
     contract: Contract
     schedule: Schedule
-    objective: EmpiricalRisk | LossBox | None = None
+    objective: EmpiricalRisk | LossBox | Rows | None = None
 
     def bounds(self) -> Bounds:
         """How large the numbers in messages may be."""
@@ -184,7 +184,8 @@ def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
         )
     if found == 0:  # an empty record, because shapes need one
         width, kind = prepared.features.shape[1], prepared.targets.dtype
-        prepared = replace(prepared, features=np.zeros((1, width)), targets=np.zeros(1, dtype=kind))
+        empty = np.full((1, width), np.nan if source.statistics else 0.0)
+        prepared = replace(prepared, features=empty, targets=np.zeros(1, dtype=kind))
     return prepared
 
 

@@ -185,7 +185,7 @@ def run(
                 check_writable(keys)
                 shared = pair_keys(keys, number, manifest.run, manifest.offers())
             if only_check:
-                names = tuple(run_.problem.parameter_names)
+                names = run_.contract.numbers
                 return Outcome(None, names, manifest.run.hex(), 0, None, tested)
             binding.bind(digest_of(keys, prepared))
             return _take_part(options, run_, keys, number, account, shared, binding, stopping)
@@ -289,7 +289,10 @@ def _take_part(
                 spent = account.ledger.balance(account.owner, account.dataset).spent
             outcome = Outcome(
                 solution=solution,
-                names=tuple(run_.problem.parameter_names),
+                names=run_.contract.numbers,
+                answer=None
+                if solution is None
+                else run_.contract.method.answer(solution, run_.contract),
                 run=manifest.run.hex(),
                 rounds=party.rounds,
                 epsilon=spent,

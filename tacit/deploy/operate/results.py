@@ -14,6 +14,7 @@ import numpy as np
 from tacit.deploy.files import write_bytes, write_json, write_text
 from tacit.deploy.member.compare import Comparison
 from tacit.escape import cell
+from tacit.method.answer import Answer, Minimiser, safe
 from tacit.privacy.guarantee import Guarantee
 
 
@@ -23,7 +24,7 @@ class Outcome:
 
     Attributes:
         solution: its answer, shape `(p,)`; `None` for a member who had finished before.
-        names: of the parameters.
+        names: of the numbers in it.
         run: id of the run.
         rounds: that were run.
         epsilon: that the ledger says was spent, in all; `None` for who released nothing.
@@ -32,6 +33,7 @@ class Outcome:
         refused: messages that were refused.
         absences: who was away: name, first round without it, round in which it was back, from 0.
         compared: whether other clients were told the same; `None` without a coordinator.
+        answer: what the solution says; `None` without one.
     """
 
     solution: np.ndarray | None
@@ -44,6 +46,7 @@ class Outcome:
     refused: int = 0
     absences: Sequence[tuple[str, int, int | None]] = ()
     compared: Comparison | None = None
+    answer: Answer | None = None
 
     def document(self) -> dict[str, Any]:
         """The result as `result.json` has it."""
@@ -72,8 +75,8 @@ class Outcome:
 
 
 def write(folder: Path, outcome: Outcome, guarantee: Guarantee | None) -> None:
-    """Write `result.json` last, and where they are had `model.npz`, `coefficients.csv`,
-    `guarantee.json`.
+    """Write `result.json` last, and where they are had `model.npz`, `guarantee.json` and
+    `coefficients.csv`, or the table of an answer that is no minimiser, such as `counts.csv`.
 
     Args:
         folder: state of the member.
@@ -84,12 +87,16 @@ def write(folder: Path, outcome: Outcome, guarantee: Guarantee | None) -> None:
         file = io.BytesIO()
         np.savez(file, solution=outcome.solution, names=np.array(outcome.names))
         write_bytes(folder / "model.npz", file.getvalue())
-        text = io.StringIO()
-        writer = csv.writer(text)
-        writer.writerow(["parameter", "value"])
-        values = map(repr, outcome.solution.tolist())
-        writer.writerows(zip(map(cell, outcome.names), values, strict=True))
-        write_text(folder / "coefficients.csv", text.getvalue())
+        if outcome.answer is None or isinstance(outcome.answer, Minimiser):
+            text = io.StringIO()
+            writer = csv.writer(text)
+            writer.writerow(["parameter", "value"])
+            values = map(repr, outcome.solution.tolist())
+            writer.writerows(zip(map(cell, outcome.names), values, strict=True))
+            write_text(folder / "coefficients.csv", text.getvalue())
+        else:
+            table = safe(outcome.answer.frame()).to_csv(index=False)
+            write_text(folder / f"{outcome.answer.kind}.csv", table)
     if guarantee is not None:
         document: dict[str, Any] = {"format": "tacit-site-guarantee-1", "run": outcome.run}
         document |= {"sentence": guarantee.sentence()} | _plain(asdict(guarantee))

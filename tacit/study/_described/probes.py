@@ -18,6 +18,7 @@ from tacit._engine import statement
 from tacit._engine.calibrate import calibrate
 from tacit._engine.charging import Owners, Releases
 from tacit._engine.compiled import check_arguments
+from tacit.data import Categorical, Schema
 from tacit.errors import NetworkError, PrivacyError, TacitError
 from tacit.method.phase import AbstractMethod
 from tacit.network import (
@@ -40,10 +41,11 @@ from tacit.problem import (
     Hinge,
     Logistic,
     NoRegulariser,
-    Problem,
     Simplex,
+    Task,
     costs,
     empirical_risk,
+    record_tables,
 )
 from tacit.problem.constraint import FREE
 from tacit.types import Relation, Unit
@@ -60,13 +62,13 @@ class Probe:
 
     Attributes:
         problem: small, with declared normalisers, as every relation needs.
-        loss: "smooth" or "non-smooth".
+        loss: "smooth" or "non-smooth"; "none" of records that are only described.
         penalty: "none", "smooth" or "non-smooth".
         constraint: "none", "box", "ball" or "simplex".
         exact: whether penalty and set have an exact proximal map together.
     """
 
-    problem: Problem
+    problem: Task
     loss: str
     penalty: str
     constraint: str
@@ -83,7 +85,10 @@ def _distance(x: Any, centre: Any) -> Any:
 
 @cache
 def probes() -> tuple[Probe, ...]:
-    """Smooth losses of records beside every penalty and set, other costs beside one of them."""
+    """Smooth losses of records beside every penalty and set, other costs beside one of them.
+
+    Then records that are only described.
+    """
     rng = np.random.default_rng(0)
     rows = [rng.uniform(-1.0, 1.0, (4, 2)) for _ in range(_AGENTS)]
     answers = [np.array([0.0, 1.0, 1.0, 0.0])] * _AGENTS
@@ -102,7 +107,9 @@ def probes() -> tuple[Probe, ...]:
             tasks.append(("non-smooth", cost(_distance, smooth=False)))
         exact = tasks[0][1].public.exact
         found += [Probe(task, loss, penalty, shape, exact) for loss, task in tasks]
-    return tuple(found)
+    schema = Schema({"sex": Categorical(["f", "m"])}, target=None, intercept=False)
+    tables = record_tables([np.eye(2)] * _AGENTS, schema, size=2)
+    return (*found, Probe(tables, "none", "none", "none", exact=True))
 
 
 @cache
@@ -179,7 +186,8 @@ def accepted(
     """The probes with which a run on the network begins, by the method's own checks."""
     for probe in offered:
         try:
-            check_arguments(probe.problem, network, method, _ROUNDS)
+            rounds = _ROUNDS if method.only_rounds is None else method.only_rounds
+            check_arguments(probe.problem, network, method, rounds)
         except NetworkError:
             return  # all probes have as many agents: with each of them the network is refused
         except TacitError:

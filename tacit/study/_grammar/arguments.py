@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import equinox as eqx
 from pydantic import Field, create_model
 
+from tacit.data.cells import Column
 from tacit.ranges import Key, Range
 from tacit.study._grammar.section import Flag, Number, PerSite, Section, Whole
 
@@ -113,6 +114,10 @@ def _kind(hint: Any, text: str) -> Any:
         hint = members[0]
     if hint == Sequence[int]:
         return tuple[Whole, ...]
+    if hint == Sequence[Column]:
+        from tacit.study._sections.statistics import Columns
+
+        return Columns
     if inspect.isclass(hint) and issubclass(hint, eqx.Module):
         from tacit.study._sections.nested import tables
 

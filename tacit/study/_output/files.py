@@ -12,6 +12,7 @@ import numpy as np
 
 from tacit.errors import RuntimeFailure
 from tacit.escape import cell
+from tacit.method.answer import Answer, Minimiser, safe
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.privacy.guarantee import NoiseSource, Status
@@ -68,7 +69,7 @@ def write(outcome: Outcome, destination: Destination, public: bool = False) -> d
         (stage / SIMULATION_ONLY).mkdir(exist_ok=True)
         _json(stage / "result.json", document)
         _model(stage / "model.npz", outcome)
-        _coefficients(stage, outcome)
+        _table(stage, outcome)
         _histories(stage, outcome)
         np.savez(
             stage / SIMULATION_ONLY / "solutions.npz",
@@ -117,6 +118,7 @@ def result_document(outcome: Outcome) -> dict[str, Any]:
             "sites": _counts(outcome) if counts_are_public(outcome) else dict.fromkeys(names),
             "parameters": list(result.parameter_names),
             "solution": result.solution,
+            **_answered(outcome),
             "solutions": dict(zip(names, result.solutions[0], strict=True)),
             "guarantee": result.guarantee.to_dict(),
             "ledger": None if result.charge is None else asdict(result.charge),
@@ -130,6 +132,12 @@ def result_document(outcome: Outcome) -> dict[str, Any]:
             SIMULATION_ONLY: _simulated(outcome),
         }
     )
+
+
+def _answered(outcome: Outcome) -> dict[str, Any]:
+    """What the solution says, where it is no minimiser."""
+    answer = _answer(outcome)
+    return {} if isinstance(answer, Minimiser) else {"answer": answer.to_dict()}
 
 
 def _relayed(network: AbstractNetwork) -> dict[str, Any]:
@@ -186,7 +194,14 @@ def _covered(outcome: Outcome, public: bool) -> list[str]:
     """Names of the files that the guarantee of the run covers."""
     if outcome.result.guarantee.worst.status not in _COVERING:
         return []
-    return [*RELEASED, *([PUBLIC_REPORT] if public else [])]
+    table = f"{_answer(outcome).kind}.csv"
+    released = [table if name == "coefficients.csv" else name for name in RELEASED]
+    return [*released, *([PUBLIC_REPORT] if public else [])]
+
+
+def _answer(outcome: Outcome) -> Answer:
+    answer = outcome.result.answer
+    return Minimiser((), ()) if answer is None else answer
 
 
 def keep_secret(outcome: Outcome) -> tuple[str, ...]:
@@ -224,9 +239,14 @@ def _model(path: Path, outcome: Outcome) -> None:
     )
 
 
-def _coefficients(stage: Path, outcome: Outcome) -> None:
+def _table(stage: Path, outcome: Outcome) -> None:
+    """The coefficients, or the table of an answer that is no minimiser."""
     import pandas as pd
 
+    answer = _answer(outcome)
+    if not isinstance(answer, Minimiser):
+        safe(answer.frame()).to_csv(stage / f"{answer.kind}.csv", index=False)
+        return
     frame = pd.DataFrame(coefficients(outcome))
     frame["feature"] = frame["feature"].map(cell)
     frame[["feature", "agreed"]].to_csv(stage / "coefficients.csv", index=False)

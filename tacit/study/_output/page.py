@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit._engine.result import Result
+from tacit.method.answer import Minimiser
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.network.graph import Graph
@@ -71,6 +72,8 @@ def report_data(outcome: Outcome, files: Sequence[str], public: bool = False) ->
         averaged=getattr(outcome.assembled.method, "average", None) is True,
         accuracy=[{"name": fit, **scores} for fit, scores in outcome.scores.items()] or None,
         coefficients=coefficients(outcome),
+        answer=_answered(outcome),
+        answer_sentence=_sentence(outcome),
         mean_noise=mean_noise(outcome.assembled, result.rounds),
         adversary="" if worst.status is Status.NONE else capital(adversary(worst)),
         files=tuple(files),
@@ -85,7 +88,12 @@ def first_trial(result: Result) -> str:
 
 
 def coefficients(outcome: Outcome) -> list[dict[str, Any]]:
-    """One row a parameter: its name, the agreed value, and (simulation only) the pooled one."""
+    """One row a parameter: its name, the agreed value, and (simulation only) the pooled one.
+
+    None for an answer that is no minimiser.
+    """
+    if not _minimised(outcome):
+        return []
     rows = [
         {"feature": name, "agreed": float(value)}
         for name, value in zip(outcome.result.parameter_names, outcome.result.solution, strict=True)
@@ -94,6 +102,22 @@ def coefficients(outcome: Outcome) -> list[dict[str, Any]]:
         for row, value in zip(rows, outcome.reference.solution, strict=True):
             row["pooled"] = float(value)
     return rows
+
+
+def _minimised(outcome: Outcome) -> bool:
+    return outcome.result.answer is None or isinstance(outcome.result.answer, Minimiser)
+
+
+def _answered(outcome: Outcome) -> list[dict[str, Any]]:
+    """The rows of an answer that is no minimiser."""
+    answer = outcome.result.answer
+    return [] if answer is None or _minimised(outcome) else answer.frame().to_dict("records")
+
+
+def _sentence(outcome: Outcome) -> str:
+    """What such an answer is."""
+    answer = outcome.result.answer
+    return "" if answer is None or _minimised(outcome) else answer.sentence()
 
 
 def picture(network: AbstractNetwork, names: Sequence[str]) -> NetworkPicture:

@@ -36,14 +36,22 @@ def summary(outcome: Outcome) -> list[str]:
     between = "through a coordinator" if network.coordinated else f"over {_a(network.kind)} network"
     if isinstance(network, ExactSum):
         between = f"over {_a(network.carrier.kind)} network with exact sums by {network.by}"
-    target = study.data.target.column
+    what = "described their records"
+    if not outcome.assembled.source.statistics:
+        what = (
+            f"fitted a model of {study.data.target.column!r} ({study.problem.loss.kind} loss, "
+            f"{problem.dimension} parameters)"
+        )
     return [
-        f"{problem.agents} sites fitted a model of {target!r} ({study.problem.loss.kind} loss, "
-        f"{problem.dimension} parameters) {between}, without pooling their records.",
-        f"They {_hold(outcome)}ran {outcome.result.rounds:,} rounds of {study.method.name}.",
+        f"{problem.agents} sites {what} {between}, without pooling their records.",
+        f"They {_hold(outcome)}ran {_rounds(outcome.result.rounds)} of {study.method.name}.",
         *study.notes,
         *_capitals(outcome.assembled.notes),
     ]
+
+
+def _rounds(rounds: int) -> str:
+    return "1 round" if rounds == 1 else f"{rounds:,} rounds"
 
 
 def protection(outcome: Outcome) -> list[str]:

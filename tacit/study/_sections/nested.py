@@ -23,6 +23,7 @@ from tacit.method import AbstractMethod, CurvatureBounds, LegendreBasis, Quadrat
 from tacit.method.functional_basis import AbstractBasis
 from tacit.study._grammar.arguments import arguments, section, summary
 from tacit.study._grammar.section import Section
+from tacit.types import Oracle
 
 INNER = object()
 """Marks the type of a key whose value is any method without a budget."""
@@ -115,5 +116,5 @@ def _inner() -> list[type[Section]]:
     return [
         section(entry.summary, "name", entry.name, entry.parameters)
         for entry in METHODS.values()
-        if entry.protection is not Protection.REQUIRED
+        if entry.protection is not Protection.REQUIRED and entry.build.oracle is not Oracle.ROWS
     ]

@@ -1,0 +1,198 @@
+"""Declared columns of a table as entries of a record, and the cells that records are counted in.
+
+What a column is follows from its declaration alone, so that nothing here depends on data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from tacit import checks
+from tacit.data.feature import AbstractFeature, Boolean, Categorical, Numeric
+from tacit.data.rules import level_key
+from tacit.data.schema import Schema
+from tacit.errors import ProblemError
+
+MISSING = "missing"
+"""The level of records without a value, where `missing="indicator"` keeps them apart."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How a number stands in a record: clipped to bounds, then `(value - centre) / unit`.
+
+    Attributes:
+        lower: declared bound.
+        upper: declared bound, above `lower`.
+        centre: what is taken off.
+        unit: by what is divided, positive.
+    """
+
+    lower: float
+    upper: float
+    centre: float
+    unit: float
+
+    def of(self, value: float | int) -> float:
+        """A number as it stands in a record, rounded as a table's values are."""
+        return float((np.float64(value) - self.centre) / self.unit)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One declared column of a table.
+
+    Attributes:
+        name: of the column.
+        levels: names of the cells that its records are counted in, in order; none for a number
+            that is not cut into intervals yet (`cut`).
+        places: entries of a record that hold it: one for each level, or one for a number.
+        scale: of a number.
+        edges: where a number is cut, as it stands in a record, ascending.
+        missing: entry that is 1 where a number is missing, `None` where there is none.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    places: tuple[int, ...]
+    scale: Scale | None = None
+    edges: tuple[float, ...] = ()
+    missing: int | None = field(default=None)
+
+    @property
+    def declared(self) -> Column:
+        """The column as its table declares it, without the cuts of a question."""
+        plain = self.scale is None or self.levels == _truth(self.missing)
+        return self if plain else replace(self, levels=(), edges=())
+
+    def cut(self, *edges: float | int) -> Column:
+        """A number as one of several intervals: between its bounds, cut at these edges.
+
+        An edge belongs to the interval above it; the last one holds the upper bound.
+
+        Args:
+            edges: ascending, strictly between the declared bounds; at least one.
+
+        Raises:
+            ProblemError: a column that is no number, or edges that are none.
+        """
+        scale = self.scale
+        if scale is None or self.levels == _truth(self.missing):
+            raise ProblemError(
+                f"edges={list(edges)} of column {self.name!r}: only a number is cut into "
+                "intervals, and this column has levels of its own; leave edges out"
+            )
+        whole = [scale.lower, *edges, scale.upper]
+        if not edges or not all(low < high for low, high in pairwise(whole)):
+            raise ProblemError(
+                f"edges={list(edges)} of column {self.name!r} must be at least one number, "
+                f"ascending and between its bounds {scale.lower:g} and {scale.upper:g}"
+            )
+        levels = [f"[{a:g}, {b:g})" for a, b in pairwise(whole)]
+        levels[-1] = f"{levels[-1][:-1]}]"
+        absent = () if self.missing is None else (MISSING,)
+        return replace(
+            self, levels=(*levels, *absent), edges=tuple(scale.of(edge) for edge in edges)
+        )
+
+    def cell(self, record: Float[Array, " d"], point: Any = None) -> Float[Array, ""]:
+        """Number of the level that a record has, or -1 for none.
+
+        Args:
+            record: shape `(d,)`.
+            point: of no meaning here.
+        """
+        if not self.edges:
+            hot = record[np.array(self.places)] > 0.5
+            found = jnp.where(jnp.any(hot), jnp.argmax(hot), -1)
+        else:
+            value = record[self.places[0]]
+            above = jnp.sum(value >= jnp.asarray(self.edges, record.dtype))
+            found = jnp.where(jnp.isnan(value), -1, above)
+            if self.missing is not None:
+                found = jnp.where(record[self.missing] > 0.5, len(self.edges) + 1, found)
+        return found.astype(record.dtype)
+
+
+def columns_of(schema: Schema) -> dict[str, Column]:
+    """Where each declared column stands in a record that `prepare` makes.
+
+    Args:
+        schema: with declared levels and bounds; without `row_norm`.
+
+    Raises:
+        ProblemError: a declaration that leaves something to the data, or that scales records.
+
+    Example:
+        >>> from tacit.data.schema import Categorical, Numeric, Schema
+        >>> schema = Schema({"sex": Categorical(["f", "m"]), "age": Numeric(0, 120)}, target=None)
+        >>> found = columns_of(schema)
+        >>> found["sex"].levels, found["age"].cut(18, 65).levels
+        (('f', 'm'), ('[0, 18)', '[18, 65)', '[65, 120]'))
+    """
+    from tacit.data.table import constants_of, rule_of
+
+    if schema.row_norm is not None:
+        raise ProblemError(
+            f"row_norm={schema.row_norm:g} scales whole records down, and what is counted is their "
+            "values; leave it out"
+        )
+    found: dict[str, Column] = {}
+    at = 0
+    for name, feature in schema.features.items():
+        if isinstance(feature, AbstractFeature):
+            raise ProblemError(
+                f"column {name!r} is a {type(feature).__name__}, whose values have no declared "
+                "levels or bounds; declare a kind of tacit's, or leave the column out"
+            )
+        absent = rule_of(feature, schema) == "indicator"
+        if isinstance(feature, Categorical):
+            if feature.levels is None or feature.drop_first:
+                lacks = "levels" if feature.levels is None else "no drop_first"
+                raise ProblemError(
+                    f"column {name!r}: records are counted by declared levels, all of them; "
+                    f"declare {lacks}"
+                )
+            levels = tuple(level_key(level) for level in feature.levels)
+            levels = (*levels, MISSING) if absent else levels
+            found[name] = Column(name, levels, tuple(range(at, at + len(levels))))
+            at += len(levels)
+            continue
+        missing = at + 1 if absent else None
+        if isinstance(feature, Boolean):
+            scale, levels, edges = Scale(0.0, 1.0, 0.0, 1.0), _truth(missing), (0.5,)
+            found[name] = Column(name, levels, (at,), scale, edges, missing)
+        else:
+            found[name] = Column(name, (), (at,), _scale(name, feature, constants_of), (), missing)
+        at += 1 + absent
+    return found
+
+
+def chosen(columns: Any, name: str) -> Column:
+    """One of the declared columns.
+
+    Raises:
+        ProblemError: no such column.
+    """
+    found = columns.get(name)
+    if found is None:
+        raise ProblemError(
+            f"column {checks.shown(name)} is not declared; these are: {', '.join(columns)}"
+        )
+    return found
+
+
+def _truth(missing: int | None) -> tuple[str, ...]:
+    return ("false", "true") if missing is None else ("false", "true", MISSING)
+
+
+def _scale(name: str, feature: Numeric, constants: Any) -> Scale:
+    if feature.lower is None or feature.upper is None or feature.standardise:
+        raise ProblemError(f"column {name!r}: declare lower and upper, and do not standardise it")
+    return Scale(*constants(name, feature, np.empty(0), []))

@@ -1,0 +1,302 @@
+"""Private counts: how many records of all sites have each level of declared columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from tacit import checks
+from tacit.data.cells import Column
+from tacit.errors import ConfigError, PrivacyError, ProblemError
+from tacit.method._oracle import combined, send_released
+from tacit.method.answer import Answer, Refused
+from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.worst_case import Neighbours, block_neighbours
+from tacit.privacy.budget import Privacy
+from tacit.privacy.laws import NoiseKind
+from tacit.privacy.mechanism import NO_NOISE, Release
+from tacit.privacy.query import own_public
+from tacit.privacy.statistics import BlockSum, Counts
+from tacit.problem.task import Records
+from tacit.types import Context, Inbox, Oracle, Relation, Role, Vector
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NORMAL = 1.959963984540054
+"""Two-sided 95 % point of the standard normal distribution."""
+
+_COUNTING = 1
+"""Number of the phase that releases the counts."""
+
+
+def _together(columns: Any) -> tuple[Any, ...]:
+    return tuple(columns)
+
+
+class Tally(eqx.Module):
+    """What the server has received: the sum of all answers, and how many they were."""
+
+    total: Float[Array, " m"]
+    sites: Float[Array, ""]
+
+
+@dataclass(frozen=True)
+class CountTable:
+    """How many records have each level, with the error that the noise makes.
+
+    Attributes:
+        columns: of the table of records, one a row.
+        levels: of that column, one a row.
+        counts: as released, without rounding: they may be below 0.
+        errors: standard deviations of the noise in them.
+        sites: how many sites' records were counted.
+        of_sites: how many there are.
+    """
+
+    columns: tuple[str, ...]
+    levels: tuple[str, ...]
+    counts: tuple[float, ...]
+    errors: tuple[float, ...]
+    sites: int
+    of_sites: int
+    kind: ClassVar[str] = "counts"
+
+    def frame(self) -> pd.DataFrame:
+        """One row a level: count, standard error, and the ends of a 95 % interval."""
+        import pandas as pd
+
+        counts, errors = np.array(self.counts), np.array(self.errors)
+        return pd.DataFrame(
+            {
+                "column": self.columns,
+                "level": self.levels,
+                "count": counts,
+                "standard_error": errors,
+                "lower": counts - _NORMAL * errors,
+                "upper": counts + _NORMAL * errors,
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain values."""
+        rows: list[dict[str, Any]] = self.frame().to_dict("records")
+        return {"kind": self.kind, "sites": self.sites, "of_sites": self.of_sites, "rows": rows}
+
+    def sentence(self) -> str:
+        """Whose records were counted, and what the intervals hold."""
+        whose = (
+            f"all {self.sites} sites"
+            if self.sites == self.of_sites
+            else f"{self.sites} of {self.of_sites} sites"
+        )
+        noise = (
+            "Standard errors and 95 % intervals are of the noise alone"
+            if any(self.errors)
+            else "There is no noise in them"
+        )
+        return (
+            f"Counts of the records of {whose}. {noise}: the counts are a census of these records, "
+            "no sample of a larger population."
+        )
+
+
+class PrivateCounts(AbstractMethod):
+    """Counts of records by the levels of declared columns, over all sites in one sum.
+
+    One round: the server asks, every client answers with how many of its records have each level,
+    noised, and the server adds the answers up. All columns are one release, each with the same
+    share of the budget: the noise in the counts of one of `q` columns is `sqrt(q)` times as large
+    as if it were asked alone, and does not depend on the number of its levels.
+
+    Source: Dwork et al. (2006), section 3. There one holder has a histogram and adds Laplace noise;
+    here every client adds Gaussian noise to its own.
+
+    What leaves: each client's counts, to the server, which need not be trusted when `privacy` is
+    given (Gaussian mechanism; status proved). Without it, not private. With `Privacy(masks=...)`
+    the server can read nothing but their sum.
+
+    Args:
+        columns: which to count: declared columns, numbers cut into intervals.
+        privacy: budget and relation, or `None`. Its clip cuts nothing at 1 or more: a record adds
+            1 to each column.
+
+    Example:
+        >>> from tacit.method import PrivateCounts
+        >>> from tacit.data import Column
+        >>> method = PrivateCounts([Column("sex", ("f", "m"), (0, 1))])
+        >>> [(phase.name, phase.sender.value) for phase in method.phases()]
+        [('question', 'server'), ('counts', 'client')]
+    """
+
+    name: ClassVar[str] = "counts"
+    when: ClassVar[str] = (
+        "the question is how many records have each level of some columns, and not a model"
+    )
+    example: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"columns": (Column("sex", ("f", "m"), (0, 1)),)}
+    )
+    oracle: ClassVar[Oracle] = Oracle.ROWS
+    only_rounds: ClassVar[int | None] = 1
+    columns: Sequence[Column] = eqx.field(static=True, converter=_together)
+    privacy: Privacy | None = eqx.field(kw_only=True, default=None)
+
+    def __check_init__(self) -> None:
+        if not self.columns:
+            raise ConfigError("columns is empty; give at least one column to count")
+        for column in self.columns:
+            remedy = "give columns of the records, such as [task.column('sex')]"
+            checks.instance("columns", column, Column, remedy, ConfigError)
+            if not column.levels:
+                raise ConfigError(
+                    f"columns: {column.name!r} is a number, of which every value could be a level "
+                    "of its own; cut it into intervals by declared edges"
+                )
+        names = [column.name for column in self.columns]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ConfigError(f"columns: {twice!r} stands twice; name each column once")
+        if self.privacy is not None:
+            _check_budget(self.privacy)
+
+    def init(self, role: Role, x0: Vector, degree: Any) -> Tally:
+        return Tally(jnp.zeros_like(x0[:-1]), jnp.zeros_like(x0[-1]))
+
+    def start(self, task: Any) -> np.ndarray:
+        return np.zeros(sum(len(column.levels) for column in self.columns) + 1)
+
+    def numbers(self, task: Any) -> tuple[str, ...]:
+        cells = [f"{column.name}={level}" for column in self.columns for level in column.levels]
+        return (*cells, "sites")
+
+    def phases(self) -> tuple[Phase, ...]:
+        privacy = self.privacy
+        release = (
+            Release("counts", NO_NOISE)
+            if privacy is None
+            else Release("noised counts", privacy.mechanism, privacy.relation)
+        )
+        return (
+            Phase(
+                name="question",
+                sender=Role.SERVER,
+                message=_ask,
+                receiver=Role.CLIENT,
+                update=_hear,
+            ),
+            Phase(
+                name="counts",
+                sender=Role.CLIENT,
+                query=self.query,
+                release=release,
+                message=send_released,
+                receiver=Role.SERVER,
+                update=_add,
+                combine=combined(privacy),
+            ),
+        )
+
+    @property
+    def query(self) -> BlockSum:
+        """One block of counts a column, all with the same share of the budget."""
+        share = 1.0 / len(self.columns)
+        blocks = [Counts(each.cell, len(each.levels), share=share) for each in self.columns]
+        relation = Relation.REPLACE_ONE if self.privacy is None else self.privacy.relation
+        return BlockSum(tuple(blocks), relation=relation)
+
+    def solution(self, state: Tally) -> Vector:
+        return jnp.concatenate([*self.query.split(state.total), state.sites[None]])
+
+    def check(self, problem: Any, network: Any) -> None:
+        """Records with these columns, whose numbers are declared where they are private."""
+        if not isinstance(problem, Records):
+            raise ProblemError(
+                f"{type(self).__name__} counts records by declared columns, and this is a "
+                f"{type(problem).__name__}; make the tables known with problem.record_tables(...)"
+            )
+        for column in self.columns:
+            if problem.column(column.name) != column.declared:
+                raise ProblemError(
+                    f"column {column.name!r} is declared otherwise in these records; take "
+                    f"task.column({column.name!r}) of them"
+                )
+        added = self.privacy is not None and self.privacy.relation is Relation.ADD_REMOVE
+        if added and not problem.declared:
+            raise ProblemError(
+                "size=None: under relation='add_remove' the number of records is private; declare "
+                "a public number near it, as size=... of the records"
+            )
+
+    def worst_case(self, problem: Any, owner: int) -> Neighbours:
+        return block_neighbours(self.privacy, problem.normaliser, owner)
+
+    def answer(self, numbers: Float[np.ndarray, " p"], contract: Any) -> Answer:
+        values, sites = np.asarray(numbers[:-1], dtype=float), float(numbers[-1])
+        if not (np.isfinite(values).all() and sites >= 1):
+            return Refused(
+                "no site's records were counted, or a number is not finite",
+                "ask again, with a network in which sites take part",
+            )
+        spreads = self.query.spread(_spread(contract, _COUNTING, round(sites)))
+        rows = [
+            (column.name, level, spread)
+            for column, spread in zip(self.columns, spreads, strict=True)
+            for level in column.levels
+        ]
+        columns, levels, errors = zip(*rows, strict=True)
+        return CountTable(
+            columns, levels, tuple(values.tolist()), errors, round(sites), contract.network.agents
+        )
+
+
+def _spread(contract: Any, phase: int, agents: int) -> float:
+    """Standard deviation of each entry of all noise in the sum that a receiver holds.
+
+    Args:
+        contract: of the run.
+        phase: its number in the table.
+        agents: how many agents' answers are in the sum. If some are missing nobody says which, and
+            those with the least noise are taken to be.
+    """
+    largest = np.sort(np.asarray(contract.scales[phase], dtype=float).reshape(-1))[::-1]
+    law = contract.phases[phase].release.mechanism.law
+    return 0.0 if law is None else math.sqrt(float(np.sum(largest[:agents] ** 2)))
+
+
+def _check_budget(privacy: Privacy) -> None:
+    if privacy.noise is not NoiseKind.GAUSSIAN:
+        raise PrivacyError(
+            f"noise={str(privacy.noise)!r}: intervals of counts are of Gaussian noise; leave noise "
+            "at 'gaussian'"
+        )
+    if privacy.sampling < 1.0:
+        raise PrivacyError(
+            f"sampling={privacy.sampling!r} would count a sample, and the intervals are of the "
+            "noise alone; leave it at 1"
+        )
+    clips = np.atleast_1d(np.asarray(privacy.clip, dtype=float))
+    if min(own_public(privacy.clip, agent) for agent in range(len(clips))) < 1.0:
+        raise PrivacyError(
+            f"clip={checks.shown(privacy.clip)} would cut what a record adds, which is 1 to each "
+            "column; leave it at 1"
+        )
+
+
+def _ask(state: Tally, released: None, context: Context) -> tuple[Tally, Vector]:
+    return state, jnp.zeros((1,), state.total.dtype)
+
+
+def _hear(state: Tally, inbox: Inbox, context: Context) -> Tally:
+    return state
+
+
+def _add(state: Tally, inbox: Inbox, context: Context) -> Tally:
+    return Tally(inbox.total, inbox.degree.astype(state.total.dtype))

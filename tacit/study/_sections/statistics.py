@@ -1,0 +1,72 @@
+"""Studies that release statistics of records: no target, no loss, one round."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from tacit.study._grammar.section import Number, PerSite, Section, Whole
+from tacit.study._sections.common import PrivacySection, RunSection
+from tacit.study._sections.data import DataSection
+
+
+class ColumnSection(Section):
+    """One declared column, and where a number is cut."""
+
+    column: str = Field(description="name of a column of [data.features]")
+    edges: tuple[Number, ...] = Field(
+        (), description="of a number: where it is cut into intervals, between its bounds"
+    )
+
+
+def _columns(value: Any) -> Any:
+    """Text stands for the column of that name."""
+    if isinstance(value, list | tuple):
+        return tuple({"column": each} if isinstance(each, str) else each for each in value)
+    return value
+
+
+Columns = Annotated[tuple[ColumnSection, ...], BeforeValidator(_columns)]
+"""Columns by name, or as tables `{ column = "age", edges = [18, 65] }`."""
+
+
+def _no_target(value: Any) -> Any:
+    if value is not None:
+        raise PydanticCustomError(
+            "target",
+            "is what a model predicts, and this method fits none; leave it out, and declare the "
+            "column in [data.features]",
+        )
+    return value
+
+
+class RecordsSection(Section):
+    """The records of the sites, with nothing to minimise."""
+
+    size: PerSite | None = Field(
+        None,
+        description="declared number near that of a site's records; needed under "
+        "relation = 'add_remove', where their number is private",
+    )
+
+
+class StatisticsData(DataSection):
+    """Where the records are, and what each column is declared to hold."""
+
+    target: Annotated[Any, BeforeValidator(_no_target)] = Field(
+        None, description="nothing: no model is fitted"
+    )
+
+
+class StatisticsPrivacy(PrivacySection):
+    """The budget. Without this section nothing is protected."""
+
+    clip: PerSite = Field(1.0, description="cuts nothing here; at least 1")
+
+
+class StatisticsRun(RunSection):
+    """How often, and where the results go."""
+
+    rounds: Annotated[Whole, Field(ge=1)] = Field(1, description="how many rounds: 1")
