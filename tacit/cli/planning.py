@@ -145,7 +145,7 @@ def gossip(
 
     A model claim: nothing enforces that the observers see only messages sent to them.
     """
-    from tacit.cli.planned import show_gossip
+    from tacit.cli.planned_shared import show_gossip
 
     raise typer.Exit(
         show_gossip(
@@ -197,7 +197,7 @@ def masks(
     With secure aggregation by pairwise masks the coordinator reads sums only, so each agent needs a
     fraction of its local noise.
     """
-    from tacit.cli.planned import show_masks
+    from tacit.cli.planned_shared import show_masks
 
     raise typer.Exit(
         show_masks(

@@ -72,7 +72,8 @@ def test_an_account_states_its_weakest_guarantee(tmp_path: Path) -> None:
         assert stated.epsilon == accounting.epsilon(events, stated.delta)
     for rows in found.releases:
         for row in rows:
-            assert row.noise_multiplier is not None and row.sensitivity is not None
+            assert row.noise_multiplier is not None
+            assert row.sensitivity is not None and row.noise_scale is not None
             np.testing.assert_allclose(row.noise_multiplier * row.sensitivity, row.noise_scale)
     text = STUDY.replace('name = "dpsg"', 'name = "dgd"')
     text = text[: text.index("[privacy]")] + text[text.index("[run]") :]
