@@ -57,9 +57,9 @@ _HOME = {
         "record_box",
     ),
     "simulator": ("AbstractBlackBox", "LossBox"),
-    "feature": ("FEATURES", "AbstractFeature"),
-    "target": ("TARGETS", "AbstractTarget"),
-    "partitions": ("PARTITIONS", "AbstractPartition"),
+    "feature": ("AbstractFeature",),
+    "target": ("AbstractTarget",),
+    "partitions": ("AbstractPartition",),
 }
 """Which module each public name stands in; it is imported when the name is first asked for."""
 

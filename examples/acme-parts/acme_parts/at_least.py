@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tacit.problem import AbstractTarget
+from tacit.data import AbstractTarget
 
 
 @dataclass(frozen=True)

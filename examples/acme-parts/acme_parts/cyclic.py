@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tacit.problem import AbstractFeature
+from tacit.data import AbstractFeature
 
 
 @dataclass(frozen=True)

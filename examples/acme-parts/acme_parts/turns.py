@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.data import Prepared
-from tacit.problem import AbstractPartition
+from tacit.data import AbstractPartition, Prepared
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tacit.data import Categorical, Numeric, Prepared, Schema, prepare
+from tacit.data import (
+    AbstractFeature,
+    AbstractPartition,
+    AbstractTarget,
+    Categorical,
+    Numeric,
+    Prepared,
+    Schema,
+    prepare,
+)
 from tacit.data.total import prepare_total
 from tacit.errors import ProblemError
-from tacit.problem import AbstractFeature, AbstractPartition, AbstractTarget
 from tacit.types import Division
 
 ASKED: list[str] = []
