@@ -151,6 +151,7 @@ class Setting:
     @property
     def epsilon(self) -> float:
         """Of the whole run."""
+        assert self.budget.epsilon is not None
         return float(self.budget.epsilon)
 
     @property
@@ -187,6 +188,6 @@ def unmasked(budget: Privacy) -> Privacy:
     return changed(budget, masks=None)
 
 
-def two_digits(value: Any) -> float:
+def two_digits(value: float) -> float:
     """Rounded to two significant digits: what is advised is what was measured."""
     return float(f"{float(value):.2g}")

@@ -10,11 +10,11 @@ from jaxtyping import Array, Float
 
 from tacit._engine.batched import Observation
 from tacit._engine.step import ask
-from tacit.types import AbstractObjective
+from tacit.types import AbstractObjective, Index
 
 
 def left(
-    owner: Any, seen: Observation, objectives: AbstractObjective
+    owner: Index, seen: Observation, objectives: AbstractObjective
 ) -> tuple[Array, Float[Array, ""]]:
     """The owner's release as if it stood by itself, and the scale of the noise in it.
 

@@ -6,6 +6,9 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "feature": ("AbstractFeature",),
+    "target": ("AbstractTarget",),
+    "partitions": ("AbstractPartition",),
     "loaders": ("from_pandas", "load", "load_csv", "load_idx", "load_npz", "load_parquet"),
     "schema": (
         "BinaryTarget",

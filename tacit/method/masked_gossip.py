@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -16,14 +16,16 @@ from tacit.errors import ConfigError, NetworkError, PrivacyError
 from tacit.method._oracle import gradient_query
 from tacit.method._schedule import decayed, tail_average
 from tacit.method.phase import AbstractMethod, Phase, Span
+from tacit.network.base import AbstractNetwork
 from tacit.network.graph import Graph
 from tacit.network.relay import averaging_eigenvalues
 from tacit.privacy.budget import Privacy
 from tacit.privacy.correlated import PairMasks, PairNoise, Pairs
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Release
+from tacit.problem.problem import Problem
 from tacit.ranges import NotNegative, Positive
-from tacit.types import Context, Inbox, Oracle, Role, Vector
+from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class Gossiped(eqx.Module):
@@ -143,7 +145,7 @@ class MaskedGossip(AbstractMethod):
             )
         self._pairs()
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Gossiped:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Gossiped:
         return Gossiped(x0, x0)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -195,14 +197,14 @@ class MaskedGossip(AbstractMethod):
     def closing(self) -> int:
         return 0 if self.eigenvalues is None else len(self.eigenvalues)
 
-    def on(self, network: Any) -> MaskedGossip:
+    def on(self, network: AbstractNetwork) -> MaskedGossip:
         """With the masks of neighbours, and the eigenvalues with which they average exactly."""
         placed = replace(self, masks=network) if self.masks == "neighbours" else self
         placed._pairs().learned(network.agents)  # masks that hide nobody are refused here
-        values = averaging_eigenvalues(network)
+        values = averaging_eigenvalues(cast(Graph, network))
         return eqx.tree_at(lambda m: m.eigenvalues, placed, values, is_leaf=lambda v: v is None)
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Problem, network: AbstractNetwork) -> None:
         if not isinstance(network, Graph) or network.directed:
             raise NetworkError(
                 "MaskedGossip needs undirected links that are the same in every round: with who is "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -21,6 +21,8 @@ from tacit.clipping import ORDERS, clipped
 from tacit.errors import PrivacyError
 from tacit.privacy.budget import Privacy
 from tacit.privacy.query import own_public
+from tacit.problem.problem import Problem
+from tacit.ranges import Numbers
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -110,7 +112,7 @@ class Neighbours:
     others_zero: bool = False
 
 
-def gradient_bounds(problem: Any) -> list[tuple[float, float, float]]:
+def gradient_bounds(problem: Problem) -> list[tuple[float, float, float]]:
     """What the declared bounds of every owner's records imply of their gradients."""
     objectives = problem.objectives
     if not isinstance(objectives, AbstractDifferentiable):
@@ -123,7 +125,7 @@ def gradient_bounds(problem: Any) -> list[tuple[float, float, float]]:
 
 def linear_neighbours(
     privacy: Privacy | None,
-    normaliser: Any,
+    normaliser: Numbers,
     dimension: int,
     owner: int,
     bounds: tuple[float, float, float] = UNBOUNDED,

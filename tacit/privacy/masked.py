@@ -22,7 +22,7 @@ from tacit.arguments import checked
 from tacit.errors import NetworkError, PrivacyError
 from tacit.privacy.event import Event, GaussianRelease, Masked, PoissonSampled
 from tacit.privacy.hiding import AbstractHiding, View
-from tacit.types import Combine, PublicContext, Role
+from tacit.types import Combine, Index, PublicContext, Role
 
 ASSUMPTIONS = (
     "keys that two agents agree on by X25519 and HKDF-SHA256 look random to all others, whatever "
@@ -211,12 +211,12 @@ class SecureSum(AbstractHiding):
     def declared(self, times: Int[np.ndarray, " agents"]) -> Int[np.ndarray, " agents"]:
         return times if self.masks.attempts is None else np.full_like(times, self.masks.attempts)
 
-    def answers(self, network: Any, round: Any, key: PRNGKeyArray) -> Int[Array, " agents"]:
+    def answers(self, network: Any, round: Index, key: PRNGKeyArray) -> Int[Array, " agents"]:
         # a sum that is given up was asked for and answered all the same
         return network.answers(round, key)
 
     def view(
-        self, agent: Any, awake: Bool[Array, " agents"], scales: Float[Array, " agents"]
+        self, agent: Index, awake: Bool[Array, " agents"], scales: Float[Array, " agents"]
     ) -> View:
         """All honest noise of a sum that was read.
 

@@ -20,6 +20,7 @@ from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.normaliser import check_normaliser
 from tacit.problem.public import Public
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
+from tacit.ranges import Listed
 from tacit.types import AbstractObjective, Division, Params, Unit
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class Problem(eqx.Module):
         arrays, rest = eqx.partition(self.objectives, eqx.is_array)
         return eqx.combine(jax.tree.map(lambda leaf: leaf[index], arrays), rest)
 
-    def value(self, x: Any) -> float:
+    def value(self, x: Listed) -> float:
         """`sum_k f_k(x) + R(x)`: needs everybody's data, so for simulations only.
 
         Args:
@@ -139,7 +140,7 @@ class Problem(eqx.Module):
         return solve(self)
 
 
-def check_public(regulariser: Any, constraint: Any) -> None:
+def check_public(regulariser: object, constraint: object) -> None:
     """Refuse what is no regulariser and no constraint.
 
     Raises:

@@ -2,6 +2,7 @@ r"""Study files: one typed TOML file that says everything about a run.
 
 `read_study` reads a file and points at the line and key of every mistake; `assemble` builds what it
 describes and `execute` runs it; `account` states what it guarantees without running it.
+`audit` attacks that guarantee, `setting` is what advice rests on, and `draft` writes a first study.
 
 Example:
     >>> from tacit.study import parse_study
@@ -19,36 +20,51 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tacit.study._described.catalogue import METHODS
     from tacit.study.accounting import account, mean_noise
+    from tacit.study.auditing import audit
+    from tacit.study.dimensions import Asked, setting
+    from tacit.study.drafting import Draft, Reading, draft
     from tacit.study.model import Study
     from tacit.study.read import Source, parse_study, read_study
     from tacit.study.run import Assembled, Outcome, assemble, execute
 
 _HOMES = {
     "METHODS": "_described.catalogue",
+    "Asked": "dimensions",
     "Assembled": "run",
+    "Draft": "drafting",
     "Outcome": "run",
+    "Reading": "drafting",
     "Source": "read",
     "Study": "model",
     "account": "accounting",
     "assemble": "run",
+    "audit": "auditing",
+    "draft": "drafting",
     "execute": "run",
     "mean_noise": "accounting",
     "parse_study": "read",
     "read_study": "read",
+    "setting": "dimensions",
 }
 
 __all__ = [
     "METHODS",
+    "Asked",
     "Assembled",
+    "Draft",
     "Outcome",
+    "Reading",
     "Source",
     "Study",
     "account",
     "assemble",
+    "audit",
+    "draft",
     "execute",
     "mean_noise",
     "parse_study",
     "read_study",
+    "setting",
 ]
 
 

@@ -258,7 +258,7 @@ def all_declared() -> list[Part]:
     return [part for family in FAMILIES for _, part in sorted(declared(family).items())]
 
 
-def named_in(document: Any) -> Iterator[Part]:
+def named_in(document: object) -> Iterator[Part]:
     """The parts that a study names beside those of its grammar; read without an import.
 
     Args:

@@ -28,7 +28,7 @@ from tacit.privacy.ledger.chain import digest
 from tacit.privacy.masking import mask, mask_label, opened, sealed
 from tacit.privacy.noise import SecureNoise
 from tacit.privacy.noise.sums import LARGEST, SumRelease
-from tacit.types import Role
+from tacit.types import Role, State
 
 log = logging.getLogger("tacit.site")
 
@@ -59,7 +59,7 @@ class Standing(NamedTuple):
         cohort: who is in the present one, shape `(agents,)`.
     """
 
-    state: Any
+    state: State
     round: np.ndarray
     cohort: np.ndarray
 
