@@ -88,7 +88,9 @@ def transcripts(repetitions: int) -> None:
     task = problem.empirical_risk(sites, [np.ones(20)] * 5, problem.Squared())
     method: Any = tacit.DPSG(step=0.1, privacy=tacit.Privacy(clip=1.0, epsilon=1.0, delta=DELTA))
     wall, processor = time.perf_counter(), time.process_time()
-    found = tacit.audit(task, network.ring(5), method, rounds=50, trials=20_000, seed=0, stop=False)
+    found = tacit.audit_method(
+        task, network.ring(5), method, rounds=50, trials=20_000, seed=0, stop=False
+    )
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
     print(
         f"10 numbers, 50 rounds, {found.trials:,} runs a side: {wall:.1f} s ({processor:.1f} s of"

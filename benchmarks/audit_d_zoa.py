@@ -90,7 +90,7 @@ def main() -> None:
                 for name, audited, neighbour in cases(task, method, owner):
                     for rounds in options.rounds:
                         began = time.perf_counter()
-                        found = tacit.audit(
+                        found = tacit.audit_method(
                             task,
                             net,
                             method,

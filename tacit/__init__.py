@@ -12,12 +12,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tacit import audit as audit
     from tacit._engine.contract import Contract, contract
     from tacit._engine.measures import History
     from tacit._engine.planning import Account, MeanNoise, account, mean_noise
     from tacit._engine.result import ReleaseRow, Result
     from tacit._engine.runner import Simulation, run
-    from tacit.audit.method import audit_method as audit
+    from tacit.audit.method import audit_method
     from tacit.method import DGD, DPSG, DZOA, DZOASolver, GradientDescent
     from tacit.privacy import Privacy
 
@@ -40,6 +41,7 @@ _HOMES = {
     "account": "tacit._engine.planning",
     "contract": "tacit._engine.contract",
     "mean_noise": "tacit._engine.planning",
+    "audit_method": "tacit.audit.method",
     "run": "tacit._engine.runner",
 }
 
@@ -58,20 +60,22 @@ __all__ = [
     "Result",
     "Simulation",
     "account",
-    "audit",
+    "audit_method",
     "contract",
     "mean_noise",
     "run",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # importing JAX costs half a second, so names are found when they are first used
-    if name == "audit":
-        return importlib.import_module("tacit.audit")  # a package that can be called
-    if name not in _HOMES:
-        raise AttributeError(f"module 'tacit' has no attribute {name!r}{_elsewhere(name)}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+if not TYPE_CHECKING:  # a checker takes the names above, and would take any name from here
+
+    def __getattr__(name: str) -> Any:
+        # importing JAX costs half a second, so names are found when they are first used
+        if name == "audit":
+            return importlib.import_module("tacit.audit")
+        if name not in _HOMES:
+            raise AttributeError(f"module 'tacit' has no attribute {name!r}{_elsewhere(name)}")
+        return getattr(importlib.import_module(_HOMES[name]), name)
 
 
 def _elsewhere(name: str) -> str:

@@ -28,7 +28,7 @@ import numpy as np
 
 from tacit.checks import numeric, shown
 from tacit.errors import TacitError
-from tacit.ranges import Range, traced
+from tacit.ranges import Numbers, Range, traced
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -97,7 +97,7 @@ def _elsewhere(value: Any, hints: Mapping[str, Any], others: Sequence[str]) -> s
     return f"; it fits {fitting[0]}=" if len(fitting) == 1 else ""
 
 
-def wanted(value: Any, hint: Any) -> str | None:
+def wanted(value: object, hint: object) -> str | None:
     """What an annotation asks for in words, where a value is none of it; `None` where it is."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
@@ -280,6 +280,7 @@ _PLAIN: dict[Any, tuple[Callable[[Any], bool], str]] = {
     float: (_number, "a number"),
     str: (lambda value: isinstance(value, str), "text"),
     Any: (lambda value: True, ""),
+    Numbers: (lambda value: True, ""),  # which ones, its Range says
 }
 
 _WORDS: dict[type, str] = {

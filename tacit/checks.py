@@ -35,7 +35,7 @@ def shown(value: Any) -> str:
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
 
 
-def instance(name: str, value: Any, kind: type[T], remedy: str, error: type[TacitError]) -> T:
+def instance(name: str, value: object, kind: type[T], remedy: str, error: type[TacitError]) -> T:
     """The value, if it is an object of a kind.
 
     Args:
@@ -83,7 +83,7 @@ def whole(name: str, value: Any, least: int, error: type[TacitError]) -> int:
     return int(given)
 
 
-def real(name: str, value: Any, error: type[TacitError]) -> None:
+def real(name: str, value: object, error: type[TacitError]) -> None:
     """Refuse what is no number, and no array or list of numbers.
 
     Raises:
@@ -96,7 +96,7 @@ def real(name: str, value: Any, error: type[TacitError]) -> None:
         raise error(f"{name}={shown(value)} must be a number, such as {name}=1.0")
 
 
-def numeric(value: Any) -> bool:
+def numeric(value: object) -> bool:
     """Whether a value is a number, or an array or list of numbers; nan is one, a truth is none."""
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     if kind is not None:

@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from tacit.types import Order
+from tacit.ranges import Numbers
+from tacit.types import Order, Scalar
 
 ORDERS: tuple[Order, ...] = (1, 2, math.inf)
 """Every norm that a clip may be taken in."""
@@ -41,7 +42,7 @@ def norm_ratio(of: Order, to: Order, size: int) -> float:
     return float(size) if (of, to) == (math.inf, 1) else math.sqrt(size)
 
 
-def row_norms(rows: Any, order: Order) -> Any:
+def row_norms(rows: np.ndarray | Array, order: Order) -> Any:
     """Norms of the last axis; NumPy stays NumPy.
 
     For the l2 norm a row is scaled to its largest entry first: squares of tiny entries would vanish
@@ -66,7 +67,7 @@ def row_norms(rows: Any, order: Order) -> Any:
         return scale[..., 0] * xp.sqrt(xp.sum(xp.square(sizes / scale), axis=-1))
 
 
-def clip_factor(norm: Any, clip: Any) -> Array:
+def clip_factor(norm: np.ndarray | Array, clip: Numbers | Scalar) -> Array:
     """`min(1, clip / norm)`, safe at 0 and for an infinite clip.
 
     0 where norm or clip is not a number, where the norm is not finite, and where the factor is
@@ -79,7 +80,7 @@ def clip_factor(norm: Any, clip: Any) -> Array:
     return jnp.where(usable, factor, 0.0)
 
 
-def clipped(rows: Float[Array, "n p"], clip: Any, order: Order) -> Float[Array, "n p"]:
+def clipped(rows: Float[Array, "n p"], clip: Numbers | Scalar, order: Order) -> Float[Array, "n p"]:
     """Each row scaled down to norm `clip` where it is longer, or to 0 where it is not finite."""
     norms = row_norms(rows, order)[:, None]
     # selected, not multiplied by 0: that would keep what is not a number

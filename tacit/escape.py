@@ -35,7 +35,7 @@ def visible(text: str, kept: str = "") -> str:
     )
 
 
-def cell(value: Any) -> Any:
+def cell(value: object) -> Any:
     """A value of a table in a file that a spreadsheet may open: a text is never a formula.
 
     Args:

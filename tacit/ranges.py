@@ -8,12 +8,34 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import numpy as np
 
 from tacit.checks import numeric
+
+if TYPE_CHECKING:
+    from jax import Array
+    from jax.typing import ArrayLike
+
+    Numbers: TypeAlias = float | np.ndarray | Array
+    Listed: TypeAlias = ArrayLike | Sequence[float] | Sequence[Sequence[float]]
+else:
+
+    class _Numeric(type):
+        def __instancecheck__(cls, value):
+            return numeric(value)
+
+    class Numbers(metaclass=_Numeric):
+        """A number or an array of numbers, known or traced; in a file, a finite number.
+
+        To type checkers it is the union above. At run time JAX may not be loaded yet, and which
+        numbers are meant is for the `Range` beside it to say.
+        """
+
+    Listed = Numbers  # what is handed over, and may be lists that are no array yet
 
 
 @dataclass(frozen=True)
@@ -42,11 +64,11 @@ class Range:
     optional: bool = False
     axes: int = 1
 
-    def wanted(self, value: Any) -> str | None:
+    def wanted(self, value: object) -> str | None:
         """What is asked for, where a value is none of it."""
         if value is None:
             return None if self.optional else "a number"
-        if not numeric(value) or np.size(value) == 0 or np.ndim(value) > self.axes:
+        if not isinstance(value, Numbers) or np.size(value) == 0 or np.ndim(value) > self.axes:
             return "a number" if self.axes else "one number"
         if traced(value):
             return None
@@ -83,50 +105,58 @@ class Key:
         kind: a type of what TOML has.
     """
 
-    kind: Any
+    kind: object
 
 
-Number = Annotated[Any, Range(infinite=True, unset=True)]
+Number: TypeAlias = Annotated[Numbers, Range(infinite=True, unset=True)]
 """Any number, or several: which ones, says who is given them."""
 
 Real: TypeAlias = Annotated[int | float, Range(infinite=True, unset=True)]
 """Any number, infinity and nan, too."""
 
-Maybe = Annotated[Any, Range(infinite=True, unset=True, optional=True, axes=8)]
+Maybe: TypeAlias = Annotated[
+    Numbers | None, Range(infinite=True, unset=True, optional=True, axes=8)
+]
 """Any number, or several, or none."""
 
-One = Annotated[Any, Range(infinite=True, unset=True, axes=0)]
+One: TypeAlias = Annotated[Numbers, Range(infinite=True, unset=True, axes=0)]
 """Any single number."""
 
-Finite = Annotated[Any, Range()]
+Finite: TypeAlias = Annotated[Numbers, Range()]
 """A finite number, or several."""
 
-Values = Annotated[Any, Range(infinite=True, axes=8)]
+Point: TypeAlias = Annotated[Listed, Range()]
+"""A finite number, or a list of them."""
+
+Corner: TypeAlias = Annotated[Listed, Range(infinite=True, unset=True)]
+"""Any number, or a list of them: which ones, says who is given them."""
+
+Values: TypeAlias = Annotated[Listed, Range(infinite=True, axes=8)]
 """Numbers in an array of any shape."""
 
-Table = Annotated[Any, Range(axes=2)]
+Table: TypeAlias = Annotated[Listed, Range(axes=2)]
 """A matrix of finite numbers."""
 
-Positive = Annotated[Any, Range(above=0.0)]
+Positive: TypeAlias = Annotated[Numbers, Range(above=0.0)]
 """A positive finite number, or several."""
 
-PositiveOne = Annotated[Any, Range(above=0.0, axes=0)]
+PositiveOne: TypeAlias = Annotated[Numbers, Range(above=0.0, axes=0)]
 """A single positive finite number."""
 
-NotNegative = Annotated[Any, Range(least=0.0)]
+NotNegative: TypeAlias = Annotated[Numbers, Range(least=0.0)]
 """A finite number that is at least 0, or several."""
 
-Unset = Annotated[Any, Range(least=0.0, infinite=True, unset=True)]
+Unset: TypeAlias = Annotated[Numbers, Range(least=0.0, infinite=True, unset=True)]
 """A number that is at least 0, or several; not a number until it is calibrated."""
 
-Count = Annotated[int, Range(least=1.0, infinite=True)]
+Count: TypeAlias = Annotated[int, Range(least=1.0, infinite=True)]
 """A whole number that is at least 1."""
 
-Whole = Annotated[int, Range(least=0.0, infinite=True)]
+Whole: TypeAlias = Annotated[int, Range(least=0.0, infinite=True)]
 """A whole number that is at least 0."""
 
 
-def traced(value: Any) -> bool:
+def traced(value: object) -> bool:
     """Whether a value is known only while JAX runs."""
     jax = sys.modules.get("jax")
     return jax is not None and isinstance(value, jax.core.Tracer)

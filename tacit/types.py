@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
 
 Vector: TypeAlias = Float[Array, " p"]
@@ -29,6 +30,12 @@ Order: TypeAlias = int | float
 
 Scalar: TypeAlias = Float[ArrayLike, ""]
 """A real number as an array without axes."""
+
+Index: TypeAlias = int | Int[Array, ""] | Int[np.ndarray, ""] | np.integer
+"""A round, a step, an agent or how many there are: a whole number, traced inside a run."""
+
+State: TypeAlias = object
+"""A state, a message or what is released, for whoever only carries it: a tree of arrays."""
 
 
 class Role(StrEnum):

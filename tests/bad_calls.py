@@ -174,7 +174,7 @@ def public_names() -> set[str]:
         for name in set(home.__all__) - MADE:
             target = getattr(home, name)
             if callable(target) and inspect.signature(target).parameters:
-                names.add(target.__name__ if name != "audit" else "audit_method")
+                names.add(target.__name__)
     return names
 
 

@@ -13,7 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int64, PRNGKeyArray
+from jaxtyping import Array, Int, Int64, PRNGKeyArray
 
 from tacit._engine.mixing import client_inbox, server_inbox
 from tacit._engine.plan import Plan
@@ -22,7 +22,8 @@ from tacit._engine.step import ask, context_of, receive, send
 from tacit.method.phase import Phase
 from tacit.network.base import Mixing
 from tacit.privacy.noise.sums import value_of
-from tacit.types import Combine, Inbox, Role
+from tacit.ranges import Numbers
+from tacit.types import AbstractObjective, Combine, Inbox, Index, Role, State
 
 Payload = tuple[Any, list[tuple[bytes, Any, tuple[int, ...]]]]
 """A message as structure and leaves, each leaf as bytes, dtype and shape."""
@@ -40,10 +41,10 @@ class _Common(eqx.Module):
     """What both compiled halves of a phase need besides the state."""
 
     plan: Plan
-    round: Any
-    step: Any
-    agent: Any
-    degree: Any
+    round: Int[Array, ""]
+    step: Int[Array, ""]
+    agent: Int[Array, ""]
+    degree: Int[Array, ""]
     secret: PRNGKeyArray
     phase: int = eqx.field(static=True)
     pairs: PairSecrets | None = None
@@ -72,7 +73,13 @@ class _Common(eqx.Module):
 
 
 @eqx.filter_jit
-def _send(common: _Common, state: Any, objective: Any, scale: Any, replay: Any) -> Any:
+def _send(
+    common: _Common,
+    state: State,
+    objective: AbstractObjective | None,
+    scale: Numbers,
+    replay: State,
+) -> Any:
     context, keys = common.context()
     phase = common.plan.method.phases()[common.phase]
     mask = None if replay is not None else common.mask()
@@ -80,13 +87,13 @@ def _send(common: _Common, state: Any, objective: Any, scale: Any, replay: Any) 
 
 
 @eqx.filter_jit
-def _ask(common: _Common, state: Any, objective: Any, scale: Any) -> Any:
+def _ask(common: _Common, state: State, objective: AbstractObjective | None, scale: Numbers) -> Any:
     context, keys = common.context()
     return ask(common.plan.method.phases()[common.phase], state, objective, context, keys, scale)
 
 
 @eqx.filter_jit
-def _receive(common: _Common, state: Any, inbox: Inbox) -> Any:
+def _receive(common: _Common, state: State, inbox: Inbox) -> Any:
     context, _ = common.context()
     return receive(common.plan.method.phases()[common.phase], state, inbox, context)
 
@@ -123,7 +130,11 @@ class Desk:
         )
 
     def send(
-        self, at: At, state: Any, objective: Any = None, replay: Any = None
+        self,
+        at: At,
+        state: State,
+        objective: AbstractObjective | None = None,
+        replay: State | None = None,
     ) -> tuple[Any, Payload, Any]:
         """The state after sending, the message, and what was released (`None` without a query).
 
@@ -137,12 +148,12 @@ class Desk:
         state, payload, released = _send(common, state, objective, scale, replay)
         return state, to_bytes(payload), released
 
-    def form(self, at: At, state: Any, objective: Any) -> Any:
+    def form(self, at: At, state: State, objective: AbstractObjective | None) -> Any:
         """Shapes and types of the state after sending and of the message; no number is computed."""
         common, scale = self._common(at), self.scale(at)
         return eqx.filter_eval_shape(_send, common, state, objective, scale, None)[:2]
 
-    def ask(self, at: At, state: Any, objective: Any) -> Any:
+    def ask(self, at: At, state: State, objective: AbstractObjective | None) -> Any:
         """The private answer of a phase's query, for a mechanism that is applied elsewhere."""
         return _ask(self._common(at), state, objective, self.scale(at))
 
@@ -159,7 +170,7 @@ class Desk:
         self,
         at: At,
         phase: Phase,
-        state: Any,
+        state: State,
         wire: Mapping[int, Payload],
         mixing: Mixing,
         like: Payload | None = None,
@@ -176,7 +187,7 @@ class Desk:
         """
         return _receive(self._common(at), state, self._inbox(phase, wire, mixing, like))
 
-    def receive_sum(self, at: At, state: Any, total: Int64[np.ndarray, " n"], count: int) -> Any:
+    def receive_sum(self, at: At, state: State, total: Int64[np.ndarray, " n"], count: int) -> Any:
         """The coordinator's state after a masked sum.
 
         Args:
@@ -238,7 +249,7 @@ class Desk:
 
 
 @eqx.filter_jit
-def _peer_inbox(payload: Any, present: Any, weight: Any, own: Any, combine: Combine) -> Inbox:
+def _peer_inbox(payload: State, present: Any, weight: Any, own: Any, combine: Combine) -> Inbox:
     """One peer's inbox, summed in slot order as every real agent does."""
     # who is silent is replaced by oneself, so that weights still sum to 1
     own = own + jnp.sum(jnp.where(present, 0.0, weight))
@@ -274,7 +285,7 @@ def mixing_of(plan: Plan, round: int) -> Mixing:
 
 
 @eqx.filter_jit
-def _mixing(plan: Plan, round: Any) -> Mixing:
+def _mixing(plan: Plan, round: Index) -> Mixing:
     return plan.mixing(round)
 
 
@@ -283,7 +294,7 @@ def _mixing_before(plan: Plan) -> Mixing:
     return plan.mixing_before()
 
 
-def to_bytes(payload: Any) -> Payload:
+def to_bytes(payload: State) -> Payload:
     """A message as bytes, leaf by leaf."""
     leaves, structure = jax.tree.flatten(payload)
     arrays = [np.asarray(leaf) for leaf in leaves]

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from tacit._engine.keys import PhaseKeys, agent_secret
 from tacit._engine.measures import measure
@@ -19,7 +19,8 @@ from tacit._engine.shared_noise import Place, masks_of_all, weighted_masks
 from tacit._engine.step import context_of, receive, send
 from tacit.method.phase import Phase
 from tacit.problem.blackbox import asked_of
-from tacit.types import Context, Role
+from tacit.ranges import Numbers
+from tacit.types import Context, Index, Role, State
 
 ONCE = -1
 """The round number of phases that run before round 0."""
@@ -50,8 +51,8 @@ class Observation:
     phase: Phase
     states: Any
     released: Any
-    scale: Any
-    awake: Any
+    scale: Float[Array, " agents"]
+    awake: Bool[Array, " agents"]
     known: Callable[[Any], tuple[Context, PhaseKeys]]
     shared: Callable[[Any], Any]
 
@@ -73,7 +74,7 @@ def start(plan: Plan, roots: Key[Array, " trials"]) -> Any:
 
 @eqx.filter_jit
 def advance(
-    plan: Plan, roots: Key[Array, " trials"], states: Any, bounds: Int[Array, "stops 2"]
+    plan: Plan, roots: Key[Array, " trials"], states: State, bounds: Int[Array, "stops 2"]
 ) -> tuple[Any, dict[str, Array]]:
     """Run every trial through consecutive intervals of rounds and measure after each.
 
@@ -84,10 +85,10 @@ def advance(
         The states, and measurements of shape `(stops, trials)`.
     """
 
-    def one(root: PRNGKeyArray, states: Any) -> tuple[Any, dict[str, Array]]:
+    def one(root: PRNGKeyArray, states: State) -> tuple[Any, dict[str, Array]]:
         simulator = Simulator(plan, root)
 
-        def interval(states: Any, bound: Int[Array, " 2"]) -> tuple[Any, dict[str, Array]]:
+        def interval(states: State, bound: Int[Array, " 2"]) -> tuple[Any, dict[str, Array]]:
             states = jax.lax.fori_loop(
                 bound[0], bound[1], lambda t, s: simulator.round(s, t, once=False), states
             )
@@ -127,11 +128,11 @@ class Simulator:
         # a static network's weights are arranged once, outside the loop over rounds
         self.fixed = None if plan.network.varying else self.links(jnp.asarray(0), once=False)
 
-    def links(self, round: Any, *, once: bool) -> Links:
+    def links(self, round: Int[Array, ""], *, once: bool) -> Links:
         mixing = self.plan.mixing_before() if once else self.plan.mixing(round)
         return arrange(self.delivery, mixing)
 
-    def round(self, states: States, round: Any, *, once: bool) -> States:
+    def round(self, states: States, round: Int[Array, ""], *, once: bool) -> States:
         plan = self.plan
         phases = phases_of(plan.method, once=once)
         if not phases:
@@ -159,7 +160,9 @@ class Simulator:
                     states[role] = _where(present, states[role], before[role])
         return states
 
-    def steps(self, states: States, index: int, phase: Phase, round: Any, links: Links) -> States:
+    def steps(
+        self, states: States, index: int, phase: Phase, round: Int[Array, ""], links: Links
+    ) -> States:
         """A phase of a round, as often as it is repeated."""
         if phase.repeat == 1:
             return self.phase(states, index, phase, round, 0, links)
@@ -170,7 +173,7 @@ class Simulator:
             states,
         )
 
-    def shared(self, phase: Phase, place: Place, weights: Any = None) -> Any:
+    def shared(self, phase: Phase, place: Place, weights: Array | None = None) -> Any:
         """What the noise of pairs adds to every agent's release; `None` where none share any.
 
         Args:
@@ -188,11 +191,17 @@ class Simulator:
         return weighted_masks(self.root, pairs, weights, like, place)
 
     def phase(
-        self, states: States, index: int, phase: Phase, round: Any, step: Any, links: Links
+        self,
+        states: States,
+        index: int,
+        phase: Phase,
+        round: Int[Array, ""],
+        step: Index,
+        links: Links,
     ) -> States:
         plan = self.plan
 
-        def at(agent: Any, degree: Any, secret: PRNGKeyArray) -> Any:
+        def at(agent: Int[Array, ""], degree: Int[Array, ""], secret: PRNGKeyArray) -> Any:
             return context_of(
                 plan.public,
                 round=round,
@@ -207,12 +216,12 @@ class Simulator:
             )
 
         def send_one(
-            state: Any, objective: Any, scale: Any, mask: Any, *who: Any
+            state: State, objective: Any, scale: Numbers, mask: Array | None, *who: Any
         ) -> tuple[Any, Any, Any]:
             context, keys = at(*who)
             return send(phase, state, objective, context, keys, scale, mask=mask)
 
-        def receive_one(state: Any, inbox: Any, *who: Any) -> Any:
+        def receive_one(state: State, inbox: Any, *who: Any) -> Any:
             return receive(phase, state, inbox, at(*who)[0])
 
         owners = (self.agents, plan.degrees, self.secrets)
@@ -261,7 +270,7 @@ class Simulator:
         return states
 
 
-def _where(mask: Any, new: Any, old: Any) -> Any:
+def _where(mask: Array, new: Any, old: Any) -> Any:
     return jax.tree.map(
         lambda n, o: jnp.where(mask.reshape(mask.shape + (1,) * (n.ndim - mask.ndim)), n, o),
         new,

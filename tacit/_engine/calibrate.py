@@ -54,6 +54,7 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
     solved: dict[Any, float] = {}
     multipliers: list[float] = []
     for public in kinds:
+        assert privacy.epsilon is not None
         epsilon = own_public(privacy.epsilon, public.agent)
         delta = own_public(privacy.delta, public.agent)
         # what a release costs depends on the noise multiplier, not on the size of the data

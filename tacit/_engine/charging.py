@@ -17,10 +17,12 @@ from jaxtyping import Float, Int
 from tacit.errors import PrivacyError, UnsupportedEvent
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import UNBOUNDED, gradient_bounds
+from tacit.network.base import AbstractNetwork
 from tacit.privacy import facts, masked
 from tacit.privacy.adjacency import at_distance
 from tacit.privacy.event import Event, Repeated, on_grid
 from tacit.privacy.facts import Fact
+from tacit.problem.task import Task
 from tacit.types import Division, PublicContext, Relation, Unit
 
 
@@ -45,8 +47,8 @@ class Owners:
     @classmethod
     def of(
         cls,
-        problem: Any,
-        network: Any,
+        problem: Task,
+        network: AbstractNetwork,
         rounds: int,
         participations: Any,
         trials: int = 1,

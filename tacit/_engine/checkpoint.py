@@ -13,11 +13,12 @@ import jax
 import numpy as np
 
 from tacit.errors import EnvironmentMismatch, RuntimeFailure
+from tacit.types import State
 
 _FORMAT = "tacit-checkpoint-1"
 
 
-def save(path: Path, identity: str, round: int, trees: Any) -> None:
+def save(path: Path, identity: str, round: int, trees: State) -> None:
     """Write atomically: a reader finds the old file or the new one, never a part.
 
     Raises:
@@ -50,7 +51,7 @@ def check(path: Path, identity: str) -> None:
         _read(path, identity)
 
 
-def load(path: Path, identity: str, like: Any) -> tuple[int, Any] | None:
+def load(path: Path, identity: str, like: State) -> tuple[int, Any] | None:
     """The round and states of a checkpoint, or `None` if there is none.
 
     Args:

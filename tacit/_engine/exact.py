@@ -22,7 +22,7 @@ from tacit._engine.plan import Plan, phases_of
 from tacit._engine.shared_noise import PairSecrets
 from tacit.method.phase import Phase
 from tacit.privacy.noise.sums import in_steps
-from tacit.types import Role
+from tacit.types import Role, State
 
 Transcript = dict[tuple[int, int, int, int, int], Any]
 """What was released, by (trial, round, phase, step, agent)."""
@@ -71,7 +71,7 @@ class ExactEngine:
         )
 
     def advance(
-        self, states: Any, bounds: Int[np.ndarray, "stops 2"]
+        self, states: State, bounds: Int[np.ndarray, "stops 2"]
     ) -> tuple[Any, dict[str, np.ndarray]]:
         """Run every trial through the intervals; measure after each."""
         ended: list[Any] = []
@@ -178,7 +178,7 @@ def _pairs(plan: Plan, root: PRNGKeyArray, agent: int) -> PairSecrets | None:
 
 
 @eqx.filter_jit
-def _measure(plan: Plan, states: Any) -> Any:
+def _measure(plan: Plan, states: State) -> Any:
     return measure(plan, states)
 
 

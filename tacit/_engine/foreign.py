@@ -20,16 +20,19 @@ from jax.extend import core
 from tacit._engine.identity import opaque
 from tacit._engine.plan import as_arrays
 from tacit.errors import ProblemError
+from tacit.method.phase import AbstractMethod
+from tacit.network.base import AbstractNetwork
 from tacit.problem.cost import Cost
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss, JaxLoss
-from tacit.types import AbstractDifferentiable, Unit
+from tacit.problem.task import Task
+from tacit.types import AbstractDifferentiable, State, Unit
 
 _FEW = 10
 """Arrays up to so long are no records: constants of a loss have as many entries by chance."""
 
 
-def assumptions(problem: Any, network: Any, method: Any) -> tuple[str, ...]:
+def assumptions(problem: Task, network: AbstractNetwork, method: AbstractMethod) -> tuple[str, ...]:
     """What a guarantee takes for granted of the code that is not tacit's, in words.
 
     Args:
@@ -117,7 +120,7 @@ def check_closed_over(problem: Any) -> None:
             )
 
 
-def _bare(tree: Any) -> Any:
+def _bare(tree: State) -> Any:
     """Without its arrays, which are no code and may be large."""
     return eqx.filter(tree, lambda leaf: not isinstance(leaf, jax.Array | np.ndarray))
 
@@ -134,5 +137,5 @@ def _shapes(jaxpr: Any) -> Iterator[tuple[int, ...]]:
                 yield from _shapes(part)
 
 
-def _is_traced(value: Any) -> bool:
+def _is_traced(value: State) -> bool:
     return isinstance(value, core.ClosedJaxpr | core.Jaxpr)

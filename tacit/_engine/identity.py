@@ -42,7 +42,7 @@ _SETTINGS = (
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range)
 
 
-def fingerprint(*trees: Any) -> str:
+def fingerprint(*trees: object) -> str:
     """A digest of every array and setting of a run, and of what computes it.
 
     Of code that a user wrote it sees the compiled functions and classes that stand in the trees and
@@ -60,7 +60,7 @@ def fingerprint(*trees: Any) -> str:
     return digest.hexdigest()
 
 
-def opaque(tree: Any) -> bool:
+def opaque(tree: object) -> bool:
     """Whether something in it computes with code or data that a fingerprint cannot see."""
     return any(unseen for _, unseen in _parts(tree, set()))
 

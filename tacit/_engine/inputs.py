@@ -1,4 +1,4 @@
-"""The doors of Python: what `tacit.run`, `tacit.account` and `tacit.audit` are handed."""
+"""The doors of Python: what `tacit.run`, `tacit.account` and `tacit.audit_method` are handed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def admitted(
     return problem, network, method
 
 
-def seeded(seed: Any) -> int | None:
+def seeded(seed: object) -> int | None:
     """A seed, or `None`.
 
     Raises:
@@ -58,7 +58,7 @@ def seeded(seed: Any) -> int | None:
     return None if seed is None else checks.whole("seed", seed, 0, ConfigError)
 
 
-def measured_after(record: Any) -> int | Sequence[int] | None:
+def measured_after(record: object) -> int | Sequence[int] | None:
     """When to measure: every so many rounds, after these, or `None`.
 
     Raises:
@@ -69,7 +69,7 @@ def measured_after(record: Any) -> int | Sequence[int] | None:
     return [checks.whole("record", stop, 1, ConfigError) for stop in record]
 
 
-def shower(progress: Any) -> Any:
+def shower(progress: object) -> Any:
     """What is called as rounds go by; `True` prints them to standard error.
 
     Raises:
@@ -87,7 +87,7 @@ def shower(progress: Any) -> Any:
     return progress
 
 
-def stored_at(checkpoint: Any) -> Path | None:
+def stored_at(checkpoint: object) -> Path | None:
     """The file of a checkpoint, or `None`.
 
     Raises:
@@ -102,7 +102,7 @@ def stored_at(checkpoint: Any) -> Path | None:
     return Path(checkpoint)
 
 
-def one_of(name: str, value: Any, *choices: Any) -> None:
+def one_of(name: str, value: object, *choices: object) -> None:
     """Refuse what is none of some words.
 
     Raises:

@@ -7,10 +7,12 @@ ever receives. Nor does it see the secret that two agents share for masks.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 from jaxtyping import Array, Key, PRNGKeyArray
+
+from tacit.types import Index
 
 _PURPOSES = 4
 """Keys of one phase, in the order of `PhaseKeys`."""
@@ -33,7 +35,7 @@ class PhaseKeys(NamedTuple):
     objective: PRNGKeyArray
 
 
-def trial_key(seed: int, trial: Any) -> PRNGKeyArray:
+def trial_key(seed: int, trial: Index) -> PRNGKeyArray:
     """Root of one trial's randomness: the same however many trials are batched."""
     return jax.random.fold_in(jax.random.key(seed), trial)
 
@@ -51,18 +53,18 @@ def public_key(seed: int) -> PRNGKeyArray:
     return jax.random.fold_in(jax.random.key(seed), _PUBLIC)
 
 
-def agent_secret(root: PRNGKeyArray, agent: Any) -> PRNGKeyArray:
+def agent_secret(root: PRNGKeyArray, agent: Index) -> PRNGKeyArray:
     """An agent's own secret in a simulation; the server is agent number `agents`."""
     return jax.random.fold_in(root, agent)
 
 
-def pair_secret(root: PRNGKeyArray, first: Any, second: Any) -> PRNGKeyArray:
+def pair_secret(root: PRNGKeyArray, first: Index, second: Index) -> PRNGKeyArray:
     """What two agents alone know in a simulation, `first` the smaller number."""
     pairs = jax.random.fold_in(root, _PAIRS)
     return jax.random.fold_in(jax.random.fold_in(pairs, first), second)
 
 
-def phase_keys(secret: PRNGKeyArray, round: Any, phase: int, step: Any) -> PhaseKeys:
+def phase_keys(secret: PRNGKeyArray, round: Index, phase: int, step: Index) -> PhaseKeys:
     """Keys of (round, phase, step); a `once` phase has round -1."""
     base = jax.random.fold_in(secret, round + 1)
     number = _PURPOSES * (phase + _PHASES * step)

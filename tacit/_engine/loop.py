@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 from tacit._engine import checkpoint
 from tacit.errors import RuntimeFailure
 from tacit.problem.callback import host_errors
+from tacit.types import State
 
 STOPS = 32
 """Recorded rounds in one compiled call; shorter lists are filled up with empty intervals."""
@@ -36,7 +37,7 @@ class Engine(Protocol):
         ...
 
     def advance(
-        self, states: Any, bounds: Int[np.ndarray, "stops 2"]
+        self, states: State, bounds: Int[np.ndarray, "stops 2"]
     ) -> tuple[Any, dict[str, Float[np.ndarray, "stops trials"]]]:
         """Run through the intervals; measure after each."""
         ...
@@ -53,7 +54,7 @@ class Trace:
         diverged: first round after which a trial had diverged, or -1; shape `(trials,)`.
     """
 
-    states: Any
+    states: State
     rounds: Int[np.ndarray, " rows"]
     measured: dict[str, Float[np.ndarray, "rows trials"]]
     diverged: Int[np.ndarray, " trials"]
@@ -144,7 +145,7 @@ def _bounds(done: int, stops: Sequence[int]) -> Int[np.ndarray, "stops 2"]:
 
 def _locate(
     engine: Engine,
-    states: Any,
+    states: State,
     done: int,
     end: int,
     diverged: Int[np.ndarray, " trials"],

@@ -12,10 +12,11 @@ from typing import Any, Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int
 
 from tacit.network.base import AbstractNetwork, Mixing
-from tacit.types import Combine, Inbox
+from tacit.types import Combine, Inbox, State
 
 _DENSE = 0.25
 """Share of all possible links above which a matrix product is faster than a gather (measured)."""
@@ -73,15 +74,15 @@ class Delivery(eqx.Module):
         assert self.neighbours is not None, "a graph with a hub has no table"
         return self.neighbours
 
-    def slots(self, value: Any) -> Any:
+    def slots(self, value: Array) -> Any:
         """Link values as a padded table, absent slots 0."""
         return value.at[self.slot_link].get(mode="fill", fill_value=0)
 
-    def weighted(self, arranged: Any, payload: Any) -> Any:
+    def weighted(self, arranged: Array, payload: State) -> Any:
         """`sum_j value_ij payload_j` for every receiver `i`, payload of shape `(agents, ...)`."""
         return jax.tree.map(lambda leaf: self._weighted(arranged, leaf), payload)
 
-    def _weighted(self, arranged: Any, leaf: Any) -> Any:
+    def _weighted(self, arranged: Array, leaf: Any) -> Any:
         flat = leaf.reshape(self.agents, -1)
         if self.kind == "dense":
             mixed = arranged @ flat
@@ -104,8 +105,8 @@ class Delivery(eqx.Module):
 class Links(eqx.Module):
     """The mixing of one round, arranged for summing."""
 
-    weights: Any
-    ones: Any
+    weights: Array
+    ones: Array
     mixing: Mixing
 
 
@@ -116,7 +117,7 @@ def arrange(delivery: Delivery, mixing: Mixing) -> Links:
     return Links(delivery.arrange(weight), delivery.arrange(active), mixing)
 
 
-def peer_inboxes(delivery: Delivery, links: Links, payload: Any, combine: Combine) -> Inbox:
+def peer_inboxes(delivery: Delivery, links: Links, payload: State, combine: Combine) -> Inbox:
     """Every peer's inbox, leading axis = receiver. What no method reads costs nothing.
 
     On a graph with a hub it holds the sums only.
@@ -141,7 +142,7 @@ def peer_inboxes(delivery: Delivery, links: Links, payload: Any, combine: Combin
 def server_inbox(
     weight: Float[Array, " agents"],
     participates: Bool[Array, " agents"],
-    payload: Any,
+    payload: State,
     combine: Combine,
 ) -> Inbox:
     """What the coordinator holds: one slot a client, weights renormalised over who took part."""
@@ -160,7 +161,7 @@ def server_inbox(
     )
 
 
-def client_inbox(payload: Any, dtype: Any) -> Inbox:
+def client_inbox(payload: State, dtype: DTypeLike) -> Inbox:
     """What every client holds after the server spoke: one slot."""
     one = jnp.ones((1,), dtype)
     return Inbox(
@@ -179,5 +180,5 @@ def _gather(delivery: Delivery, mask: Any, leaf: Any) -> Any:
     return jnp.where(mask.reshape(mask.shape + (1,) * (leaf.ndim - 1)), slots, 0)
 
 
-def _masked(mask: Any, leaf: Any) -> Any:
+def _masked(mask: Array, leaf: Any) -> Any:
     return jnp.where(mask.reshape(mask.shape + (1,) * (leaf.ndim - 1)), leaf, 0)

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork, Mixing
-from tacit.types import AbstractPrivate, PublicPart, Role
+from tacit.types import AbstractPrivate, Index, PublicPart, Role, State
 
 
 class Plan(eqx.Module):
@@ -63,7 +63,7 @@ class Plan(eqx.Module):
         """The role of the data owners: peers, or clients of a coordinator."""
         return Role.CLIENT if self.network.coordinated else Role.PEER
 
-    def scale(self, index: int, round: Any) -> Float[Array, " agents"]:
+    def scale(self, index: int, round: Index) -> Float[Array, " agents"]:
         """Noise scales of a phase in a round."""
         scales = self.scales[index]
         return scales if scales.ndim == 1 else scales[round]
@@ -73,7 +73,7 @@ class Plan(eqx.Module):
         assert phase.query is not None
         return jnp.zeros(phase.query.size(len(self.x0)), self.x0.dtype)
 
-    def runs(self, phase: Phase, round: Any) -> Any:
+    def runs(self, phase: Phase, round: Index) -> Any:
         """Whether a phase is run in a round: `True` where it always is, else an array."""
         return phase.rounds.includes(round, self.rounds)
 
@@ -86,7 +86,7 @@ class Plan(eqx.Module):
             states[Role.SERVER] = init(Role.SERVER, self.x0, jnp.asarray(self.agents))
         return states
 
-    def mixing(self, round: Any) -> Mixing:
+    def mixing(self, round: Index) -> Mixing:
         """Active links and weights of a round."""
         mixing = self.network.mixing(round, self.shared)
         if self.least == 0:
@@ -106,7 +106,7 @@ def phases_of(method: AbstractMethod, *, once: bool) -> list[tuple[int, Phase]]:
     return [(i, phase) for i, phase in enumerate(method.phases()) if phase.rounds.before is once]
 
 
-def as_arrays(tree: Any) -> Any:
+def as_arrays(tree: State) -> Any:
     """Numbers of a pytree as JAX arrays in the precision of the current context."""
 
     def convert(leaf: Any) -> Any:

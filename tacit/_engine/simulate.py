@@ -19,6 +19,7 @@ from tacit._engine.loop import Engine, Progress, drive
 from tacit._engine.measures import solutions
 from tacit._engine.plan import Plan
 from tacit.problem.blackbox import raise_pending
+from tacit.types import State
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class _Batched:
     def start(self) -> Any:
         return batched.start(self.plan, self.roots)
 
-    def advance(self, states: Any, bounds: Any) -> Any:
+    def advance(self, states: State, bounds: Any) -> Any:
         states, measured = batched.advance(self.plan, self.roots, states, jnp.asarray(bounds))
         return states, {name: np.asarray(value) for name, value in measured.items()}
 
@@ -102,7 +103,7 @@ class _Watched:
     def start(self) -> Any:
         return self.engine.start()
 
-    def advance(self, states: Any, bounds: Any) -> Any:
+    def advance(self, states: State, bounds: Any) -> Any:
         after = self.engine.advance(states, bounds)
         jax.block_until_ready(after)
         raise_pending(self.plan.objectives)
@@ -110,5 +111,5 @@ class _Watched:
 
 
 @eqx.filter_jit
-def _solutions(plan: Plan, states: Any) -> Any:
+def _solutions(plan: Plan, states: State) -> Any:
     return jax.vmap(lambda one: solutions(plan, one))(states)

@@ -33,8 +33,8 @@ def spread_of(
         dimension: number of parameters.
         network: who talks to whom.
         seed: of who takes part in round 0, where the network draws that.
-        agents: how many are in the mean, which then weighs them alike; by default all, as the
-            network weighs them.
+        agents: how many are in the mean, which then weighs them alike: those with the most noise,
+            because nobody says which ones are missing; by default all, as the network weighs them.
 
     Raises:
         PrivacyError: as for `Contract.spread`.
@@ -51,9 +51,12 @@ def spread_of(
     shared = phase.hides.covariance(every)
     if agents is None:
         weights = _weights(phase, network, seed)
-    elif shared is None or agents == every:
-        # whichever they are: as if each had its part of every place
-        weights = np.full((1, every), 1.0 / np.sqrt(agents * every))
+    elif shared is None:
+        # nobody says which ones are missing: those with the least noise are taken to be
+        scales = np.sort(scales, axis=-1)[..., every - agents :]
+        weights = np.full((1, agents), 1.0 / agents)
+    elif agents == every:
+        weights = np.full((1, every), 1.0 / every)
     else:
         raise PrivacyError(
             f"agents={agents}: the noise that pairs share cancels in the mean of all {every} only"

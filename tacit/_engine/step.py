@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Array, Int, PRNGKeyArray
 
 from tacit._engine.keys import PhaseKeys, phase_keys
 from tacit.method.phase import Phase
-from tacit.types import AbstractPrivate, Context, Inbox, PublicPart
+from tacit.ranges import Numbers
+from tacit.types import AbstractPrivate, Context, Inbox, Index, PublicPart, State
 
 
 def context_of(
     public: PublicPart,
     *,
-    round: Any,
-    rounds: Any,
-    step: Any,
-    agent: Any,
+    round: Int[Array, ""],
+    rounds: Int[Array, ""],
+    step: Index,
+    agent: Int[Array, ""],
     agents: int,
-    degree: Any,
-    records: Any,
+    degree: Int[Array, ""],
+    records: Index,
     secret: PRNGKeyArray,
     phase: int,
 ) -> tuple[Context, PhaseKeys]:
@@ -46,13 +47,13 @@ def context_of(
 
 def send(
     phase: Phase,
-    state: Any,
+    state: State,
     objective: AbstractPrivate | None,
     context: Context,
     keys: PhaseKeys,
-    scale: Any,
-    replay: Any = None,
-    mask: Any = None,
+    scale: Numbers,
+    replay: State = None,
+    mask: Array | None = None,
 ) -> tuple[Any, Any, Any]:
     """Query, protect, and turn what is released into a message.
 
@@ -86,11 +87,11 @@ def send(
 
 def ask(
     phase: Phase,
-    state: Any,
+    state: State,
     objective: AbstractPrivate | None,
     context: Context,
     keys: PhaseKeys,
-    scale: Any,
+    scale: Numbers,
 ) -> Any:
     """The private answer to the query of a phase, before its mechanism: it must not leave as it is.
 
@@ -110,7 +111,7 @@ def ask(
     return phase.query(state, shown, context, keys.sample)
 
 
-def receive(phase: Phase, state: Any, inbox: Inbox, context: Context) -> Any:
+def receive(phase: Phase, state: State, inbox: Inbox, context: Context) -> Any:
     """Update the receiver's state from its inbox: post-processing of what was released."""
     if phase.update is None:
         return state

@@ -20,7 +20,7 @@ from tacit.method.phase import Phase
 from tacit.method.rounds import Rounds
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.hiding import AbstractHiding
-from tacit.types import Role
+from tacit.types import Index, Role, State
 
 
 def bytes_sent(plan: Plan, rounds: int) -> Int[np.ndarray, " stops"]:
@@ -84,7 +84,7 @@ def _traced_sizes(
     total: Counter[tuple[Role, Rounds]] = Counter()
     agents = 0
 
-    def note(phase: Phase, payload: Any) -> None:
+    def note(phase: Phase, payload: State) -> None:
         if phase.receiver is None:
             return
         size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(payload))
@@ -115,9 +115,9 @@ def _counts(plan: Plan, rounds: int) -> tuple[Any, Any]:
 
 @eqx.filter_jit
 def _counts_of(
-    network: AbstractNetwork, key: PRNGKeyArray, rounds: Any, hides: AbstractHiding
+    network: AbstractNetwork, key: PRNGKeyArray, rounds: Index, hides: AbstractHiding
 ) -> tuple[Any, Any]:
-    def count(round: Any) -> tuple[Any, Any]:
+    def count(round: Index) -> tuple[Any, Any]:
         answers = hides.answers(network, round, key)
         return jnp.sum(network.mixing(round, key).active), jnp.sum(answers)
 

@@ -22,6 +22,7 @@ from tacit.advise.shrink import Shape, shape
 from tacit.errors import ProblemError
 from tacit.problem.problem import Problem
 from tacit.problem.scores import base_scores, scores, share_kept
+from tacit.types import Params
 
 ROUNDS = (10, 30, 100, 300)
 """Numbers of rounds that are tried."""
@@ -90,7 +91,7 @@ class Drawn:
     pooled: float
     base: float
 
-    def loss(self, solution: Any) -> float:
+    def loss(self, solution: Params) -> float:
         """Mean loss on fresh records; `held_out` has targets as the loss wants them."""
         loss, (rows, known) = self.law.setting.loss, self.held_out
         with jax.enable_x64(True), np.errstate(over="ignore", invalid="ignore"):

@@ -151,6 +151,7 @@ class Setting:
     @property
     def epsilon(self) -> float:
         """Of the whole run."""
+        assert self.budget.epsilon is not None
         return float(self.budget.epsilon)
 
     @property
@@ -192,6 +193,6 @@ def changed(budget: Privacy, **values: Any) -> Privacy:
     return Privacy(**{each.name: getattr(budget, each.name) for each in fields(budget)} | values)
 
 
-def two_digits(value: Any) -> float:
+def two_digits(value: float) -> float:
     """Rounded to two significant digits: what is advised is what was measured."""
     return float(f"{float(value):.2g}")

@@ -1,13 +1,6 @@
-"""Audits: does a claim of privacy survive an attack? The package itself can be called.
-
-`tacit.audit(problem, network, method, rounds=...)` is `audit_method`.
-"""
+"""Audits: does a claim of privacy survive an attack?"""
 
 from __future__ import annotations
-
-import sys
-from types import ModuleType
-from typing import Any
 
 from tacit.audit.callable import audit_callable
 from tacit.audit.checks import Check
@@ -47,16 +40,3 @@ __all__ = [
     "trials_for_power",
     "trials_to_reject",
 ]
-
-
-class _Callable(ModuleType):
-    """A package that is also its most important function."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Audit:
-        """See `audit_method`."""
-        return audit_method(*args, **kwargs)
-
-
-# `tacit.audit` names this package, and `tacit.audit(...)` is what one wants of it: a module may be
-# given a class of its own (Python reference, "Customizing module attribute access").
-sys.modules[__name__].__class__ = _Callable

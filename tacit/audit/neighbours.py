@@ -14,7 +14,7 @@ from tacit.method.worst_case import Neighbours
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.problem import Problem
 from tacit.problem.task import Rows, Task
-from tacit.ranges import Finite, Range
+from tacit.ranges import Point, Range
 from tacit.types import AbstractPrivate
 
 _HOW = "{} of {} replaced as given"
@@ -26,7 +26,7 @@ def replace_record(
     owner: int,
     record: int,
     *,
-    features: Finite | None = None,
+    features: Point | None = None,
     target: Annotated[float, Range()] | None = None,
 ) -> Problem:
     """The problem with one record of one owner replaced: a neighbour of it.

@@ -8,17 +8,17 @@ are equal on both sides cancel before anything is squared or divided.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
-from jaxtyping import ArrayLike, Float
+from jaxtyping import Float
 
 from tacit.arguments import checked
 from tacit.audit.game import play
 from tacit.errors import ConfigError
-from tacit.ranges import Range, Values
+from tacit.ranges import Listed, Range, Values
 
-Scale = Annotated[Any, Range(above=0.0, axes=8)]
+Scale: TypeAlias = Annotated[Listed, Range(above=0.0, axes=8)]
 """Positive numbers in an array of any shape."""
 
 _MOST_QUADRATIC = 300
@@ -136,7 +136,7 @@ def exposure(
     """
     _fitting(outputs, mean=mean, other=other)
 
-    def least(answer: ArrayLike) -> Float[np.ndarray, " runs"]:
+    def least(answer: Listed) -> Float[np.ndarray, " runs"]:
         apart = np.square(outputs - np.asarray(answer))
         each = np.sqrt(apart.sum(axis=tuple(range(2, apart.ndim))))
         return np.log(np.maximum(each.min(axis=1), np.finfo(float).tiny))

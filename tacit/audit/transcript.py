@@ -28,7 +28,8 @@ from tacit.method.worst_case import Neighbours
 from tacit.privacy.laws import Law
 from tacit.privacy.mechanism import Mechanism
 from tacit.privacy.sensitivity import sample
-from tacit.types import AbstractPrivate
+from tacit.ranges import Numbers
+from tacit.types import AbstractPrivate, Index
 
 _TRIED = 2**14
 """Keys that are tried for one that leaves a unit out of a sample, or takes it."""
@@ -74,11 +75,13 @@ class AbstractObserver(eqx.Module):
         """What is gathered before anything is released."""
 
     @abc.abstractmethod
-    def of_owner(self, owner: Any, seen: Observation, state: Any, released: Any, scale: Any) -> Any:
+    def of_owner(
+        self, owner: Index, seen: Observation, state: Any, released: Any, scale: Numbers
+    ) -> Any:
         """What one owner's release adds, with noise of such a scale."""
 
     def __call__(self, gathered: Any, seen: Observation) -> Any:
-        def one(owner: Any) -> Any:
+        def one(owner: Index) -> Any:
             state = _row(seen.states, owner)
             released, scale = left(owner, seen, self.pair.objectives)
             added = self.of_owner(owner, seen, state, released, scale)
@@ -87,7 +90,7 @@ class AbstractObserver(eqx.Module):
         added = jnp.sum(jax.vmap(one)(self.pair.owners), axis=0)
         return self.add(gathered, seen, added)
 
-    def add(self, gathered: Any, seen: Observation, added: Any) -> Any:
+    def add(self, gathered: Any, seen: Observation, added: Array) -> Any:
         """Put it beside what was gathered before."""
         return gathered + added
 
@@ -101,7 +104,7 @@ class Likelihood(AbstractObserver):
         return jnp.zeros(())
 
     def of_owner(
-        self, owner: Any, seen: Observation, state: Any, released: Any, scale: Any
+        self, owner: Index, seen: Observation, state: Any, released: Any, scale: Numbers
     ) -> Float[Array, ""]:
         query, release = seen.phase.query, seen.phase.release
         assert query is not None and release is not None
@@ -157,7 +160,7 @@ class Features(AbstractObserver):
         return {index: jnp.zeros(size) for index, size in sizes.items()}
 
     def of_owner(
-        self, owner: Any, seen: Observation, state: Any, released: Any, scale: Any
+        self, owner: Index, seen: Observation, state: Any, released: Any, scale: Numbers
     ) -> Float[Array, " features"]:
         released = _flat(released)
         if not self.again:
@@ -175,7 +178,7 @@ class Features(AbstractObserver):
         rest = released - (one + other) / 2.0
         return jnp.append(rest, (one - other) @ rest)
 
-    def add(self, gathered: Any, seen: Observation, added: Any) -> Any:
+    def add(self, gathered: Any, seen: Observation, added: Array) -> Any:
         return {**gathered, seen.index: gathered[seen.index] + added}
 
 
@@ -212,7 +215,7 @@ def _gather(plan: Plan, observe: AbstractObserver, roots: Key[Array, " trials"])
     return jax.vmap(lambda root: observed(plan, observe, root, plan.rounds))(roots)
 
 
-def observed(plan: Plan, observe: Any, root: PRNGKeyArray, rounds: Any) -> Any:
+def observed(plan: Plan, observe: Any, root: PRNGKeyArray, rounds: Index) -> Any:
     """What an observer with a `start` gathers in the first rounds of one run. Traced."""
     simulator = Simulator(plan, root, observe=observe)
     states = {**plan.initial(), OBSERVED: observe.start(plan)}

@@ -10,11 +10,11 @@ from jaxtyping import Array, Float
 
 from tacit._engine.batched import Observation
 from tacit._engine.step import ask
-from tacit.types import AbstractPrivate
+from tacit.types import AbstractPrivate, Index
 
 
 def left(
-    owner: Any, seen: Observation, objectives: AbstractPrivate
+    owner: Index, seen: Observation, objectives: AbstractPrivate
 ) -> tuple[Array, Float[Array, ""]]:
     """The owner's release as if it stood by itself, and the scale of the noise in it.
 

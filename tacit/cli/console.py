@@ -105,12 +105,12 @@ def said_cores(count: int) -> str:
     return "1 core" if count == 1 else f"{count} cores"
 
 
-def emit(document: Any) -> None:
+def emit(document: object) -> None:
     """One JSON document on standard output."""
     print(dumped(document, indent=2, allow_nan=False))
 
 
-def dumped(document: Any, **options: Any) -> str:
+def dumped(document: object, **options: Any) -> str:
     """As JSON in the letters that standard output has; what cannot be seen is escaped."""
     plain = not (sys.stdout.encoding or "").lower().startswith("utf")
     text = json.dumps(document, ensure_ascii=plain, **options)

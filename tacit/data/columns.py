@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,12 +15,12 @@ from tacit.errors import ProblemError
 Frame: TypeAlias = pd.DataFrame
 
 
-def where(frame: Frame | pd.Series, row: Any) -> str:
+def where(frame: Frame | pd.Series, row: int | np.integer) -> str:
     """The `row`-th record as the user finds it: "line 7" of a CSV file, else "row 5"."""
-    return f"{frame.index.name or 'row'} {frame.index[row]}"
+    return f"{frame.index.name or 'row'} {frame.index[int(row)]}"
 
 
-def check_distinct(names: Any, source: str) -> None:
+def check_distinct(names: Iterable[str], source: str) -> None:
     """Refuse column names that occur twice, with the remedy."""
     seen: dict[str, int] = {}
     for position, name in enumerate(names):
@@ -154,7 +154,7 @@ def finite(frame: Frame, name: str, remedy: str, decimal: str) -> Float[np.ndarr
     return values
 
 
-def infinite(frame: Frame, name: str, row: int) -> ProblemError:
+def infinite(frame: Frame, name: str, row: int | np.integer) -> ProblemError:
     """The error of an infinite value, to be raised."""
     return ProblemError(
         f"column {name!r} is infinite in {where(frame, row)}: put a finite number there, or leave "
@@ -162,7 +162,7 @@ def infinite(frame: Frame, name: str, row: int) -> ProblemError:
     )
 
 
-def show(value: Any) -> str:
+def show(value: object) -> str:
     """A value for a message, cut to 40 characters."""
     text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= 40 else text[:37] + "..."

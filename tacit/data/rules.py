@@ -47,7 +47,7 @@ _LEVELS = (str, bool, numbers.Real, np.generic, datetime.date)
 _DECIMAL = re.compile(r"\s*([-+]?)(\d+)(?:\.(\d*))?\s*", re.ASCII)
 
 
-def level_key(value: Any) -> str:
+def level_key(value: object) -> str:
     """Text by which values are compared, the same however their column was read.
 
     Numbers compare by value, also those written as text: 1, 1.0, "1" and "01.0" are one level. So

@@ -6,7 +6,6 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import Any
 
 from tacit.errors import ConfigError
 from tacit.privacy.ledger.lock import sync_directory
@@ -40,7 +39,7 @@ def write_text(path: Path, text: str, *, durable: bool = True) -> None:
     write_bytes(path, text.encode(), durable=durable)
 
 
-def write_json(path: Path, document: Any, *, durable: bool = True) -> None:
+def write_json(path: Path, document: object, *, durable: bool = True) -> None:
     """The same for a JSON document."""
     write_text(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n", durable=durable)
 

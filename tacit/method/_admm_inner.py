@@ -19,15 +19,18 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from tacit.errors import ConfigError, ProblemError
 from tacit.method._assumptions import check_smooth
 from tacit.method._consensus_admm import Consensus, check_network, check_prox, linear_part
 from tacit.method.worst_case import LinearUnits
+from tacit.network.base import AbstractNetwork
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss
 from tacit.problem.smoothness import curvature
+from tacit.problem.task import Task
+from tacit.ranges import Numbers
 from tacit.types import AbstractObjective, Context, Scalar, Vector
 
 
@@ -35,11 +38,11 @@ def local_minimiser(
     gradient: Callable[[Vector], Vector],
     curvature: Scalar,
     state: Consensus,
-    penalty: Any,
+    penalty: Numbers,
     context: Context,
     *,
-    tolerance: Any,
-    steps: Any = None,
+    tolerance: Numbers,
+    steps: Numbers | None = None,
 ) -> Vector:
     """The minimiser of `F`, or a point at most `tolerance` away from it.
 
@@ -71,13 +74,15 @@ def local_minimiser(
     return jax.lax.fori_loop(0, steps, descend, (start, start))[0]
 
 
-def _steps(ratio: Any, rate: Any) -> Any:
+def _steps(ratio: Numbers, rate: Any) -> Any:
     """How many steps bring a distance of `ratio` tolerances, `G / m` at first, below one."""
     times = 2.0 * jnp.log(jnp.maximum(jnp.sqrt(2.0) * ratio, 1.0)) / -jnp.log1p(-rate)
     return jnp.maximum(jnp.ceil(times), 1.0).astype(int)
 
 
-def certified_curvature(longest: Any, modulus: Any, tolerance: Any, steps: int) -> Array:
+def certified_curvature(
+    longest: ArrayLike, modulus: Numbers, tolerance: Numbers, steps: int
+) -> Array:
     """The largest `L` for which that many steps are sure to end within `tolerance`.
 
     Args:
@@ -113,7 +118,9 @@ def curvature_bound(objective: AbstractObjective) -> Float[Array, ""]:
     return objective.loss.curvature * jnp.sum(lengths**2) / objective.normaliser
 
 
-def check_local_problem(name: str, problem: Any, network: Any, *, shortens: bool = False) -> None:
+def check_local_problem(
+    name: str, problem: Task, network: AbstractNetwork, *, shortens: bool = False
+) -> None:
     """Refuse what consensus ADMM with certified local solutions is not made for.
 
     Args:
@@ -147,7 +154,7 @@ def check_local_problem(name: str, problem: Any, network: Any, *, shortens: bool
         )
 
 
-def check_tolerance(tolerance: Any) -> None:
+def check_tolerance(tolerance: Numbers) -> None:
     """Refuse a tolerance that rounding cannot reach, or that is none.
 
     Raises:

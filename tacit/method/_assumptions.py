@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tacit.errors import ProblemError
 from tacit.problem.smoothness import smooth
+from tacit.problem.task import Task
 
 
-def check_projection(name: str, problem: Any) -> None:
+def check_projection(name: str, problem: Task) -> None:
     """Refuse a set with projections by a solver, for a method that projects before it adds noise.
 
     Such a projection is wrong by more than the noise where that is small.
@@ -25,7 +24,7 @@ def check_projection(name: str, problem: Any) -> None:
         )
 
 
-def check_smooth(name: str, problem: Any) -> None:
+def check_smooth(name: str, problem: Task) -> None:
     """Refuse losses with kinks, for a method whose proof needs continuous gradients.
 
     Raises:

@@ -12,14 +12,15 @@ uses the fresh iterates (the printed box uses them before they exist).
 
 from __future__ import annotations
 
-from typing import Any
-
 import equinox as eqx
 from jaxtyping import Array, Float
 
 from tacit.errors import NetworkError, ProblemError
 from tacit.method._schedule import tail_average
-from tacit.types import Context, Inbox, Vector
+from tacit.network.base import AbstractNetwork
+from tacit.problem.task import Task
+from tacit.ranges import Numbers
+from tacit.types import Context, Inbox, Index, Vector
 
 
 class Consensus(eqx.Module):
@@ -31,9 +32,9 @@ class Consensus(eqx.Module):
     average: Vector
 
 
-def start(x0: Vector, degree: Any) -> Consensus:
+def start(x0: Vector, degree: Index) -> Consensus:
     """Everybody begins at the public `x0`, so the neighbours' sum is known without a message."""
-    return Consensus(x0, 0.0 * x0, degree * x0, x0)
+    return Consensus(x0, 0.0 * x0, x0 * degree, x0)
 
 
 def closed(state: Consensus, context: Context) -> tuple[Consensus, Context]:
@@ -45,24 +46,24 @@ def closed(state: Consensus, context: Context) -> tuple[Consensus, Context]:
     return own, eqx.tree_at(lambda c: c.degree, context, context.degree + 1)
 
 
-def linear_part(state: Consensus, penalty: Any, context: Context) -> Vector:
+def linear_part(state: Consensus, penalty: Numbers, context: Context) -> Vector:
     """`gamma_k - rho sum_l (b_k + b_l)`: the linear coefficient of the known part of `F_k`."""
     return state.dual - penalty * (context.degree * state.x + state.neighbours)
 
 
-def known_part(b: Vector, linear: Vector, penalty: Any, context: Context) -> Float[Array, ""]:
+def known_part(b: Vector, linear: Vector, penalty: Numbers, context: Context) -> Float[Array, ""]:
     """`F_k(b) - f_k(b)` up to a constant, given `linear_part`."""
-    quadratic = penalty * context.degree * (b @ b)
+    quadratic = (b @ b) * (penalty * context.degree)
     return quadratic + b @ linear + context.public.value(b)
 
 
-def dual_step(penalty: Any, state: Consensus, inbox: Inbox, context: Context) -> Consensus:
+def dual_step(penalty: Numbers, state: Consensus, inbox: Inbox, context: Context) -> Consensus:
     """`gamma_k <- gamma_k + rho sum_l (b_k - b_l)` and the average of the answers."""
     dual = state.dual + penalty * (inbox.degree * state.x - inbox.total)
     return Consensus(state.x, dual, inbox.total, tail_average(state.average, state.x, context))
 
 
-def check_network(name: str, network: Any) -> None:
+def check_network(name: str, network: AbstractNetwork) -> None:
     """Refuse a network on which the dual variables would not cancel.
 
     Raises:
@@ -80,7 +81,7 @@ def check_network(name: str, network: Any) -> None:
         )
 
 
-def check_prox(name: str, problem: Any) -> None:
+def check_prox(name: str, problem: Task) -> None:
     """Refuse a regulariser and constraint whose joint proximal map has no closed form.
 
     Raises:

@@ -13,6 +13,7 @@ import numpy as np
 from tacit.method.worst_case import LinearUnits, Neighbours
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import Squared
+from tacit.problem.task import Task
 
 GRADIENT_BOUND = 1.0
 """`c1`: the longest gradient of a record that theorem 1 of Gratton et al. (2021) allows.
@@ -27,7 +28,7 @@ _SMALL = 0.01
 """Norm of the features of the record that is replaced."""
 
 
-def bounded_neighbours(problem: Any, owner: int) -> Neighbours:
+def bounded_neighbours(problem: Task, owner: int) -> Neighbours:
     """Data whose gradients are at most `c1`, and the same with one record's target negated.
 
     With the squared loss they are the problem's records, scaled down until no gradient is longer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -12,8 +12,8 @@ from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.method._schedule import positive
 from tacit.privacy.query import own_public
-from tacit.ranges import NotNegative, Number, Positive
-from tacit.types import Scalar, Vector
+from tacit.ranges import NotNegative, Number, Numbers, Positive
+from tacit.types import Index, Scalar, Vector
 
 _LARGEST = 1e9
 """The largest penalty of the printed schedule."""
@@ -53,7 +53,7 @@ class GrowingPenalty(eqx.Module):
         if isinstance(self.epsilon, int | float) and not self.epsilon > 0:
             raise ConfigError(f"epsilon={self.epsilon!r} must be positive (infinite for no noise)")
 
-    def __call__(self, round: Any) -> Any:
+    def __call__(self, round: Index) -> Any:
         """The penalty of a round; the first is round 0, which the paper calls t = 1."""
         numbers = (self.epsilon, self.base, self.inverse, self.every)
         if isinstance(round, int):  # accounting, in plain Python
@@ -65,7 +65,11 @@ class GrowingPenalty(eqx.Module):
         return jnp.minimum(_LARGEST, base * 1.2**times + inverse / epsilon)
 
 
-def check_penalty(penalty: Any) -> None:
+Penalty: TypeAlias = Numbers | GrowingPenalty
+"""A number for all rounds, or a schedule."""
+
+
+def check_penalty(penalty: Penalty) -> None:
     """Refuse what is no positive number and no schedule.
 
     Raises:
@@ -75,7 +79,7 @@ def check_penalty(penalty: Any) -> None:
         positive("penalty", penalty)
 
 
-def penalty_at(penalty: Any, round: Any) -> Any:
+def penalty_at(penalty: Penalty, round: Index) -> Any:
     """The penalty of a round: a number for all rounds, or a schedule."""
     return penalty(round) if isinstance(penalty, GrowingPenalty) else penalty
 

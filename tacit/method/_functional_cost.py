@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, ArrayLike, Bool, Float
 
 from tacit.clipping import ORDERS, clipped
 from tacit.method.functional_basis import AbstractBasis
@@ -45,7 +45,7 @@ class PublicPolynomial(AbstractDifferentiable):
         return jax.grad(self.value)(jnp.asarray(x))
 
     def clipped_gradient(
-        self, x: Params, clip: Scalar, order: Order, keep: Any
+        self, x: Params, clip: Scalar, order: Order, keep: Bool[Array, " n"] | None
     ) -> Float[Array, " p"]:
         """The gradient clipped to norm `clip`; 0 where the unit is left out."""
         assert order in ORDERS

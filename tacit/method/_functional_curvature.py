@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import ArrayLike, Float
 
 from tacit.method.functional_basis import LegendreBasis
+from tacit.ranges import Numbers
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Extremes:
         return max(0.0, *misses, slope)
 
 
-def extremes(basis: LegendreBasis, coefficients: Any, per_axis: int = 0) -> Extremes:
+def extremes(basis: LegendreBasis, coefficients: Numbers, per_axis: int = 0) -> Extremes:
     """Curvatures and slopes of a function on a regular grid.
 
     Args:
@@ -50,7 +51,7 @@ def extremes(basis: LegendreBasis, coefficients: Any, per_axis: int = 0) -> Extr
 
 
 def on_grid(
-    basis: LegendreBasis, coefficients: Any, axis: Float[np.ndarray, " n"]
+    basis: LegendreBasis, coefficients: Numbers, axis: Float[np.ndarray, " n"]
 ) -> tuple[Float[np.ndarray, "*grid d"], Float[np.ndarray, "*grid d d"]]:
     """Gradients and Hessians of one function on a grid, in the units of `x`.
 
@@ -79,7 +80,7 @@ def on_grid(
 
 
 def derivatives(
-    basis: LegendreBasis, unit: Any
+    basis: LegendreBasis, unit: Float[ArrayLike, "n d"]
 ) -> tuple[Float[np.ndarray, "n d m"], Float[np.ndarray, "n d d m"]]:
     """Gradients and Hessians of all functions at points in [-1, 1]^d, in the units of `x`."""
     exponents, half, scale = np.array(basis.exponents), _half(basis), _scale(basis)

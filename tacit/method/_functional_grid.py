@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -23,6 +22,7 @@ from jaxtyping import Float
 from tacit.errors import ProblemError
 from tacit.method._functional_curvature import Extremes, derivatives, on_grid
 from tacit.method.functional_basis import LegendreBasis
+from tacit.ranges import Numbers
 
 TOLERANCE = 1e-6
 """Violation that is left, curvature as a share of beta and slope as a share of u."""
@@ -53,7 +53,7 @@ _IMPOSSIBLE = (
 
 
 def nearest_on_grid(
-    basis: LegendreBasis, allowed: Extremes, coefficients: Any, tolerance: float = TOLERANCE
+    basis: LegendreBasis, allowed: Extremes, coefficients: Numbers, tolerance: float = TOLERANCE
 ) -> Float[np.ndarray, " m"]:
     """The function within the limits that is nearest to the given one in L2 of the box.
 

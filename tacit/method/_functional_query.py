@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -15,7 +15,8 @@ from tacit.clipping import clipped
 from tacit.method.functional_basis import AbstractBasis
 from tacit.privacy.query import AbstractQuery, PerAgent, Sums, own, own_public
 from tacit.privacy.query import per_agent as one_or_each
-from tacit.types import AbstractObjective, Context, Oracle, PublicContext, Relation
+from tacit.ranges import Numbers
+from tacit.types import AbstractObjective, Context, Oracle, PublicContext, Relation, State
 
 _ROOM = 1.0 + 1e-5
 """For weights in float32."""
@@ -39,13 +40,13 @@ class WeightedCoefficients(AbstractQuery):
     basis: AbstractBasis
     clip: PerAgent = eqx.field(converter=one_or_each)
     p: PerAgent = eqx.field(converter=one_or_each)
-    centre: Any = None
+    centre: Numbers | None = None
     order: int = eqx.field(static=True, kw_only=True, default=1)
     rate: float = eqx.field(static=True, kw_only=True, default=1.0)
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.VALUE)
 
     def __call__(
-        self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
+        self, state: State, objective: AbstractObjective, context: Context, key: PRNGKeyArray
     ) -> Float[Array, " m"]:
         values = jax.vmap(objective.losses)(jnp.asarray(self.basis.points))
         weights = self.basis.weights(own(self.p, context.agent))[1:]

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import equinox as eqx
 import numpy as np
 
 from tacit.privacy.query import own_public
+from tacit.ranges import Numbers
 
 Schedule = Literal["corrected", "optimised"]
 """Noise that shrinks like `p^t`, or the split with the least variance in the answer."""
@@ -49,11 +50,11 @@ class Split(eqx.Module):
     """
 
     schedule: Schedule = eqx.field(static=True)
-    ratio: Any
-    noise_ratio: Any
-    step: Any
-    curvature: Any
-    delta: Any
+    ratio: Numbers
+    noise_ratio: Numbers | None
+    step: Numbers
+    curvature: Numbers
+    delta: Numbers
     laplace: bool = eqx.field(static=True)
 
     def __call__(self, round: int, rounds: int) -> float:

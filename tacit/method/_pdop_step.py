@@ -15,7 +15,8 @@ from tacit.method._oracle import iterate
 from tacit.privacy.budget import Privacy
 from tacit.privacy.query import AbstractQuery, own, own_public
 from tacit.privacy.sensitivity import ClippedGradient
-from tacit.types import AbstractObjective, Context, Oracle, PublicContext, Relation
+from tacit.ranges import Numbers
+from tacit.types import AbstractObjective, Context, Oracle, PublicContext, Relation, State
 
 _NOTHING_DECLARED = (math.inf, math.inf, math.inf)
 
@@ -44,9 +45,9 @@ class ProjectedStep(AbstractQuery):
         "bounds how large that becomes. Take dpsg, whose answers are gradients, or simulate it"
     )
     gradient: ClippedGradient
-    step: Any
-    ratio: Any
-    known: Any
+    step: Numbers
+    ratio: Numbers
+    known: Numbers
     coordinatewise: bool = eqx.field(static=True, kw_only=True)
     order: int = eqx.field(static=True, kw_only=True)
     rate: float = eqx.field(static=True, kw_only=True)
@@ -54,7 +55,7 @@ class ProjectedStep(AbstractQuery):
     centred: bool = eqx.field(static=True, kw_only=True, default=False)
 
     def __call__(
-        self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
+        self, state: State, objective: AbstractObjective, context: Context, key: PRNGKeyArray
     ) -> Float[Array, " p"]:
         x = jnp.asarray(iterate(state))
         asked = self._centred if self.centred else self.gradient
@@ -97,7 +98,13 @@ class ProjectedStep(AbstractQuery):
 
 
 def projected_step(
-    privacy: Privacy, step: Any, ratio: Any, *, known: Any, centred: bool, coordinatewise: bool
+    privacy: Privacy,
+    step: Numbers,
+    ratio: Numbers,
+    *,
+    known: Numbers,
+    centred: bool,
+    coordinatewise: bool,
 ) -> ProjectedStep:
     """The question as a budget asks it: its clip, the norm of its noise, its sampling."""
     return ProjectedStep(

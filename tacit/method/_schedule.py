@@ -10,10 +10,11 @@ from jax.core import Tracer
 
 from tacit import checks
 from tacit.errors import ConfigError
-from tacit.types import Context, Vector
+from tacit.ranges import Numbers
+from tacit.types import Context, Index, Vector
 
 
-def decayed(step: Any, decay: Any, round: Any) -> Any:
+def decayed(step: Numbers, decay: Numbers, round: Index) -> Any:
     """`step / (round + 1)^decay`: the usual step size, constant where `decay` is 0."""
     return step / (jnp.asarray(round, dtype=float) + 1.0) ** decay
 
@@ -33,7 +34,7 @@ def tail_average(average: Vector, x: Vector, context: Context, closing: int = 0)
     return jnp.asarray(average) + (jnp.asarray(x) - average) / count
 
 
-def positive(name: str, value: Any) -> None:
+def positive(name: str, value: object) -> None:
     """Refuse a hyper-parameter that is not a positive finite number, or several of them.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 
@@ -15,11 +15,13 @@ from tacit.method._admm_inner import (
 )
 from tacit.method._consensus_admm import Consensus
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import NO_NOISE, Release
 from tacit.privacy.sensitivity import Exact
+from tacit.problem.task import Task
 from tacit.ranges import PositiveOne
-from tacit.types import AbstractDifferentiable, Context, Inbox, Oracle, Role, Vector
+from tacit.types import AbstractDifferentiable, Context, Inbox, Index, Oracle, Role, Vector
 
 
 class ADMM(AbstractMethod):
@@ -66,7 +68,7 @@ class ADMM(AbstractMethod):
     def __check_init__(self) -> None:
         check_tolerance(self.tolerance)
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Consensus:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Consensus:
         return admm.start(x0, degree)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -96,7 +98,7 @@ class ADMM(AbstractMethod):
     def solution(self, state: Consensus) -> Vector:
         return state.x
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         check_local_problem("ADMM", problem, network)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -245,7 +244,7 @@ class PrivateCounts(AbstractMethod):
                 "no site's records were counted, or a number is not finite",
                 "ask again, with a network in which sites take part",
             )
-        spreads = self.query.spread(_spread(contract, _COUNTING, round(sites)))
+        spreads = self.query.spread(sites * float(contract.spread(_COUNTING, round(sites))))
         rows = [
             (column.name, level, spread)
             for column, spread in zip(self.columns, spreads, strict=True)
@@ -255,20 +254,6 @@ class PrivateCounts(AbstractMethod):
         return CountTable(
             columns, levels, tuple(values.tolist()), errors, round(sites), contract.network.agents
         )
-
-
-def _spread(contract: Any, phase: int, agents: int) -> float:
-    """Standard deviation of each entry of all noise in the sum that a receiver holds.
-
-    Args:
-        contract: of the run.
-        phase: its number in the table.
-        agents: how many agents' answers are in the sum. If some are missing nobody says which, and
-            those with the least noise are taken to be.
-    """
-    largest = np.sort(np.asarray(contract.scales[phase], dtype=float).reshape(-1))[::-1]
-    law = contract.phases[phase].release.mechanism.law
-    return 0.0 if law is None else math.sqrt(float(np.sum(largest[:agents] ** 2)))
 
 
 def _check_budget(privacy: Privacy) -> None:

@@ -5,7 +5,7 @@ As published it stands in `d_zoa_solver`.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -16,11 +16,13 @@ from tacit.method import _consensus_admm as admm
 from tacit.method._consensus_admm import Consensus
 from tacit.method._oracle import iterate
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import ClippedDifferences
+from tacit.problem.task import Task
 from tacit.ranges import Positive
-from tacit.types import Context, Inbox, Oracle, Role, Vector
+from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class DZOA(AbstractMethod):
@@ -68,7 +70,7 @@ class DZOA(AbstractMethod):
     smoothing: Positive = 1e-6
     average: bool = eqx.field(static=True, default=True)
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Consensus:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Consensus:
         return admm.start(x0, degree)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -117,7 +119,7 @@ class DZOA(AbstractMethod):
     def solution(self, state: Consensus) -> Vector:
         return state.average if self.average else state.x
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         admm.check_network("DZOA", network)
         admm.check_prox("DZOA", problem)
 

@@ -20,13 +20,15 @@ from tacit.method._directions import normal_directions
 from tacit.method.d_zoa_claim import PaperClaim
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import Neighbours
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.privacy.caution import DELTA
 from tacit.privacy.mechanism import NO_NOISE, Into, Mechanism, Release
 from tacit.privacy.query import own
 from tacit.privacy.sensitivity import Exact
-from tacit.ranges import Count, Positive, Range
-from tacit.types import AbstractObjective, Context, Inbox, Oracle, Role, Vector
+from tacit.problem.task import Task
+from tacit.ranges import Count, Numbers, Positive, Range
+from tacit.types import AbstractObjective, Context, Inbox, Index, Oracle, Role, Vector
 
 _FLOOR = float(np.sqrt(np.finfo(np.float64).eps))
 """Below this step a forward difference of float64 values is mostly rounding."""
@@ -86,12 +88,12 @@ class DZOASolver(AbstractMethod):
     )
     per_agent: ClassVar[tuple[str, ...]] = ("step", "directions")
     oracle: ClassVar[Oracle] = Oracle.VALUE
-    step: Any = None
-    penalty: Any = 0.2
+    step: Numbers | None = None
+    penalty: Numbers = 0.2
     inner_steps: int = eqx.field(static=True, default=100)
-    directions: Any = 30
+    directions: Numbers = 30
     draws: int = eqx.field(static=True, default=0)
-    smoothing: Any = 0.01
+    smoothing: Numbers = 0.01
     printed: bool = eqx.field(static=True, default=False)
     warm_start: bool = eqx.field(static=True, default=True)
     claim: PaperClaim | None = eqx.field(static=True, default=None)
@@ -103,7 +105,7 @@ class DZOASolver(AbstractMethod):
         step: Positive | None = None,
         penalty: Positive = 0.2,
         inner_steps: Count = 100,
-        directions: Annotated[Any, Range(least=1.0, whole=True)] = 30,
+        directions: Annotated[Numbers, Range(least=1.0, whole=True)] = 30,
         smoothing: Positive = 0.01,
         printed: bool = False,
         warm_start: bool = True,
@@ -122,7 +124,7 @@ class DZOASolver(AbstractMethod):
         self.draws = int(np.max(directions))
         self.privacy = None
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Consensus:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Consensus:
         return admm.start(x0, degree)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -163,6 +165,7 @@ class DZOASolver(AbstractMethod):
         def descend(i: Any, carry: Any) -> Any:
             b, centre = carry
             t = i + 1.0
+            assert self.step is not None
             step = own(self.step, context.agent) / jnp.sqrt(t)
             directions = normal_directions(jax.random.fold_in(context.key, i), shape)
             slopes = two_point_slopes(
@@ -193,16 +196,16 @@ class DZOASolver(AbstractMethod):
     def solution(self, state: Consensus) -> Vector:
         return state.x
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         admm.check_network("DZOASolver", network)
         for name, value in (("step", self.step), ("directions", self.directions)):
-            if np.ndim(value) and np.shape(value) != (problem.agents,):
+            if value is not None and np.ndim(value) and np.shape(value) != (problem.agents,):
                 raise ProblemError(
                     f"{name} has shape {np.shape(value)}; give one number, or one for each of the "
                     f"{problem.agents} agents"
                 )
 
-    def worst_case(self, problem: Any, owner: int) -> Neighbours:
+    def worst_case(self, problem: Task, owner: int) -> Neighbours:
         """Neighbours that keep to what the paper assumes, so that its theorem is put to the test.
 
         Raises:
@@ -215,7 +218,7 @@ class DZOASolver(AbstractMethod):
     def delta(self, agent: int) -> float:
         return DELTA if self.claim is None else self.claim.delta
 
-    def prepare(self, problem: Any, network: Any) -> DZOASolver:
+    def prepare(self, problem: Task, network: AbstractNetwork) -> DZOASolver:
         """Choose the step from the degrees and the largest local curvatures, if none is given."""
         if self.step is not None:
             return self
@@ -234,8 +237,8 @@ class DZOASolver(AbstractMethod):
 def two_point_slopes(
     function: Callable[[Vector], Any],
     b: Vector,
-    t: Any,
-    smoothing: Any,
+    t: Numbers,
+    smoothing: Numbers,
     directions: Float[Array, "2 J p"],
     used: Bool[Array, " J"] | None = None,
 ) -> Float[Array, " J"]:

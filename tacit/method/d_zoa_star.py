@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -12,11 +12,13 @@ from tacit.method._consensus_admm import check_prox
 from tacit.method._oracle import combined, iterate, send_released
 from tacit.method._schedule import tail_average
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import Release
 from tacit.privacy.sensitivity import ClippedDifferences
+from tacit.problem.task import Task
 from tacit.ranges import Positive
-from tacit.types import Context, Inbox, Oracle, Role, Vector
+from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class Common(eqx.Module):
@@ -72,7 +74,7 @@ class DZOAStar(AbstractMethod):
     smoothing: Positive = 1e-6
     average: bool = eqx.field(static=True, default=True)
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Common:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Common:
         return Common(x0, x0)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -116,7 +118,7 @@ class DZOAStar(AbstractMethod):
     def solution(self, state: Common) -> Vector:
         return state.average if self.average else state.x
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         check_prox("DZOAStar", problem)
 
 

@@ -13,7 +13,7 @@ from tacit.method._schedule import decayed
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
 from tacit.ranges import NotNegative, Positive
-from tacit.types import Context, Inbox, Oracle, Role, Vector
+from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class Iterate(eqx.Module):
@@ -55,7 +55,7 @@ class DGD(AbstractMethod):
     decay: NotNegative = 0.0
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Iterate:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Iterate:
         return Iterate(x0)
 
     def phases(self) -> tuple[Phase, ...]:

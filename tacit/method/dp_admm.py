@@ -14,9 +14,11 @@ from tacit.method._oracle import gradient_query
 from tacit.method._schedule import decayed
 from tacit.method.outp import PublicMean, check_outputs, collect, send_mean
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
+from tacit.problem.task import Task
 from tacit.ranges import Positive
-from tacit.types import Context, Inbox, Oracle, Role, Vector
+from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class NoisedCopy(eqx.Module):
@@ -77,7 +79,7 @@ class DPADMM(AbstractMethod):
     average: bool = eqx.field(static=True, kw_only=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> PublicMean | NoisedCopy:
+    def init(self, role: Role, x0: Vector, degree: Index) -> PublicMean | NoisedCopy:
         if role is Role.SERVER:
             return PublicMean(x0, x0)
         return NoisedCopy(x0, jnp.zeros_like(jnp.asarray(x0)), x0)
@@ -120,5 +122,5 @@ class DPADMM(AbstractMethod):
     def solution(self, state: PublicMean) -> Vector:
         return state.average if self.average else state.w
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         check_outputs("DPADMM", problem, network)

@@ -9,12 +9,15 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from tacit.errors import ConfigError, NetworkError, PrivacyError
-from tacit.method._dp_iadmm_step import check_penalty, penalty_at
+from tacit.method._dp_iadmm_step import Penalty, check_penalty, penalty_at
 from tacit.method._oracle import combined, gradient_query, send_released
 from tacit.method._schedule import positive, tail_average
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
-from tacit.types import Combine, Context, Inbox, Oracle, Role, Scalar, Vector
+from tacit.problem.task import Task
+from tacit.ranges import Numbers
+from tacit.types import Combine, Context, Inbox, Index, Oracle, Role, Scalar, Vector
 
 
 class Consensus(eqx.Module):
@@ -60,7 +63,7 @@ class AbstractIADMM(AbstractMethod):
     """
 
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
-    penalty: eqx.AbstractVar[Any]
+    penalty: eqx.AbstractVar[Penalty]
     point: eqx.AbstractVar[Literal["mean", "own"]]
     average: eqx.AbstractVar[bool]
 
@@ -68,7 +71,7 @@ class AbstractIADMM(AbstractMethod):
     def minimise(self, state: Copy, slope: Vector, penalty: Scalar, context: Context) -> Vector:
         """The new `z_p`."""
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Consensus | Copy:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Consensus | Copy:
         nothing = jnp.zeros_like(jnp.asarray(x0))
         if role is Role.SERVER:
             return Consensus(x0, nothing, x0, x0)
@@ -134,7 +137,7 @@ class AbstractIADMM(AbstractMethod):
     def solution(self, state: Consensus) -> Vector:
         return state.average if self.average else state.mean
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         if combined(self.privacy) is Combine.EACH:
             check_everybody(type(self).__name__, network)
         elif self.point == "own":
@@ -144,7 +147,7 @@ class AbstractIADMM(AbstractMethod):
             )
 
 
-def check_everybody(name: str, network: Any) -> None:
+def check_everybody(name: str, network: AbstractNetwork) -> None:
     """Refuse a coordinator that draws the clients of a round.
 
     Raises:
@@ -158,7 +161,7 @@ def check_everybody(name: str, network: Any) -> None:
         )
 
 
-def check_setting(name: str, penalty: Any, proximity: Any, point: str) -> None:
+def check_setting(name: str, penalty: Penalty, proximity: Numbers, point: str) -> None:
     """Refuse hyper-parameters out of their range.
 
     Raises:

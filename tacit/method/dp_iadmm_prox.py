@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 
-from tacit.method._dp_iadmm_step import proximal_point
+from tacit.method._dp_iadmm_step import Penalty, proximal_point
 from tacit.method._schedule import decayed
 from tacit.method.dp_iadmm import AbstractIADMM, Copy, check_setting
 from tacit.privacy.budget import Privacy
@@ -62,7 +62,7 @@ class DPIADMMProx(AbstractIADMM):
         "wanted; gradient-descent takes the same path with fewer parameters"
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"penalty": 2.0})
-    penalty: Any = 1.0
+    penalty: Penalty = 1.0
     proximity: Positive = 1.0
     point: Literal["mean", "own"] = eqx.field(static=True, default="mean")
     average: bool = eqx.field(static=True, kw_only=True, default=False)

@@ -9,11 +9,13 @@ from typing import Any, ClassVar, Literal
 import equinox as eqx
 
 from tacit.errors import ConfigError, ProblemError
-from tacit.method._dp_iadmm_step import linearised_point, within_ball, within_cube
+from tacit.method._dp_iadmm_step import Penalty, linearised_point, within_ball, within_cube
 from tacit.method._schedule import decayed
 from tacit.method.dp_iadmm import AbstractIADMM, Copy, check_setting
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.problem.constraint import Box, Free
+from tacit.problem.task import Task
 from tacit.ranges import Positive
 from tacit.types import Context, Scalar, Vector
 
@@ -68,7 +70,7 @@ class DPIADMMTrust(AbstractIADMM):
         "a given radius"
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"penalty": 4.0})
-    penalty: Any = 1.0
+    penalty: Penalty = 1.0
     radius: Positive = 1.0
     trust_region: Literal["as_coded", "printed"] = eqx.field(static=True, default="as_coded")
     norm: Literal["infinity", "euclidean"] = eqx.field(static=True, default="infinity")
@@ -92,7 +94,7 @@ class DPIADMMTrust(AbstractIADMM):
         # z_p is in the box, so in each coordinate two clips are one onto the common interval
         return context.public.project(within_cube(point, state.z, radius))
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         super().check(problem, network)
         allowed = (Free, Box) if self.norm == "infinity" else (Free,)
         if not isinstance(problem.constraint, allowed):

@@ -14,7 +14,7 @@ from tacit.method._schedule import decayed
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
 from tacit.ranges import NotNegative, Positive
-from tacit.types import Context, Inbox, Oracle, Role, Vector
+from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class NoisyIterate(eqx.Module):
@@ -22,7 +22,7 @@ class NoisyIterate(eqx.Module):
 
     x: Vector
     average: Vector
-    averaged: Any
+    averaged: Vector
     gradient: Any = None
 
 
@@ -70,7 +70,7 @@ class DPSG(AbstractMethod):
     average: bool = eqx.field(static=True, default=True)
     proximal: bool = eqx.field(static=True, default=True)
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> NoisyIterate:
+    def init(self, role: Role, x0: Vector, degree: Index) -> NoisyIterate:
         return NoisyIterate(x0, x0, jnp.zeros((), int))
 
     def phases(self) -> tuple[Phase, ...]:

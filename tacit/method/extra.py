@@ -13,9 +13,11 @@ from tacit.method._assumptions import check_smooth
 from tacit.method._consensus_admm import check_prox
 from tacit.method._oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
+from tacit.problem.task import Task
 from tacit.ranges import Positive
-from tacit.types import Context, Inbox, Oracle, Role, Vector
+from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class Corrected(eqx.Module):
@@ -61,7 +63,7 @@ class EXTRA(AbstractMethod):
     step: Positive
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Corrected:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Corrected:
         return Corrected(x0, 0.0 * x0)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -86,7 +88,7 @@ class EXTRA(AbstractMethod):
     def solution(self, state: Corrected) -> Vector:
         return state.x
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         if network.directed or network.varying:
             kind = "directed" if network.directed else "not the same in every round"
             raise NetworkError(

@@ -24,6 +24,7 @@ from tacit.types import (
     AbstractObjective,
     Context,
     Inbox,
+    Index,
     Oracle,
     Role,
     Unit,
@@ -115,7 +116,7 @@ class FedAvg(AbstractMethod):
                 "release='gradients'"
             )
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Local:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Local:
         return Local(x0, x0)
 
     def phases(self) -> tuple[Phase, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def as_printed(form: str) -> bool:
     return form == "printed"
 
 
-def not_negative(**values: Any) -> None:
+def not_negative(**values: object) -> None:
     """Refuse a number, or an array of numbers, that is negative or not finite.
 
     Raises:

@@ -22,22 +22,18 @@ from tacit.method.functional_basis import AbstractBasis, QuadraticBasis
 from tacit.method.functional_projection import CurvatureBounds
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.rounds import Rounds
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Release
 from tacit.privacy.query import own
 from tacit.privacy.query import per_agent as one_or_each
 from tacit.problem.constraint import Box, Free
+from tacit.problem.problem import Problem
 from tacit.problem.public import Public
+from tacit.problem.task import Task
 from tacit.ranges import Finite, NotNegative
-from tacit.types import (
-    Context,
-    Inbox,
-    Oracle,
-    Relation,
-    Role,
-    Vector,
-)
+from tacit.types import Context, Inbox, Index, Oracle, Relation, Role, State, Vector
 
 
 def _numbers(value: Any) -> Any:
@@ -48,7 +44,7 @@ def _numbers(value: Any) -> Any:
 class Perturbed(eqx.Module):
     """State of the method that is run, and the coefficients that were released for this agent."""
 
-    inner: Any
+    inner: State
     coefficients: Any
 
 
@@ -132,7 +128,7 @@ class FunctionalPerturbation(AbstractMethod):
         if self.privacy is not None:
             _check_budget(self.privacy)
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Perturbed:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Perturbed:
         nothing = None if role is Role.SERVER else jnp.zeros(self.basis.size, x0.dtype)
         return Perturbed(self.inner.init(role, x0, degree), nothing)
 
@@ -167,7 +163,7 @@ class FunctionalPerturbation(AbstractMethod):
     def solution(self, state: Perturbed) -> Vector:
         return self.inner.solution(state.inner)
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         if problem.dimension != self.basis.dimension:
             raise ProblemError(
                 f"the basis has {self.basis.dimension} coordinates and the problem "
@@ -178,6 +174,7 @@ class FunctionalPerturbation(AbstractMethod):
                 f"p has shape {np.shape(self.p)}; give one number, or one for each of the "
                 f"{problem.agents} agents"
             )
+        assert isinstance(problem, Problem)  # it asks for values, which records do not have
         if not isinstance(problem.constraint, Free | Box):
             raise ProblemError(
                 "functional perturbation knows the costs on a box only, and keeps iterates there "

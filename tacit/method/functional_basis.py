@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import itertools
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ from jaxtyping import Array, ArrayLike, Float, Int
 
 from tacit.arguments import checked
 from tacit.errors import ConfigError
-from tacit.ranges import Number
+from tacit.ranges import Corner, Numbers
 from tacit.types import Params, Vector
 
 
@@ -44,7 +44,7 @@ def graded(dimension: int, degree: int) -> Int[np.ndarray, "m d"]:
     return np.array(rows, dtype=np.int64).reshape(-1, dimension)
 
 
-def box(lower: Any, upper: Any) -> tuple[np.ndarray, np.ndarray]:
+def box(lower: Corner, upper: Corner) -> tuple[np.ndarray, np.ndarray]:
     """Both corners of a box as arrays of shape `(d,)`, checked.
 
     Raises:
@@ -103,7 +103,7 @@ class AbstractBasis(eqx.Module):
         """All functions at `x`."""
 
     @abc.abstractmethod
-    def weights(self, p: Any) -> Float[Array, " m"]:
+    def weights(self, p: Numbers) -> Float[Array, " m"]:
         """Share of the noise that each coefficient gets is the inverse of this."""
 
 
@@ -134,14 +134,14 @@ class LegendreBasis(AbstractBasis):
         [0.471405 0.       0.421637]
     """
 
-    points: Any
-    operator: Any
+    points: Float[ArrayLike, "n d"]
+    operator: Float[ArrayLike, "m n"]
     corners: tuple[tuple[float, ...], tuple[float, ...]] = eqx.field(static=True)
     exponents: tuple[tuple[int, ...], ...] = eqx.field(static=True)
     degree: int = eqx.field(static=True)
 
     def __init__(
-        self, lower: Number, upper: Number, degree: int, points_per_axis: int | None = None
+        self, lower: Corner, upper: Corner, degree: int, points_per_axis: int | None = None
     ) -> None:
         low, high = box(lower, upper)
         # static, as a projection on the host has to know them while a run is compiled
@@ -203,7 +203,7 @@ class LegendreBasis(AbstractBasis):
         scale = jnp.sqrt(np.prod((2 * exponents + 1) / 2.0, axis=1) / jnp.prod(half))
         return scale * jnp.prod(values, axis=1)
 
-    def weights(self, p: Any) -> Float[Array, " m"]:
+    def weights(self, p: Numbers) -> Float[Array, " m"]:
         """`k^p`, k = 1, 2, ...: later coefficients get less noise, as the paper has it."""
         return jnp.arange(1.0, self.size + 1.0) ** p
 
@@ -236,15 +236,15 @@ class QuadraticBasis(AbstractBasis):
         66
     """
 
-    lower: Any
-    upper: Any
-    points: Any
-    operator: Any
+    lower: Float[ArrayLike, " d"]
+    upper: Float[ArrayLike, " d"]
+    points: Float[ArrayLike, "n d"]
+    operator: Float[ArrayLike, "m n"]
     weight_of_products: float = eqx.field(static=True)
     degree: ClassVar[int] = 2
 
     def __init__(
-        self, lower: Number, upper: Number, reach: float = 0.2, weight_of_products: float = 1.0
+        self, lower: Corner, upper: Corner, reach: float = 0.2, weight_of_products: float = 1.0
     ) -> None:
         self.lower, self.upper = box(lower, upper)
         if not 0.0 < reach <= 1.0:
@@ -275,12 +275,12 @@ class QuadraticBasis(AbstractBasis):
         first, second = np.triu_indices(self.dimension)
         return jnp.concatenate([jnp.ones(1, unit.dtype), unit, unit[first] * unit[second]])
 
-    def weights(self, p: Any) -> Float[Array, " m"]:
+    def weights(self, p: Numbers) -> Float[Array, " m"]:
         """1, and `weight_of_products` for products, whatever `p`."""
         products = jnp.full(self.size - self.dimension - 1, self.weight_of_products)
         return jnp.concatenate([jnp.ones(1 + self.dimension, products.dtype), products])
 
-    def hessian(self, coefficients: Any) -> Float[Array, "d d"]:
+    def hessian(self, coefficients: Numbers) -> Float[Array, "d d"]:
         """Second derivatives, in the coordinates of `x`."""
         half = (jnp.asarray(self.upper) - jnp.asarray(self.lower)) / 2.0
         upper = (
@@ -290,7 +290,7 @@ class QuadraticBasis(AbstractBasis):
         )
         return (upper + upper.T) / jnp.outer(half, half)
 
-    def with_hessian(self, coefficients: Any, hessian: Any) -> Float[Array, " m"]:
+    def with_hessian(self, coefficients: Numbers, hessian: Numbers) -> Float[Array, " m"]:
         """The coefficients with other second derivatives, value and gradient at the middle kept."""
         half = (jnp.asarray(self.upper) - jnp.asarray(self.lower)) / 2.0
         whole = jnp.asarray(hessian) * jnp.outer(half, half)

@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import jax
 import numpy as np
@@ -20,12 +20,13 @@ from tacit.arguments import checked
 from tacit.errors import ConfigError
 from tacit.method.functional_basis import AbstractBasis, LegendreBasis
 from tacit.problem.losses import AbstractScalarLoss
+from tacit.ranges import Corner, Numbers
 
 _ROOM = 1.0 + 1e-9
 """Rounding of float64 sums of as many terms as a basis has points."""
 
 
-def weighted_norm(coefficients: Any, q: float) -> float:
+def weighted_norm(coefficients: Numbers, q: float) -> float:
     """`sqrt(sum_k (k^q c_k)^2)`, the norm of the space V_q.
 
     Source: Nozari, Tallapragada, Cortes (2018), section V-B, eq (13).
@@ -193,8 +194,8 @@ class PossibleRecords:
         self,
         basis: AbstractBasis,
         loss: AbstractScalarLoss,
-        lower: Any,
-        upper: Any,
+        lower: Corner,
+        upper: Corner,
         targets: Sequence[float],
         exponent: float,
         order: int,

@@ -31,7 +31,7 @@ from tacit.method._functional_grid import TOLERANCE, nearest_on_grid
 from tacit.method.functional_basis import AbstractBasis, LegendreBasis, QuadraticBasis, graded
 from tacit.problem.callback import call_host
 from tacit.problem.projection import clarabel, cvxpy
-from tacit.ranges import One
+from tacit.ranges import Numbers, One
 
 CERTIFIED_DEGREE = 6
 """Largest degree that sums of squares are used for: their matrices grow with its powers."""
@@ -80,7 +80,7 @@ class CurvatureBounds(eqx.Module):
     @property
     def allowed(self) -> Extremes:
         """The same numbers, to hold what a function does against."""
-        return Extremes(self.strong_convexity, self.smoothness, self.gradient_bound)
+        return Extremes(*map(float, (self.strong_convexity, self.smoothness, self.gradient_bound)))
 
     def check(self, basis: AbstractBasis) -> None:
         """Refuse bounds that no function of the basis satisfies.
@@ -91,7 +91,7 @@ class CurvatureBounds(eqx.Module):
         if isinstance(basis, LegendreBasis):
             _tried(_Program(_key(basis), self))
 
-    def nearest(self, basis: AbstractBasis, coefficients: Any) -> Float[Array, " m"]:
+    def nearest(self, basis: AbstractBasis, coefficients: Numbers) -> Float[Array, " m"]:
         """Coefficients of the function in S that stands for the given one. Traced.
 
         Args:
@@ -103,7 +103,7 @@ class CurvatureBounds(eqx.Module):
         assert isinstance(basis, LegendreBasis)
         return call_host(_Program(_key(basis), self), np.shape(coefficients), coefficients)
 
-    def _clipped(self, basis: QuadraticBasis, coefficients: Any) -> Float[Array, " m"]:
+    def _clipped(self, basis: QuadraticBasis, coefficients: Numbers) -> Float[Array, " m"]:
         values, vectors = jnp.linalg.eigh(basis.hessian(coefficients))
         values = jnp.clip(values, self.strong_convexity, self.smoothness)
         repaired = basis.with_hessian(coefficients, (vectors * values) @ vectors.T)
@@ -117,7 +117,7 @@ class CurvatureBounds(eqx.Module):
         return repaired.at[slice_].multiply(share)
 
 
-def projected(basis: LegendreBasis, bounds: CurvatureBounds, coefficients: Any) -> np.ndarray:
+def projected(basis: LegendreBasis, bounds: CurvatureBounds, coefficients: Numbers) -> np.ndarray:
     """The function in S nearest to the given one in L2 of the box, by convex optimisation.
 
     Up to degree `CERTIFIED_DEGREE` sums of squares prove that it is in S; above, a grid and a
@@ -184,7 +184,7 @@ class _SumOfSquares:
         # a Hessian has two degrees less, a gradient one; squares have even degrees
         frame = _frame(dimension, 2 * math.ceil(max(basis.degree - 2, 0) / 2))
         _, hessian = derivatives(basis, frame.points)
-        one = frame.operator @ np.ones(len(frame.points))
+        one = frame.operator @ np.ones(np.shape(frame.points)[0])
         entries = np.einsum("kn,nijm->ijkm", frame.operator, hessian / beta)
         alpha, axes = bounds.strong_convexity / beta, range(dimension)
         lower = [[entries[i, j] @ c - alpha * eye[i, j] * one for j in axes] for i in axes]
@@ -194,7 +194,7 @@ class _SumOfSquares:
             # [[u I, g], [g', u]] is positive where ||g|| <= u
             frame = _frame(dimension, 2 * math.ceil((basis.degree - 1) / 2))
             gradient, _ = derivatives(basis, frame.points)
-            one = frame.operator @ np.ones(len(frame.points))
+            one = frame.operator @ np.ones(np.shape(frame.points)[0])
             size = dimension + 1
             matrix: Any = [[one * float(i == j) for j in range(size)] for i in range(size)]
             for i in axes:

@@ -13,7 +13,7 @@ from tacit.method._schedule import decayed, tail_average
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
 from tacit.ranges import NotNegative, Positive
-from tacit.types import Context, Inbox, Oracle, Role, Vector
+from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class PublicIterate(eqx.Module):
@@ -62,7 +62,7 @@ class GradientDescent(AbstractMethod):
     average: bool = eqx.field(static=True, kw_only=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> PublicIterate:
+    def init(self, role: Role, x0: Vector, degree: Index) -> PublicIterate:
         return PublicIterate(x0, x0)
 
     def phases(self) -> tuple[Phase, ...]:

@@ -12,9 +12,11 @@ from tacit.method._assumptions import check_smooth
 from tacit.method._consensus_admm import check_prox
 from tacit.method._oracle import gradient_query
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
+from tacit.problem.task import Task
 from tacit.ranges import Positive
-from tacit.types import Context, Inbox, Oracle, Role, Vector
+from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class Tracked(eqx.Module):
@@ -58,7 +60,7 @@ class GradientTracking(AbstractMethod):
     step: Positive
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Tracked:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Tracked:
         return Tracked(x0, 0.0 * x0, 0.0 * x0)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -84,7 +86,7 @@ class GradientTracking(AbstractMethod):
     def solution(self, state: Tracked) -> Vector:
         return state.x
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         check_prox("GradientTracking", problem)
         check_smooth("GradientTracking", problem)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -17,14 +17,16 @@ from tacit.method._oracle import gradient_query
 from tacit.method._schedule import decayed, tail_average
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.rounds import Rounds
+from tacit.network.base import AbstractNetwork
 from tacit.network.graph import Graph
 from tacit.network.relay import averaging_eigenvalues
 from tacit.privacy.budget import Privacy
 from tacit.privacy.correlated import PairMasks, PairNoise, Pairs
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Release
+from tacit.problem.task import Task
 from tacit.ranges import NotNegative, Positive
-from tacit.types import Context, Inbox, Oracle, Role, Vector
+from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class Gossiped(eqx.Module):
@@ -144,7 +146,7 @@ class MaskedGossip(AbstractMethod):
             )
         self._pairs()
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Gossiped:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Gossiped:
         return Gossiped(x0, x0)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -198,14 +200,14 @@ class MaskedGossip(AbstractMethod):
         """`m`, how many rounds at the end average; 0 before the network is known."""
         return 0 if self.eigenvalues is None else len(self.eigenvalues)
 
-    def on(self, network: Any) -> MaskedGossip:
+    def on(self, network: AbstractNetwork) -> MaskedGossip:
         """With the masks of neighbours, and the eigenvalues with which they average exactly."""
         placed = replace(self, masks=network) if self.masks == "neighbours" else self
         placed._pairs().learned(network.agents)  # masks that hide nobody are refused here
-        values = averaging_eigenvalues(network)
+        values = averaging_eigenvalues(cast(Graph, network))
         return eqx.tree_at(lambda m: m.eigenvalues, placed, values, is_leaf=lambda v: v is None)
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         if not isinstance(network, Graph) or network.directed:
             raise NetworkError(
                 "MaskedGossip needs undirected links that are the same in every round: with who is "

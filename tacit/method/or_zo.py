@@ -17,7 +17,7 @@ from tacit.method._two_point import SMALLEST, Probe, estimate, two_point_phases,
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
 from tacit.ranges import Count, NotNegative, Positive
-from tacit.types import Context, Inbox, Oracle, Role, Vector
+from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class Centre(eqx.Module):
@@ -90,7 +90,7 @@ class ORZO(AbstractMethod):
     proximal: bool = eqx.field(static=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Centre | Probe:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Centre | Probe:
         nothing = unasked(x0, self.directions, offsets=True)
         return Centre(x0, x0, nothing) if role is Role.SERVER else nothing
 
@@ -107,7 +107,7 @@ class ORZO(AbstractMethod):
         normal = normal_directions(context.key, (2, self.directions, x.shape[0])).astype(x.dtype)
         # root times the width, root times shorter directions: a move of u2 n2
         width = root * jnp.maximum(u2, SMALLEST)
-        probe = Probe(x, normal[1] / root, width, u1 * normal[0])
+        probe = Probe(x, normal[1] / root, width, normal[0] * u1)
         return Centre(x, state.average, probe), probe
 
     def descend(self, state: Centre, inbox: Inbox, context: Context) -> Centre:

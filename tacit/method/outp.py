@@ -10,15 +10,17 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from tacit.errors import ProblemError
-from tacit.method._dp_iadmm_step import check_penalty, penalty_at, proximal_point
+from tacit.method._dp_iadmm_step import Penalty, check_penalty, penalty_at, proximal_point
 from tacit.method._oracle import gradient_query
 from tacit.method._schedule import decayed, tail_average
 from tacit.method.dp_iadmm import Copy, check_everybody
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.problem.constraint import Free
+from tacit.problem.task import Task
 from tacit.ranges import Positive
-from tacit.types import Context, Inbox, Oracle, Role, Vector
+from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class PublicMean(eqx.Module):
@@ -76,7 +78,7 @@ class OutP(AbstractMethod):
     )
     example: ClassVar[Mapping[str, Any]] = MappingProxyType({"penalty": 2.0})
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
-    penalty: Any = 1.0
+    penalty: Penalty = 1.0
     proximity: Positive = 1.0
     average: bool = eqx.field(static=True, kw_only=True, default=False)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
@@ -84,7 +86,7 @@ class OutP(AbstractMethod):
     def __check_init__(self) -> None:
         check_penalty(self.penalty)
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> PublicMean | Copy:
+    def init(self, role: Role, x0: Vector, degree: Index) -> PublicMean | Copy:
         if role is Role.SERVER:
             return PublicMean(x0, x0)
         return Copy(x0, x0, jnp.zeros_like(jnp.asarray(x0)), x0)
@@ -127,7 +129,7 @@ class OutP(AbstractMethod):
     def solution(self, state: PublicMean) -> Vector:
         return state.average if self.average else state.w
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         check_outputs("OutP", problem, network)
 
 
@@ -141,7 +143,7 @@ def send_mean(state: PublicMean, released: None, context: Context) -> tuple[Publ
     return state, state.w
 
 
-def check_outputs(name: str, problem: Any, network: Any) -> None:
+def check_outputs(name: str, problem: Task, network: AbstractNetwork) -> None:
     """Refuse what noise on solutions cannot serve.
 
     Raises:

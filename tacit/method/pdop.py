@@ -18,12 +18,14 @@ from tacit.method._pdop_budget import Schedule, Split
 from tacit.method._pdop_step import ProjectedStep, projected_step
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.rounds import Rounds
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.privacy.dose import Calibrated
 from tacit.privacy.laws import LAWS, NoiseKind
 from tacit.privacy.mechanism import Mechanism, Release
-from tacit.ranges import NotNegative, Number, Positive
-from tacit.types import Context, Inbox, Oracle, Role, Unit, Vector
+from tacit.problem.task import Task
+from tacit.ranges import NotNegative, Number, Numbers, Positive
+from tacit.types import Context, Inbox, Index, Oracle, Role, Unit, Vector
 
 
 class Mixture(eqx.Module):
@@ -125,7 +127,7 @@ class PDOP(AbstractMethod):
         if not isinstance(self.curvature, Tracer) and not np.all(np.asarray(self.curvature) >= 0.0):
             raise ConfigError(f"curvature={self.curvature!r} must be at least 0")
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Mixture:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Mixture:
         return Mixture(x0, x0)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -163,7 +165,7 @@ class PDOP(AbstractMethod):
     def solution(self, state: Mixture) -> Vector:
         return state.x
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         check_network("PDOP", network)
         check_projection("PDOP", problem)
         if self.centred and problem.unit is not Unit.AGENT:
@@ -178,7 +180,7 @@ class PDOP(AbstractMethod):
                 "domain='general', or Gaussian noise, which does not need to know"
             )
 
-    def _query(self, ratio: Any) -> ProjectedStep:
+    def _query(self, ratio: Numbers) -> ProjectedStep:
         return projected_step(
             self.privacy,
             self.step,
@@ -225,7 +227,7 @@ def mix(state: Mixture, inbox: Inbox, context: Context) -> Mixture:
     return Mixture(context.public.project(z), z)
 
 
-def check_number(name: str, value: Any) -> None:
+def check_number(name: str, value: Numbers | None) -> None:
     """Refuse an array where the noise is made for one number, the same in every coordinate.
 
     Raises:
@@ -235,7 +237,7 @@ def check_number(name: str, value: Any) -> None:
         raise ConfigError(f"{name}={value!r} must be one number, the same for all coordinates")
 
 
-def check_ratios(ratio: Any, noise_ratio: Any) -> None:
+def check_ratios(ratio: Numbers, noise_ratio: Numbers | None) -> None:
     """Refuse ratios of step and noise that are not `0 < q <= p <= 1`.
 
     Raises:
@@ -249,7 +251,7 @@ def check_ratios(ratio: Any, noise_ratio: Any) -> None:
         raise ConfigError(f"noise_ratio={noise_ratio!r} must be in [ratio, 1] = [{ratio!r}, 1]")
 
 
-def check_network(name: str, network: Any) -> None:
+def check_network(name: str, network: AbstractNetwork) -> None:
     """Refuse a network that breaks assumption 2 of Huang, Mitra, Vaidya (2015).
 
     Weights are doubly stochastic by construction, and connectivity is declared by the network: in
@@ -275,7 +277,7 @@ def check_network(name: str, network: Any) -> None:
         )
 
 
-def coordinatewise(problem: Any) -> bool:
+def coordinatewise(problem: Task) -> bool:
     """Whether the public step acts on each coordinate by itself: a box, a separable penalty."""
     from tacit.problem.constraint import Box, Free
 

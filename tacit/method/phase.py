@@ -23,12 +23,14 @@ from tacit.errors import ConfigError, PrivacyError
 from tacit.method.answer import Answer, Minimiser
 from tacit.method.rounds import EVERY, Rounds
 from tacit.method.worst_case import Neighbours, gradient_bounds, linear_neighbours
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.privacy.caution import DELTA
 from tacit.privacy.hiding import ALONE, AbstractHiding
 from tacit.privacy.mechanism import Release
 from tacit.privacy.query import AbstractQuery, own_public
-from tacit.types import Combine, Context, Inbox, Oracle, Role, Unit, Vector
+from tacit.problem.task import Task
+from tacit.types import Combine, Context, Inbox, Index, Oracle, Role, Unit, Vector
 
 
 @checked(ConfigError)
@@ -130,7 +132,7 @@ class AbstractMethod(eqx.Module):
             checks.instance("privacy", self.privacy, Privacy, remedy, PrivacyError)
 
     @abc.abstractmethod
-    def init(self, role: Role, x0: Vector, degree: Any) -> Any:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Any:
         """State before round 0: depends on no data."""
 
     @abc.abstractmethod
@@ -173,14 +175,14 @@ class AbstractMethod(eqx.Module):
         """What hides an agent besides its own noise, by the budget."""
         return ALONE if self.privacy is None else self.privacy.hides
 
-    def on(self, network: Any) -> AbstractMethod:
+    def on(self, network: AbstractNetwork) -> AbstractMethod:
         """The method with the numbers of the network that it needs; by default as it is.
 
         It sees no problem, so that a private method may depend on it.
         """
         return self
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         """Refuse a problem or network that breaks an assumption, in plain words."""
         return None
 
@@ -195,7 +197,7 @@ class AbstractMethod(eqx.Module):
         """
         return problem.unit
 
-    def worst_case(self, problem: Any, owner: int) -> Neighbours:
+    def worst_case(self, problem: Task, owner: int) -> Neighbours:
         """Neighbouring data for an audit: by default those that move a clipped query the most.
 
         A method whose releases are no clipped queries declares its own.
@@ -210,6 +212,6 @@ class AbstractMethod(eqx.Module):
         bounds = gradient_bounds(problem)[owner]
         return linear_neighbours(self.privacy, problem.normaliser, problem.dimension, owner, bounds)
 
-    def prepare(self, problem: Any, network: Any) -> AbstractMethod:
+    def prepare(self, problem: Task, network: AbstractNetwork) -> AbstractMethod:
         """The method with whatever it chooses itself filled in; by default as it is."""
         return self

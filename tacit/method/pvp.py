@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -23,18 +23,21 @@ from tacit.method._assumptions import check_projection
 from tacit.method._consensus_admm import Consensus
 from tacit.method.admm import share
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Release
 from tacit.privacy.query import AbstractQuery, PerAgent, own, own_public, per_agent
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss, AbstractScalarLoss
-from tacit.ranges import PositiveOne
+from tacit.problem.task import Task
+from tacit.ranges import Numbers, PositiveOne
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
     Context,
     Inbox,
+    Index,
     Oracle,
     PublicContext,
     Relation,
@@ -118,7 +121,7 @@ class PVP(AbstractMethod):
                 "round; leave it at 1, or use DPSG"
             )
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Consensus:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Consensus:
         return admm.start(x0, degree)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -141,8 +144,9 @@ class PVP(AbstractMethod):
     def solution(self, state: Consensus) -> Vector:
         return state.average if self.average else state.x
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         check_local_problem("PVP", problem, network, shortens=True)
+        assert isinstance(problem.objectives, EmpiricalRisk)
         check_projection("PVP", problem)
         if self.privacy.relation is Relation.ADD_REMOVE:
             _check_declared(problem)
@@ -154,10 +158,10 @@ class PVP(AbstractMethod):
             )
 
 
-def _check_declared(problem: Any) -> None:
+def _check_declared(problem: Task) -> None:
     """Long rows are shortened for as many records as declared, never for as many as there are."""
-    declared = np.rint(problem.normaliser)
-    for name, count, most in zip(problem.names, problem.counts, declared, strict=True):
+    declared = np.rint(np.asarray(problem.normaliser))
+    for name, count, most in zip(problem.names, np.asarray(problem.counts), declared, strict=True):
         if count > most:
             raise ProblemError(
                 f"{name} has more records than its normaliser={most:,.0f} says. With "
@@ -187,9 +191,9 @@ class ProximalSolution(AbstractQuery):
         "proportion to the iterates, which no public number bounds. Take dpsg or, with a "
         "coordinator, dp-admm, whose answers are gradients, or simulate it"
     )
-    penalty: Any
+    penalty: Numbers
     clip: PerAgent = eqx.field(converter=per_agent)
-    tolerance: Any
+    tolerance: Numbers
     steps: int = eqx.field(static=True)
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.PROX)
     order: int = eqx.field(static=True, kw_only=True, default=2)

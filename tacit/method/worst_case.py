@@ -8,8 +8,9 @@ exactly the sensitivity.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -22,6 +23,8 @@ from tacit.errors import PrivacyError
 from tacit.privacy.budget import Privacy
 from tacit.privacy.query import own_public
 from tacit.privacy.statistics import Asked
+from tacit.problem.task import Task
+from tacit.ranges import Numbers
 from tacit.types import (
     AbstractDifferentiable,
     AbstractPrivate,
@@ -65,7 +68,7 @@ class Extremes(AbstractPrivate):
         """Which are there."""
         return jnp.asarray(self.which) != 0
 
-    def rows(self, function: Any) -> Float[Array, "n ..."]:
+    def rows(self, function: Callable[..., Array]) -> Float[Array, "n ..."]:
         """One of the two farthest answers to the block that asks, for each record."""
         if not isinstance(function, Asked):
             raise TypeError("worst-case records answer the blocks of a BlockSum only")
@@ -145,7 +148,7 @@ class Neighbours:
     others_zero: bool = False
 
 
-def gradient_bounds(problem: Any) -> list[tuple[float, float, float]]:
+def gradient_bounds(problem: Task) -> list[tuple[float, float, float]]:
     """What the declared bounds of every owner's records imply of their gradients."""
     objectives = problem.objectives
     if not isinstance(objectives, AbstractDifferentiable):
@@ -158,7 +161,7 @@ def gradient_bounds(problem: Any) -> list[tuple[float, float, float]]:
 
 def linear_neighbours(
     privacy: Privacy | None,
-    normaliser: Any,
+    normaliser: Numbers,
     dimension: int,
     owner: int,
     bounds: tuple[float, float, float] = UNBOUNDED,
@@ -215,7 +218,7 @@ def linear_neighbours(
     )
 
 
-def block_neighbours(privacy: Privacy | None, normaliser: Any, owner: int) -> Neighbours:
+def block_neighbours(privacy: Privacy | None, normaliser: Numbers, owner: int) -> Neighbours:
     """Neighbours for a method whose releases are sums of blocks (`BlockSum`).
 
     One record that answers every block with the first of its two farthest answers; in the other

@@ -17,9 +17,11 @@ from tacit.method._directions import normal_directions
 from tacit.method._schedule import decayed, tail_average
 from tacit.method._two_point import SMALLEST, Probe, estimate, two_point_phases, unasked
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
+from tacit.problem.task import Task
 from tacit.ranges import Count, NotNegative, Positive
-from tacit.types import Context, Inbox, Oracle, Role, Vector
+from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class Splitting(eqx.Module):
@@ -106,7 +108,7 @@ class ZOOADMM(AbstractMethod):
                 "definite); lower one of them"
             )
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Splitting | Probe:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Splitting | Probe:
         nothing = unasked(x0, self.directions, offsets=False)
         if role is not Role.SERVER:
             return nothing
@@ -139,6 +141,6 @@ class ZOOADMM(AbstractMethod):
     def solution(self, state: Splitting) -> Vector:
         return state.average if self.average else state.y
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         check_smooth("ZOOADMM", problem)
         check_prox("ZOOADMM", problem)

@@ -41,7 +41,7 @@ def _relation(value: Any) -> Relation:
     return _chosen("relation", value, Relation)
 
 
-def noise_kind(value: Any) -> NoiseKind:
+def noise_kind(value: object) -> NoiseKind:
     """A law of noise by its name.
 
     Raises:
@@ -104,7 +104,7 @@ class Privacy(eqx.Module):
     sampling: float = eqx.field(static=True, default=1.0)
     sites_per_person: int = eqx.field(static=True, default=1)
     records_per_person: int = eqx.field(static=True, default=1)
-    clip_norm: Any = eqx.field(static=True, default=None, converter=_norm)
+    clip_norm: Order | None = eqx.field(static=True, default=None, converter=_norm)
     masks: Masks | None = eqx.field(static=True, default=None)
     large_delta: bool = eqx.field(static=True, default=False, kw_only=True)
 

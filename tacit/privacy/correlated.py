@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import Any, ClassVar, NamedTuple, TypeAlias, final
+from typing import ClassVar, NamedTuple, TypeAlias, final
 
 import jax.numpy as jnp
 import numpy as np
@@ -26,7 +26,7 @@ from tacit.privacy.event import Event, Masked, ModelClaim
 from tacit.privacy.hiding import AbstractHiding, View
 from tacit.privacy.masked import with_noise_of
 from tacit.privacy.masks import mask_ratio, masked_mu, worst_masked_mu
-from tacit.types import PublicContext
+from tacit.types import Index, PublicContext
 
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
 """Pairs of agents' numbers."""
@@ -168,7 +168,7 @@ class PairNoise(AbstractHiding):
         return np.eye(agents) + self.masks.size(agents) ** 2 * laplacian
 
     def view(
-        self, agent: Any, awake: Bool[Array, " agents"], scales: Float[Array, " agents"]
+        self, agent: Index, awake: Bool[Array, " agents"], scales: Float[Array, " agents"]
     ) -> View:
         """What the noise of the other honest agents tells of this one's.
 

@@ -13,7 +13,7 @@ from tacit.arguments import checked
 from tacit.errors import PrivacyError
 from tacit.privacy.laws import Law
 from tacit.privacy.query import AbstractQuery, own_public, per_agent
-from tacit.ranges import Unset
+from tacit.ranges import Numbers, Unset
 from tacit.types import PublicContext, Relation
 
 
@@ -46,7 +46,7 @@ class AbstractDose(eqx.Module):
     def multiplier(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
         """Noise scale over sensitivity, as it is accounted; infinite where nothing is revealed."""
 
-    def split(self, answer: Any, scale: Any) -> tuple[Any, Any]:
+    def split(self, answer: Any, scale: Numbers) -> tuple[Any, Numbers]:
         """What of a query's answer is noised, and the scale of that noise."""
         return answer, scale
 

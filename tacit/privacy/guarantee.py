@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, SupportsIndex
 
 from tacit.errors import NonPrivateRelease, PrivacyError
 from tacit.privacy import wording
@@ -260,7 +260,7 @@ class Guarantees(Sequence[Guarantee]):
     def __iter__(self) -> Iterator[Guarantee]:
         return iter(self.owners)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: SupportsIndex | slice) -> Any:
         return self.owners[index]
 
     @property

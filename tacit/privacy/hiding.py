@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from tacit.privacy.event import Event
-from tacit.types import PublicContext
+from tacit.types import Index, PublicContext
 
 
 class View(NamedTuple):
@@ -154,7 +154,7 @@ class AbstractHiding:
         """
         return rounds
 
-    def answers(self, network: Any, round: Any, key: PRNGKeyArray) -> Int[Array, " agents"]:
+    def answers(self, network: Any, round: Index, key: PRNGKeyArray) -> Int[Array, " agents"]:
         """How often every client sends something in a round."""
         return jnp.asarray(network.mixing(round, key).participates).astype(int)
 
@@ -192,7 +192,7 @@ class AbstractHiding:
         return None
 
     def view(
-        self, agent: Any, awake: Bool[Array, " agents"], scales: Float[Array, " agents"]
+        self, agent: Index, awake: Bool[Array, " agents"], scales: Float[Array, " agents"]
     ) -> View | None:
         """What the worst coalition makes of a release; `None` where each can be read by itself.
 

@@ -30,7 +30,7 @@ from tacit.privacy.event import (
     PoissonSampled,
 )
 from tacit.privacy.hiding import AbstractHiding, View
-from tacit.types import Combine, PublicContext, Role
+from tacit.types import Combine, Index, PublicContext, Role
 
 ASSUMPTIONS = (
     "keys that two agents agree on by X25519 and HKDF-SHA256 look random to all others, whatever "
@@ -271,12 +271,12 @@ class SecureSum(AbstractHiding):
     def turns(self, rounds: int, sums: int) -> int:
         return sums + (self.masks.again(sums) or 0)
 
-    def answers(self, network: Any, round: Any, key: PRNGKeyArray) -> Int[Array, " agents"]:
+    def answers(self, network: Any, round: Index, key: PRNGKeyArray) -> Int[Array, " agents"]:
         # a sum that is given up was asked for and answered all the same
         return network.answers(round, key)
 
     def view(
-        self, agent: Any, awake: Bool[Array, " agents"], scales: Float[Array, " agents"]
+        self, agent: Index, awake: Bool[Array, " agents"], scales: Float[Array, " agents"]
     ) -> View:
         """All honest noise of a sum that was read.
 

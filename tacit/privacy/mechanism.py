@@ -21,9 +21,17 @@ from tacit.privacy.dose import AbstractDose, Calibrated, bounded_sensitivity
 from tacit.privacy.event import Event, ModelClaim, NonPrivate, NoRelease, PoissonSampled
 from tacit.privacy.hiding import ALONE, AbstractHiding, Alone
 from tacit.privacy.laws import GAUSSIAN, L2_LAPLACE, LAPLACE, LAWS, Law, NoiseKind
-from tacit.privacy.query import AbstractQuery, is_own
+from tacit.privacy.query import AbstractQuery, PerAgent, is_own
 from tacit.privacy.tilted import Tilted
-from tacit.types import AbstractDifferentiable, AbstractPrivate, PublicContext, Relation, Unit
+from tacit.ranges import Numbers
+from tacit.types import (
+    AbstractDifferentiable,
+    AbstractPrivate,
+    PublicContext,
+    Relation,
+    State,
+    Unit,
+)
 
 
 class Into(StrEnum):
@@ -65,7 +73,7 @@ class Mechanism(eqx.Module):
     claim: ModelClaim | None = eqx.field(static=True, default=None)
     into: Into = eqx.field(static=True, default=Into.ANSWER)
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         raise TypeError(
             "no class can be derived from Mechanism, because a guarantee is proved of its code; "
             "compose one of a law, a dose and what hides an agent, or state a claim"
@@ -155,7 +163,9 @@ class Mechanism(eqx.Module):
         known = self.law in LAWS.values() or isinstance(event, ModelClaim)
         return event if known else _of_others(event)
 
-    def shown(self, objective: AbstractPrivate, scale: Any, key: PRNGKeyArray) -> AbstractPrivate:
+    def shown(
+        self, objective: AbstractPrivate, scale: Numbers, key: PRNGKeyArray
+    ) -> AbstractPrivate:
         """The objective that the query will see, given the noise scale."""
         if self.into is not Into.OBJECTIVE:
             return objective
@@ -167,7 +177,9 @@ class Mechanism(eqx.Module):
             )
         return Tilted(objective.normaliser, objective, scale, key, self.law)
 
-    def add(self, answer: Any, scale: Any, key: PRNGKeyArray, shared: Array | None = None) -> Any:
+    def add(
+        self, answer: State, scale: Numbers, key: PRNGKeyArray, shared: Array | None = None
+    ) -> Any:
         """What is released, given the query's answer and the noise scale.
 
         Args:
@@ -194,7 +206,7 @@ class Mechanism(eqx.Module):
             noise = noise + shared
         return noised + size * noise
 
-    def noise_in(self, answer: Any, scale: Any) -> tuple[Any, Any]:
+    def noise_in(self, answer: State, scale: Numbers) -> tuple[Any, Any]:
         """What of the answer is noised, and the scale of that noise."""
         if self.dose is None:
             return answer, scale
@@ -203,7 +215,7 @@ class Mechanism(eqx.Module):
         return self.dose.split(answer, scale)
 
 
-def gaussian(noise_multiplier: Any) -> Mechanism:
+def gaussian(noise_multiplier: PerAgent) -> Mechanism:
     """Gaussian noise of `noise_multiplier` times the sensitivity in the l2 norm.
 
     Args:
@@ -217,7 +229,7 @@ def gaussian(noise_multiplier: Any) -> Mechanism:
     return Mechanism(GAUSSIAN, Calibrated(noise_multiplier))
 
 
-def laplace(noise_multiplier: Any) -> Mechanism:
+def laplace(noise_multiplier: PerAgent) -> Mechanism:
     """Laplace noise of `noise_multiplier` times the sensitivity in the l1 norm.
 
     Args:
@@ -226,7 +238,7 @@ def laplace(noise_multiplier: Any) -> Mechanism:
     return Mechanism(LAPLACE, Calibrated(noise_multiplier))
 
 
-def l2_laplace(noise_multiplier: Any) -> Mechanism:
+def l2_laplace(noise_multiplier: PerAgent) -> Mechanism:
     """Noise of density proportional to `exp(-||z||_2 / s)`, `s` as large as Gaussian noise has it.
 
     Args:

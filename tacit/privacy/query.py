@@ -19,14 +19,8 @@ from jaxtyping import PRNGKeyArray
 from tacit.arguments import checked
 from tacit.errors import PrivacyError
 from tacit.privacy.rounding import DOUBLE, sum_error
-from tacit.ranges import Range
-from tacit.types import (
-    Context,
-    Oracle,
-    Order,
-    PublicContext,
-    Relation,
-)
+from tacit.ranges import Numbers, Range
+from tacit.types import Context, Index, Oracle, Order, PublicContext, Relation
 
 OneOrTwo: TypeAlias = Annotated[int, Range(least=1.0, most=2.0)]
 """A norm in which noise needs a bound."""
@@ -37,19 +31,19 @@ Share: TypeAlias = Annotated[float, Range(above=0.0, most=1.0)]
 Norm: TypeAlias = Annotated[Order, Range(least=1.0, infinite=True)]
 """A norm of a clip: 1, 2 or infinity."""
 
-Clip: TypeAlias = Annotated[Any, Range(above=0.0, infinite=True)]
+Clip: TypeAlias = Annotated[Numbers, Range(above=0.0, infinite=True)]
 """A positive number, or one an agent; infinite for no clipping."""
 
-PerAgent = Any
+PerAgent: TypeAlias = Numbers
 """A number for all agents, or one a agent as an array of shape `(agents,)`."""
 
 
-def per_agent(value: Any) -> PerAgent:
+def per_agent(value: Any) -> Any:
     """A list or tuple of one number an agent as an array; anything else as it is."""
     return np.asarray(value, dtype=float) if isinstance(value, list | tuple) else value
 
 
-def own(value: PerAgent, agent: Any) -> Any:
+def own(value: PerAgent, agent: Index) -> Numbers:
     """The agent's own entry of a number that may differ per agent."""
     return value if jnp.ndim(value) == 0 else jnp.asarray(value)[agent]
 

@@ -33,7 +33,7 @@ from tacit.privacy.query import (
     own_public,
     per_agent,
 )
-from tacit.ranges import Count, NotNegative, Positive, Whole
+from tacit.ranges import Count, NotNegative, Numbers, Positive, Whole
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
@@ -43,6 +43,7 @@ from tacit.types import (
     Params,
     PublicContext,
     Relation,
+    State,
 )
 
 
@@ -63,7 +64,7 @@ class Exact(AbstractQuery):
     rate: Share = eqx.field(static=True, kw_only=True, default=1.0)
 
     def __call__(
-        self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
+        self, state: State, objective: AbstractObjective, context: Context, key: PRNGKeyArray
     ) -> Any:
         return self.function(state, objective, context)
 
@@ -106,7 +107,7 @@ class ClippedGradient(AbstractQuery):
         return self.order if self.norm is None else self.norm
 
     def __call__(
-        self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
+        self, state: State, objective: AbstractObjective, context: Context, key: PRNGKeyArray
     ) -> Float[Array, " p"]:
         if not isinstance(objective, AbstractDifferentiable):
             raise PrivacyError(
@@ -155,7 +156,7 @@ class ClippedDifferences(AbstractQuery):
     sums: ClassVar[Sums] = Sums.RECORDS
     point: Callable[[Any], Params] = eqx.field(static=True)
     directions: Callable[[Any, Context], Float[Array, "m p"]] = eqx.field(static=True)
-    smoothing: Positive | Callable[..., Any]
+    smoothing: Positive | Callable[[Any, Context], Numbers]
     clip: Clip = eqx.field(converter=per_agent)
     count: Count | None = eqx.field(static=True, default=None)
     offsets: Callable[[Any, Context], Float[Array, "m p"]] | None = eqx.field(
@@ -172,7 +173,7 @@ class ClippedDifferences(AbstractQuery):
         return self.order if self.norm is None else self.norm
 
     def __call__(
-        self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
+        self, state: State, objective: AbstractObjective, context: Context, key: PRNGKeyArray
     ) -> Float[Array, " m"]:
         x = jnp.asarray(self.point(state))
         u = self.smoothing
@@ -242,7 +243,7 @@ class ClippedUpdate(AbstractQuery):
         return self.order if self.norm is None else self.norm
 
     def __call__(
-        self, state: Any, objective: AbstractObjective, context: Context, key: PRNGKeyArray
+        self, state: State, objective: AbstractObjective, context: Context, key: PRNGKeyArray
     ) -> Float[Array, " p"]:
         change = jnp.asarray(self.change(state, objective, context))
         return clipped(change[None], own(self.clip, context.agent), self.clip_norm)[0]

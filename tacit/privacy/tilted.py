@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, ArrayLike, Bool, Float, PRNGKeyArray
 
 from tacit.privacy.laws import Law
-from tacit.types import AbstractDifferentiable, Params, Unit, Vector
+from tacit.ranges import Numbers
+from tacit.types import AbstractDifferentiable, Order, Params, Scalar, Unit, Vector
 
 
 class Tilted(AbstractDifferentiable):
@@ -23,9 +24,9 @@ class Tilted(AbstractDifferentiable):
         law: of `v`.
     """
 
-    normaliser: Any
+    normaliser: Float[ArrayLike, "*agents"]
     base: AbstractDifferentiable
-    scale: Any
+    scale: Numbers
     key: PRNGKeyArray
     law: Law = eqx.field(static=True)
     unit: ClassVar[Unit] = Unit.RECORD
@@ -37,7 +38,7 @@ class Tilted(AbstractDifferentiable):
 
     def term(self, like: Vector) -> Vector:
         """`v`, of the shape and type of `like`."""
-        return self.scale * self.law.sample(self.key, like)
+        return self.law.sample(self.key, like) * self.scale
 
     def losses(self, x: Params) -> Float[Array, " n"]:
         """Those of the objective, without the linear term, which is no unit's."""
@@ -51,6 +52,8 @@ class Tilted(AbstractDifferentiable):
         """`grad f(x) + v`."""
         return self.base.gradient(x) + self.term(jnp.asarray(x))
 
-    def clipped_gradient(self, x: Params, clip: Any, order: Any, keep: Any) -> Float[Array, " p"]:
+    def clipped_gradient(
+        self, x: Params, clip: Scalar, order: Order, keep: Bool[Array, " n"] | None
+    ) -> Float[Array, " p"]:
         """That of the objective plus `v`."""
         return self.base.clipped_gradient(x, clip, order, keep) + self.term(jnp.asarray(x))

@@ -27,6 +27,7 @@ from tacit.problem.constraint import AbstractConstraint, Free
 from tacit.problem.host import NOBODY, Host
 from tacit.problem.problem import Problem, check_public, declared_normaliser, starting_point
 from tacit.problem.regularisers import AbstractRegulariser, NoRegulariser
+from tacit.ranges import Listed
 from tacit.types import AbstractObjective, AbstractPrivate, Params, Unit
 
 
@@ -204,7 +205,7 @@ def record_box(
 def black_box_problem(
     function: Callable[..., Any],
     agents: int | Sequence[Any],
-    x0: Any,
+    x0: Listed,
     regulariser: AbstractRegulariser = NoRegulariser(),
     constraint: AbstractConstraint = Free(),
     *,

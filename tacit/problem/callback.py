@@ -19,7 +19,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, UInt8
+from jaxtyping import Array, ArrayLike, Float, UInt8
 
 from tacit.errors import TacitError
 
@@ -45,8 +45,8 @@ def host_errors() -> Iterator[None]:
 def call_host(
     function: Callable[..., Any],
     shape: tuple[int, ...],
-    numbers: Any,
-    *integers: Any,
+    numbers: ArrayLike,
+    *integers: ArrayLike,
     vmap_method: Literal["sequential", "expand_dims"] = "sequential",
 ) -> Float[Array, "*shape"]:
     """What `function` makes of `numbers`, in their precision. Traced.
@@ -77,7 +77,9 @@ class _Bytes:
 
     function: Callable[..., Any]
 
-    def __call__(self, numbers: Any, *integers: Any) -> UInt8[np.ndarray, "*result size"]:
+    def __call__(
+        self, numbers: ArrayLike, *integers: ArrayLike
+    ) -> UInt8[np.ndarray, "*result size"]:
         data = np.ascontiguousarray(numbers)
         dtype = _DTYPES[data.shape[-1]]
         given = data.view(dtype)[..., 0].astype(np.float64)

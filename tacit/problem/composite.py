@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -13,7 +11,7 @@ from jaxtyping import Array, Float
 from tacit.problem.problem import Problem
 from tacit.problem.public import Public
 from tacit.problem.regularisers import L1, L2, AbstractRegulariser, ElasticNet, NoRegulariser
-from tacit.types import AbstractObjective, Params
+from tacit.types import AbstractObjective, Params, Scalar
 
 
 class Composite(eqx.Module):
@@ -48,26 +46,26 @@ def composite(problem: Problem) -> Composite:
 
 
 @eqx.filter_jit
-def value_and_gradient(whole: Composite, x: Any) -> tuple[Array, Array]:
+def value_and_gradient(whole: Composite, x: Params) -> tuple[Array, Array]:
     """The smooth part and its gradient."""
     return jax.value_and_grad(whole.smooth)(x)
 
 
 @eqx.filter_jit
-def gradient_and_hessian(whole: Composite, x: Any) -> tuple[Array, Array]:
+def gradient_and_hessian(whole: Composite, x: Params) -> tuple[Array, Array]:
     """The gradient of the smooth part and its matrix of second derivatives."""
     gradient = jax.grad(whole.smooth)
     return gradient(x), jax.jacfwd(gradient)(x)
 
 
 @eqx.filter_jit
-def prox(rest: Public, v: Any, step: Any) -> Array:
+def prox(rest: Public, v: Params, step: Scalar) -> Array:
     """The proximal map of the rest."""
     return rest.prox(v, step)
 
 
 @eqx.filter_jit
-def prox_and_jacobian(rest: Public, v: Any, step: Any) -> tuple[Array, Array]:
+def prox_and_jacobian(rest: Public, v: Params, step: Scalar) -> tuple[Array, Array]:
     """The proximal map of the rest and its (generalised) matrix of derivatives."""
     return rest.prox(v, step), jax.jacfwd(lambda point: rest.prox(point, step))(v)
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import abc
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from tacit.arguments import checked
 from tacit.errors import ProblemError
 from tacit.problem.callback import call_host
 from tacit.problem.projection import Builder, project_onto, violation_of
-from tacit.ranges import Finite, One, Range, Table
+from tacit.ranges import Finite, Listed, Numbers, One, Point, Range, Table
 from tacit.types import Params
 
-Ends = Annotated[Any, Range(infinite=True, unset=True, axes=8)]
+Ends: TypeAlias = Annotated[Numbers, Range(infinite=True, unset=True, axes=8)]
 """Numbers whose shape is checked where they are used."""
 
 
@@ -51,7 +51,7 @@ class AbstractConstraint(eqx.Module):
         """Refuse a set that is empty or lives in another dimension."""
         return None
 
-    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+    def contains(self, x: Listed, tolerance: float = 1e-9) -> bool:
         """Whether `x` is in the set, up to `tolerance`."""
         return self.violation(np.asarray(x, dtype=np.float64)) <= tolerance
 
@@ -92,10 +92,9 @@ class Box(AbstractConstraint):
             return
         if np.ndim(self.lower) > 1 or np.ndim(self.upper) > 1:
             raise ProblemError("box: lower and upper must be one number or one a coordinate")
-        if np.ndim(self.lower) == np.ndim(self.upper) == 1 and len(self.lower) != len(self.upper):
-            raise ProblemError(
-                f"box: lower has {len(self.lower)} entries and upper has {len(self.upper)}"
-            )
+        sizes = np.size(self.lower), np.size(self.upper)
+        if np.ndim(self.lower) == np.ndim(self.upper) == 1 and sizes[0] != sizes[1]:
+            raise ProblemError(f"box: lower has {sizes[0]} entries and upper has {sizes[1]}")
         lower, upper = np.atleast_1d(*np.broadcast_arrays(self.lower, self.upper))
         wrong = ~((lower <= upper) & (lower < np.inf) & (upper > -np.inf))
         if wrong.any():
@@ -144,7 +143,7 @@ class Ball(AbstractConstraint):
 
     def project(self, v: Params) -> Float[Array, " p"]:
         """Towards the centre (order 2), or soft thresholding at the right level (order 1)."""
-        centre = 0.0 if self.centre is None else self.centre
+        centre = 0.0 if self.centre is None else jnp.asarray(self.centre)
         away = jnp.asarray(v) - centre
         if self.order == 2:
             squared = jnp.sum(jnp.square(away))
@@ -202,11 +201,11 @@ class Affine(AbstractConstraint):
         ProblemError: shapes that do not fit, or no solution.
     """
 
-    matrix: Table = eqx.field(converter=_numbers)
+    matrix: Annotated[Numbers, Range(axes=2)] = eqx.field(converter=_numbers)
     target: Finite = eqx.field(converter=_numbers)
-    inverse: Any
+    inverse: Float[ArrayLike, "p m"]
 
-    def __init__(self, matrix: Table, target: Finite) -> None:
+    def __init__(self, matrix: Table, target: Point) -> None:
         matrix, target = np.asarray(matrix, np.float64), np.asarray(target, np.float64)
         if matrix.ndim != 2 or target.shape != matrix.shape[:1]:
             raise ProblemError(
@@ -236,9 +235,9 @@ class Affine(AbstractConstraint):
 
     def check(self, dimension: int) -> None:
         """Refuse a matrix with another number of columns than there are parameters."""
-        if self.matrix.shape[1] != dimension:
+        if np.shape(self.matrix)[1] != dimension:
             raise ProblemError(
-                f"affine: matrix has {self.matrix.shape[1]} columns, "
+                f"affine: matrix has {np.shape(self.matrix)[1]} columns, "
                 f"but the problem has {dimension} parameters"
             )
 
@@ -302,9 +301,9 @@ class Polyhedron(ConvexSet):
     def __init__(
         self,
         matrix: Table,
-        bound: Finite,
+        bound: Point,
         equations: Table | None = None,
-        target: Finite | None = None,
+        target: Point | None = None,
     ) -> None:
         if (equations is None) != (target is None):
             raise ProblemError("polyhedron: give equations and target, or neither")

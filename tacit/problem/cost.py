@@ -18,6 +18,7 @@ from tacit.errors import ProblemError
 from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.problem import Problem, check_public, starting_point
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
+from tacit.ranges import Listed
 from tacit.types import AbstractDifferentiable, Order, Params, Scalar, Unit
 
 
@@ -72,7 +73,7 @@ class Cost(AbstractDifferentiable):
 def costs(
     function: Callable[..., Any],
     parameters: Any,
-    x0: Any,
+    x0: Listed,
     *,
     regulariser: AbstractRegulariser = NO_REGULARISER,
     constraint: AbstractConstraint = FREE,

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import ArrayLike, Float, Int
 
 from tacit.errors import OracleError, ProblemError
 
@@ -62,7 +62,7 @@ class Host:
         if error is not None:
             raise error
 
-    def evaluate(self, points: Any, agents: Any) -> Float[np.ndarray, "*batch n"]:
+    def evaluate(self, points: ArrayLike, agents: ArrayLike) -> Float[np.ndarray, "*batch n"]:
         """All values of a batch.
 
         Args:

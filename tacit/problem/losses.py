@@ -19,13 +19,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array
+from jaxtyping import Array, ArrayLike
 
 from tacit.arguments import checked
 from tacit.clipping import ORDERS
 from tacit.errors import ProblemError
-from tacit.ranges import Count, One
-from tacit.types import Order
+from tacit.ranges import Count, Numbers, One
+from tacit.types import Order, Params
 
 Where = Callable[[int], str]
 """Names a row for an error message: `row -> "row 3 of agent 'north'"`."""
@@ -70,15 +70,15 @@ class AbstractLinearLoss(AbstractLoss):
     curvature: eqx.AbstractVar[float]
 
     @abc.abstractmethod
-    def weights(self, x: Any, features: int) -> Any:
+    def weights(self, x: Params, features: int) -> Any:
         """The parameter vector in the shape that multiplies a row from the right."""
 
     @abc.abstractmethod
-    def value(self, scores: Any, targets: Any) -> Array:
+    def value(self, scores: Numbers, targets: ArrayLike) -> Array:
         """Loss of every record, shape `(n,)`."""
 
     @abc.abstractmethod
-    def derivative(self, scores: Any, targets: Any) -> Array:
+    def derivative(self, scores: Numbers, targets: ArrayLike) -> Array:
         """(Sub)derivative in the score, in the shape of `scores`."""
 
     def slope_bound(self, order: Order) -> float:
@@ -97,7 +97,7 @@ class AbstractScalarLoss(AbstractLinearLoss):
         """One parameter a feature."""
         return features
 
-    def weights(self, x: Any, features: int) -> Any:
+    def weights(self, x: Params, features: int) -> Any:
         """The parameter vector itself."""
         return x
 
@@ -118,11 +118,11 @@ class Squared(AbstractScalarLoss):
         """Any finite number."""
         return targets
 
-    def value(self, scores: Any, targets: Any) -> Array:
+    def value(self, scores: Numbers, targets: ArrayLike) -> Array:
         """`(s - y)^2`."""
         return jnp.square(jnp.asarray(scores) - targets)
 
-    def derivative(self, scores: Any, targets: Any) -> Array:
+    def derivative(self, scores: Numbers, targets: ArrayLike) -> Array:
         """`2 (s - y)`."""
         return 2.0 * (jnp.asarray(scores) - targets)
 
@@ -145,11 +145,11 @@ class Logistic(AbstractScalarLoss):
         """0 and 1, or -1 and +1, as 0 and 1."""
         return _binary("logistic", targets, where)
 
-    def value(self, scores: Any, targets: Any) -> Array:
+    def value(self, scores: Numbers, targets: ArrayLike) -> Array:
         """`log(1 + exp(s)) - y s`, without overflow for large scores."""
         return jax.nn.softplus(jnp.asarray(scores)) - targets * scores
 
-    def derivative(self, scores: Any, targets: Any) -> Array:
+    def derivative(self, scores: Numbers, targets: ArrayLike) -> Array:
         """`1 / (1 + exp(-s)) - y`."""
         return jax.nn.sigmoid(jnp.asarray(scores)) - targets
 
@@ -180,7 +180,7 @@ class Softmax(AbstractLinearLoss):
         """One parameter a feature and class."""
         return features * self.classes
 
-    def weights(self, x: Any, features: int) -> Any:
+    def weights(self, x: Params, features: int) -> Any:
         """A matrix, shape `(features, classes)`."""
         return jnp.reshape(x, (features, self.classes))
 
@@ -191,12 +191,12 @@ class Softmax(AbstractLinearLoss):
         _refuse("softmax", targets, wrong, where, wanted)
         return targets
 
-    def value(self, scores: Any, targets: Any) -> Array:
+    def value(self, scores: Numbers, targets: ArrayLike) -> Array:
         """`log sum_c exp(s_c) - s_y`, without overflow for large scores."""
         own = jnp.sum(jnp.where(self._one_hot(targets), scores, 0.0), axis=-1)
         return jax.nn.logsumexp(jnp.asarray(scores), axis=-1) - own
 
-    def derivative(self, scores: Any, targets: Any) -> Array:
+    def derivative(self, scores: Numbers, targets: ArrayLike) -> Array:
         """`softmax(s) - onehot(y)`."""
         return jax.nn.softmax(jnp.asarray(scores), axis=-1) - self._one_hot(targets)
 
@@ -204,7 +204,7 @@ class Softmax(AbstractLinearLoss):
         """2, `sqrt(2)` or 1: what the own class lacks is what the others have too much."""
         return (2.0, math.sqrt(2.0), 1.0)[ORDERS.index(order)]
 
-    def _one_hot(self, targets: Any) -> Array:
+    def _one_hot(self, targets: ArrayLike) -> Array:
         return jnp.asarray(targets)[..., None] == jnp.arange(self.classes)
 
 
@@ -229,13 +229,13 @@ class Huber(AbstractScalarLoss):
         """Any finite number."""
         return targets
 
-    def value(self, scores: Any, targets: Any) -> Array:
+    def value(self, scores: Numbers, targets: ArrayLike) -> Array:
         """`r c - c^2 / 2` with `c = clip(r, -threshold, threshold)`: both branches at once."""
         residual = jnp.asarray(scores) - targets
         clipped = jnp.clip(residual, -self.threshold, self.threshold)
         return clipped * (residual - clipped / 2.0)
 
-    def derivative(self, scores: Any, targets: Any) -> Array:
+    def derivative(self, scores: Numbers, targets: ArrayLike) -> Array:
         """`clip(s - y, -threshold, threshold)`."""
         return jnp.clip(jnp.asarray(scores) - targets, -self.threshold, self.threshold)
 
@@ -258,11 +258,11 @@ class Hinge(AbstractScalarLoss):
         """0 and 1, or -1 and +1, as -1 and +1."""
         return 2.0 * _binary("hinge", targets, where) - 1.0
 
-    def value(self, scores: Any, targets: Any) -> Array:
+    def value(self, scores: Numbers, targets: ArrayLike) -> Array:
         """`max(0, 1 - y s)`."""
         return jnp.maximum(0.0, 1.0 - targets * jnp.asarray(scores))
 
-    def derivative(self, scores: Any, targets: Any) -> Array:
+    def derivative(self, scores: Numbers, targets: ArrayLike) -> Array:
         """`-y` inside the margin, else 0."""
         inside = targets * jnp.asarray(scores) < 1.0
         return jnp.where(inside, -jnp.asarray(targets), 0.0)
@@ -293,12 +293,12 @@ class Quantile(AbstractScalarLoss):
         """Any finite number."""
         return targets
 
-    def value(self, scores: Any, targets: Any) -> Array:
+    def value(self, scores: Numbers, targets: ArrayLike) -> Array:
         """`max(level r, (level - 1) r)`."""
         residual = targets - jnp.asarray(scores)
         return jnp.maximum(self.level * residual, (self.level - 1.0) * residual)
 
-    def derivative(self, scores: Any, targets: Any) -> Array:
+    def derivative(self, scores: Numbers, targets: ArrayLike) -> Array:
         """`-level` below the target, `1 - level` above it, 0 on it."""
         residual = targets - jnp.asarray(scores)
         slope = jnp.where(residual > 0, -self.level, 1.0 - self.level)
@@ -324,11 +324,11 @@ class Poisson(AbstractScalarLoss):
         _refuse("poisson", targets, targets < 0, where, "not be negative: it is a count")
         return targets
 
-    def value(self, scores: Any, targets: Any) -> Array:
+    def value(self, scores: Numbers, targets: ArrayLike) -> Array:
         """`exp(s) - y s`."""
         return jnp.exp(jnp.asarray(scores)) - targets * scores
 
-    def derivative(self, scores: Any, targets: Any) -> Array:
+    def derivative(self, scores: Numbers, targets: ArrayLike) -> Array:
         """`exp(s) - y`."""
         return jnp.exp(jnp.asarray(scores)) - targets
 

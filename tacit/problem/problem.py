@@ -20,6 +20,7 @@ from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.normaliser import check_normaliser
 from tacit.problem.public import Public
 from tacit.problem.regularisers import NO_REGULARISER, AbstractRegulariser
+from tacit.ranges import Listed
 from tacit.types import AbstractObjective, Division, Params, Unit
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Problem(eqx.Module):
         """The public starting point, shape `(p,)`."""
         return np.asarray(self.x0, dtype=float)
 
-    def value(self, x: Any) -> float:
+    def value(self, x: Listed) -> float:
         """`sum_k f_k(x) + R(x)`: needs everybody's data, so for simulations only.
 
         Args:
@@ -183,7 +184,7 @@ def _check_several(agents: int) -> None:
         )
 
 
-def check_public(regulariser: Any, constraint: Any) -> None:
+def check_public(regulariser: object, constraint: object) -> None:
     """Refuse what is no regulariser and no constraint.
 
     Raises:

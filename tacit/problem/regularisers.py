@@ -20,7 +20,7 @@ from jaxtyping import Array, Float
 from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import ProblemError
-from tacit.ranges import Number
+from tacit.ranges import Number, Numbers
 from tacit.types import Params, Scalar
 
 Unpenalised = tuple[int, ...]
@@ -53,7 +53,7 @@ class AbstractRegulariser(eqx.Module):
         """`argmin_x step * R(x) + ||x - v||^2 / 2`."""
 
     @abc.abstractmethod
-    def scaled(self, factor: Any) -> AbstractRegulariser:
+    def scaled(self, factor: Numbers) -> AbstractRegulariser:
         """`factor * R`."""
 
     @abc.abstractmethod
@@ -100,7 +100,7 @@ class NoRegulariser(AbstractRegulariser):
         """`v`."""
         return jnp.asarray(v)
 
-    def scaled(self, factor: Any) -> NoRegulariser:
+    def scaled(self, factor: Numbers) -> NoRegulariser:
         """Itself."""
         return self
 
@@ -137,7 +137,7 @@ class L1(AbstractRegulariser):
 
     def value(self, x: Params) -> Float[Array, ""]:
         """`strength * sum |x_i|`."""
-        return self.strength * jnp.sum(_where(x, self.unpenalised) * jnp.abs(x))
+        return jnp.sum(_where(x, self.unpenalised) * jnp.abs(x)) * self.strength
 
     def gradient(self, x: Params) -> Float[Array, " p"]:
         """`strength * sign(x)`."""
@@ -147,7 +147,7 @@ class L1(AbstractRegulariser):
         """Soft thresholding at `step * strength`."""
         return _soft(v, step * self.strength * _where(v, self.unpenalised))
 
-    def scaled(self, factor: Any) -> L1:
+    def scaled(self, factor: Numbers) -> L1:
         """`factor * R`."""
         return L1(factor * self.strength, unpenalised=self.unpenalised)
 
@@ -180,7 +180,7 @@ class L2(AbstractRegulariser):
 
     def value(self, x: Params) -> Float[Array, ""]:
         """`strength * sum x_i^2`."""
-        return self.strength * jnp.sum(_where(x, self.unpenalised) * jnp.square(x))
+        return jnp.sum(_where(x, self.unpenalised) * jnp.square(x)) * self.strength
 
     def gradient(self, x: Params) -> Float[Array, " p"]:
         """`2 * strength * x`."""
@@ -190,7 +190,7 @@ class L2(AbstractRegulariser):
         """`v / (1 + 2 step strength)`."""
         return jnp.asarray(v) / (1.0 + 2.0 * step * self.strength * _where(v, self.unpenalised))
 
-    def scaled(self, factor: Any) -> L2:
+    def scaled(self, factor: Numbers) -> L2:
         """`factor * R`."""
         return L2(factor * self.strength, unpenalised=self.unpenalised)
 
@@ -237,7 +237,7 @@ class ElasticNet(AbstractRegulariser):
         penalised = step * _where(v, self.unpenalised)
         return _soft(v, self.l1 * penalised) / (1.0 + 2.0 * self.l2 * penalised)
 
-    def scaled(self, factor: Any) -> ElasticNet:
+    def scaled(self, factor: Numbers) -> ElasticNet:
         """`factor * R`."""
         return ElasticNet(factor * self.l1, factor * self.l2, unpenalised=self.unpenalised)
 
@@ -261,7 +261,7 @@ class GroupL1(AbstractRegulariser):
         5.0
     """
 
-    strength: Any
+    strength: Numbers
     groups: tuple[int, ...] = eqx.field(static=True)
     unpenalised: Unpenalised = eqx.field(static=True)
     separable: ClassVar[bool] = False
@@ -292,14 +292,14 @@ class GroupL1(AbstractRegulariser):
     def value(self, x: Params) -> Float[Array, ""]:
         """`strength * sum_g sqrt(n_g) ||x_g||`."""
         norms, weights = self._norms(jnp.asarray(x))
-        return self.strength * jnp.sum(weights * norms)
+        return jnp.sum(weights * norms) * self.strength
 
     def gradient(self, x: Params) -> Float[Array, " p"]:
         """`strength * sqrt(n_g) * x_g / ||x_g||`, 0 for a group at 0."""
         x = jnp.asarray(x)
         norms, weights = self._norms(x)
         slopes = weights * jnp.where(norms > 0, 1.0 / jnp.where(norms > 0, norms, 1.0), 0.0)
-        return self.strength * self._spread(slopes, 0.0) * x
+        return self._spread(slopes, 0.0) * self.strength * x
 
     def prox(self, v: Params, step: Scalar) -> Float[Array, " p"]:
         """Each group shrunk towards 0 by `step * strength * sqrt(n_g)`."""
@@ -310,7 +310,7 @@ class GroupL1(AbstractRegulariser):
         shrink = jnp.where(kept, 1.0 - threshold / jnp.where(kept, norms, 1.0), 0.0)
         return self._spread(shrink, 1.0) * v
 
-    def scaled(self, factor: Any) -> GroupL1:
+    def scaled(self, factor: Numbers) -> GroupL1:
         """`factor * R`."""
         return GroupL1(factor * self.strength, self.groups)
 

@@ -24,7 +24,7 @@ from tacit.problem.losses import (
     Softmax,
     Squared,
 )
-from tacit.ranges import Range, Real
+from tacit.ranges import Listed, Range, Real
 
 
 @checked(ConfigError)
@@ -32,7 +32,7 @@ def scores(
     loss: AbstractLinearLoss,
     features: Float[np.ndarray, "n d"],
     targets: Shaped[np.ndarray, " n"],
-    solution: Annotated[Any, Range(infinite=True, unset=True)],
+    solution: Annotated[Listed, Range(infinite=True, unset=True)],
 ) -> dict[str, float]:
     """What a solution is worth on records that it was not fitted to.
 

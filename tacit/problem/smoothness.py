@@ -12,11 +12,11 @@ from tacit.errors import ProblemError
 from tacit.problem.cost import Cost
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss
-from tacit.problem.problem import Problem
+from tacit.problem.task import Task
 
 
 @checked(ProblemError)
-def smooth(problem: Problem) -> bool:
+def smooth(problem: Task) -> bool:
     """Whether all gradients are continuous, as the losses declare; a black box is not asked.
 
     Args:
@@ -35,7 +35,7 @@ def smooth(problem: Problem) -> bool:
 
 
 @checked(ProblemError)
-def curvature(problem: Problem) -> Float[np.ndarray, " agents"]:
+def curvature(problem: Task) -> Float[np.ndarray, " agents"]:
     """Upper bound of the second derivative of every `f_k` along any direction.
 
     It is the loss's own bound times the largest eigenvalue of `rows' rows`, over the normaliser. It

@@ -57,7 +57,7 @@ def template(name: str) -> jinja2.Template:
     return environment.get_template(name)
 
 
-def page(name: str, figures: Mapping[str, go.Figure] | None = None, **given: Any) -> str:
+def page(name: str, figures: Mapping[str, go.Figure] | None = None, **given: object) -> str:
     """A page as HTML; with figures, the script that draws them and no other may run.
 
     Args:
@@ -89,7 +89,7 @@ def script_hash(script: str) -> str:
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
-def embedded(value: Any) -> str:
+def embedded(value: object) -> str:
     """JSON that cannot end the element it stands in; refuses numbers that JSON does not have."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

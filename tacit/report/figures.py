@@ -240,7 +240,7 @@ def _fit_colour(name: str) -> str:
     return next((colour for start, colour in colours.items() if name.startswith(start)), GREY)
 
 
-def plain(text: Any) -> str:
+def plain(text: object) -> str:
     """Text that Plotly shows as it stands: its labels understand a few HTML tags and entities."""
     return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 

@@ -213,7 +213,7 @@ class Shown:
         ]
 
 
-def compared(what: str, paper: float | None, ours: float, **further: Any) -> Row:
+def compared(what: str, paper: float | None, ours: float, **further: object) -> Row:
     """A row of the table: the paper's number, ours, and ours over the paper's."""
     ratio = None if paper is None or paper == 0.0 else ours / paper
     return {"what": what, "paper": paper, "ours": ours, "ratio": ratio, **further}

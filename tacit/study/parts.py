@@ -311,7 +311,7 @@ def published() -> dict[str, Part]:
     return found
 
 
-def named_in(document: Any) -> Iterator[Part]:
+def named_in(document: object) -> Iterator[Part]:
     """The parts that a study names beside those of its grammar; read without an import.
 
     Args:

@@ -102,7 +102,7 @@ def _said(differing: list[str], older: dict[str, Any], mine: dict[str, Any]) -> 
     return "; ".join(words)
 
 
-def write_json(path: Path, document: Any) -> None:
+def write_json(path: Path, document: object) -> None:
     """Write strict JSON, whole or not at all.
 
     Raises:

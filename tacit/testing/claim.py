@@ -24,7 +24,7 @@ def check_claim(
     trials: int = 2_000,
     seed: int = 0,
 ) -> Audit:
-    """Attack the claim of privacy of a method, as `tacit.audit` does; fail if it is refuted.
+    """Attack the claim of privacy of a method, as `tacit.audit_method` does; fail if it is refuted.
 
     A true claim is refuted in one audit of twenty, by its confidence of 95 %. The seed is fixed, so
     a test that passes keeps passing until the code changes.
@@ -46,7 +46,7 @@ def check_claim(
     Raises:
         AssertionError: the claim is refuted.
         NonPrivateRelease: the method claims nothing.
-        TacitError: as `tacit.audit` raises it.
+        TacitError: as `tacit.audit_method` raises it.
     """
     found = audit_method(
         problem,

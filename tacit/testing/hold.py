@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
 
-
-def hold(condition: Any, sentence: str) -> None:
+def hold(condition: object, sentence: str) -> None:
     """Fail with a sentence unless a condition holds; `assert` would vanish under `python -O`.
 
     Raises:

@@ -19,6 +19,7 @@ from tacit._engine.plan import Plan
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.problem.task import Task
+from tacit.types import State
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,7 @@ class Sent:
 
     at: At
     agent: int
-    before: Any
+    before: State
     message: Payload
     released: Any
 

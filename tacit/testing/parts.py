@@ -20,7 +20,7 @@ from tacit.problem.constraint import AbstractConstraint
 from tacit.problem.losses import AbstractLinearLoss, AbstractLoss, JaxLoss
 from tacit.problem.regularisers import AbstractRegulariser
 from tacit.problem.simulator import AbstractBlackBox
-from tacit.ranges import Count, Finite
+from tacit.ranges import Count, Point
 from tacit.testing.hold import hold
 
 _RECORDS = 40
@@ -28,7 +28,7 @@ _SEED = 0
 
 
 @checked(ConfigError)
-def check_loss(loss: AbstractLoss, targets: Finite = (0.0, 1.0), *, features: Count = 3) -> None:
+def check_loss(loss: AbstractLoss, targets: Point = (0.0, 1.0), *, features: Count = 3) -> None:
     """Hold a loss to what it states, on random records.
 
     * The value of a record, and its derivative, depend on that record only: not on the others, and

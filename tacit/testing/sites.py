@@ -63,13 +63,13 @@ def check_between_sites(
     source = without_scores(read_study(study))
     with tempfile.TemporaryDirectory() as folder, _pinned(source, Path(folder) / "pins.json"):
         rehearsal = prepare(source, Path(folder) / "noised")
-        found = perform(rehearsal, ["--verbose"], seconds=seconds)
+        found = perform(rehearsal, ["--verbose"], seconds=float(seconds))
         promises_hold(source, rehearsal)
         charges_hold(rehearsal)
         messages_hold(rehearsal)
         models_hold(rehearsal, found)
         rehearsal = prepare(source, Path(folder) / "seeded")
-        found = perform(rehearsal, ["--test-seed", str(test_seed)], seconds=seconds)
+        found = perform(rehearsal, ["--test-seed", str(test_seed)], seconds=float(seconds))
         bits_hold(source, rehearsal, found, test_seed)
 
 

@@ -129,16 +129,16 @@ REFUSED = {
     "tacit.Simulation(precision='float16')": "precision='float16' must be 'float64' or 'float32'",
     "tacit.Simulation(precision=32)": "precision=32 must be",
     "tacit.Simulation(exact='yes')": "exact='yes' must be True or False",
-    # tacit.account and tacit.audit
+    # tacit.account and tacit.audit_method
     "tacit.account(ring, task, dpsg, rounds=3)": "the order is problem, network, method",
     "tacit.account(task, ring, dpsg, rounds=10**13)": "rounds=10000000000000 must be .* at most 2,",
     "tacit.account(task, ring, dpsg, rounds=10**9, record=1)": "record=1 measures 1,000,000,000 ti",
     "tacit.account(task, ring, pdop, rounds=10**7)": "changes from round to round .* 1,000,000",
     "run(rounds=10**13)": "rounds=10000000000000 must be at least 1 and at most 2,147,483,647",
     "tacit.account(task, ring, dpsg, rounds='3')": "rounds='3' must be a whole number",
-    "tacit.audit(task, ring, 'dpsg', rounds=3)": r"write method\.DPSG",
-    "tacit.audit(task, ring, dpsg, rounds=3, trials='many')": "trials='many' must be",
-    "tacit.audit(task, ring, dpsg, rounds=3, owner='a')": "owner='a'",
+    "tacit.audit_method(task, ring, 'dpsg', rounds=3)": r"write method\.DPSG",
+    "tacit.audit_method(task, ring, dpsg, rounds=3, trials='many')": "trials='many' must be",
+    "tacit.audit_method(task, ring, dpsg, rounds=3, owner='a')": "owner='a'",
     # problems
     "risk('logistic')": r"loss is 'logistic'; write problem\.Logistic\(",
     "risk(problem.Logistic)": "loss is the class Logistic and not one of its objects",

@@ -159,7 +159,7 @@ def test_its_audit_comes_close_to_the_claim_and_stays_below() -> None:
     method = FunctionalPerturbation(
         DGD(step=0.2), QuadraticBasis([-1.0], [1.0]), CurvatureBounds(0.0, 4.0), privacy=privacy
     )
-    found = tacit.audit(
+    found = tacit.audit_method(
         task, network.complete(2), method, rounds=2, trials=4000, seed=0, stop=False
     )
     best = max(bound.epsilon for bound in found.bounds)

@@ -91,7 +91,9 @@ def longest_gradient(data: Any, net: Any, method: Any, owner: int) -> tuple[floa
 def test_the_papers_claim_falls_within_its_assumption(kind: str) -> None:
     paper, net, owner = paper_problem(kind, seed=0), paper_network(), 0
     method = paper_method(paper, net, kind, epsilon=0.15)
-    found = tacit.audit(paper, net, method, rounds=1, owner=owner, trials=200, seed=0, stop=False)
+    found = tacit.audit_method(
+        paper, net, method, rounds=1, owner=owner, trials=200, seed=0, stop=False
+    )
     assert found.claim.status is Status.MODEL and found.claim.epsilon <= 0.15
     assert found.guarantee.status is Status.REFUTED
     assert found.best.epsilon > 1.0
@@ -115,7 +117,7 @@ def test_the_papers_claim_falls_with_an_ordinary_record_too() -> None:
     targets = np.asarray(paper.objectives.targets)[owner]
     record = int(np.argmax(np.abs(targets)))
     other = replace_record(paper, owner, record, target=-float(targets[record]))
-    found = tacit.audit(
+    found = tacit.audit_method(
         paper, net, method, rounds=1, owner=owner, neighbour=other, trials=200, seed=0, stop=False
     )
     assert found.refuted and found.best.epsilon > 1.0

@@ -38,7 +38,7 @@ def test_the_printed_schedule_of_pdop_is_refuted() -> None:
     method = PDOPPrinted(
         step=0.1, ratio=0.1, noise_ratio=0.11, epsilon=1.0, gradient_bound=2.0, stated="printed"
     )
-    found = tacit.audit(task(0), RING, method, rounds=10, trials=2000, seed=0)
+    found = tacit.audit_method(task(0), RING, method, rounds=10, trials=2000, seed=0)
     assert found.claim.epsilon < 1.0
     assert found.guarantee.status is Status.REFUTED
 
@@ -46,7 +46,7 @@ def test_the_printed_schedule_of_pdop_is_refuted() -> None:
 @pytest.mark.slow
 def test_with_its_own_total_the_printed_schedule_stands() -> None:
     method = PDOPPrinted(step=0.1, ratio=0.1, noise_ratio=0.11, epsilon=1.0, gradient_bound=2.0)
-    found = tacit.audit(task(0), RING, method, rounds=10, trials=2000, seed=0, stop=False)
+    found = tacit.audit_method(task(0), RING, method, rounds=10, trials=2000, seed=0, stop=False)
     # what the paper claims at most is 1, and the audit shows more
     assert 1.0 < found.best.epsilon < found.claim.epsilon
     assert not found.refuted
@@ -57,7 +57,7 @@ def test_with_its_own_total_the_printed_schedule_stands() -> None:
 def test_admm_claims_stand_as_long_as_gradients_are_as_short_as_assumed(
     method: Any, where: Any
 ) -> None:
-    found = tacit.audit(task(0), where, method, rounds=1, trials=20_000, seed=0, stop=False)
+    found = tacit.audit_method(task(0), where, method, rounds=1, trials=20_000, seed=0, stop=False)
     assert not found.refuted
     assert found.best.epsilon > 0.05
     assert found.alone is not None and found.alone.status is Status.PER_RELEASE
@@ -72,7 +72,7 @@ def test_admm_claims_fall_with_a_longer_gradient(method: Any, where: Any) -> Non
     rows = [rng.normal(size=(4, 2)) for _ in range(4)]
     data = problem.empirical_risk(rows, [np.ones(4)] * 4, problem.Squared())
     other = replace_record(data, 0, 0, target=-30.0)
-    found = tacit.audit(data, where, method, rounds=1, neighbour=other, trials=2000, seed=0)
+    found = tacit.audit_method(data, where, method, rounds=1, neighbour=other, trials=2000, seed=0)
     assert found.refuted and found.guarantee.status is Status.REFUTED
 
 

@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from tacit import DPSG, Privacy
 from tacit.arguments import checked, wanted
 from tacit.errors import ConfigError
-from tacit.ranges import Count, NotNegative, Number, One, Positive, Range, Table, Unset
+from tacit.ranges import Count, NotNegative, Number, Numbers, One, Positive, Range, Table, Unset
 from tacit.types import Unit
 from tests.bad_calls import public_names
 from tests.public_calls import every_call
@@ -120,6 +120,14 @@ class _Child(_Base):
 
 
 _made: Any = _Child
+
+
+def test_numbers_are_arrays_and_floats_and_nothing_else() -> None:
+    seen: list[bool] = []
+    jax.make_jaxpr(lambda x: seen.append(isinstance(x, Numbers)))(1.0)
+    held = [isinstance(x, Numbers) for x in (1, 0.5, np.float32(1), np.ones(2), jax.numpy.ones(2))]
+    assert all(held + seen) and len(seen) == 1
+    assert not any(isinstance(x, Numbers) for x in (None, True, "1", np.array(["a"]), object()))
 
 
 def test_a_function_is_held_to_its_annotations() -> None:

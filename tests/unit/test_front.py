@@ -1,8 +1,11 @@
 """What `import tacit` offers."""
 
+from types import ModuleType
+
 import pytest
 
 import tacit
+from tacit.audit.method import audit_method
 
 
 def test_a_method_that_is_elsewhere_is_named_with_its_place() -> None:
@@ -10,3 +13,9 @@ def test_a_method_that_is_elsewhere_is_named_with_its_place() -> None:
         _ = tacit.PDOP
     with pytest.raises(AttributeError, match=r"no attribute 'Nothing'$"):
         _ = tacit.Nothing
+
+
+def test_a_package_is_no_function() -> None:
+    assert type(tacit.audit) is ModuleType
+    assert tacit.audit_method is tacit.audit.audit_method is audit_method
+    assert [name for name in tacit.__all__ if isinstance(getattr(tacit, name), ModuleType)] == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -15,7 +14,7 @@ from tacit._engine.agent_step import At, Desk
 from tacit._engine.measures import within
 from tacit.deploy.member.run_spec import Terms
 from tacit.errors import RuntimeFailure
-from tacit.types import Role
+from tacit.types import Role, State
 
 log = logging.getLogger("tacit.site")
 
@@ -32,7 +31,7 @@ def check_model(desk: Desk, model: np.ndarray) -> None:
         )
 
 
-def check_diverged(desk: Desk, state: Any, round: int) -> None:
+def check_diverged(desk: Desk, state: State, round: int) -> None:
     """Refuse to send what diverged.
 
     Raises:
@@ -65,7 +64,7 @@ def check_sent(terms: Terms, at: At, member: int, arrays: Sequence[np.ndarray]) 
         raise _diverged(at.round, f"one is at {beyond}")
 
 
-def answer(desk: Desk, state: Any) -> np.ndarray:
+def answer(desk: Desk, state: State) -> np.ndarray:
     """The solution in a state, shape `(p,)`."""
     return np.asarray(eqx.filter_jit(desk.plan.method.solution)(state))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from tacit.deploy.member.sending import Sender
 from tacit.deploy.messages.outgoing import Made, Outgoing
 from tacit.deploy.messages.wire import Address, encode
 from tacit.errors import PeerTimeout
-from tacit.types import Role
+from tacit.types import Role, State
 
 log = logging.getLogger("tacit.site")
 
@@ -124,7 +123,7 @@ class Ending:
         check_model(self._desk, model)
         return model
 
-    def farewell(self, state: Any, *, again: bool) -> None:
+    def farewell(self, state: State, *, again: bool) -> None:
         """Tell the neighbours that this member needs nothing more; serve them until they do not.
 
         Args:

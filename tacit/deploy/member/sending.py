@@ -19,6 +19,7 @@ from tacit.deploy.messages.outgoing import Charge, Made, Outgoing
 from tacit.deploy.messages.wire import Address, decode, encode
 from tacit.privacy.event import Event
 from tacit.privacy.ledger.outbox import ReleaseId
+from tacit.types import State
 
 log = logging.getLogger("tacit.site")
 
@@ -68,7 +69,7 @@ class Sender:
         self._outgoing, self._neighbours = outgoing, neighbours
 
     def send(
-        self, turn: Turn, arrays: Sequence[np.ndarray], after: Any, charge: Charge | None = None
+        self, turn: Turn, arrays: Sequence[np.ndarray], after: State, charge: Charge | None = None
     ) -> None:
         """Put a message on the disk with the state after it; then send it.
 

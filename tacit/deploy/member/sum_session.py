@@ -32,7 +32,7 @@ from tacit.privacy.masked import as_dear
 from tacit.privacy.masking import mask, mask_label, opened, sealed
 from tacit.privacy.noise import SecureNoise
 from tacit.privacy.noise.sums import LARGEST, SumRelease
-from tacit.types import Role
+from tacit.types import Role, State
 
 log = logging.getLogger("tacit.site")
 
@@ -144,7 +144,7 @@ class Standing(NamedTuple):
         answered: answers that it gave, or asked for, by phase.
     """
 
-    state: Any
+    state: State
     done: np.ndarray
     cohort: np.ndarray
     answered: np.ndarray

@@ -28,6 +28,7 @@ from tacit.privacy.event import Event
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.ledger.chain import digest
 from tacit.privacy.ledger.outbox import ReleaseId
+from tacit.types import State
 
 SETTLE_EVERY = 64
 """Releases that are kept longer than needed, so that their deletion is one entry of the ledger."""
@@ -149,7 +150,7 @@ class Outgoing:
         with self._lock:
             return self._stored.get(key)
 
-    def resume(self, like: Any) -> tuple[int, Any] | None:
+    def resume(self, like: State) -> tuple[int, Any] | None:
         """Position and state of the last message that was made; `None` before the first.
 
         Args:
@@ -204,7 +205,7 @@ class Outgoing:
             )
 
     def commit(
-        self, made: Made, state: Any, recipients: Sequence[str], charge: Charge | None = None
+        self, made: Made, state: State, recipients: Sequence[str], charge: Charge | None = None
     ) -> None:
         """Put a message on the disk; when this returns it may be sent.
 
@@ -246,7 +247,7 @@ class Outgoing:
             self._binding.record(made.position, made.data)
         self._remember(made, self._rows, row)
 
-    def restore(self, made: Made, state: Any, said: Sequence[Heard]) -> None:
+    def restore(self, made: Made, state: State, said: Sequence[Heard]) -> None:
         """Begin from what others have of this member, in a journal that holds nothing.
 
         Args:
@@ -297,7 +298,7 @@ class Outgoing:
             places[made.position] = made.key, place
 
 
-def state_digest(position: int, state: Any) -> str:
+def state_digest(position: int, state: State) -> str:
     """A digest of what a release is computed from, apart from the private data."""
     return digest(b"".join([_POSITION.pack(position), *packed(state)]))
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from tacit.errors import RuntimeFailure
+from tacit.types import State
 
 ANOTHER_VERSION = "of another version of tacit. Finish the run with the version that began it"
 """What is said of a file that this version does not read."""
@@ -49,7 +50,7 @@ class Rows:
         return self._journal.execute(f"SELECT rowid, data FROM {self._table}").fetchall()
 
 
-def packed(state: Any) -> list[bytes | memoryview]:
+def packed(state: State) -> list[bytes | memoryview]:
     """A digest of where the leaves stand, and these one after the other, with type and shape.
 
     What a state holds may change within a round, such as a gradient between send and receive: a
@@ -66,7 +67,7 @@ def packed(state: Any) -> list[bytes | memoryview]:
     return pieces
 
 
-def unpacked(data: bytes, like: Any) -> Any:
+def unpacked(data: bytes, like: State) -> Any:
     """The state again.
 
     Args:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,8 @@ from tacit.privacy.event import ModelClaim, NoRelease, PerReleaseClaim
 from tacit.privacy.laws import LAWS, Law, NoiseKind
 from tacit.privacy.mechanism import Into, Mechanism
 from tacit.privacy.query import AbstractQuery, own_public
+from tacit.problem.task import Task
+from tacit.ranges import Numbers
 from tacit.types import PublicContext, Relation
 
 _REASON = "nothing enforces that bound, and the epsilon is counted for one iteration at a time"
@@ -32,8 +33,8 @@ class AssumedGaussian(AbstractDose):
         delta: of that claim, in (0, 1).
     """
 
-    epsilon: Any
-    delta: Any
+    epsilon: Numbers
+    delta: Numbers
 
     def scale(
         self, law: Law, query: AbstractQuery, public: PublicContext, relation: Relation
@@ -53,7 +54,7 @@ class AssumedPure(AbstractDose):
         epsilon: as claimed for one iteration, positive.
     """
 
-    epsilon: Any
+    epsilon: Numbers
 
     def scale(
         self, law: Law, query: AbstractQuery, public: PublicContext, relation: Relation
@@ -66,8 +67,8 @@ class AssumedPure(AbstractDose):
 
 def assumed(
     noise: NoiseKind,
-    epsilon: Any,
-    delta: Any,
+    epsilon: Numbers,
+    delta: Numbers,
     claim: ModelClaim,
     into: Into = Into.ANSWER,
 ) -> Mechanism:
@@ -90,7 +91,7 @@ def per_release(source: str, assumption: str) -> PerReleaseClaim:
     return PerReleaseClaim(NoRelease(), source, assumption, _REASON)
 
 
-def claimed_multiplier(epsilon: Any, delta: Any) -> float:
+def claimed_multiplier(epsilon: Numbers, delta: Numbers) -> float:
     """`z = sqrt(2.1 log(1.25 / delta)) / epsilon`: noise over sensitivity, as claimed.
 
     Example:
@@ -101,7 +102,7 @@ def claimed_multiplier(epsilon: Any, delta: Any) -> float:
 
 
 def check_claim(
-    epsilon: Any, delta: Any, gradient_bound: Any, noise: NoiseKind = NoiseKind.GAUSSIAN
+    epsilon: Numbers, delta: Numbers, gradient_bound: Numbers, noise: NoiseKind = NoiseKind.GAUSSIAN
 ) -> None:
     """Refuse a claim that no noise can stand for.
 
@@ -121,7 +122,7 @@ def check_claim(
         raise PrivacyError(f"claimed_delta={delta!r} must be in (0, 1)")
 
 
-def opposite_gradients(bound: Any, problem: Any, owner: int) -> Neighbours:
+def opposite_gradients(bound: Numbers, problem: Task, owner: int) -> Neighbours:
     """One linear loss with a gradient of length `bound` or its opposite, all other losses zero."""
     gradients = np.zeros((problem.agents, 1, problem.dimension))
     gradients[owner, 0, 0] = own_public(bound, 0)

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from jaxtyping import Float
 
 import tacit
 from tacit._engine.result import Result
 from tacit._engine.runner import Simulation
+from tacit.method.phase import AbstractMethod
+from tacit.network.base import AbstractNetwork
 from tacit.papers.gratton2021.contenders import Setting
+from tacit.problem.problem import Problem
 
 LAST = 20
 """Rounds at the end whose mean error is compared."""
@@ -36,7 +40,7 @@ class Contest:
     """
 
     problem: Callable[[int], Any]
-    network: Any
+    network: AbstractNetwork
     validation: Sequence[int]
     data: Sequence[int]
     seed: int
@@ -91,10 +95,10 @@ class Contest:
 
 
 def measure(
-    task: Any,
-    network: Any,
-    method: Any,
-    optimum: Any,
+    task: Problem,
+    network: AbstractNetwork,
+    method: AbstractMethod,
+    optimum: Float[np.ndarray, " p"],
     *,
     rounds: int,
     seed: int,

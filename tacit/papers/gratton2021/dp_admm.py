@@ -16,6 +16,7 @@ from tacit.method.dp_admm import DPADMM, NoisedCopy
 from tacit.method.outp import PublicMean
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import Neighbours
+from tacit.network.base import AbstractNetwork
 from tacit.papers.gratton2021.admm_claim import (
     assumed,
     check_claim,
@@ -26,11 +27,13 @@ from tacit.privacy.budget import Privacy
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Release
 from tacit.privacy.query import AbstractQuery, own_public
-from tacit.ranges import Number, Positive
+from tacit.problem.task import Task
+from tacit.ranges import Number, Numbers, Positive
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
     Context,
+    Index,
     Oracle,
     PublicContext,
     Relation,
@@ -94,7 +97,7 @@ class DPADMMPrinted(AbstractMethod):
         """The rounds."""
         return DPADMM(self.penalty, self.step)
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> PublicMean | NoisedCopy:
+    def init(self, role: Role, x0: Vector, degree: Index) -> PublicMean | NoisedCopy:
         return self.method.init(role, x0, degree)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -110,7 +113,7 @@ class DPADMMPrinted(AbstractMethod):
     def delta(self, agent: int) -> float:
         return own_public(self.claimed_delta, agent)
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         self.method.check(problem, network)
         if problem.unit is not Unit.RECORD:
             raise ProblemError(
@@ -118,7 +121,7 @@ class DPADMMPrinted(AbstractMethod):
                 f"consists of {problem.unit.value}s; use DPADMM"
             )
 
-    def worst_case(self, problem: Any, owner: int) -> Neighbours:
+    def worst_case(self, problem: Task, owner: int) -> Neighbours:
         """One linear loss with the longest gradient assumed, or its opposite."""
         return opposite_gradients(self.gradient_bound, problem, owner)
 
@@ -130,7 +133,7 @@ class AssumedGradient(AbstractQuery):
         bound: `c1`; nothing enforces it, and the claim says so.
     """
 
-    bound: Any
+    bound: Numbers
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.GRADIENT)
     order: int = eqx.field(static=True, kw_only=True, default=2)
     rate: float = eqx.field(static=True, kw_only=True, default=1.0)

@@ -23,6 +23,7 @@ from tacit.method._consensus_admm import Consensus
 from tacit.method.admm import share
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import Neighbours
+from tacit.network.base import AbstractNetwork
 from tacit.papers.gratton2021.admm_claim import assumed, check_claim, opposite_gradients
 from tacit.privacy.budget import Privacy, noise_kind
 from tacit.privacy.event import ModelClaim, NoRelease
@@ -31,12 +32,14 @@ from tacit.privacy.mechanism import Into, Mechanism, Release
 from tacit.privacy.query import AbstractQuery, own_public
 from tacit.privacy.tilted import Tilted
 from tacit.problem.losses import Logistic, Softmax, Squared
-from tacit.ranges import Number, PositiveOne
+from tacit.problem.task import Task
+from tacit.ranges import Number, Numbers, PositiveOne
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
     Context,
     Inbox,
+    Index,
     Oracle,
     PublicContext,
     Relation,
@@ -119,7 +122,7 @@ class DVPPrinted(AbstractMethod):
         check_claim(self.epsilon, self.claimed_delta, self.gradient_bound, self.noise)
         check_tolerance(self.tolerance)
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Consensus:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Consensus:
         return admm.start(x0, degree)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -154,7 +157,7 @@ class DVPPrinted(AbstractMethod):
         claim = ModelClaim(NoRelease(), source, _ASSUMPTION, _REASON)
         return assumed(self.noise, self.epsilon, self.claimed_delta, claim, Into.OBJECTIVE)
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         loss = getattr(problem.objectives, "loss", problem.objectives)
         if not isinstance(loss, Logistic | Softmax | Squared):
             raise ProblemError(
@@ -164,7 +167,7 @@ class DVPPrinted(AbstractMethod):
         check_local_problem("DVPPrinted", problem, network)
         check_projection("DVPPrinted", problem)
 
-    def worst_case(self, problem: Any, owner: int) -> Neighbours:
+    def worst_case(self, problem: Task, owner: int) -> Neighbours:
         """One linear loss with the longest gradient assumed, or its opposite."""
         return opposite_gradients(self.gradient_bound, problem, owner)
 
@@ -183,9 +186,9 @@ class PerturbedSolution(AbstractQuery):
 
     projects: ClassVar[bool] = True
     solves: ClassVar[bool] = True
-    bound: Any
-    penalty: Any
-    tolerance: Any
+    bound: Numbers
+    penalty: Numbers
+    tolerance: Numbers
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.PROX)
     order: int = eqx.field(static=True, kw_only=True, default=2)
     rate: float = eqx.field(static=True, kw_only=True, default=1.0)

@@ -93,7 +93,7 @@ def audited(
 ) -> dict[str, float]:
     """A lower bound on epsilon of one iteration, with 95 % confidence, and the most it could be."""
     task, net = paper_problem(kind, data), paper_network()
-    found = tacit.audit(
+    found = tacit.audit_method(
         task,
         net,
         METHODS[version](task, net, kind, epsilon, delta),

@@ -23,6 +23,7 @@ from tacit.method._consensus_admm import Consensus
 from tacit.method.admm import share
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import Neighbours
+from tacit.network.base import AbstractNetwork
 from tacit.papers.gratton2021.admm_claim import (
     assumed,
     check_claim,
@@ -33,12 +34,14 @@ from tacit.privacy.budget import Privacy, noise_kind
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import Mechanism, Release
 from tacit.privacy.query import AbstractQuery, own_public
-from tacit.ranges import Number, PositiveOne
+from tacit.problem.task import Task
+from tacit.ranges import Number, Numbers, PositiveOne
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
     Context,
     Inbox,
+    Index,
     Oracle,
     PublicContext,
     Relation,
@@ -108,7 +111,7 @@ class PVPPrinted(AbstractMethod):
         check_claim(self.epsilon, self.claimed_delta, self.gradient_bound, self.noise)
         check_tolerance(self.tolerance)
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Consensus:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Consensus:
         return admm.start(x0, degree)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -139,11 +142,11 @@ class PVPPrinted(AbstractMethod):
         claim = per_release(source, _ASSUMPTION)
         return assumed(self.noise, self.epsilon, self.claimed_delta, claim)
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         check_local_problem("PVPPrinted", problem, network)
         check_projection("PVPPrinted", problem)
 
-    def worst_case(self, problem: Any, owner: int) -> Neighbours:
+    def worst_case(self, problem: Task, owner: int) -> Neighbours:
         """One linear loss with the longest gradient assumed, or its opposite."""
         return opposite_gradients(self.gradient_bound, problem, owner)
 
@@ -159,9 +162,9 @@ class AssumedSolution(AbstractQuery):
 
     projects: ClassVar[bool] = True
     solves: ClassVar[bool] = True
-    bound: Any
-    penalty: Any
-    tolerance: Any
+    bound: Numbers
+    penalty: Numbers
+    tolerance: Numbers
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.PROX)
     order: int = eqx.field(static=True, kw_only=True, default=2)
     rate: float = eqx.field(static=True, kw_only=True, default=1.0)

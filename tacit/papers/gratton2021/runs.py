@@ -38,6 +38,7 @@ def d_zoa(
     except PrivacyError as refused:
         return {"refused": str(refused)}
     result = measure(task, net, method, reference, rounds=rounds, seed=seed, trials=trials)
+    assert method.step is not None
     directions = np.broadcast_to(method.directions, task.agents)
     return {
         **errors(result),

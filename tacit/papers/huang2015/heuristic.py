@@ -20,6 +20,7 @@ from tacit.method._schedule import positive
 from tacit.method.forms import Form, as_printed, between
 from tacit.papers.huang2015.bounds import printed_accuracy
 from tacit.papers.huang2015.tuning import PDOPConstants, Tuned
+from tacit.ranges import Numbers
 
 _GRID = 400
 """Points between which a change of sign is looked for."""
@@ -186,7 +187,7 @@ def coordinate_heuristic(
 
 
 def _step_sides(
-    c: Any, q: Any, p: Any, constants: PDOPConstants, *, printed: bool
+    c: Any, q: Any, p: Numbers, constants: PDOPConstants, *, printed: bool
 ) -> tuple[Any, Any]:
     left = constants.diameter * constants.curvature * np.exp(-constants.curvature * c / (1.0 - q))
     moved = 1.0 / (1.0 - q**2)
@@ -196,7 +197,7 @@ def _step_sides(
 
 
 def _ratio_sides(
-    c: Any, q: Any, p: Any, constants: PDOPConstants, *, printed: bool
+    c: Any, q: Any, p: Numbers, constants: PDOPConstants, *, printed: bool
 ) -> tuple[Any, Any]:
     left = constants.diameter * constants.curvature * c
     left = left * np.exp(-constants.curvature * c / (1.0 - q))
@@ -236,7 +237,7 @@ def _best_step(q: float, p: float, constants: PDOPConstants, printed: bool) -> f
 def _best_ratio(c: float, q: float, p: float, constants: PDOPConstants, printed: bool) -> float:
     """The solution of condition (II) at which eq (15) is least, or `q` if there is none."""
 
-    def slope(ratio: Any) -> Any:
+    def slope(ratio: Numbers) -> Any:
         left, right = _ratio_sides(c, ratio, p, constants, printed=printed)
         return right - left
 

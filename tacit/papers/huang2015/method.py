@@ -27,17 +27,20 @@ from tacit.method.pdop import (
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.rounds import Rounds
 from tacit.method.worst_case import LinearUnits, Neighbours
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.privacy.dose import AbstractDose
 from tacit.privacy.event import ModelClaim, NoRelease
 from tacit.privacy.laws import LAPLACE, Law
 from tacit.privacy.mechanism import Mechanism, Release
 from tacit.privacy.query import AbstractQuery, own_public
-from tacit.ranges import Number, Positive
+from tacit.problem.task import Task
+from tacit.ranges import Number, Numbers, Positive
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
     Context,
+    Index,
     Oracle,
     PublicContext,
     Relation,
@@ -123,7 +126,7 @@ class PDOPPrinted(AbstractMethod):
                 "the printed sum of losses does not converge"
             )
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Mixture:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Mixture:
         return Mixture(x0, x0)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -160,11 +163,11 @@ class PDOPPrinted(AbstractMethod):
     def delta(self, agent: int) -> float:
         return 0.0
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         check_network("PDOPPrinted", network)
         check_projection("PDOPPrinted", problem)
 
-    def worst_case(self, problem: Any, owner: int) -> Neighbours:
+    def worst_case(self, problem: Task, owner: int) -> Neighbours:
         """Two linear costs at the bound `C2` along the diagonal, opposite to each other."""
         size = problem.dimension
         gradients = np.zeros((problem.agents, 1, size))
@@ -196,9 +199,9 @@ class PrintedStep(AbstractQuery):
     """
 
     projects: ClassVar[bool] = True
-    step: Any
-    ratio: Any
-    gradient_bound: Any
+    step: Numbers
+    ratio: Numbers
+    gradient_bound: Numbers
     answer_start: bool = eqx.field(static=True, kw_only=True, default=False)
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.GRADIENT)
     order: int = eqx.field(static=True, kw_only=True, default=1)
@@ -236,9 +239,9 @@ class StartNoise(AbstractDose):
         epsilon: as claimed.
     """
 
-    ratio: Any
-    noise_ratio: Any
-    epsilon: Any
+    ratio: Numbers
+    noise_ratio: Numbers
+    epsilon: Numbers
 
     def scale(
         self, law: Law, query: AbstractQuery, public: PublicContext, relation: Relation

@@ -92,7 +92,7 @@ def bound(epsilon: float, gradient_bound: float) -> float:
         epsilon=epsilon,
         diameter=2.0**1.5 * HALF,
         gradient_bound=gradient_bound,
-        curvature=allowed().strong_convexity,
+        curvature=float(allowed().strong_convexity),
         dimension=2,
     )
     return squared**0.5
@@ -168,7 +168,7 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
         claims=said,
         published=[
             _panel("Figure 1, C2 = u as printed", loud, PRINTED_BOUND, silent),
-            _panel("Ours: C2 the longest gradient", right, allowed().gradient_bound, silent),
+            _panel("Ours: C2 the longest gradient", right, float(allowed().gradient_bound), silent),
         ],
         certified=[
             Panel(

@@ -25,6 +25,7 @@ from tacit.method import DPIADMMProx, DPIADMMTrust, FedAvg, GrowingPenalty, OutP
 from tacit.papers.ryu2021 import images
 from tacit.papers.ryu2021.dp_iadmm import DPIADMMPrinted
 from tacit.papers.ryu2021.images import Chosen, Images, Source
+from tacit.privacy.budget import Privacy
 from tacit.problem.scores import scores
 
 AGENTS, CLIP, LOCAL_STEPS, FREQUENCIES = 10, 0.5, 5, 14
@@ -168,30 +169,30 @@ def task(records: Rows) -> problem.Problem:
     )
 
 
-def descent(path: float, rounds: int, privacy: Any) -> Any:
+def descent(path: float, rounds: int, privacy: Privacy) -> Any:
     """Noised gradient steps of one size."""
     return tacit.GradientDescent(step=path / (CLIP * rounds), privacy=privacy)
 
 
-def shrinking(build: Callable[..., Any], path: float, rounds: int, privacy: Any) -> Any:
+def shrinking(build: Callable[..., Any], path: float, rounds: int, privacy: Privacy) -> Any:
     """ADMM with `eta = a / sqrt t`: steps that halve from the first round to the last."""
     shares = 1.0 / (1.0 + np.sqrt(np.arange(1, rounds + 1) / rounds))
     penalty = CLIP * shares.sum() / path
     return build(penalty=penalty, proximity=np.sqrt(rounds) / penalty, privacy=privacy)
 
 
-def trust(path: float, rounds: int, privacy: Any) -> Any:
+def trust(path: float, rounds: int, privacy: Privacy) -> Any:
     """Steps of one size, in a region that seldom binds."""
     step = path / (CLIP * rounds)
     return DPIADMMTrust(penalty=1.0 / step, radius=step * CLIP, privacy=privacy)
 
 
-def averaging(path: float, rounds: int, privacy: Any) -> Any:
+def averaging(path: float, rounds: int, privacy: Privacy) -> Any:
     """As many gradients as the others take, with a fifth of the visits to the server."""
     return FedAvg(step=path / (CLIP * rounds), local_steps=LOCAL_STEPS, privacy=privacy)
 
 
-def gossip(path: float, rounds: int, privacy: Any) -> Any:
+def gossip(path: float, rounds: int, privacy: Privacy) -> Any:
     """No coordinator: every agent talks to four others."""
     return tacit.DPSG(step=path / (CLIP * rounds), privacy=privacy)
 

@@ -20,6 +20,7 @@ from tacit.method.dp_iadmm_prox import DPIADMMProx
 from tacit.method.dp_iadmm_trust import DPIADMMTrust
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import LinearUnits, Neighbours
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.privacy.dose import AbstractDose
 from tacit.privacy.event import NoRelease, PerReleaseClaim
@@ -28,11 +29,13 @@ from tacit.privacy.mechanism import Mechanism, Release
 from tacit.privacy.query import AbstractQuery, own_public
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss
-from tacit.ranges import Number
+from tacit.problem.task import Task
+from tacit.ranges import Number, Numbers
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
     Context,
+    Index,
     Oracle,
     PublicContext,
     Relation,
@@ -103,7 +106,7 @@ class DPIADMMPrinted(AbstractMethod):
         self.method = replace(method, point="own", average=False)
         self.epsilon = epsilon
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Consensus | Copy:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Consensus | Copy:
         return self.method.init(role, x0, degree)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -117,7 +120,7 @@ class DPIADMMPrinted(AbstractMethod):
     def solution(self, state: Consensus) -> Vector:
         return state.w
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         check_everybody("DPIADMMPrinted", network)
         self.method.check(problem, network)
         if problem.unit is not Unit.RECORD:
@@ -126,7 +129,7 @@ class DPIADMMPrinted(AbstractMethod):
                 f"and this problem consists of {problem.unit.value}s; use DPIADMMProx"
             )
 
-    def worst_case(self, problem: Any, owner: int) -> Neighbours:
+    def worst_case(self, problem: Task, owner: int) -> Neighbours:
         """One record is there or absent, and one with a gradient a hundred times shorter stays."""
         gradients = np.zeros((problem.agents, 2, problem.dimension))
         gradients[owner, :, 0] = 1.0, _SHORT
@@ -158,7 +161,7 @@ class LongestGradient(AbstractDose):
     """
 
     own_records: ClassVar[bool] = True
-    epsilon: Any
+    epsilon: Numbers
 
     def scale(
         self, law: Law, query: AbstractQuery, public: PublicContext, relation: Relation
@@ -168,7 +171,7 @@ class LongestGradient(AbstractDose):
     def multiplier(self, query: AbstractQuery, public: PublicContext, relation: Relation) -> float:
         return 1.0 / own_public(self.epsilon, 0)
 
-    def split(self, answer: OwnLongest, scale: Any) -> tuple[Vector, Any]:
+    def split(self, answer: OwnLongest, scale: Numbers) -> tuple[Vector, Any]:
         return answer.gradient, scale * answer.longest
 
 

@@ -13,23 +13,26 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from tacit.errors import PrivacyError, ProblemError
-from tacit.method._dp_iadmm_step import check_penalty, penalty_at, proximal_point
+from tacit.method._dp_iadmm_step import Penalty, check_penalty, penalty_at, proximal_point
 from tacit.method.dp_iadmm import Copy
 from tacit.method.outp import PublicMean, check_outputs, collect, send_mean
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import LinearUnits, Neighbours
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.privacy.dose import AbstractDose
 from tacit.privacy.event import ModelClaim, NoRelease
 from tacit.privacy.laws import GAUSSIAN, Law
 from tacit.privacy.mechanism import Mechanism, Release
 from tacit.privacy.query import AbstractQuery, own_public
-from tacit.ranges import Number, Positive
+from tacit.problem.task import Task
+from tacit.ranges import Number, Numbers, Positive
 from tacit.types import (
     AbstractDifferentiable,
     AbstractObjective,
     Context,
     Inbox,
+    Index,
     Oracle,
     PublicContext,
     Relation,
@@ -92,7 +95,7 @@ class OutPAsCoded(AbstractMethod):
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
     epsilon: Number
     step_delta: Number = 1e-6
-    penalty: Any = 1.0
+    penalty: Penalty = 1.0
     proximity: Positive = 1.0
     privacy: Privacy | None = eqx.field(init=False, default=None)
 
@@ -103,7 +106,7 @@ class OutPAsCoded(AbstractMethod):
         if isinstance(self.step_delta, int | float) and not 0.0 < self.step_delta < 1.0:
             raise PrivacyError(f"step_delta={self.step_delta!r} must be in (0, 1)")
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> PublicMean | Copy:
+    def init(self, role: Role, x0: Vector, degree: Index) -> PublicMean | Copy:
         if role is Role.SERVER:
             return PublicMean(x0, x0)
         return Copy(x0, x0, jnp.zeros_like(jnp.asarray(x0)), x0)
@@ -135,7 +138,7 @@ class OutPAsCoded(AbstractMethod):
     def solution(self, state: PublicMean) -> Vector:
         return state.w
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         check_outputs("OutPAsCoded", problem, network)
         if problem.unit is not Unit.RECORD:
             raise ProblemError(
@@ -143,7 +146,7 @@ class OutPAsCoded(AbstractMethod):
                 f"consists of {problem.unit.value}s; use OutP"
             )
 
-    def worst_case(self, problem: Any, owner: int) -> Neighbours:
+    def worst_case(self, problem: Task, owner: int) -> Neighbours:
         """One linear loss with a gradient of length 1, the longest assumed, or its opposite."""
         gradients = np.zeros((problem.agents, 1, problem.dimension))
         gradients[owner, 0, 0] = 1.0
@@ -169,10 +172,10 @@ class CodedSolution(AbstractQuery):
         proximity: `a`.
     """
 
-    penalty: Any
-    epsilon: Any
-    delta: Any
-    proximity: Any
+    penalty: Penalty
+    epsilon: Numbers
+    delta: Numbers
+    proximity: Numbers
     oracle: Oracle = eqx.field(static=True, kw_only=True, default=Oracle.GRADIENT)
     order: int = eqx.field(static=True, kw_only=True, default=2)
     rate: float = eqx.field(static=True, kw_only=True, default=1.0)
@@ -227,7 +230,9 @@ def _coded_scale(query: AbstractQuery, public: PublicContext) -> float:
     return sigma**2
 
 
-def _inverse_eta(count: Any, round: Any, epsilon: Any, delta: Any, proximity: Any) -> Any:
+def _inverse_eta(
+    count: Any, round: Index, epsilon: Numbers, delta: Numbers, proximity: Numbers
+) -> Any:
     """`1/eta` of a client with that many records."""
     growth = 2.0 * ((round + 1.0) * _log(1.25 / delta)) ** 0.5 / epsilon
     return (count / 4.0 + growth) / proximity

@@ -13,7 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from tacit import network, problem
 from tacit._engine import batched
@@ -25,6 +25,8 @@ from tacit._engine.plan import Plan
 from tacit._engine.step import ask
 from tacit.errors import ConfigError
 from tacit.method import DPIADMMProx, DPIADMMTrust, GrowingPenalty
+from tacit.method._dp_iadmm_step import Penalty
+from tacit.method.phase import AbstractMethod
 from tacit.papers.ryu2021 import images
 from tacit.papers.ryu2021.dp_iadmm import DPIADMMPrinted
 from tacit.papers.ryu2021.images import Chosen, Images, Source
@@ -129,7 +131,7 @@ def path(
     return {name: values.tolist() for name, values in found.items()} | {"reach": reach}
 
 
-def measured(read: Images, method: Any, states: Any) -> dict[str, Any]:
+def measured(read: Images, method: AbstractMethod, states: Any) -> dict[str, Any]:
     """What `path` returns of one stop, over trials."""
     clients = states[Role.CLIENT]
     return {
@@ -140,7 +142,7 @@ def measured(read: Images, method: Any, states: Any) -> dict[str, Any]:
 
 @eqx.filter_jit
 def drawn_noise(
-    plan: Plan, roots: Key[Array, " trials"], states: Any, round: Any
+    plan: Plan, roots: Key[Array, " trials"], states: Any, round: Int[Array, ""]
 ) -> Float[Array, " trials"]:
     """Mean over agents and coordinates of the magnitude of the noise that a round draws."""
 
@@ -166,7 +168,7 @@ def drawn_noise(
     return jax.vmap(one)(roots, states)
 
 
-def build(method: str, epsilon: float, rho: Any, proximity: float) -> Any:
+def build(method: str, epsilon: float, rho: Penalty, proximity: float) -> Any:
     """A method of the paper, as printed or as its authors coded it.
 
     Raises:

@@ -52,7 +52,7 @@ _KINDS: Mapping[str, tuple[type[Event], Mapping[str, type]]] = {
 _NAMES: Mapping[type[Event], str] = {kind: name for name, (kind, _) in _KINDS.items()}
 
 
-def canonical(document: Any) -> str:
+def canonical(document: object) -> str:
     """The one text of a JSON document.
 
     Example:
@@ -83,7 +83,7 @@ def event_to_json(event: Event) -> dict[str, Any]:
     return {"kind": name, "version": _VERSION, **values}
 
 
-def event_from_json(document: Any) -> Event:
+def event_from_json(document: object) -> Event:
     """The event that `event_to_json` wrote.
 
     Raises:

@@ -13,13 +13,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float64, Int64
 
 from tacit.errors import PrivacyError
 from tacit.privacy.noise.laplace import LARGEST_SCALE
+from tacit.ranges import Listed
 
 LARGEST_VALUE = 2**52
 """Largest rounded value in steps; with noise below 2^52 the sum stays below 2^53."""
@@ -126,7 +126,7 @@ class Grid:
         multiplier = float(exact)
         return multiplier if Fraction(multiplier) <= exact else math.nextafter(multiplier, 0.0)
 
-    def rounded(self, value: Any) -> Int64[np.ndarray, " n"]:
+    def rounded(self, value: Listed) -> Int64[np.ndarray, " n"]:
         """The nearest grid points, in steps; coordinates beyond the grid become its end.
 
         Args:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from tacit.privacy.noise.grid import Grid
 from tacit.privacy.noise.source import AbstractNoise, check_law
 from tacit.privacy.query import AbstractQuery, is_own
 from tacit.privacy.rounding import DOUBLE
+from tacit.ranges import Listed
 from tacit.types import PublicContext, Relation
 
 STATISTICAL_DISTANCE = 2.0**-133
@@ -57,7 +57,7 @@ class GridRelease:
     event: Event
     roundoff: float = DOUBLE
 
-    def __call__(self, value: Any, noise: AbstractNoise) -> np.ndarray:
+    def __call__(self, value: Listed, noise: AbstractNoise) -> np.ndarray:
         """What is released, float64 of the shape of `value`; every entry is a grid point.
 
         Args:

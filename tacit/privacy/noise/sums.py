@@ -14,7 +14,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float64, Int64
@@ -26,6 +25,7 @@ from tacit.privacy.mechanism import Mechanism
 from tacit.privacy.noise.grid import Grid
 from tacit.privacy.noise.source import AbstractNoise
 from tacit.privacy.query import AbstractQuery
+from tacit.ranges import Listed
 from tacit.types import PublicContext, Relation
 
 SMALLEST_SCALE = 16.0
@@ -47,7 +47,7 @@ class SumRelease:
     grid: Grid
     scale: float
 
-    def noised(self, value: Any, noise: AbstractNoise) -> Int64[np.ndarray, " n"]:
+    def noised(self, value: Listed, noise: AbstractNoise) -> Int64[np.ndarray, " n"]:
         """The answer in steps, with noise: what a mask hides before it leaves.
 
         Args:
@@ -131,7 +131,7 @@ def value_of(total: Int64[np.ndarray, " n"], exponent: int) -> Float64[np.ndarra
     return np.ldexp(total.astype(np.float64), exponent)
 
 
-def in_steps(value: Any, exponent: int) -> Int64[np.ndarray, " n"]:
+def in_steps(value: Listed, exponent: int) -> Int64[np.ndarray, " n"]:
     """A simulated release in steps of `2^exponent`, shape `(n,)`."""
     steps = np.rint(np.ldexp(np.asarray(value, np.float64), -exponent))
     return np.clip(steps, -(2.0**53), 2.0**53).astype(np.int64)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.privacy.query import AbstractQuery
 from tacit.study._described.catalogue import Entry
 from tacit.study._grammar.arguments import REQUIRED, Argument
 
@@ -17,7 +18,7 @@ WHO = {"peer": "each site", "client": "each site", "server": "the coordinator"}
 TO_WHOM = {"peer": "its neighbours", "client": "every site", "server": "the coordinator"}
 
 
-def asked(query: Any) -> str:
+def asked(query: AbstractQuery | None) -> str:
     """What a query asks of private data, from the first line of its docstring."""
     if query is None:
         return "nothing"

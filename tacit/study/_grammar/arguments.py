@@ -21,7 +21,7 @@ import equinox as eqx
 from pydantic import Field, create_model
 
 from tacit.data.cells import Column
-from tacit.ranges import Key, Range
+from tacit.ranges import Key, Numbers, Range
 from tacit.study._grammar.section import Flag, Number, PerSite, Section, Whole
 
 Extra = TypeVar("Extra")
@@ -34,6 +34,7 @@ _STRICT: dict[Any, Any] = {
     int: Whole,
     int | float: Number,
     bool: Flag,
+    Numbers: Number,
     Any: Number,
 }
 
@@ -78,7 +79,8 @@ def arguments(
             names |= vars(sys.modules[base.__module__])
         given = typing.get_type_hints(target.__init__, localns=names, include_extras=True)
         # a field with a converter may be given anything: what is meant stands at the field
-        hints |= {key: kind for key, kind in given.items() if kind is not Any or key not in hints}
+        meant = {key for key, kind in given.items() if kind not in (Any, object)}
+        hints |= {key: given[key] for key in given if key in meant or key not in hints}
     texts = described(target)
     found: list[Argument] = []
     for name, parameter in inspect.signature(target).parameters.items():
@@ -99,6 +101,9 @@ def _kind(hint: Any, text: str) -> Any:
         return reduce(or_, (_kind(each, text) for each in members))
     if typing.get_origin(hint) is tuple:
         return tuple[tuple(_kind(each, text) for each in members)]
+    annotated = typing.get_origin(hint) is typing.Annotated
+    if Numbers in members and not annotated:  # `Numbers | X`: an X is for Python only
+        return Number
     if members and all(isinstance(each, type) and issubclass(each, eqx.Module) for each in members):
         from tacit.study._sections.nested import choice
 
@@ -110,7 +115,7 @@ def _kind(hint: Any, text: str) -> Any:
         return Number | tuple[Number, ...]
     if "shape `(" in text and hint is not type(None):
         return tuple[Number, ...]
-    if typing.get_origin(hint) is typing.Annotated:
+    if annotated:
         hint = members[0]
     if hint == Sequence[int]:
         return tuple[Whole, ...]
@@ -141,12 +146,12 @@ def _extra(hint: Any, kind: type[Extra]) -> Extra | None:
     return next((each for each in extras if isinstance(each, kind)), None)
 
 
-def summary(target: Any) -> str:
+def summary(target: object) -> str:
     """The first line of a docstring."""
     return (inspect.getdoc(target) or "").partition("\n")[0]
 
 
-def described(target: Any) -> dict[str, str]:
+def described(target: object) -> dict[str, str]:
     """The `Args:` section of a docstring, name by name."""
     lines = (inspect.getdoc(target) or "").splitlines()
     texts: dict[str, str] = {}

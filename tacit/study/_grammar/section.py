@@ -43,7 +43,9 @@ def _per_site(value: Any) -> Any:
     return tuple(map(float, value)) if isinstance(value, list | tuple) else float(value)
 
 
-PerSite: TypeAlias = Annotated[Any, PlainValidator(_per_site)]
+PerSite: TypeAlias = Annotated[
+    float | tuple[float, ...] | Mapping[str, float], PlainValidator(_per_site)
+]
 """A number for all sites, or one a site: a list in their order, or a table by name."""
 
 

@@ -147,7 +147,7 @@ def _relayed(network: AbstractNetwork) -> dict[str, Any]:
     return {"graph": network.carrier.kind, "exact_sum": network.by, "cost": asdict(network.cost)}
 
 
-def jsonable(value: Any) -> Any:
+def jsonable(value: object) -> Any:
     """A value as strict JSON has it: infinite numbers are "inf" or "-inf", NaN is null."""
     if isinstance(value, dict):
         return {str(key): jsonable(entry) for key, entry in value.items()}

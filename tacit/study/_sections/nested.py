@@ -93,7 +93,7 @@ def choice(methods: Collection[type]) -> Any:
     return Annotated[reduce(or_, kinds), Field(discriminator="name")]
 
 
-def built(value: Any, inner: Callable[[Section], AbstractMethod]) -> Any:
+def built(value: object, inner: Callable[[Section], AbstractMethod]) -> Any:
     """What a value of the method's section stands for.
 
     Args:

@@ -96,7 +96,7 @@ class Broken(MaskedGossip):
 @pytest.mark.slow
 def test_an_audit_says_what_it_weighs_and_finds_an_error() -> None:
     settings: Any = {"rounds": 5, "trials": 2000, "seed": 0}
-    sound = tacit.audit(task(), RING, method(coalition=0), **settings)
+    sound = tacit.audit_method(task(), RING, method(coalition=0), **settings)
     assert not sound.refuted and sound.exact
     assert sound.weighed() == (
         "what all releases say of the owner's to an outsider, under the masks, is weighed by its "
@@ -107,4 +107,4 @@ def test_an_audit_says_what_it_weighs_and_finds_an_error() -> None:
     one = dataclasses.replace(sound, claim=dataclasses.replace(sound.claim, coalition=1))
     assert "to one of the others, under the masks" in one.weighed()
     broken = Broken(step=0.1, coalition=0, privacy=budget())
-    assert tacit.audit(task(), RING, broken, **settings).refuted
+    assert tacit.audit_method(task(), RING, broken, **settings).refuted

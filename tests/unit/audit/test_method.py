@@ -57,7 +57,9 @@ def repeatable(found: Audit) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_the_package_is_its_own_function() -> None:
-    found = tacit.audit(task(), network.ring(AGENTS), private(), rounds=4, trials=400, seed=0)
+    found = tacit.audit_method(
+        task(), network.ring(AGENTS), private(), rounds=4, trials=400, seed=0
+    )
     assert isinstance(found, Audit)
     again = audit_method(task(), network.ring(AGENTS), private(), rounds=4, trials=400, seed=0)
     assert repeatable(found) == repeatable(again)

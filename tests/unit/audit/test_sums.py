@@ -139,7 +139,7 @@ class Broken(GradientDescent):
 @pytest.mark.slow
 def test_an_audit_says_what_it_weighs() -> None:
     settings: Any = {"rounds": 3, "trials": 2000, "seed": 0}
-    sound = tacit.audit(task(), HUB, method(), **settings)
+    sound = tacit.audit_method(task(), HUB, method(), **settings)
     assert not sound.refuted and sound.exact
     assert 0.65 * sound.claim.epsilon < sound.best.epsilon
     assert sound.weighed() == (
@@ -153,7 +153,7 @@ def test_an_audit_says_what_it_weighs() -> None:
     assert "all agents but 2, which look on, is weighed" in two.weighed()
     assert "over all agents, is weighed" in none.weighed()
     assert "may be one of the agents" in sound.claim.sentence()
-    alone = tacit.audit(task(), HUB, GradientDescent(step=0.1, privacy=budget()), **settings)
+    alone = tacit.audit_method(task(), HUB, GradientDescent(step=0.1, privacy=budget()), **settings)
     assert alone.weighed() == (
         "everything that the owner releases is weighed by its exact likelihood ratio"
     )
@@ -161,5 +161,7 @@ def test_an_audit_says_what_it_weighs() -> None:
     assert learned.weighed() == (
         "how to weigh everything that the owner releases is learned from half of the runs"
     )
-    broken = tacit.audit(task(), HUB, Broken(step=0.1, privacy=budget(masks=Masks())), **settings)
+    broken = tacit.audit_method(
+        task(), HUB, Broken(step=0.1, privacy=budget(masks=Masks())), **settings
+    )
     assert broken.refuted

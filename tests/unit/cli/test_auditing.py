@@ -19,7 +19,7 @@ def found() -> Any:
     rows = [np.ones((4, 2))] * 3
     data = problem.empirical_risk(rows, [np.ones(4)] * 3, problem.Logistic())
     method = PVPPrinted(epsilon=0.5)
-    return tacit.audit(data, network.ring(3), method, rounds=2, trials=64, seed=0)
+    return tacit.audit_method(data, network.ring(3), method, rounds=2, trials=64, seed=0)
 
 
 def test_the_terminal_shows_both_claims(

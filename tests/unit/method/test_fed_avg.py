@@ -117,12 +117,12 @@ def _distance(x: Any, centre: Any) -> Any:
 def test_an_audit_may_change_every_record_of_a_client() -> None:
     data = task()
     other = replace_record(replace_record(data, 0, 0, target=50.0), 0, 1, target=50.0)
-    found = tacit.audit(
+    found = tacit.audit_method(
         data, STAR, fed(), rounds=2, owner=0, neighbour=other, trials=100, seed=0, stop=False
     )
     assert not found.refuted
     with pytest.raises(ProblemError, match="2 records of agent 0 differ"):
-        tacit.audit(
+        tacit.audit_method(
             data, STAR, fed("gradients"), rounds=2, owner=0, neighbour=other, trials=100, seed=0
         )
 

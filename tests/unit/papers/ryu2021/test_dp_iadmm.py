@@ -62,7 +62,7 @@ def test_the_guarantee_is_of_one_release_and_says_why_not_even_that() -> None:
 def test_an_audit_refutes_the_claim(rounds: int) -> None:
     # of more than one round, the total is put to the test
     method = DPIADMMPrinted(DPIADMMTrust(penalty=5.0), 0.05)
-    found = tacit.audit(task(0), CLIENTS, method, rounds=rounds, trials=200, seed=0)
+    found = tacit.audit_method(task(0), CLIENTS, method, rounds=rounds, trials=200, seed=0)
     assert found.claim.epsilon == pytest.approx(0.05 * rounds, rel=1e-3)
     assert found.guarantee.status is Status.REFUTED
     assert found.best.epsilon > 1.0

@@ -4,7 +4,9 @@ import pytest
 from pydantic import ValidationError
 
 from tacit.method import PDOP, FedAvg
+from tacit.ranges import Numbers, Positive
 from tacit.study._grammar.arguments import REQUIRED, arguments, described, section
+from tacit.study._grammar.section import Number
 
 
 def build(size: int, rate: float = 0.5, mode: Literal["a", "b"] = "a", step: Any = 1, x=None):
@@ -70,3 +72,19 @@ def test_what_differs_from_site_to_site() -> None:
         assert (
             dict(kind.model_validate({"kind": "thing", "size": 1, "step": given}))["step"] == kept
         )
+
+
+def test_a_number_is_a_number_in_a_file_whatever_it_is_in_a_trace() -> None:
+    class Schedule: ...
+
+    def taken(step: Positive, rate: Numbers = 1.0, decay: Numbers | Schedule = 0.5) -> None:
+        """Takes numbers.
+
+        Args:
+            step: how far.
+            rate: how fast.
+            decay: how slow.
+        """
+
+    taken.__annotations__ = {"step": Positive, "rate": Numbers, "decay": Numbers | Schedule}
+    assert [one.kind for one in arguments(taken)] == [Number] * 3
