@@ -56,7 +56,7 @@ _HOME = {
         "black_box_problem",
         "record_box",
     ),
-    "simulator": ("AbstractBlackBox", "LossBox"),
+    "simulator": ("AbstractBlackBox",),
     "feature": ("AbstractFeature",),
     "target": ("AbstractTarget",),
     "partitions": ("AbstractPartition",),
