@@ -15,14 +15,21 @@ import pandas as pd
 
 import tacit
 from tacit import advise, audit, data, method, network, privacy, problem, testing
+from tacit.papers.gratton2021.dp_admm import DPADMMPrinted
+from tacit.papers.gratton2021.dvp import DVPPrinted
+from tacit.papers.gratton2021.pvp import PVPPrinted
 from tacit.papers.huang2015 import heuristic
+from tacit.papers.huang2015.method import PDOPPrinted
 from tacit.papers.nozari2016 import accuracy as accuracy
 from tacit.papers.nozari2016 import argmin, message_noise
 from tacit.papers.nozari2016 import bounds as bounds
 from tacit.papers.ryu2021.bounds import global_l1_sensitivity, noise_scale_delta, noise_scale_event
 from tacit.papers.ryu2021.convergence import ConvergenceConstants, convergence_bound
+from tacit.papers.ryu2021.dp_iadmm import DPIADMMPrinted
+from tacit.papers.ryu2021.outp_as_coded import OutPAsCoded
 from tacit.problem import scores as evaluate
 from tacit.types import Role
+from tests.sites import STUDY
 
 
 class Call(NamedTuple):
@@ -90,6 +97,14 @@ def schema() -> data.Schema:
 @cache
 def folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory()
+
+
+@cache
+def study() -> Path:
+    """A study file."""
+    path = Path(folder().name) / "study.toml"
+    path.write_text(STUDY)
+    return path
 
 
 @cache
@@ -464,6 +479,7 @@ def doors() -> list[Call]:
             claim=(1.0, 1e-5),
         ),
         call(problem.solve, problem=task()),
+        call(testing.check_between_sites, study=study()),
         call(testing.check_claim, **three),
         call(testing.check_method, **three),
         call(method.record_distance, basis=legendre, loss=problem.Squared(), **records),
@@ -489,6 +505,7 @@ def stop_where_it_begins() -> None:
         ("tacit.audit.callable", "attack"),
         ("tacit.problem.reference", "composite"),
         ("tacit.testing.observed", "contract"),
+        ("tacit.deploy.operate.rehearse", "prepare"),
         ("tacit.method.functional_distance", "PossibleRecords"),
         ("tacit.method.functional_ball", "PossibleRecords"),
         ("tacit.papers.huang2015.tuning", "_formula"),

@@ -57,7 +57,7 @@ _HOME = {
         "black_box_problem",
         "record_box",
     ),
-    "simulator": ("AbstractBlackBox", "LossBox"),
+    "simulator": ("AbstractBlackBox",),
 }
 """Which module each public name stands in; it is imported when the name is first asked for."""
 

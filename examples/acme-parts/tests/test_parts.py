@@ -103,6 +103,7 @@ clip = 0.5
 epsilon = 8.0
 [run]
 rounds = 3
+compare = false
 """
 
 
