@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
+from jaxtyping import ArrayLike, Int
 
 from tacit.method._oracle import gradient_query
 from tacit.method._schedule import decayed
@@ -22,7 +23,7 @@ class NoisyIterate(eqx.Module):
 
     x: Vector
     average: Vector
-    averaged: Vector
+    averaged: Int[ArrayLike, ""]
     gradient: Any = None
 
 

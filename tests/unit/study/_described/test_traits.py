@@ -59,6 +59,7 @@ def test_modes_have_a_status_each() -> None:
 def test_masks_are_taken_by_what_sums_at_a_public_iterate() -> None:
     taken = {build.name: asked.traits(build).masks for build in BUILDS if build.name}
     assert {name: said for name, said in taken.items() if said != "no"} == {
+        "counts": "yes",
         "d-zoa-star": "yes",
         "dp-iadmm-prox": "yes",
         "dp-iadmm-trust": "yes",
