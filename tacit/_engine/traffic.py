@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int, PRNGKeyArray
+from jaxtyping import Array, Int, PRNGKeyArray
 
 from tacit._engine.batched import Simulator
 from tacit._engine.plan import Plan, phases_of
@@ -115,7 +115,10 @@ def _counts(plan: Plan, rounds: int) -> tuple[Any, Any]:
 
 @eqx.filter_jit
 def _counts_of(
-    network: AbstractNetwork, key: PRNGKeyArray, rounds: Index, hides: AbstractHiding
+    network: AbstractNetwork,
+    key: PRNGKeyArray,
+    rounds: Int[Array, " rounds"],
+    hides: AbstractHiding,
 ) -> tuple[Any, Any]:
     def count(round: Index) -> tuple[Any, Any]:
         answers = hides.answers(network, round, key)
