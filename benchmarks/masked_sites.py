@@ -21,15 +21,15 @@ import jax
 import numpy as np
 
 from tacit import GradientDescent, Privacy, network, problem
-from tacit._engine.agent_step import Desk, mixing_of
+from tacit._engine.agent_step import AgentStep, mixing_of
 from tacit._engine.compiled import lay_out
 from tacit._engine.contract import contract
 from tacit._engine.keys import agent_secret
 from tacit.deploy.identity import certificates, keys
-from tacit.deploy.member.run_spec import Progress, Terms
+from tacit.deploy.member.run_spec import Progress, RunSpec
 from tacit.deploy.member.schedule import Schedule, forms
-from tacit.deploy.member.session import Party
-from tacit.deploy.member.sum_session import MaskedParty, Sums
+from tacit.deploy.member.session import Session
+from tacit.deploy.member.sum_session import Sums, SumSession
 from tacit.deploy.messages.outgoing import Outgoing
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.operate.rehearse import free_ports
@@ -64,14 +64,14 @@ def member(
     with jax.enable_x64(True):
         agreed = contract(task, network.Coordinator(agents), method, rounds=rounds)
         plan, roots = lay_out(agreed, task)
-        desk = Desk(plan, number, agent_secret(roots[0], number))
+        desk = AgentStep(plan, number, agent_secret(roots[0], number))
         objective = None
         if number < agents:
             objective = jax.tree.map(lambda leaf: leaf[number], plan.objectives)
         schedule = Schedule(plan, rounds)
         outgoing = Outgoing(state / "journal.db", RUN.hex(), None, {}, number, schedule.position)
         progress = Progress(rounds=rounds, seconds=[])
-        build: Any = Party
+        build: Any = Session
         if masked:
             release = None if number == agents else agreed.sums[number]
             shared = {
@@ -79,9 +79,9 @@ def member(
                 for other in range(agents)
                 if number not in (agents, other)
             }
-            build = partial(MaskedParty, Sums(rounds, agents, release, shared))
+            build = partial(SumSession, Sums(rounds, agents, release, shared))
         party = build(
-            Terms(
+            RunSpec(
                 RUN,
                 schedule,
                 forms(plan),

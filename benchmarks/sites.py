@@ -28,14 +28,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from tacit import DPSG, Privacy, network, problem
-from tacit._engine.agent_step import At, Desk, mixing_of
+from tacit._engine.agent_step import AgentStep, At, mixing_of
 from tacit._engine.compiled import lay_out
 from tacit._engine.contract import contract
 from tacit._engine.keys import agent_secret
 from tacit.deploy.identity import certificates, keys
-from tacit.deploy.member.run_spec import Progress, Terms
+from tacit.deploy.member.run_spec import Progress, RunSpec
 from tacit.deploy.member.schedule import Schedule, forms
-from tacit.deploy.member.session import Party
+from tacit.deploy.member.session import Session
 from tacit.deploy.messages.outgoing import Outgoing
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.operate.rehearse import free_ports
@@ -60,13 +60,13 @@ def member(number: int, members: int, folder: Path, floats: int, rounds: int, an
     graph = network.ring(members) if members > 2 else network.complete(members)
     with jax.enable_x64(True):
         plan, roots = lay_out(contract(task, graph, method, rounds=rounds), task)
-        desk = Desk(plan, number, agent_secret(roots[0], number))
+        desk = AgentStep(plan, number, agent_secret(roots[0], number))
         objective = jax.tree.map(lambda leaf: leaf[number], plan.objectives)
         schedule = Schedule(plan, rounds)
         outgoing = Outgoing(state / "journal.db", RUN.hex(), None, {}, number, schedule.position)
         progress = Progress(rounds=rounds, seconds=[])
-        party = Party(
-            Terms(RUN, schedule, forms(plan), partial(mixing_of, desk.plan), patience=60.0),
+        party = Session(
+            RunSpec(RUN, schedule, forms(plan), partial(mixing_of, desk.plan), patience=60.0),
             desk,
             objective,
             None,
@@ -94,7 +94,7 @@ def member(number: int, members: int, folder: Path, floats: int, rounds: int, an
     answers.put((number, whole, arithmetic, *bare(number, own, cards, state, floats, rounds)))
 
 
-def alone(desk: Desk, objective: Any, cards: Any, rounds: int) -> float:
+def alone(desk: AgentStep, objective: Any, cards: Any, rounds: int) -> float:
     """Seconds of the compiled halves of one round."""
     plan, phase = desk.plan, desk.plan.method.phases()[0]
     state = plan.method.init(desk.role, plan.x0, jnp.asarray(desk.degree))

@@ -98,7 +98,7 @@ def _receive(common: _Common, state: State, inbox: Inbox) -> Any:
     return receive(common.plan.method.phases()[common.phase], state, inbox, context)
 
 
-class Desk:
+class AgentStep:
     """The halves of every phase for one agent, or for the coordinator.
 
     Args:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Key, PRNGKeyArray
 
-from tacit._engine.agent_step import At, Desk, Payload, from_bytes, mixing_of
+from tacit._engine.agent_step import AgentStep, At, Payload, from_bytes, mixing_of
 from tacit._engine.keys import agent_secret
 from tacit._engine.measures import measure
 from tacit._engine.plan import Plan, phases_of
@@ -58,7 +58,7 @@ class ExactEngine:
         numbers = range(plan.agents + plan.network.coordinated)
         self.desks = [
             [
-                Desk(plan, number, agent_secret(root, number), _pairs(plan, root, number))
+                AgentStep(plan, number, agent_secret(root, number), _pairs(plan, root, number))
                 for number in numbers
             ]
             for root in roots

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from tacit._engine import compiled
-from tacit._engine.agent_step import At, Desk, Payload
+from tacit._engine.agent_step import AgentStep, At, Payload
 from tacit._engine.contract import Contract, contract
 from tacit._engine.exact import ExactEngine, Transcript
 from tacit._engine.plan import Plan
@@ -56,10 +56,10 @@ class Observed:
     states: Float[np.ndarray, " numbers"]
 
 
-class _Watched(Desk):
+class _Watched(AgentStep):
     """A desk of which every message is kept."""
 
-    def __init__(self, desk: Desk, sent: list[Sent]) -> None:
+    def __init__(self, desk: AgentStep, sent: list[Sent]) -> None:
         self.__dict__.update(vars(desk))
         self.sent = sent
 
@@ -137,12 +137,12 @@ class Subject:
                 order=None if order is None else list(order),
             )
             (desks,) = engine.desks  # of the one trial
-            engine.desks = [list[Desk](_Watched(desk, sent) for desk in desks)]
+            engine.desks = [list[AgentStep](_Watched(desk, sent) for desk in desks)]
             states, _ = engine.advance(engine.start(), np.array([[0, self.rounds]]))
         vector = np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(states)])
         return Observed(released, sent, vector)
 
-    def desks(self) -> Sequence[Desk]:
+    def desks(self) -> Sequence[AgentStep]:
         """Those of a run on the data; make and use them in double precision."""
         plan, roots = self.laid_out()
         return ExactEngine(plan, roots).desks[0]

@@ -10,16 +10,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tacit._engine.agent_step import At, Desk
+from tacit._engine.agent_step import AgentStep, At
 from tacit._engine.measures import within
-from tacit.deploy.member.run_spec import Terms
+from tacit.deploy.member.run_spec import RunSpec
 from tacit.errors import RuntimeFailure
 from tacit.types import Role, State
 
 log = logging.getLogger("tacit.site")
 
 
-def check_model(desk: Desk, model: np.ndarray) -> None:
+def check_model(desk: AgentStep, model: np.ndarray) -> None:
     """Say so if a coordinator's model is where no run that goes well ends."""
     far = float(np.max(np.abs(model - np.asarray(desk.plan.x0))))
     if not within(desk.plan, jnp.asarray(model)):
@@ -31,7 +31,7 @@ def check_model(desk: Desk, model: np.ndarray) -> None:
         )
 
 
-def check_diverged(desk: Desk, state: State, round: int) -> None:
+def check_diverged(desk: AgentStep, state: State, round: int) -> None:
     """Refuse to send what diverged.
 
     Raises:
@@ -45,7 +45,7 @@ def check_diverged(desk: Desk, state: State, round: int) -> None:
     raise _diverged(round, how if finite else "they are no finite numbers any more")
 
 
-def check_sent(terms: Terms, at: At, member: int, arrays: Sequence[np.ndarray]) -> None:
+def check_sent(terms: RunSpec, at: At, member: int, arrays: Sequence[np.ndarray]) -> None:
     """Refuse to send what nobody takes. It is charged by then: a stop tells of it, too.
 
     Args:
@@ -64,7 +64,7 @@ def check_sent(terms: Terms, at: At, member: int, arrays: Sequence[np.ndarray]) 
         raise _diverged(at.round, f"one is at {beyond}")
 
 
-def answer(desk: Desk, state: State) -> np.ndarray:
+def answer(desk: AgentStep, state: State) -> np.ndarray:
     """The solution in a state, shape `(p,)`."""
     return np.asarray(eqx.filter_jit(desk.plan.method.solution)(state))
 

@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tacit._engine.agent_step import Desk
+from tacit._engine.agent_step import AgentStep
 from tacit.deploy.identity.keys import Card, Keys
 from tacit.deploy.member.compare import Comparison, Words, word_of
 from tacit.deploy.member.divergence import check_model
 from tacit.deploy.member.peers import Neighbours
 from tacit.deploy.member.record import Record
-from tacit.deploy.member.run_spec import GO_ON, Progress, Terms
+from tacit.deploy.member.run_spec import GO_ON, Progress, RunSpec
 from tacit.deploy.member.sending import Sender
 from tacit.deploy.messages.outgoing import Made, Outgoing
 from tacit.deploy.messages.wire import Address, encode
@@ -52,8 +52,8 @@ class Ending:
 
     def __init__(
         self,
-        terms: Terms,
-        desk: Desk,
+        terms: RunSpec,
+        desk: AgentStep,
         keys: Keys,
         outgoing: Outgoing,
         neighbours: Neighbours,

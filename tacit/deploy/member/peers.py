@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tacit.deploy.identity.keys import Card
-from tacit.deploy.member.run_spec import GO_ON, Progress, Terms
+from tacit.deploy.member.run_spec import GO_ON, Progress, RunSpec
 from tacit.deploy.member.schedule import Turn
 from tacit.deploy.messages.absences import Absences
 from tacit.deploy.messages.handshake import HELLO, Hello, Question, read_hello
@@ -62,7 +62,7 @@ class Neighbours:
 
     def __init__(
         self,
-        terms: Terms,
+        terms: RunSpec,
         member: int,
         cards: dict[int, Card],
         last: dict[int, list[Leaf]],

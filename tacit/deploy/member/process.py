@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tacit._engine.agent_step import Desk, mixing_of
+from tacit._engine.agent_step import AgentStep, mixing_of
 from tacit._engine.environment import versions
 from tacit._engine.keys import agent_secret, trial_key
 from tacit.data.schema import Prepared
@@ -35,11 +35,11 @@ from tacit.deploy.files import check_private, make_folder, write_json
 from tacit.deploy.identity.keys import WARN_DAYS, Keys, load
 from tacit.deploy.identity.pair_keys import check_writable, forget, has_key, pair_keys
 from tacit.deploy.identity.pinning import check_trusted
-from tacit.deploy.member.run_spec import Progress, Terms
+from tacit.deploy.member.run_spec import Progress, RunSpec
 from tacit.deploy.member.schedule import forms
 from tacit.deploy.member.sending import Releaser
-from tacit.deploy.member.session import Party
-from tacit.deploy.member.sum_session import MaskedParty, Sums
+from tacit.deploy.member.session import Session
+from tacit.deploy.member.sum_session import Sums, SumSession
 from tacit.deploy.messages import evidence
 from tacit.deploy.messages.address import host_and_port
 from tacit.deploy.messages.journal import check_state
@@ -213,7 +213,7 @@ def _take_part(
         if options.test_seed is None
         else agent_secret(trial_key(options.test_seed, 0), number)
     )
-    desk = Desk(plan, number, secret)
+    desk = AgentStep(plan, number, secret)
     releaser = None
     if account is not None:
         noised, events = releases(run_, number)
@@ -230,7 +230,7 @@ def _take_part(
     )
     progress = Progress(rounds=run_.schedule.rounds, seconds=[], stopping=stopping)
     around = neighbours(manifest, number)
-    terms = Terms(
+    terms = RunSpec(
         manifest.run,
         run_.schedule,
         forms(plan),
@@ -240,10 +240,10 @@ def _take_part(
         early=manifest.summed,
         bounds=run_.bounds(),
     )
-    member = Party
+    member = Session
     if manifest.summed:
         own = None if coordinates else number
-        member = partial(MaskedParty, Sums.of(run_.contract, own, shared))
+        member = partial(SumSession, Sums.of(run_.contract, own, shared))
     party = member(
         terms,
         desk,

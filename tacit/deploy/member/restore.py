@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from tacit.deploy.identity.keys import Keys
 from tacit.deploy.member.peers import Neighbours
-from tacit.deploy.member.run_spec import GO_ON, Progress, Terms
+from tacit.deploy.member.run_spec import GO_ON, Progress, RunSpec
 from tacit.deploy.messages.heard import HeardStore
 from tacit.deploy.messages.mailbox import Heard, Mailbox
 from tacit.deploy.messages.outgoing import Made
@@ -56,7 +56,7 @@ class Restorer:
 
     def __init__(
         self,
-        terms: Terms,
+        terms: RunSpec,
         coordinator: int,
         keys: Keys,
         neighbours: Neighbours,

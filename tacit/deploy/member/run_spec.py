@@ -18,7 +18,7 @@ GO_ON = "Everything is stored: give the same command again when they are back, a
 
 
 @dataclass(frozen=True)
-class Terms:
+class RunSpec:
     """What all members know of a run.
 
     Attributes:

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tacit._engine.agent_step import At, Desk, Payload
+from tacit._engine.agent_step import AgentStep, At, Payload
 from tacit._engine.plan import Plan
 from tacit.deploy.messages.wire import FINISHED, Address, Leaf, leaf_of
 from tacit.method.phase import Phase
@@ -203,7 +203,7 @@ def forms(plan: Plan) -> dict[int, Form]:
     one = jax.eval_shape(lambda all: jax.tree.map(lambda leaf: leaf[0], all), plan.objectives)
     for index, phase in enumerate(plan.method.phases()):
         server = phase.sender is Role.SERVER
-        desk = Desk(plan, plan.agents if server else 0, jax.random.key(0))
+        desk = AgentStep(plan, plan.agents if server else 0, jax.random.key(0))
         state = plan.method.init(desk.role, plan.x0, jnp.asarray(desk.degree))
         after, payload = desk.form(
             At(-1 if phase.rounds.before else 0, index), state, None if server else one

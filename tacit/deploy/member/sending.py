@@ -13,7 +13,7 @@ import numpy as np
 from tacit.deploy.identity.keys import Keys
 from tacit.deploy.member.divergence import check_sent
 from tacit.deploy.member.peers import Neighbours
-from tacit.deploy.member.run_spec import Terms
+from tacit.deploy.member.run_spec import RunSpec
 from tacit.deploy.member.schedule import Turn
 from tacit.deploy.messages.outgoing import Charge, Made, Outgoing
 from tacit.deploy.messages.wire import Address, decode, encode
@@ -63,7 +63,7 @@ class Sender:
     """
 
     def __init__(
-        self, terms: Terms, member: int, keys: Keys, outgoing: Outgoing, neighbours: Neighbours
+        self, terms: RunSpec, member: int, keys: Keys, outgoing: Outgoing, neighbours: Neighbours
     ) -> None:
         self._terms, self._member, self._keys = terms, member, keys
         self._outgoing, self._neighbours = outgoing, neighbours

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tacit._engine.agent_step import Desk
+from tacit._engine.agent_step import AgentStep
 from tacit._engine.environment import versions
 from tacit.deploy.identity.keys import Card, Keys
 from tacit.deploy.member.compare import Comparison, word_form
@@ -19,7 +19,7 @@ from tacit.deploy.member.ending import Ending
 from tacit.deploy.member.peers import BehindError, Neighbours
 from tacit.deploy.member.record import Record
 from tacit.deploy.member.restore import Restorer, restore_key, write_copy
-from tacit.deploy.member.run_spec import Progress, Terms
+from tacit.deploy.member.run_spec import Progress, RunSpec
 from tacit.deploy.member.schedule import Turn
 from tacit.deploy.member.sending import Releaser, Sender
 from tacit.deploy.messages.handshake import Question, write_hello
@@ -31,7 +31,7 @@ from tacit.types import Role
 log = logging.getLogger("tacit.site")
 
 
-class Party:
+class Session:
     """A member's part in a run.
 
     Args:
@@ -51,8 +51,8 @@ class Party:
 
     def __init__(
         self,
-        terms: Terms,
-        desk: Desk,
+        terms: RunSpec,
+        desk: AgentStep,
         objective: Any,
         releaser: Releaser | None,
         keys: Keys,

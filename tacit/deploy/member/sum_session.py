@@ -23,7 +23,7 @@ from tacit._engine.agent_step import At
 from tacit._engine.contract import Contract
 from tacit.deploy.member.divergence import check_diverged
 from tacit.deploy.member.schedule import Turn
-from tacit.deploy.member.session import Party
+from tacit.deploy.member.session import Session
 from tacit.deploy.messages.outgoing import state_digest
 from tacit.deploy.messages.wire import Leaf
 from tacit.errors import PrivacyError, RuntimeFailure
@@ -150,12 +150,12 @@ class Standing(NamedTuple):
     answered: np.ndarray
 
 
-class MaskedParty(Party):
+class SumSession(Session):
     """A member of a star whose coordinator sees sums.
 
     Args:
         sums: what it knows of them.
-        more: as for `Party`.
+        more: as for `Session`.
     """
 
     def __init__(self, sums: Sums, *more: Any, **named: Any) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from tacit.deploy.agreement.manifest import Manifest
 from tacit.deploy.files import write_json
-from tacit.deploy.member.session import Party
+from tacit.deploy.member.session import Session
 from tacit.errors import ConfigError
 
 HOST = "127.0.0.1"
@@ -40,7 +40,7 @@ class Watch:
         path: Path,
         manifest: Manifest,
         name: str,
-        party: Party,
+        party: Session,
         paid: dict[str, str],
         connections: Callable[[], dict[str, int]] = dict,
     ) -> None:

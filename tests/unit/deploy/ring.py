@@ -15,15 +15,15 @@ import numpy as np
 
 import tacit
 from tacit import DPSG, Privacy, network, problem
-from tacit._engine.agent_step import Desk, mixing_of
+from tacit._engine.agent_step import AgentStep, mixing_of
 from tacit._engine.keys import agent_secret
 from tacit.deploy.agreement.bounds import bounds_of
 from tacit.deploy.identity.certificates import create_authority
 from tacit.deploy.identity.keys import Card, Keys, create
 from tacit.deploy.member.compare import Comparison
-from tacit.deploy.member.run_spec import Progress, Terms
+from tacit.deploy.member.run_spec import Progress, RunSpec
 from tacit.deploy.member.schedule import Schedule, forms
-from tacit.deploy.member.session import Party
+from tacit.deploy.member.session import Session
 from tacit.deploy.messages.absences import Absence
 from tacit.deploy.messages.outgoing import Outgoing
 from tacit.deploy.messages.transport import Transport
@@ -106,9 +106,9 @@ class Members:
         """Rounds of the schedule."""
         return self.rounds
 
-    def kind(self, number: int, agreed: Any) -> Callable[..., Party]:
+    def kind(self, number: int, agreed: Any) -> Callable[..., Session]:
         """What makes a member's part."""
-        return Party
+        return Session
 
     def mixing(self, round: int) -> Mixing:
         with jax.enable_x64(True):
@@ -140,9 +140,9 @@ class Members:
     @contextmanager
     def member(
         self, number: int, stopping: threading.Event | None = None, restore: bool = False
-    ) -> Iterator[tuple[Party, Transport]]:
+    ) -> Iterator[tuple[Session, Transport]]:
         plan, roots, agreed = self._laid_out()
-        desk, agents = Desk(plan, number, agent_secret(roots[0], number)), self.network.agents
+        desk, agents = AgentStep(plan, number, agent_secret(roots[0], number)), self.network.agents
         schedule = Schedule(plan, self.turns)
         state = self.folder / f"state-{number}"
         state.mkdir(exist_ok=True)
@@ -161,7 +161,7 @@ class Members:
             )
             stack.callback(outgoing.close)
             party = self.kind(number, agreed)(
-                Terms(
+                RunSpec(
                     RUN,
                     schedule,
                     forms(plan),

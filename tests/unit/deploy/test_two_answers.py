@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tacit.deploy.identity import keys
-from tacit.deploy.member.session import Party
+from tacit.deploy.member.session import Session
 from tacit.deploy.messages.evidence import check
 from tacit.deploy.messages.outgoing import Outgoing
 from tacit.deploy.messages.transport import Transport
@@ -102,15 +102,15 @@ def test_a_greeting_from_before_is_not_taken_for_an_answer(
     """
     run, stop = ring(rounds=400, seconds_a_round=0.02), threading.Event()
     kept: dict[int, bytes] = {}
-    replaying, accept = threading.Event(), Party.accept
+    replaying, accept = threading.Event(), Session.accept
 
-    def between(self: Party, sender: int, key: str, data: bytes) -> None:
+    def between(self: Session, sender: int, key: str, data: bytes) -> None:
         if self._desk.agent == 2 and key.split("/")[1] == "hello":
             kept.setdefault(sender, data)
             data = kept[sender] if replaying.is_set() else data
         accept(self, sender, key, data)
 
-    monkeypatch.setattr(Party, "accept", between)
+    monkeypatch.setattr(Session, "accept", between)
     others, gone = [run.start(0), run.start(1)], run.start(2, stop)
     until(lambda: run.parties[2].progress.round > 5)
     stop.set()

@@ -23,7 +23,7 @@ from tests.unit.deploy.test_masked_party import (
 
 from tacit._engine.contract import contract
 from tacit.deploy.member import ending
-from tacit.deploy.member.sum_session import MaskedParty, Sums
+from tacit.deploy.member.sum_session import Sums, SumSession
 from tacit.errors import PrivacyError
 from tacit.method import Phase, Rounds
 from tacit.method.phase import AbstractMethod
@@ -81,16 +81,16 @@ def test_a_sum_is_tried_again_at_the_point_of_its_round(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One agent is silent in the last sum, which is given up and tried again without it."""
-    reply = MaskedParty._reply
+    reply = SumSession._reply
     missed = threading.Event()
 
-    def silent(self: MaskedParty, turn: Any, standing: Any) -> Any:
+    def silent(self: SumSession, turn: Any, standing: Any) -> Any:
         if self._desk.agent == 2 and turn.at.phase == SLOPES and int(standing.done) == 6:
             missed.set()
             return standing
         return reply(self, turn, standing)
 
-    monkeypatch.setattr(MaskedParty, "_reply", silent)
+    monkeypatch.setattr(SumSession, "_reply", silent)
     run = star(masks=Masks(1, 3, spare=2), skipping=True, patience=2.0)
     for thread in [run.start(i) for i in range(AGENTS + 1)]:
         thread.join(300)
@@ -109,20 +109,20 @@ def test_a_coordinator_gets_no_more_of_the_dearest_sum_than_is_paid_for(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that claims to be at the last sum, turn for turn, gets it as often as is foreseen."""
-    keep, begin = MaskedParty._keep, MaskedParty.run
+    keep, begin = SumSession._keep, SumSession.run
 
-    def lying(self: MaskedParty, turn: Any, arrays: Any, after: Any, *more: Any) -> None:
+    def lying(self: SumSession, turn: Any, arrays: Any, after: Any, *more: Any) -> None:
         if self._desk.server:
             arrays = [*arrays[:2], np.asarray(6), *arrays[3:]]
         keep(self, turn, arrays, after, *more)
 
-    def greedy(self: MaskedParty, transport: Any) -> Any:
+    def greedy(self: SumSession, transport: Any) -> Any:
         if self._desk.server:
             self._sums = replace(self._sums, planned=((5, SLOPES),) * 9, limits=())
         return begin(self, transport)
 
-    monkeypatch.setattr(MaskedParty, "_keep", lying)
-    monkeypatch.setattr(MaskedParty, "run", greedy)
+    monkeypatch.setattr(SumSession, "_keep", lying)
+    monkeypatch.setattr(SumSession, "run", greedy)
     monkeypatch.setattr(ending, "LINGER", 1.0)
     run = star(masks=Masks(1, 3, spare=2), skipping=True, patience=1.0)
     for thread in [run.start(i) for i in range(AGENTS + 1)]:

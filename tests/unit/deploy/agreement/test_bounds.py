@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tacit import DPSG, Privacy, network, problem
-from tacit._engine.agent_step import Desk
+from tacit._engine.agent_step import AgentStep
 from tacit._engine.keys import agent_secret
 from tacit.deploy.agreement.bounds import Bounds, bounds_of
 from tacit.deploy.identity import keys
@@ -117,7 +117,7 @@ def test_what_ran_away_is_not_sent() -> None:
     method = DPSG(step=0.1, privacy=Privacy(clip=1.0, epsilon=1.0))
     with jax.enable_x64(True):
         plan, roots, _ = lay_out(task, network.ring(MEMBERS), method, 3, seed=0)
-        desk = Desk(plan, 0, agent_secret(roots[0], 0))
+        desk = AgentStep(plan, 0, agent_secret(roots[0], 0))
         state = method.init(desk.role, plan.x0, 2)
         check_diverged(desk, state, 0)
         for far, message in ((2e6, "further from their start"), (np.nan, "no finite numbers")):
@@ -160,7 +160,7 @@ def test_a_model_that_is_far_from_everything_is_said_to_be(
     star = ring(rounds=1, network=network.Coordinator(MEMBERS))
     with jax.enable_x64(True):
         plan, roots, _ = lay_out(star.task, star.network, star.method, 1, 0)
-        desk = Desk(plan, 0, roots[0])
+        desk = AgentStep(plan, 0, roots[0])
         check_model(desk, np.ones(4))
         assert not caplog.text
         check_model(desk, np.array([0.0, 0.0, 0.0, 1e308]))

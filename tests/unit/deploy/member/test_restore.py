@@ -14,7 +14,7 @@ import pytest
 from tacit import network
 from tacit.deploy.member import session
 from tacit.deploy.member.peers import Neighbours
-from tacit.deploy.member.session import Party
+from tacit.deploy.member.session import Session
 from tacit.deploy.messages.heard import HeardStore
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.messages.wire import FINISHED, Address
@@ -120,9 +120,9 @@ def test_a_coordinator_that_is_lost_after_its_last_word_says_it_again(
     star = ring(rounds=4, network=network.Coordinator(MEMBERS))
     stop, hearing, publish = threading.Event(), threading.Event(), Transport.publish
     last = Address(RUN, MEMBERS, 4, 255, 0, FINISHED).key()
-    accept = Party.accept
+    accept = Session.accept
 
-    def deaf(self: Party, sender: int, key: str, data: bytes) -> None:
+    def deaf(self: Session, sender: int, key: str, data: bytes) -> None:
         if key != last or self._desk.agent == 1 or hearing.is_set():
             accept(self, sender, key, data)
 
@@ -132,7 +132,7 @@ def test_a_coordinator_that_is_lost_after_its_last_word_says_it_again(
             until(lambda: MEMBERS in star.parties[1].mailbox.finished)
             stop.set()
 
-    monkeypatch.setattr(Party, "accept", deaf)
+    monkeypatch.setattr(Session, "accept", deaf)
     with monkeypatch.context() as first:
         first.setattr(Transport, "publish", stopped)
         clients = [star.start(i) for i in range(MEMBERS)]

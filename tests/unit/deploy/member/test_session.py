@@ -20,7 +20,7 @@ import pytest
 import tacit
 from tacit import network
 from tacit.deploy.identity import keys
-from tacit.deploy.member.session import Party
+from tacit.deploy.member.session import Session
 from tacit.deploy.messages.handshake import Question
 from tacit.deploy.messages.transport import Transport
 from tacit.errors import PeerTimeout, RuntimeFailure
@@ -131,14 +131,14 @@ class Another(Ring):
 
     format: int
 
-    def kind(self, number: int, agreed: Any) -> Callable[..., Party]:
-        def made(*arguments: Any, **more: Any) -> Party:
-            party = Party(*arguments, **more)
+    def kind(self, number: int, agreed: Any) -> Callable[..., Session]:
+        def made(*arguments: Any, **more: Any) -> Session:
+            party = Session(*arguments, **more)
             # in the place of a method, which type checkers do not let one assign
             party.serve = partial(self.greeting, party.serve)  # pyright: ignore[reportAttributeAccessIssue]
             return party
 
-        return made if number == 2 else Party
+        return made if number == 2 else Session
 
     def greeting(self, serve: Callable[[str], bytes | None], key: str) -> bytes | None:
         answer = serve(key)

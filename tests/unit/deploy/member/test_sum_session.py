@@ -18,7 +18,7 @@ from tacit._engine.charging import Releases
 from tacit.deploy.identity import keys
 from tacit.deploy.member import ending
 from tacit.deploy.member.sending import Sender
-from tacit.deploy.member.sum_session import MaskedParty, Sums
+from tacit.deploy.member.sum_session import Sums, SumSession
 from tacit.deploy.messages.transport import Transport
 from tacit.deploy.messages.wire import Address, decode, encode
 from tacit.errors import PeerTimeout, RuntimeFailure
@@ -87,9 +87,9 @@ class Star(Members):
         sums = Releases(self.method).sums(self.rounds)
         return self.method.hides.turns(self.rounds, sums)
 
-    def kind(self, number: int, agreed: Any) -> Callable[..., MaskedParty]:
+    def kind(self, number: int, agreed: Any) -> Callable[..., SumSession]:
         own = None if number == SERVER else number
-        return partial(MaskedParty, Sums.of(agreed, own, {} if own is None else self.shared[own]))
+        return partial(SumSession, Sums.of(agreed, own, {} if own is None else self.shared[own]))
 
 
 @pytest.fixture
@@ -208,9 +208,9 @@ def crashing(monkeypatch: pytest.MonkeyPatch, number: int, where: str, at: int =
         count += 1
         return count == at
 
-    keep, publish = MaskedParty._keep, Sender.publish
+    keep, publish = SumSession._keep, Sender.publish
 
-    def kept(self: MaskedParty, *more: Any, **named: Any) -> None:
+    def kept(self: SumSession, *more: Any, **named: Any) -> None:
         if where == "before it is stored" and third(self._desk.agent):
             raise CrashError
         keep(self, *more, **named)
@@ -223,7 +223,7 @@ def crashing(monkeypatch: pytest.MonkeyPatch, number: int, where: str, at: int =
         if here:
             raise CrashError
 
-    monkeypatch.setattr(MaskedParty, "_keep", kept)
+    monkeypatch.setattr(SumSession, "_keep", kept)
     monkeypatch.setattr(Sender, "publish", published)
 
 
@@ -281,14 +281,14 @@ def test_a_crash_anywhere_changes_no_bit(
 def test_a_coordinator_that_asks_for_too_few_or_no_round_gets_nothing(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    announce = MaskedParty._keep
+    announce = SumSession._keep
 
-    def lying(self: MaskedParty, turn: Any, arrays: Any, after: Any, *more: Any) -> None:
+    def lying(self: SumSession, turn: Any, arrays: Any, after: Any, *more: Any) -> None:
         if self._desk.server:
             arrays = [*arrays[:-2], np.arange(AGENTS) < 2, arrays[-1]]
         announce(self, turn, arrays, after, *more)
 
-    monkeypatch.setattr(MaskedParty, "_keep", lying)
+    monkeypatch.setattr(SumSession, "_keep", lying)
     run = star(masks=Masks(1, 3, attempts=9), skipping=True, patience=1.0, rounds=2)
     for thread in [run.start(i) for i in range(AGENTS + 1)]:
         thread.join(300)
@@ -300,15 +300,15 @@ def test_a_coordinator_that_asks_for_too_few_or_no_round_gets_nothing(
 def test_a_coordinator_cannot_say_of_how_many_rounds_a_model_is(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch, said: int
 ) -> None:
-    last_word = MaskedParty._last_word
+    last_word = SumSession._last_word
 
-    def lying(self: MaskedParty, state: Any) -> Any:
+    def lying(self: SumSession, state: Any) -> Any:
         told = last_word(self, state)
         if self._desk.server:
             told[1] = np.asarray(said)
         return told
 
-    monkeypatch.setattr(MaskedParty, "_last_word", lying)
+    monkeypatch.setattr(SumSession, "_last_word", lying)
     monkeypatch.setattr(ending, "LINGER", 2.0)
     run = star(rounds=2, patience=2.0)
     for thread in [run.start(i) for i in range(AGENTS + 1)]:
@@ -322,15 +322,15 @@ def test_two_stories_of_one_sum_cannot_be_read(
 ) -> None:
     """A coordinator gives one agent another iterate: no mask cancels, whatever is added up."""
     run = star(rounds=1, patience=5.0)
-    hear = MaskedParty._hear
+    hear = SumSession._hear
 
-    def deceived(self: MaskedParty, turn: Any, tally: Any) -> Any:
+    def deceived(self: SumSession, turn: Any, tally: Any) -> Any:
         heard = hear(self, turn, tally)
         if self._desk.agent == 2:
             self._asked = bytes(32)  # what it would be of another message
         return heard
 
-    monkeypatch.setattr(MaskedParty, "_hear", deceived)
+    monkeypatch.setattr(SumSession, "_hear", deceived)
     # the coordinator gives up: nobody waits long for its word
     monkeypatch.setattr(ending, "LINGER", 5.0)
     for thread in [run.start(i) for i in range(AGENTS + 1)]:
@@ -350,11 +350,11 @@ def test_two_halves_that_are_told_other_cohorts_are_found(
 ) -> None:
     """Masks cancel within each half, so it reads both sums, and nothing else shows it."""
     run = star(masks=Masks(1, 2))
-    accept = MaskedParty.accept
+    accept = SumSession.accept
     iterate = ("<f8", (9,))
     form = [iterate, ("|b1", (AGENTS,)), ("<i8", ()), iterate, iterate]  # and the state
 
-    def split(self: MaskedParty, sender: int, key: str, data: bytes) -> None:
+    def split(self: SumSession, sender: int, key: str, data: bytes) -> None:
         if key == f"{SERVER}/3/0/0":
             at = Address(RUN, SERVER, 2, 0)
             leaves = decode(data, at, form, run.keys[SERVER].card.public_key()).leaves
@@ -363,7 +363,7 @@ def test_two_halves_that_are_told_other_cohorts_are_found(
             data = encode(at, arrays, run.keys[SERVER].identity)
         accept(self, sender, key, data)
 
-    monkeypatch.setattr(MaskedParty, "accept", split)
+    monkeypatch.setattr(SumSession, "accept", split)
     for thread in [run.start(i) for i in range(AGENTS + 1)]:
         thread.join(300)
     for number in range(AGENTS):
