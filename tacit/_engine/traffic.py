@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import ArrayLike, Int, PRNGKeyArray
 
 from tacit._engine.batched import Simulator
 from tacit._engine.plan import Plan, phases_of
@@ -117,7 +117,7 @@ def _counts(plan: Plan, rounds: int) -> tuple[Any, Any]:
 def _counts_of(
     network: AbstractNetwork,
     key: PRNGKeyArray,
-    rounds: Int[Array, " rounds"],
+    rounds: Int[ArrayLike, " rounds"],
     hides: AbstractHiding,
 ) -> tuple[Any, Any]:
     def count(round: Index) -> tuple[Any, Any]:
