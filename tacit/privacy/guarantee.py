@@ -48,7 +48,7 @@ class Scope(StrEnum):
 
 
 class Adversary(StrEnum):
-    """Against whom a guarantee holds."""
+    """The party against which a guarantee holds."""
 
     EVERY_MESSAGE = "every_message"
     """Sees every message and knows all records except the protected ones."""
@@ -150,10 +150,10 @@ class Guarantee:
 
     @property
     def neighbours(self) -> str:
-        """What epsilon is about: a key in ledgers, which add up no others, so its words stay."""
+        """What epsilon is about: a key in ledgers, which add up only equal ones; its words stay."""
         person = f"{self.sites_per_person} sites, {self.records_per_person} records a site"
         many = self.sites_per_person > 1 or self.records_per_person > 1
-        # an epsilon against fewer readers is no part of one against all
+        # an epsilon against fewer readers cannot be part of one against all
         most = f"sums, at most {self.coalition} agents corrupted"
         masked = self.adversary is Adversary.COLLUDING
         said = [*([person] if many else []), *([most] if masked else [])]
