@@ -56,7 +56,8 @@ class Calibrated(AbstractDose):
     """A noise multiplier times the query's sensitivity in the norm of the law.
 
     Attributes:
-        noise_multiplier: at least 0 (0 is not private); may differ per agent.
+        noise_multiplier: noise scale over sensitivity, at least 0 (0 is not private); may differ
+            per agent.
         relative: `(round, rounds) -> factor`, positive and public: the round's factor on the noise.
     """
 

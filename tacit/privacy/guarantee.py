@@ -72,8 +72,8 @@ class Guarantee:
 
     Attributes:
         owner: name of the agent whose data are protected.
-        epsilon: at least 0; infinite for no protection.
-        delta: in [0, 1].
+        epsilon: epsilon of the guarantee, at least 0; infinite for no protection.
+        delta: delta of the guarantee, in [0, 1].
         unit: what is protected.
         relation: adjacency, when two data sets are neighbours.
         theorem: source of the proof or of the claim.

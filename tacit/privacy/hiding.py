@@ -77,7 +77,7 @@ class AbstractHiding:
         """Refuse a method and a network whose releases cannot be hidden in this way.
 
         Args:
-            method: whose budget or phases have this hiding.
+            method: method whose budget or phases have this hiding.
             network: network that it runs on.
 
         Raises:

@@ -84,7 +84,7 @@ def worst_masked_mu(
     Args:
         masks: adjacency matrix of the pairs that share a mask.
         size: size of the coalition, from 0 to all but one.
-        ratio: as for `masked_mu`.
+        ratio: ratio of the masks to the noise, as for `masked_mu`.
         absent: number of other agents that may be missing: they hide nobody.
 
     Raises:

@@ -60,7 +60,7 @@ class Mechanism(eqx.Module):
             (`SecureSum`) or noise that pairs share (`PairNoise`).
         claim: what a paper claims instead of what is proved; its event is that of the noise, if
             there is noise.
-        into: where the noise is added; to the answer unless there is a claim.
+        into: place where the noise is added; the answer unless there is a claim.
 
     Raises:
         PrivacyError: parts that do not go together.

@@ -48,7 +48,7 @@ def sentence(g: Guarantee, subject: str) -> str:
 
     Args:
         g: the guarantee.
-        subject: whose data it protects, as in "north" or "each of the 3 agents".
+        subject: those whose data it protects, as in "north" or "each of the 3 agents".
     """
     if g.status == "none":
         return (

@@ -81,7 +81,8 @@ class Account:
         """Refuse what would exceed the budget, what has none, or what cannot be added to it.
 
         Raises:
-            BudgetExceeded: with what is spent, what it would come to, and the budget.
+            BudgetExceeded: a charge above the budget, or no budget at all; the message gives the
+                numbers.
             LedgerError: epsilons about other neighbours have already been charged.
         """
         whose = f"owner {self.owner!r}, dataset {self.dataset!r}"

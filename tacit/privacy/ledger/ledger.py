@@ -228,7 +228,7 @@ class Ledger:
                 whatever site they are: needed where records are divided anew in every study.
 
         Raises:
-            BudgetExceeded: with the first owner whose budget does not allow it.
+            BudgetExceeded: some owner's budget does not allow it; the message names the first.
             UnsupportedEvent: an event without a proved rule.
             ReleaseConflict: a run of this name was charged for something else.
             LedgerError: the ledger cannot be written, or the dataset was charged by site before and

@@ -21,7 +21,8 @@ class FileLock:
         path: path of the file; created, for its owner alone, if it does not exist.
 
     Raises:
-        BlockingIOError: at once, when another process, or another part of this one, holds it.
+        BlockingIOError: the lock is held by another process or another part of this one; raised at
+            once.
         OSError: a file that cannot be created or locked.
     """
 
@@ -49,7 +50,7 @@ class WriterLock(FileLock):
     """A lock on the file `<ledger>.lock`, for writers to the ledger.
 
     Raises:
-        LedgerBusy: at once, when another process, or another part of this one, holds it.
+        LedgerBusy: the lock is held by another process or another part of this one; raised at once.
         LedgerUnwritable: the file cannot be created or locked.
     """
 

@@ -172,7 +172,7 @@ class _Sent:
         """Compare the entries with the tables.
 
         Raises:
-            LedgerDamaged: at the first difference.
+            LedgerDamaged: the first difference found.
         """
         known = iter(sorted(self.releases))
         for *row, status, payload, state in file.execute(
