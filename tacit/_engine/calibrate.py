@@ -44,7 +44,7 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
         if value is not None and np.ndim(value) and np.shape(value) != (len(owners.names),):
             raise PrivacyError(
                 f"{name} has {np.size(value)} entries for {len(owners.names)} owners; "
-                "give one number for all, or one an owner"
+                "give one number for all, or one per owner"
             )
     _check_relation(privacy, owners)
     _check_deltas(privacy, owners)

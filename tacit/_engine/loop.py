@@ -162,7 +162,7 @@ def _locate(
             fresh = fresh & ~gone
         done = stops[-1]
     if np.any(fresh):
-        raise RuntimeFailure("a diverged run was none when it was repeated; report this")
+        raise RuntimeFailure("a diverged run did not diverge when repeated; report this")
     return diverged
 
 

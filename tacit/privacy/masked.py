@@ -156,7 +156,7 @@ class SecureSum(AbstractHiding):
 
     def __post_init__(self) -> None:
         if type(self.masks) is not Masks:  # a subclass could miscount a cohort
-            raise PrivacyError(f"masks={type(self.masks).__name__} are no Masks; write Masks(...)")
+            raise PrivacyError(f"masks={type(self.masks).__name__} is not Masks; write Masks(...)")
 
     def check(self, phase: Any) -> None:
         """A masked release is summed unchanged, and asked for at a point that everybody knows."""
@@ -172,7 +172,7 @@ class SecureSum(AbstractHiding):
         if reason:
             raise PrivacyError(
                 f"masks cancel in a sum over all agents, taken at an iterate that everybody knows, "
-                f"and the release of phase {phase.name!r} is no such sum: {reason}. Take a method "
+                f"and the release of phase {phase.name!r} is not one: {reason}. Take a method "
                 "that sums at a public iterate, such as gradient-descent (`tacit methods` says "
                 "which take masks; between peers on network.ExactSum), or leave masks out"
             )

@@ -85,7 +85,7 @@ class Mechanism(eqx.Module):
         if self.law is None and self.into is Into.OBJECTIVE:
             raise PrivacyError("no noise goes into the objective: give a law and a dose")
         if not is_own(type(self.hides)):
-            raise PrivacyError(f"hides={type(self.hides).__name__} is no hiding that is known here")
+            raise PrivacyError(f"hides={type(self.hides).__name__} is not a known kind of hiding")
         if self.claim is None:
             if self.into is not Into.ANSWER:
                 raise PrivacyError("nothing is proved of noise that is not added to an answer")

@@ -269,12 +269,12 @@ class BlockSum(AbstractQuery):
         for block in self.blocks:
             if type(block) not in BLOCKS:
                 raise PrivacyError(
-                    f"{checks.shown(block)} is no block that is known here: what is proved of a "
-                    "sum is proved of Clipped, Gram and Counts; give one of these your own rows"
+                    f"{checks.shown(block)} is not a block of a known kind: the proofs about a "
+                    "sum are about Clipped, Gram and Counts; give one of these your own rows"
                 )
         total = math.fsum(block.share for block in self.blocks)
         if abs(total - 1.0) > _ROUNDING:
-            raise PrivacyError(f"the shares of the blocks add up to {total:.12g}; they must to 1")
+            raise PrivacyError(f"the shares of the blocks add up to {total:.12g}, not to 1")
         if self.relation is Relation.METRIC:
             raise PrivacyError(
                 "relation='metric' measures the distance between whole costs, and this is a sum "

@@ -194,7 +194,7 @@ def gossip_guarantees(
     agents = len(weights)
     labels = [f"agent {number}" for number in range(agents)] if names is None else list(names)
     if len(labels) != agents:
-        raise PrivacyError(f"{len(labels)} names for {agents} agents; give one an agent")
+        raise PrivacyError(f"{len(labels)} names for {agents} agents; give one per agent")
     looking = tuple(labels[v] for v in sorted(set(observers)))
     adversary = Adversary.NEIGHBOUR if len(looking) == 1 else Adversary.COALITION
     epsilons = gaussian_dp.epsilon_from_mu(mu, delta)

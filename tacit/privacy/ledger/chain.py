@@ -123,5 +123,5 @@ def parsed(sequence: int, text: str, stored: str) -> Entry:
         if entry.sequence != sequence:
             raise ValueError(f"it says that it is entry {entry.sequence}")
     except (TypeError, ValueError) as error:
-        raise LedgerDamaged(f"entry {sequence} is no entry of a ledger: {error}") from error
+        raise LedgerDamaged(f"entry {sequence} is not an entry of a ledger: {error}") from error
     return entry

@@ -121,7 +121,7 @@ def grouped_from_json(rows: Any) -> list[Event]:
     try:
         return [Repeated(event_from_json(row["event"]), int(row["count"])) for row in rows]
     except (KeyError, TypeError, ValueError) as error:
-        raise LedgerDamaged(f"no list of counted events: {rows!r}") from error
+        raise LedgerDamaged(f"not a list of counted events: {rows!r}") from error
 
 
 def _plain(value: Any, form: type) -> Any:
@@ -142,7 +142,7 @@ def _decoded(text: str) -> Event:
             raise LedgerDamaged(f"event {text} is of a version that this tacit does not know")
         values = {name: _restored(document.pop(name), form) for name, form in forms.items()}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise LedgerDamaged(f"{text} is no event") from error
+        raise LedgerDamaged(f"{text} is not an event") from error
     if document:
         raise LedgerDamaged(f"event {text} has unknown fields {sorted(document)}")
     return kind(**values)

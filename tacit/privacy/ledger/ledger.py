@@ -277,7 +277,7 @@ class Ledger:
                 raise ReleaseConflict(
                     f"{id}: entry {found.sequence} was released from another state than the one "
                     "given now, and a changed state must not earn a second answer. Nothing was "
-                    "released; go on from the state stored with the last release of this run"
+                    "released; resume from the state stored with the last release of this run"
                 )
             return found
 
@@ -320,7 +320,7 @@ class Ledger:
         waiting = tuple(sorted(set(recipients)))
         _check_names(("owner", owner), ("dataset", dataset), *(("recipient", w) for w in waiting))
         if not waiting:
-            raise LedgerError(f"{id}: name at least one recipient; what nobody gets is no release")
+            raise LedgerError(f"{id}: name at least one recipient of the release")
         what = {
             "agent": id.agent,
             "run": id.run,

@@ -182,7 +182,7 @@ class _Sent:
             number = next(known, None)
             if number is None or row[0] != number:
                 raise LedgerDamaged(
-                    f"entry {row[0]} is no release, but bytes are stored under its number"
+                    f"entry {row[0]} is not a release, but bytes are stored under its number"
                     if number is None or row[0] < number
                     else f"entry {number} is a release whose stored row is missing"
                 )
