@@ -68,7 +68,7 @@ class Relation(StrEnum):
     """When two data sets are adjacent.
 
     `METRIC` compares whole cost functions: epsilon is for two at distance 1, the largest distance
-    between their gradients, and grows in proportion to the distance.
+    between their gradients, and grows with the distance.
     """
 
     REPLACE_ONE = "replace_one"

@@ -123,12 +123,13 @@ Parts: TypeAlias = list[tuple[OnGrid, int]]
 
 
 def on_grid(tally: Tally) -> tuple[float, tuple[Parts, Parts] | tuple[Parts]]:
-    """Width of the grid, and the laws of all losses: in both directions.
+    """Width of the grid, and the laws of all losses in both directions.
 
     Only one of the two if all releases have the same law in both directions.
 
     Args:
-        tally: counts without a discrete Gaussian release: none is proved for it in every dimension.
+        tally: counts without discrete Gaussian releases: no law of theirs is proved in all
+            dimensions.
     """
     counts, told = _within_reach(bucketed(dict(tally.releases)))
     plain = {event: n for event, n in counts.items() if isinstance(event, GaussianRelease)}

@@ -4,8 +4,8 @@ Each pair of agents shares a mask, which one adds and the other subtracts: a mes
 everybody else, and the masks cancel in the sum. An adversary who reads all messages and knows
 what `c` agents know learns only the sum over the others, with the noise of all of them.
 
-Source: Bonawitz et al. (2017), figure 4; Kairouz, Liu, Steinke (2021), theorem 9. The masks come
-from the first, the noise drawn in parts from the second.
+Source: Bonawitz et al. (2017), figure 4; Kairouz, Liu, Steinke (2021), theorem 9. From the first
+are the masks, from the second the noise that is drawn by parts.
 """
 
 from __future__ import annotations

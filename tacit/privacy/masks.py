@@ -68,7 +68,7 @@ def masked_mu(
     agents = len(masks)
     wrong = [member for member in coalition if not 0 <= member < agents]
     if wrong:
-        raise PrivacyError(f"coalition={wrong[0]} is not one of the {agents} agents, numbered from 0")
+        raise PrivacyError(f"coalition={wrong[0]} is not an agent: there are {agents}, from 0")
     honest = np.setdiff1d(np.arange(agents), np.asarray(coalition, dtype=int))
     found = np.zeros(agents)
     found[honest] = _honest_mu(masks[np.ix_(honest, honest)], ratio)
