@@ -1,4 +1,4 @@
-"""tacit: agree without telling. Differentially private distributed optimisation.
+"""tacit: differentially private distributed optimisation.
 
 Example:
     >>> import tacit
@@ -67,10 +67,10 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # a checker takes the names above, and would take any name from here
+if not TYPE_CHECKING:  # type checkers read the names above; this would let any name pass
 
     def __getattr__(name: str) -> Any:
-        # importing JAX costs half a second, so names are found when they are first used
+        # importing JAX takes half a second, so names are loaded when they are first used
         if name == "audit":
             return importlib.import_module("tacit.audit")
         if name not in _HOMES:
@@ -79,8 +79,8 @@ if not TYPE_CHECKING:  # a checker takes the names above, and would take any nam
 
 
 def _elsewhere(name: str) -> str:
-    """Where else a name may be that was meant to be public."""
-    # dunders and submodules are looked for by tools, which are not to wait for JAX
+    """Suggest the module that a public name was moved to or is defined in."""
+    # tools look up dunders and submodules, and should not have to wait for JAX
     if name[:1].isupper() and name in importlib.import_module("tacit.method").__all__:
         return f"; it is in tacit.method: from tacit.method import {name}"
     return ""

@@ -1,4 +1,4 @@
-"""`python -m tacit` is the command `tacit`."""
+"""`python -m tacit` runs the command `tacit`."""
 
 from tacit.cli import main
 

@@ -1,12 +1,12 @@
-"""Arguments held to their annotations: what a signature does not ask for is refused at once.
+"""Check arguments against their annotations and refuse what does not fit at once.
 
-`checked` looks at what a function or a class is called with before anything is done with it. Kinds
+`checked` inspects the arguments of a function or class before anything else happens. Kinds
 follow from the annotation, ranges from a `Range` in it:
 
     @checked(ConfigError)
     def bound(epsilon: Positive, rounds: Count) -> float: ...
 
-An annotation that says nothing here (a type variable, a protocol, `Any`) lets everything pass.
+An annotation without a checkable meaning (a type variable, a protocol, `Any`) accepts any value.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ T = TypeVar("T", bound=Callable[..., Any])
 
 
 def checked(error: type[TacitError], own: str = "") -> Callable[[T], T]:
-    """Hold every call to its annotations; of a class, the calls of its subclasses, too.
+    """Check the arguments of every call; for a class, also the calls of its subclasses.
 
-    Where a function asks for a whole number, 5.0 is one, and where it asks for an array, a list.
+    Where a function asks for a whole number, 5.0 is accepted; where it asks for an array, so is a
+    list.
 
     Args:
-        error: to raise, naming the argument, what was given and what is asked for.
-        own: names of arguments that are checked by what is called, in words of its own.
+        error: class of the error to raise; its message names the argument, the value and a remedy.
+        own: names of arguments that the target checks itself, with its own messages.
     """
     left = own.split()
 
@@ -70,10 +71,10 @@ def check(
     error: type[TacitError],
     own: Collection[str] = (),
 ) -> None:
-    """Refuse arguments that are not what the annotations of a function or class ask for.
+    """Refuse arguments that do not fit the annotations of a function or class.
 
     Raises:
-        error: of the first that is none.
+        error: the first argument that does not fit.
     """
     hints = _hints(target)
     values = {**dict(zip(hints, given, strict=False)), **named}
@@ -90,7 +91,7 @@ def check(
 
 
 def _elsewhere(value: Any, hints: Mapping[str, Any], others: Sequence[str]) -> str:
-    """The one argument that a part of tacit in a wrong place fits, as a remedy; else nothing."""
+    """A remedy naming the one argument that a misplaced part of tacit fits; empty if none."""
     if not type(value).__module__.startswith("tacit."):
         return ""
     fitting = [each for each in others if wanted(value, hints[each]) is None]
@@ -98,7 +99,7 @@ def _elsewhere(value: Any, hints: Mapping[str, Any], others: Sequence[str]) -> s
 
 
 def wanted(value: object, hint: object) -> str | None:
-    """What an annotation asks for in words, where a value is none of it; `None` where it is."""
+    """What the annotation asks for, in words, if the value does not fit; `None` if it does."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
         rules = [rule for rule in inner[1:] if isinstance(rule, Range)]
@@ -117,7 +118,7 @@ def wanted(value: object, hint: object) -> str | None:
     if hint in _PLAIN:
         good, words = _PLAIN[hint]
         return None if good(value) else words
-    if hasattr(hint, "array_type") and hasattr(hint, "index_variadic"):  # of jaxtyping
+    if hasattr(hint, "array_type") and hasattr(hint, "index_variadic"):  # a jaxtyping annotation
         return _array(value, hint)
     kind = origin or hint
     if kind is collections.abc.Callable:
@@ -128,8 +129,8 @@ def wanted(value: object, hint: object) -> str | None:
 
 
 def _object(value: Any, kind: type, inner: tuple[Any, ...]) -> str | None:
-    """An object of a class, or a collection with its elements."""
-    if isinstance(value, type):  # its attributes are no answers
+    """An instance of a class, or a collection with its elements."""
+    if isinstance(value, type):  # a class's attributes say nothing about its instances
         return None if isinstance(value, kind) else _asked(kind)
     row = getattr(value, "ndim", 0) == 1 and kind in (Sequence, Iterable)
     text = isinstance(value, str | bytes) and not issubclass(kind, str | bytes)
@@ -152,14 +153,14 @@ def _object(value: Any, kind: type, inner: tuple[Any, ...]) -> str | None:
 
 
 def _doubtful(members: Any, asked: Any) -> Any:
-    """What of a collection is looked at one by one: of an array of numbers, what is none."""
+    """The elements to check one by one; of an array of numbers, only the first nan, if any."""
     kind = getattr(getattr(members, "dtype", None), "kind", "")
     plain = asked is float and kind in ("i", "u", "f") and not traced(members)
     return members[np.isnan(members)][:1] if plain else members
 
 
 def _asked(kind: type) -> str:
-    """What to write for an object of a class."""
+    """What to write to get an object of a class."""
     if kind in _WORDS:
         return _WORDS[kind]
     if issubclass(kind, Enum):
@@ -171,7 +172,7 @@ def _asked(kind: type) -> str:
 
 
 def _concrete(kind: type) -> Iterator[type]:
-    """The public classes that fill in an abstract one."""
+    """The public classes that implement an abstract one."""
     for each in kind.__subclasses__():
         if inspect.isabstract(each):
             yield from _concrete(each)
@@ -180,7 +181,7 @@ def _concrete(kind: type) -> Iterator[type]:
 
 
 def _array(value: Any, hint: Any) -> str | None:
-    """Numbers with as many axes as the annotation of an array has."""
+    """Numbers with as many axes as the array annotation has."""
     value = None if isinstance(value, type) else value
     known = hint.dtypes if isinstance(hint.dtypes, tuple) else ("bool", "float64")
     floats, truths = "float64" in known, "bool" in known
@@ -198,21 +199,21 @@ def _array(value: Any, hint: Any) -> str | None:
 
 
 def _check_made(kind: type, error: type[TacitError], own: Collection[str]) -> None:
-    """Check what a class and its subclasses are called with, before a converter sees it."""
+    """Check the arguments of a class and its subclasses before any converter sees them."""
     before: Any = kind.__new__
 
     def new(cls: Any, *given: Any, **named: Any) -> Any:
         check(cls, given, named, error, own)
         return before(cls) if before is object.__new__ else before(cls, *given, **named)
 
-    # by name, for which type checkers know no attribute: functions have none of that name, and a
-    # class's `__new__` is not to be assigned
+    # set by name: type checkers know no such attribute of functions, and do not allow assignment
+    # to a class's `__new__`
     setattr(new, "__signature__", inspect.signature(kind.__init__))  # noqa: B010
     setattr(kind, "__new__", new)  # noqa: B010
 
 
 def _plain(value: Any, hint: Any) -> Any:
-    """5.0 as a whole number and a list as an array, where that is what is asked for."""
+    """5.0 as a whole number and a list as an array, where the annotation asks for one."""
     asked = typing.get_args(hint)[0] if typing.get_origin(hint) is Annotated else hint
     if asked is int and isinstance(value, float) and value.is_integer():
         return int(value)
@@ -224,11 +225,11 @@ def _plain(value: Any, hint: Any) -> Any:
 
 @functools.cache
 def _hints(target: Callable[..., Any]) -> dict[str, Any]:
-    """The annotation of every argument, in order; `Any` of what cannot be read."""
+    """The annotation of every argument, in order; `Any` for those that cannot be read."""
     try:
         parameters = list(inspect.signature(target).parameters.values())
         hints = _of_class(target) if isinstance(target, type) else _read(target)
-    except (AttributeError, NameError, TypeError, ValueError):  # of a class of somebody else's
+    except (AttributeError, NameError, TypeError, ValueError):  # a third-party class
         return {}
     many = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return {
@@ -237,7 +238,7 @@ def _hints(target: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _of_class(kind: type) -> dict[str, Any]:
-    """What `__init__` asks for; where a dataclass made it, what the fields ask for."""
+    """What `__init__` asks for; for a dataclass, what its fields ask for."""
     made = getattr(inspect.unwrap(kind.__init__), "__code__", None)
     own = made is None or made.co_filename != "<string>"
     fields = _read(kind) if dataclasses.is_dataclass(kind) else {}
@@ -255,7 +256,7 @@ def _of_class(kind: type) -> dict[str, Any]:
 def _read(target: Any) -> dict[str, Any]:
     try:
         return typing.get_type_hints(target, include_extras=True)
-    except NameError:  # a name that exists for type checkers only
+    except NameError:  # a name that only type checkers see
         known: dict[str, Any] = {}
         for name, text in getattr(target, "__annotations__", {}).items():
             with contextlib.suppress(NameError):
@@ -280,7 +281,7 @@ _PLAIN: dict[Any, tuple[Callable[[Any], bool], str]] = {
     float: (_number, "a number"),
     str: (lambda value: isinstance(value, str), "text"),
     Any: (lambda value: True, ""),
-    Numbers: (lambda value: True, ""),  # which ones, its Range says
+    Numbers: (lambda value: True, ""),  # its Range says which ones
 }
 
 _WORDS: dict[type, str] = {

@@ -1,7 +1,7 @@
-"""What somebody handed to a door: taken where its meaning is plain, else refused at once.
+"""Check values given to public functions: accept what is unambiguous and refuse the rest at once.
 
-A message names what was given and what to write. Of arrays and objects it shows the kind only: they
-may hold private values.
+A message shows what was given and what to write instead. Arrays and objects are shown by kind only:
+they may hold private values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LONG = 10**300
 
 
 def shown(value: Any) -> str:
-    """What was given, for a message."""
+    """A description of the given value, for a message."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if isinstance(value, int) and abs(value) >= _LONG:
@@ -36,17 +36,17 @@ def shown(value: Any) -> str:
 
 
 def instance(name: str, value: object, kind: type[T], remedy: str, error: type[TacitError]) -> T:
-    """The value, if it is an object of a kind.
+    """Return the value if it is an instance of a class.
 
     Args:
-        name: of the argument.
-        value: that was given for it.
-        kind: that it must be of.
+        name: name of the argument.
+        value: value given for it.
+        kind: class that the value must be an instance of.
         remedy: what to write instead.
-        error: to raise.
+        error: class of the error to raise.
 
     Raises:
-        error: the value is another thing, such as the class in the place of an object of it.
+        error: the value is something else, such as the class instead of an instance of it.
     """
     if isinstance(value, kind):
         return value
@@ -59,22 +59,22 @@ def instance(name: str, value: object, kind: type[T], remedy: str, error: type[T
 
 
 def whole(name: str, value: Any, least: int, error: type[TacitError]) -> int:
-    """A whole number; 5.0 is one.
+    """Return a whole number; 5.0 is one.
 
     Args:
-        name: of the argument.
-        value: that was given for it.
-        least: that it may be.
-        error: to raise.
+        name: name of the argument.
+        value: value given for it.
+        least: smallest number allowed.
+        error: class of the error to raise.
 
     Raises:
-        error: no number, a part of one, or one below `least`.
+        error: not a number, not whole, or below `least`.
     """
     given = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
     if (
         isinstance(given, bool)
         or not isinstance(given, int | float)
-        or not abs(given) < _LONG  # nan and infinity, too
+        or not abs(given) < _LONG  # nan and infinity fail here, too
         or given != int(given)
     ):
         raise error(f"{name}={shown(value)} must be a whole number, such as {max(least, 10)}")
@@ -84,10 +84,10 @@ def whole(name: str, value: Any, least: int, error: type[TacitError]) -> int:
 
 
 def real(name: str, value: object, error: type[TacitError]) -> None:
-    """Refuse what is no number, and no array or list of numbers.
+    """Refuse what is neither a number nor an array or list of numbers.
 
     Raises:
-        error: text, a truth value, nothing, or an object that holds no numbers.
+        error: text, a truth value, `None`, or an object that does not hold numbers.
     """
     if isinstance(value, list | tuple) and value:
         for each in value:
@@ -97,10 +97,10 @@ def real(name: str, value: object, error: type[TacitError]) -> None:
 
 
 def numeric(value: object) -> bool:
-    """Whether a value is a number, or an array or list of numbers; nan is one, a truth is none."""
+    """Whether a value is a number or an array or list of numbers; nan is, a truth value is not."""
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     if kind is not None:
-        return kind in "iuf" or kind == "V"  # a JAX type of few bits
+        return kind in "iuf" or kind == "V"  # a low-precision JAX type
     if isinstance(value, list | tuple):
         shapes = {np.shape(each) if numeric(each) else None for each in value}
         return len(shapes) == 1 and None not in shapes

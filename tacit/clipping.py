@@ -1,4 +1,4 @@
-"""Scaling vectors down to a largest norm: what bounds one unit's influence.
+"""Scaling vectors down to a largest norm, which bounds one unit's influence.
 
 A norm is named by its order: 1, 2 or infinity. Proofs: docs/proofs/clipping.md.
 """
@@ -17,7 +17,7 @@ from tacit.ranges import Numbers
 from tacit.types import Order, Scalar
 
 ORDERS: tuple[Order, ...] = (1, 2, math.inf)
-"""Every norm that a clip may be taken in."""
+"""Every norm in which a clip may be measured."""
 
 
 def norm_ratio(of: Order, to: Order, size: int) -> float:
@@ -27,7 +27,7 @@ def norm_ratio(of: Order, to: Order, size: int) -> float:
 
     Args:
         of: norm in which a bound is known.
-        to: norm in which one is needed.
+        to: norm in which a bound is needed.
         size: number of entries, at least 1.
 
     Example:
@@ -38,7 +38,7 @@ def norm_ratio(of: Order, to: Order, size: int) -> float:
     """
     if to >= of:
         return 1.0
-    # 2 to 1 and infinity to 2 lose a square root, infinity to 1 everything
+    # 2 to 1 and infinity to 2 lose a square root, infinity to 1 the whole size
     return float(size) if (of, to) == (math.inf, 1) else math.sqrt(size)
 
 

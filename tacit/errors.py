@@ -14,7 +14,7 @@
     └── RuntimeFailure        the run itself
         ├── EnvironmentMismatch
         ├── TransportError    messages between sites
-        │   ├── WireError         one that is not what it has to be
+        │   ├── WireError         a malformed or unexpected message
         │   └── PeerTimeout       nothing from a neighbour for too long
         └── LedgerError       the ledger cannot be used; nothing was released
             ├── LedgerBusy        another writer has it
@@ -64,7 +64,7 @@ class NonPrivateRelease(PrivacyError):
 
 
 class RuntimeFailure(TacitError):
-    """A run could not go on: a checkpoint, a file or the machine."""
+    """A run could not continue: a checkpoint, a file or the machine."""
 
 
 class EnvironmentMismatch(RuntimeFailure):
@@ -76,15 +76,15 @@ class TransportError(RuntimeFailure):
 
 
 class WireError(TransportError):
-    """Bytes that are no message of the sender, round and shape that they have to be."""
+    """Bytes that are not a message with the required sender, round and shape."""
 
 
 class PeerTimeout(TransportError):
-    """A neighbour has been silent for longer than the run has patience."""
+    """A neighbour has been silent for longer than the run's time limit."""
 
 
 class LedgerError(RuntimeFailure):
-    """The ledger cannot be used as asked; nothing was released."""
+    """The ledger cannot be used as requested; nothing was released."""
 
 
 class LedgerBusy(LedgerError):
@@ -100,8 +100,8 @@ class LedgerDamaged(LedgerError):
 
 
 class LedgerRolledBack(LedgerError):
-    """The file is older than a peer knows it to be: an earlier copy was put back."""
+    """The file is older than the version a peer has seen: an earlier copy was put back."""
 
 
 class ReleaseConflict(LedgerError):
-    """One id was asked for two different releases."""
+    """One id was requested for two different releases."""

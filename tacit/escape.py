@@ -1,4 +1,4 @@
-"""Text of others made harmless: for a terminal, and for a spreadsheet."""
+"""Making untrusted text harmless, for a terminal and for a spreadsheet."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import unicodedata
 from typing import Any
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
-"""Categories of what is not seen, but acted on: control, direction of writing, ends of lines."""
+"""Unicode categories of invisible but active characters: control, text direction, line ends."""
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def visible(text: str, kept: str = "") -> str:
-    r"""Text in which every character can be seen: what steers a terminal is spelt out.
+    r"""Return text in which every character is visible: terminal control characters are spelt out.
 
-    A title or a column may come from another site, and must not clear the screen, or write over
-    what stands there, in the moment in which somebody decides whether to sign.
+    A title or a column name may come from another site. It must not be able to clear the screen or
+    overwrite what is shown while somebody decides whether to sign.
 
     Args:
-        text: any.
-        kept: characters that stay as they are, such as the ends of one's own lines.
+        text: any text.
+        kept: characters to leave unchanged, such as one's own line ends.
 
     Example:
         >>> print(visible("North\x1b[2K\u202eclinic"))
@@ -36,10 +36,10 @@ def visible(text: str, kept: str = "") -> str:
 
 
 def cell(value: object) -> Any:
-    """A value of a table in a file that a spreadsheet may open: a text is never a formula.
+    """Return a value for a file that a spreadsheet may open, so that text is never a formula.
 
     Args:
-        value: a text that begins like a formula gets an apostrophe before it; numbers stay.
+        value: text that begins like a formula gets a leading apostrophe; numbers are unchanged.
 
     Example:
         >>> cell("=HYPERLINK(1)"), cell("-0.5"), cell(-0.5), cell("age")

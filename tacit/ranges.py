@@ -1,4 +1,4 @@
-"""Which numbers an argument may be, said where it is annotated.
+"""Ranges of numeric arguments, declared in their annotations.
 
 step: Positive
 delta: Annotated[float, Range(least=0.0, below=1.0)]
@@ -31,27 +31,27 @@ else:
     class Numbers(metaclass=_Numeric):
         """A number or an array of numbers, known or traced; in a file, a finite number.
 
-        To type checkers it is the union above. At run time JAX may not be loaded yet, and which
-        numbers are meant is for the `Range` beside it to say.
+        To type checkers it is the union above. At run time JAX may not be loaded yet, and the
+        `Range` beside it says which numbers are allowed.
         """
 
-    Listed = Numbers  # what is handed over, and may be lists that are no array yet
+    Listed = Numbers  # arguments as given, which may be lists that are not yet arrays
 
 
 @dataclass(frozen=True)
 class Range:
-    """Which numbers an argument may be, each of them where it is an array or a list.
+    """The numbers that an argument may be; for an array or a list, each of its elements.
 
     Attributes:
-        above: they are larger than that.
-        least: they are at least that.
-        below: they are smaller than that.
-        most: they are at most that.
-        infinite: whether infinity is one of them, where nothing else forbids it.
-        unset: whether nan is one of them, for what is filled in later.
-        whole: whether they are whole numbers.
-        optional: whether `None` will do, too.
-        axes: how many axes an array may have; 0 for a single number.
+        above: exclusive lower bound.
+        least: inclusive lower bound.
+        below: exclusive upper bound.
+        most: inclusive upper bound.
+        infinite: whether infinity is allowed, unless another bound forbids it.
+        unset: whether nan is allowed, for values that are filled in later.
+        whole: whether only whole numbers are allowed.
+        optional: whether `None` is allowed, too.
+        axes: largest number of axes of an array; 0 for a single number.
     """
 
     above: float = -math.inf
@@ -65,7 +65,7 @@ class Range:
     axes: int = 1
 
     def wanted(self, value: object) -> str | None:
-        """What is asked for, where a value is none of it."""
+        """What is asked for, in words, if a value does not fit; `None` if it does."""
         if value is None:
             return None if self.optional else "a number"
         if not isinstance(value, Numbers) or np.size(value) == 0 or np.ndim(value) > self.axes:
@@ -81,7 +81,7 @@ class Range:
 
     @property
     def words(self) -> str:
-        """What is asked for."""
+        """What is asked for, in words."""
         high = min(self.below, self.most)
         if high < math.inf:
             left = "[" if self.least > -math.inf else "("
@@ -99,20 +99,20 @@ class Range:
 
 @dataclass(frozen=True)
 class Key:
-    """What a study file may give for an argument, where Python takes more or says less.
+    """The type that a study file may give for an argument, where it differs from Python's.
 
     Attributes:
-        kind: a type of what TOML has.
+        kind: a type that TOML has.
     """
 
     kind: object
 
 
 Number: TypeAlias = Annotated[Numbers, Range(infinite=True, unset=True)]
-"""Any number, or several: which ones, says who is given them."""
+"""Any number, or several; whatever receives them says which ones."""
 
 Real: TypeAlias = Annotated[int | float, Range(infinite=True, unset=True)]
-"""Any number, infinity and nan, too."""
+"""Any number, including infinity and nan."""
 
 Maybe: TypeAlias = Annotated[
     Numbers | None, Range(infinite=True, unset=True, optional=True, axes=8)
@@ -129,7 +129,7 @@ Point: TypeAlias = Annotated[Listed, Range()]
 """A finite number, or a list of them."""
 
 Corner: TypeAlias = Annotated[Listed, Range(infinite=True, unset=True)]
-"""Any number, or a list of them: which ones, says who is given them."""
+"""Any number, or a list of them; whatever receives them says which ones."""
 
 Values: TypeAlias = Annotated[Listed, Range(infinite=True, axes=8)]
 """Numbers in an array of any shape."""

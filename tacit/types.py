@@ -1,6 +1,6 @@
-"""The vocabulary that every part of tacit shares: roles, units, objectives and contexts.
+"""The types that every part of tacit shares: roles, units, objectives and contexts.
 
-An agent's private data stand behind an `AbstractPrivate`. What a method may know besides is in
+An agent's private data are held by an `AbstractPrivate`. What else a method may know is in
 `Context` (traced, inside a run) and `PublicContext` (plain Python, for accounting): neither ever
 holds private values.
 """
@@ -29,13 +29,13 @@ Order: TypeAlias = int | float
 """Which norm: 1, 2 or `math.inf`."""
 
 Scalar: TypeAlias = Float[ArrayLike, ""]
-"""A real number as an array without axes."""
+"""A real number as an array with no axes."""
 
 Index: TypeAlias = int | Int[Array, ""] | Int[np.ndarray, ""] | np.integer
-"""A round, a step, an agent or how many there are: a whole number, traced inside a run."""
+"""A round, a step, an agent or the number of agents: a whole number, traced inside a run."""
 
 State: TypeAlias = object
-"""A state, a message or what is released, for whoever only carries it: a tree of arrays."""
+"""A state, a message or a release, for code that only passes it on: a tree of arrays."""
 
 
 class Role(StrEnum):
@@ -53,7 +53,7 @@ class Oracle(StrEnum):
     GRADIENT = "gradient"
     PROX = "prox"
     ROWS = "rows"
-    """The records themselves, each by itself."""
+    """The individual records."""
 
 
 class Unit(StrEnum):
@@ -65,7 +65,7 @@ class Unit(StrEnum):
 
 
 class Relation(StrEnum):
-    """When two data sets are neighbours.
+    """When two data sets are adjacent.
 
     `METRIC` compares whole cost functions: epsilon is for two at distance 1, the largest distance
     between their gradients, and grows with the distance.
@@ -77,17 +77,17 @@ class Relation(StrEnum):
 
 
 class Division(StrEnum):
-    """What decides which site holds a record, or whether it is held out, where tacit decides.
+    """What decides which site holds a record, or whether it is held out, if tacit does the split.
 
-    A guarantee is about neighbouring tables. What the others' records do when one changes is part
-    of it: docs/proofs/division.md.
+    A guarantee is about neighbouring tables. How the other records move when one changes is part of
+    it: docs/proofs/division.md.
     """
 
     RECORD = "record"
     """The record itself, by a keyed hash."""
 
     PLACE = "place"
-    """Its place in the table, and how many places there are."""
+    """Its position in the table, and the number of positions."""
 
     TABLE = "table"
     """Other records, too: their labels, or which sites they name."""
@@ -103,7 +103,7 @@ class Combine(StrEnum):
 class AbstractPrivate(eqx.Module):
     """The private data of one agent: protected units, and a public number that divides their sums.
 
-    For records a unit is a record; for a black box that is one whole cost, there is a single unit.
+    For records, a unit is a record; a black box that is one whole cost has a single unit.
     Only the query of a phase ever receives it.
     """
 
@@ -113,30 +113,30 @@ class AbstractPrivate(eqx.Module):
     @property
     @abc.abstractmethod
     def units(self) -> int:
-        """Number of units of this agent, padding included."""
+        """Number of units of this agent, including padding."""
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What a guarantee takes for granted about it, in words; nothing by default."""
+        """What a guarantee assumes about it, in words; nothing by default."""
         return ()
 
     @property
     def present(self) -> Bool[Array, " n"]:
-        """Which units there are, shape `(n,)`: all by default, else all but padding."""
+        """Which units are present, shape `(n,)`: by default all, otherwise all except padding."""
         return jnp.ones(self.units, dtype=bool)
 
     def rows(self, function: Callable[[Float[Array, " d"]], Array]) -> Float[Array, "n ..."]:
-        """What a function makes of every record, each by itself.
+        """Apply a function to every record separately.
 
         Args:
-            function: of one record, a vector of numbers, shape `(d,)`; it is mapped over the
-                records, so that what it makes of one cannot depend on another.
+            function: maps one record, a vector of numbers of shape `(d,)`; it is mapped over the
+                records, so that its result for one cannot depend on another.
 
         Returns:
-            Shape `(n, ...)`; rows of padding are of no meaning.
+            Array of shape `(n, ...)`; rows of padding are meaningless.
 
         Raises:
-            TypeError: data that are no table of records.
+            TypeError: data that are not a table of records.
         """
         raise TypeError(f"{type(self).__name__} holds no table of records")
 
@@ -171,16 +171,16 @@ class AbstractDifferentiable(AbstractObjective):
         `normaliser`.
 
         Args:
-            x: where, shape `(p,)`.
+            x: point at which to take the gradients, shape `(p,)`.
             clip: largest norm of one unit's gradient, positive or infinite.
-            order: 1, 2 or infinity, the norm.
-            keep: units that take part, shape `(n,)`; `None` for all.
+            order: order of the norm: 1, 2 or infinity.
+            keep: which units take part, shape `(n,)`; `None` for all.
         """
 
     def gradient_bound(self, order: Order) -> Float[ArrayLike, "*agents"]:
-        """Largest norm of one unit's gradient that follows from declared bounds, at any point.
+        """Largest norm of one unit's gradient, at any point, implied by declared bounds.
 
-        Infinite unless bounds are declared; a clip above it would cost noise for nothing.
+        Infinite unless bounds are declared; a clip above it would only add noise.
         """
         return math.inf
 
@@ -216,12 +216,12 @@ class PublicPart(Protocol):
 
 
 class Context(eqx.Module):
-    """What a phase knows while it runs. Holds nothing private.
+    """What a phase knows while it runs; holds nothing private.
 
-    `key` is the agent's method-visible randomness of this (round, phase, step); the keys of noise
-    and of record sampling are others and never reach a method. `records` is the agent's declared
-    number of them (1 for a whole cost): the actual one where that is public, else one that it
-    should never exceed.
+    `key` is the agent's randomness for this (round, phase, step) that the method may use; noise and
+    record sampling have keys of their own, which never reach a method. `records` is the agent's
+    declared number of records (1 for a whole cost): the actual number where that is public,
+    otherwise a number that it should never exceed.
     """
 
     round: Int[Array, ""]
@@ -236,13 +236,12 @@ class Context(eqx.Module):
 
 
 class Inbox(eqx.Module):
-    """What a receiver holds after a phase: one slot a sender, sorted by agent id.
+    """What a receiver holds after a phase: one slot per sender, sorted by agent id.
 
     `mixed` is the weighted sum of the messages (without the receiver's own), `total` their plain
-    sum. A simulation holds the inboxes of all receivers in one, with a leading axis.
-    An absent sender has mask, weight and payload 0. Under `Combine.SUM`, and
-    in the simulation of a graph with a hub, there are sums only: `payload`, `mask` and `weight` are
-    `None`.
+    sum. A simulation holds the inboxes of all receivers together, with a leading axis.
+    An absent sender has mask, weight and payload 0. Under `Combine.SUM`, and when a graph with a
+    hub is simulated, only the sums exist: `payload`, `mask` and `weight` are `None`.
     """
 
     payload: Any
@@ -259,18 +258,18 @@ class PublicContext:
     """What the size of a release may depend on: declared constants, never data.
 
     Attributes:
-        agent: the owner.
+        agent: index of the owner.
         agents: number of agents.
-        round: first round is 0.
-        rounds: number of rounds of the run.
+        round: index of the round; the first is 0.
+        rounds: number of rounds in the run.
         count: the owner's declared number of records (1 for a whole cost).
         normaliser: declared constant by which sums over records are divided.
-        unit: what one summand of the objective is.
+        unit: what one summand of the objective represents.
         degree: number of neighbours.
-        participations: in how many rounds this owner takes part.
-        dimension: number of parameters; needed where a clip is in another norm than the noise.
-        gradient_bounds: largest l1, l2 and linf norm of one unit's gradient that follow from bounds
-            declared of the data.
+        participations: number of rounds in which this owner takes part.
+        dimension: number of parameters; needed where the clip uses another norm than the noise.
+        gradient_bounds: largest l1, l2 and linf norm of one unit's gradient, as implied by bounds
+            declared for the data.
     """
 
     agent: int

@@ -1,6 +1,6 @@
 """From problem, network and method to a result: contract, compiled run, simulation, guarantee.
 
-`send` and `receive`, for one agent, are where mechanisms are applied and messages carried. The
+`send` and `receive`, for one agent, apply mechanisms and carry messages. The
 batched simulation and the exact engine share these two; nothing else applies a mechanism.
 """
 

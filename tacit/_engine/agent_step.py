@@ -1,7 +1,8 @@
-"""One agent's desk: what it sends in a phase, and how it takes what others sent.
+"""One agent's desk: what it sends in a phase, and how it processes what others sent.
 
-Both halves are compiled once a phase and called by every runtime that goes agent by agent: by the
-reference simulation, and by a real agent at its owner's site. So their numbers are the same bits.
+Both halves are compiled once per phase and called by every runtime that works agent by agent: by
+the reference simulation, and by a real agent at its owner's site. So their numbers agree bit for
+bit.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Payload = tuple[Any, list[tuple[bytes, Any, tuple[int, ...]]]]
 
 
 class At(NamedTuple):
-    """Where in a run: round (-1 before round 0), number of the phase in the table, step."""
+    """A position in a run: round (-1 before round 0), number of the phase in the table, step."""
 
     round: int
     phase: int
@@ -38,7 +39,7 @@ class At(NamedTuple):
 
 
 class _Common(eqx.Module):
-    """What both compiled halves of a phase need besides the state."""
+    """What both compiled halves of a phase need in addition to the state."""
 
     plan: Plan
     round: Int[Array, ""]
@@ -50,7 +51,7 @@ class _Common(eqx.Module):
     pairs: PairSecrets | None = None
 
     def mask(self) -> Any:
-        """What this agent's masks add to what it releases; `None` where it shares none."""
+        """What this agent's masks add to its release; `None` if it shares none."""
         phase = self.plan.method.phases()[self.phase]
         if self.pairs is None or phase.hides.pairs(self.plan.agents) is None:
             return None
@@ -102,10 +103,10 @@ class AgentStep:
     """The halves of every phase for one agent, or for the coordinator.
 
     Args:
-        plan: the run; its objectives are not used.
+        plan: plan of the run; its objectives are not used.
         agent: number of the agent; that of the coordinator is the number of agents.
         secret: the agent's own randomness.
-        pairs: what it shares with others for masks, where noise is correlated.
+        pairs: secrets that it shares with others for masks, if noise is correlated.
     """
 
     def __init__(
@@ -139,17 +140,17 @@ class AgentStep:
         """The state after sending, the message, and what was released (`None` without a query).
 
         Args:
-            at: where.
-            state: before.
-            objective: the agent's own; `None` for the coordinator.
-            replay: a value released earlier, in the place of asking the objective.
+            at: position in the run.
+            state: state before the phase.
+            objective: objective of the agent; `None` for the coordinator.
+            replay: value released earlier, used instead of asking the objective.
         """
         common, scale = self._common(at), self.scale(at)
         state, payload, released = _send(common, state, objective, scale, replay)
         return state, to_bytes(payload), released
 
     def form(self, at: At, state: State, objective: AbstractObjective | None) -> Any:
-        """Shapes and types of the state after sending and of the message; no number is computed."""
+        """Shapes and types of the state after sending and of the message; computes no numbers."""
         common, scale = self._common(at), self.scale(at)
         return eqx.filter_eval_shape(_send, common, state, objective, scale, None)[:2]
 
@@ -175,15 +176,15 @@ class AgentStep:
         mixing: Mixing,
         like: Payload | None = None,
     ) -> Any:
-        """The state after taking the messages of a phase, by sender.
+        """The state after processing the messages of a phase, by sender.
 
         Args:
-            at: where.
-            phase: the line of the algorithm box.
-            state: before.
-            wire: messages.
-            mixing: who talks to whom in this round.
-            like: any message of this phase, needed where `wire` is empty.
+            at: position in the run.
+            phase: phase of the method.
+            state: state before the phase.
+            wire: messages, by the number of their sender.
+            mixing: links and weights of this round.
+            like: any message of this phase, needed if `wire` is empty.
         """
         return _receive(self._common(at), state, self._inbox(phase, wire, mixing, like))
 
@@ -191,10 +192,10 @@ class AgentStep:
         """The coordinator's state after a masked sum.
 
         Args:
-            at: where.
-            state: before.
-            total: in steps of `2^plan.exponents[at.phase]`, shape `(n,)`.
-            count: how many agents are in it.
+            at: position in the run.
+            state: state before the phase.
+            total: sum in steps of `2^plan.exponents[at.phase]`, shape `(n,)`.
+            count: number of agents in the sum.
         """
         exponent = self.plan.exponents[at.phase]
         assert exponent is not None
@@ -251,7 +252,7 @@ class AgentStep:
 @eqx.filter_jit
 def _peer_inbox(payload: State, present: Any, weight: Any, own: Any, combine: Combine) -> Inbox:
     """One peer's inbox, summed in slot order as every real agent does."""
-    # who is silent is replaced by oneself, so that weights still sum to 1
+    # a silent neighbour is replaced by the agent itself, so that weights still sum to 1
     own = own + jnp.sum(jnp.where(present, 0.0, weight))
     weight = jnp.where(present, weight, 0.0)
 
@@ -279,7 +280,7 @@ def _stack(messages: list[Any], like: Any) -> tuple[Any, Any]:
 
 
 def mixing_of(plan: Plan, round: int) -> Mixing:
-    """Who talks to whom in a round, as NumPy arrays; before round 0 for -1."""
+    """The links and weights of a round, as NumPy arrays; those before round 0 for -1."""
     found = _mixing_before(plan) if round < 0 else _mixing(plan, jnp.asarray(round))
     return jax.tree.map(np.asarray, found)
 
@@ -302,7 +303,7 @@ def to_bytes(payload: State) -> Payload:
 
 
 def from_bytes(message: Payload) -> Any:
-    """The message again."""
+    """The message restored from bytes."""
     structure, leaves = message
     arrays = [np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in leaves]
     return jax.tree.unflatten(structure, arrays)

@@ -26,7 +26,7 @@ ONCE = -1
 """The round number of phases that run before round 0."""
 
 OBSERVED = "observed"
-"""Key of what an observer has gathered, beside the states of the roles."""
+"""Key of what an observer has gathered, alongside the states of the roles."""
 
 States: TypeAlias = dict[Any, Any]
 """The state of every role (owners stacked), and what an observer has gathered."""
@@ -38,13 +38,14 @@ class Observation:
 
     Attributes:
         index: number of the phase in the method's table.
-        phase: the line of the algorithm box.
-        states: of all owners before the phase, stacked.
-        released: by all owners, stacked; also by those who sleep, whose releases do not count.
+        phase: phase of the method.
+        states: states of all owners before the phase, stacked.
+        released: releases of all owners, stacked, including sleeping ones, whose releases do not
+            count.
         scale: noise scale of every owner, shape `(agents,)`.
-        awake: who takes part in the round, shape `(agents,)`.
-        known: from an owner's number to what it knows in this phase, and to its keys.
-        shared: from one weight for each pair that shares a mask to the weighted sum of the masks.
+        awake: which owners take part in the round, shape `(agents,)`.
+        known: maps an owner's number to what it knows in this phase, and to its keys.
+        shared: maps one weight for each pair that shares a mask to the weighted sum of the masks.
     """
 
     index: int
@@ -58,12 +59,12 @@ class Observation:
 
 
 Observer: TypeAlias = Callable[[Any, Observation], Any]
-"""From what was gathered before and an observation to what is gathered after."""
+"""Function from what was gathered before and an observation to what is gathered after."""
 
 
 @eqx.filter_jit
 def start(plan: Plan, roots: Key[Array, " trials"]) -> Any:
-    """States of every trial before round 0, after the phases that run once."""
+    """States of every trial before round 0, after the phases that run only once."""
 
     def one(root: PRNGKeyArray) -> Any:
         simulator = Simulator(plan, root)
@@ -78,8 +79,8 @@ def advance(
 ) -> tuple[Any, dict[str, Array]]:
     """Run every trial through consecutive intervals of rounds and measure after each.
 
-    The bounds are traced, so however a run is cut into intervals and calls, the same code computes
-    the same bits.
+    The bounds are traced, so the same code computes the same bits, however a run is cut into
+    intervals and calls.
 
     Returns:
         The states, and measurements of shape `(stops, trials)`.
@@ -104,10 +105,10 @@ class Simulator:
     """One trial while it is traced.
 
     Args:
-        plan: the run.
-        root: the trial's key.
-        note: told every phase and its payload as they are traced, for counting bytes.
-        observe: gathers something from every release, in `states[OBSERVED]`.
+        plan: plan of the run.
+        root: root key of the trial.
+        note: function called with every phase and its payload as they are traced, to count bytes.
+        observe: function that gathers something from every release, in `states[OBSERVED]`.
     """
 
     def __init__(
@@ -144,7 +145,7 @@ class Simulator:
             if runs is True:
                 states = self.steps(states, index, phase, round, links)
             else:
-                # what is not run is not computed, and nothing private is asked
+                # a phase that is not run is not computed, and asks nothing private
                 states = jax.lax.cond(
                     runs,
                     lambda s, i=index, p=phase: self.steps(s, i, p, round, links),
@@ -152,7 +153,8 @@ class Simulator:
                     states,
                 )
         if self.fixed is None:
-            # who sleeps through a round keeps everything; so does a server that nobody wrote to
+            # an agent that sleeps through a round keeps its state; so does a server without
+            # messages
             awake = jnp.asarray(links.mixing.participates)
             for role in Role:
                 if role in states:
@@ -163,7 +165,7 @@ class Simulator:
     def steps(
         self, states: States, index: int, phase: Phase, round: Int[Array, ""], links: Links
     ) -> States:
-        """A phase of a round, as often as it is repeated."""
+        """One phase of a round, repeated for each of its steps."""
         if phase.repeat == 1:
             return self.phase(states, index, phase, round, 0, links)
         return jax.lax.fori_loop(
@@ -174,12 +176,12 @@ class Simulator:
         )
 
     def shared(self, phase: Phase, place: Place, weights: Array | None = None) -> Any:
-        """What the noise of pairs adds to every agent's release; `None` where none share any.
+        """What the noise of pairs adds to every agent's release; `None` if no pairs share any.
 
         Args:
-            phase: which.
-            place: where in the run.
-            weights: of pairs, for the weighted sum of what they share instead.
+            phase: phase of the method.
+            place: position in the run.
+            weights: weights of pairs, to get the weighted sum of what they share instead.
         """
         pairs = phase.hides.pairs(self.plan.agents)
         if pairs is None:

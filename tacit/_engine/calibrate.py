@@ -1,4 +1,4 @@
-"""A method with the noise that every owner's budget asks for: decided here for a whole run."""
+"""A method with the noise that every owner's budget requires, determined for a whole run."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ Method = TypeVar("Method", bound=AbstractMethod)
 
 
 def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
-    """The method with the smallest noise that keeps every owner within its budget.
+    """The method with the smallest noise that keeps every owner within budget.
 
     Args:
-        method: with a budget.
-        owners: their declared constants.
-        grid: whether noise is drawn on a grid, as it is wherever values really leave.
+        method: method with a budget.
+        owners: declared constants of the owners.
+        grid: whether noise is drawn on a grid, as in every production release.
 
     Raises:
-        PrivacyError: a budget that no noise can meet, or as many budgets as there are no owners.
+        PrivacyError: a budget that no noise can meet, or a number of budgets that fits no owners.
         BudgetExceeded: the accountant does not confirm the calibrated noise.
     """
     privacy = method.privacy
@@ -44,7 +44,7 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
         if value is not None and np.ndim(value) and np.shape(value) != (len(owners.names),):
             raise PrivacyError(
                 f"{name} has {np.size(value)} entries for {len(owners.names)} owners; "
-                "give one number for all, or one an owner"
+                "give one number for all, or one per owner"
             )
     _check_relation(privacy, owners)
     _check_deltas(privacy, owners)
@@ -57,7 +57,7 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
         assert privacy.epsilon is not None
         epsilon = own_public(privacy.epsilon, public.agent)
         delta = own_public(privacy.delta, public.agent)
-        # what a release costs depends on the noise multiplier, not on the size of the data
+        # the cost of a release depends on the noise multiplier, not on the size of the data
         case = (epsilon, delta, replace(public, agent=0, count=0, normaliser=1.0))
         if case not in solved:
             solved[case] = _smallest_noise(method, public, epsilon, delta, grid=grid)
@@ -94,7 +94,7 @@ def _check_relation(privacy: Privacy, owners: Owners) -> None:
             f"{privacy.records_per_person} are about records, and this problem protects a whole "
             f"{unit.value}; leave both at 1"
         )
-    # releases of several owners are composed for one person, so all must protect alike
+    # releases of several owners are composed for one person, so all must have the same noise
     if privacy.sites_per_person > len(owners.names):
         raise PrivacyError(
             f"sites_per_person={privacy.sites_per_person}, but there are {len(owners.names)} "
@@ -134,14 +134,14 @@ def _smallest_noise(
 
 
 def _levelled(method: Method, owners: Owners) -> Method:
-    """Where the noise of others hides an agent, the method with noise of one scale at all."""
+    """The method with one noise scale for all agents, if the noise of others hides an agent."""
     privacy, shared = method.privacy, _shared_scales(method, owners)
     if privacy is not None and shared:
-        method.hides.check_agents(len(owners.contexts))  # a coalition of all is refused here
+        method.hides.check_agents(len(owners.contexts))  # refuses a coalition of all agents
         wanted = np.asarray(privacy.noise_multiplier, dtype=float)
         wanted = np.broadcast_to(wanted, len(owners.names))
         if wanted.any():
-            # of several phases the first: whether that levels the others is checked below
+            # of several phases, use the first: whether that levels the others is checked below
             single = _shared_scales(_with_noise(method, 1.0), owners)
             hides = next(phase.hides for phase in method.phases() if phase.hides.together)
             method = _with_noise(method, hides.level(wanted, single[0]))
@@ -158,7 +158,7 @@ def _levelled(method: Method, owners: Owners) -> Method:
 
 
 def _shared_scales(method: AbstractMethod, owners: Owners) -> list[Float[np.ndarray, "*_shape"]]:
-    """Noise scales of the phases in which agents hide each other, before they are calibrated."""
+    """Noise scales of the phases in which agents hide each other, before calibration."""
     found = zip(scales(method, owners), method.phases(), strict=True)
     return [each for each, phase in found if phase.hides.together]
 

@@ -1,4 +1,4 @@
-"""What a run of a method will release.
+"""The releases of a run of a method.
 
 Everything here is plain Python over declared constants: the table of phases, record counts, degrees
 and the public record of who takes part. No function of this file can see data.
@@ -31,11 +31,11 @@ class Owners:
     """The declared constants of every owner of a run.
 
     Attributes:
-        contexts: one an owner.
-        names: the owners' names.
-        assumptions: what their objectives take for granted, beside what is public (`facts`).
+        contexts: declared constants, one context per owner.
+        names: names of the owners.
+        assumptions: assumptions of their objectives, in addition to what is public (`facts`).
         declared: whether sums are divided by declared numbers rather than by record counts.
-        divided: what decided which record stands where.
+        divided: what decided which site holds which record.
     """
 
     contexts: tuple[PublicContext, ...]
@@ -55,19 +55,19 @@ class Owners:
         unit: Unit | None = None,
         relation: Relation = Relation.ADD_REMOVE,
     ) -> Owners:
-        """Gather them from a problem (counts, normalisers) and a network (degrees, activity).
+        """Gather these from a problem (counts, normalisers) and a network (degrees, activity).
 
         `unit` is what one guarantee protects, if that is not the unit of the problem. Unit and
         `relation` decide whether numbers of records are public (`facts`).
 
         Raises:
-            PrivacyError: whole agents are protected, and what others release depends on how many
-                records an agent has.
+            PrivacyError: whole agents are protected, and the releases of others depend on the
+                number of records of an agent.
         """
         declared, agents = problem.declared, problem.agents
         protected: Unit = problem.unit if unit is None else unit
         public = Fact.RECORDS in facts.public(protected, relation)
-        # private numbers are as declared; a divisor may be far from the actual ones
+        # private numbers are as declared; a divisor may be far from the actual numbers
         hidden = declared and not public
         counts = problem.told if hidden else problem.counts
         normaliser, bounds = problem.normaliser, gradient_bounds(problem)
@@ -79,7 +79,7 @@ class Owners:
                     "so that the others' releases would tell it; use weighting='agent', or give "
                     "the problem normaliser=..., a declared number"
                 )
-            # all that an agent has is one unit; how many records that is, is private too
+            # all data of an agent are one unit; the number of its records is private, too
             declared, bounds = True, [UNBOUNDED] * agents
             counts, normaliser = np.ones(agents, dtype=int), np.ones(agents)
         columns = (counts, normaliser, network.degrees, participations)
@@ -102,7 +102,7 @@ class Owners:
             )
         )
         assumptions = (*problem.objectives.assumptions, *problem.assumptions)
-        if trials > 1:  # every trial is a release of its own, and the guarantee is that of one
+        if trials > 1:  # every trial is a separate release, and the guarantee is for one
             published = f"one trial is published, the first of {trials:,}, and no other"
             assumptions = (*assumptions, published)
         return cls(contexts, tuple(problem.names), assumptions, declared, problem.divided)
@@ -110,11 +110,11 @@ class Owners:
     def kinds(
         self, method: AbstractMethod, *also: Any
     ) -> tuple[list[PublicContext], Int[np.ndarray, " agents"]]:
-        """Owners that differ in no number, told once: their first contexts, and each one's kind.
+        """Group owners with equal numbers: the first context of each kind, and each one's kind.
 
         Args:
-            method: whose numbers may differ per owner.
-            also: further numbers to tell owners apart by, each of shape `(..., agents)`.
+            method: method whose numbers may differ per owner.
+            also: further numbers that distinguish owners, each of shape `(..., agents)`.
         """
         agents = len(self.contexts)
         own = [leaf for leaf in jax.tree.leaves(method) if np.shape(leaf) == (agents,)]
@@ -134,8 +134,8 @@ class Releases:
     """The releasing phases of a method, read once.
 
     Args:
-        method: which.
-        grid: whether noise is drawn on a grid, as it is wherever values really leave.
+        method: method whose phases are read.
+        grid: whether noise is drawn on a grid, as in every production release.
     """
 
     def __init__(self, method: AbstractMethod, *, grid: bool = False) -> None:
@@ -167,22 +167,22 @@ class Releases:
         return self._released(replace(public, round=round), once=False)
 
     def sums(self, rounds: int) -> int:
-        """How many sums a run asks for, where every one succeeds."""
+        """Number of sums that a run asks for if every one succeeds."""
         return sum(len(phase.rounds.of(rounds)) for phase in self if phase.hides.summed)
 
     def times(
         self, public: PublicContext, taken: int | None = None, done: int | None = None
     ) -> list[int]:
-        """In how many rounds an owner releases something at most, by releasing phase.
+        """Maximum number of rounds in which an owner releases something, by releasing phase.
 
-        What an owner answers beyond the rounds are sums that are tried again. Which ones is not
-        known beforehand, so each is counted as the dearest.
+        Answers beyond the rounds belong to sums that are tried again. Which ones is not known
+        beforehand, so each is counted as the most expensive.
 
         Args:
-            public: of the owner.
-            taken: what it would have answered so far of what is asked in every round; by default
-                in the whole run.
-            done: rounds so far; by default all.
+            public: declared constants of the owner.
+            taken: number of answers so far to what is asked in every round; by default for the
+                whole run.
+            done: number of rounds so far; by default all.
         """
         done = public.rounds if done is None else done
         taken = public.participations if taken is None else taken
@@ -196,9 +196,9 @@ class Releases:
         return found
 
     def _again(self, public: PublicContext) -> list[int]:
-        """Places among the releasing phases of what is counted for sums that are tried again."""
+        """Positions among the releasing phases of what is counted for sums that are tried again."""
         summed = [place for place, phase in enumerate(self) if phase.hides.summed]
-        if not summed:  # asked of a budget: what as many releases would cost without masks
+        if not summed:  # asked about a budget: the cost of as many releases without masks
             return [place for place, phase in enumerate(self) if not phase.rounds.before]
         if len(summed) < 2:
             return summed
@@ -216,12 +216,12 @@ class Releases:
     def first(
         self, public: PublicContext, taken: int | None = None, done: int | None = None
     ) -> list[Event]:
-        """What one owner releases in its first rounds; as for `times`.
+        """What one owner releases in its first rounds; arguments as for `times`.
 
         Args:
-            public: of the owner, with the same noise in every round.
-            taken: as for `times`.
-            done: as for `times`.
+            public: declared constants of the owner, with the same noise in every round.
+            taken: number of answers so far, as for `times`.
+            done: number of rounds so far, as for `times`.
         """
         times = zip(self, self.times(public, taken, done), strict=True)
         return self.once(public) + [
@@ -231,11 +231,11 @@ class Releases:
         ]
 
     def event(self, phase: Phase, public: PublicContext) -> Event:
-        """What one step of a releasing phase costs: for a person, where one may have more records.
+        """The cost of one step of a releasing phase: for a person, if one may have several records.
 
         Args:
-            phase: with a query.
-            public: of the owner, in the round.
+            phase: phase with a query.
+            public: declared constants of the owner, in the round.
         """
         if phase.query is None or phase.release is None:
             raise TypeError(f"phase {phase.name!r} releases nothing")
@@ -256,10 +256,10 @@ class Releases:
 
 
 def events(releases: Releases, owners: Owners) -> tuple[tuple[Event, ...], ...]:
-    """Everything that each owner is charged for: what all sites of one person release together.
+    """Everything that each owner is charged for: all releases by the sites of one person.
 
     Raises:
-        PrivacyError: one person has records at several sites, which do not release alike.
+        PrivacyError: one person has records at several sites whose releases differ.
     """
     kinds, kind = owners.kinds(releases.method)
     charged = charges(releases, kinds)
@@ -279,7 +279,7 @@ def charges(releases: Releases, kinds: Sequence[PublicContext]) -> list[tuple[Ev
 
 
 def of_any(owners: Iterable[Sequence[Event]]) -> list[Event]:
-    """The fewest releases that contain those of every owner: for a record that may be at any."""
+    """The smallest set of releases that contains every owner's: for a record that may be at any."""
     most: dict[Event, int] = {}
     for events_ in owners:
         counts: dict[Event, int] = {}
@@ -293,7 +293,7 @@ def of_any(owners: Iterable[Sequence[Event]]) -> list[Event]:
 
 
 def scales(method: AbstractMethod, owners: Owners) -> tuple[Float[np.ndarray, "*_shape"], ...]:
-    """Noise scale of every phase: shape `(agents,)`, or `(rounds, agents)` where it varies."""
+    """Noise scale of every phase: shape `(agents,)`, or `(rounds, agents)` if it varies."""
     kinds, kind = owners.kinds(method)
     table: list[Float[np.ndarray, "*_shape"]] = []
     for phase in method.phases():
@@ -310,7 +310,7 @@ def scales(method: AbstractMethod, owners: Owners) -> tuple[Float[np.ndarray, "*
 
 
 def units_of(public: PublicContext, records_per_person: int = 1) -> tuple[int, str]:
-    """How many units a guarantee is about, as far as it is public, and what they are."""
+    """Number of units that a guarantee is about, as far as it is public, and their name."""
     if public.unit is Unit.AGENT:
         return public.agents, "agents"
     if records_per_person > 1:
@@ -323,7 +323,7 @@ def _varies(phase: Phase) -> bool:
 
 
 def _grouped(event: Event, records: int) -> Event:
-    """The event for a person with several records at one site: the answer moves that much more."""
+    """The event for a person with several records at one site: the answer moves by that factor."""
     if records == 1:
         return event
     try:

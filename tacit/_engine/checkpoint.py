@@ -1,4 +1,4 @@
-"""Saving a run so that it can be killed at any moment and go on to the same bits."""
+"""Saving a run so that it can be killed at any moment and resumed with identical bits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def save(path: Path, identity: str, round: int, trees: State) -> None:
     """Write atomically: a reader finds the old file or the new one, never a part.
 
     Raises:
-        RuntimeFailure: the file cannot be written; the old one is left as it was.
+        RuntimeFailure: the file cannot be written; the old one is left unchanged.
     """
     leaves = {f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(trees))}
     header = json.dumps({"format": _FORMAT, "identity": identity, "round": round})
@@ -44,8 +44,8 @@ def check(path: Path, identity: str) -> None:
     """Refuse a checkpoint of another run, before anything is charged for this one.
 
     Raises:
-        EnvironmentMismatch: it belongs to another study, seed, source or machine.
-        RuntimeFailure: it cannot be read.
+        EnvironmentMismatch: a checkpoint of another study, seed, source or machine.
+        RuntimeFailure: a checkpoint that cannot be read.
     """
     if path.exists():
         _read(path, identity)
@@ -55,13 +55,13 @@ def load(path: Path, identity: str, like: State) -> tuple[int, Any] | None:
     """The round and states of a checkpoint, or `None` if there is none.
 
     Args:
-        path: where.
-        identity: of the run that wants to go on.
-        like: a pytree of the expected structure.
+        path: path of the checkpoint file.
+        identity: identity of the run to resume.
+        like: pytree of the expected structure.
 
     Raises:
-        EnvironmentMismatch: it belongs to another study, seed, source or machine.
-        RuntimeFailure: it cannot be read.
+        EnvironmentMismatch: a checkpoint of another study, seed, source or machine.
+        RuntimeFailure: a checkpoint that cannot be read.
     """
     if not path.exists():
         return None

@@ -1,4 +1,4 @@
-"""Laying a run out before it begins: checks, and the contract as arrays."""
+"""Laying out a run before it starts: checks, and the contract as arrays."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from tacit.types import (
 )
 
 MOST_ROUNDS = 2**31 - 1
-"""Beyond 2^32 rounds the keys of the first ones, and so their noise, would come again."""
+"""Beyond 2^32 rounds the keys of the first rounds, and so their noise, would recur."""
 
 _MOST_VARYING = 1_000_000
-"""Each round is an event of its own."""
+"""Most rounds with varying noise, since each is an event of its own."""
 
 _MOST_STOPS = 1_000_000
-"""More measurements than memory is there for."""
+"""More measurements would not fit in memory."""
 
 
 def check_arguments(
@@ -47,7 +47,7 @@ def check_arguments(
     trials: int = 1,
     precision: str = "float64",
 ) -> None:
-    """Refuse, before anything is traced, what cannot run.
+    """Refuse what cannot run, before anything is traced.
 
     Raises:
         ConfigError: an argument out of range.
@@ -129,7 +129,7 @@ def _check_oracle(problem: Task, method: AbstractMethod) -> None:
 
 
 def _check_relayed(network: ExactSum, method: AbstractMethod) -> None:
-    """Refuse what peers cannot sum as the network says."""
+    """Refuse what peers cannot sum as the network requires."""
     name, phases = type(method).__name__, method.phases()
     to_server = [phase for phase in phases if phase.receiver is Role.SERVER]
     rare = any(not phase.rounds.every for phase in to_server)
@@ -141,10 +141,10 @@ def _check_relayed(network: ExactSum, method: AbstractMethod) -> None:
 
 
 def stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:
-    """The rounds to measure after: every so many, these, or about 50; the last one always.
+    """The rounds to measure after: every so often, these, or about 50; always the last one.
 
     Raises:
-        ConfigError: an interval below 1, a round that does not come, or too many of them.
+        ConfigError: an interval below 1, a round outside the run, or too many of them.
     """
     if record is None:
         record = max(1, rounds // 50)
@@ -166,7 +166,7 @@ def stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:
 
 
 def prepared(problem: Task, network: AbstractNetwork, method: AbstractMethod) -> AbstractMethod:
-    """The method with what it chooses for itself, before a contract is made of it.
+    """The method with what it chooses for itself, before a contract is made from it.
 
     That may look at the data, so a private method chooses nothing.
     """
@@ -183,17 +183,17 @@ def lay_out(
     """Lay a run out as arrays, in the current precision.
 
     Args:
-        contract: what the run agrees on.
-        problem: of that run, or of a neighbouring one.
-        reference: the centralised solution, shape `(p,)`, if distances are to be recorded.
-        divergence: how far answers may move, in units of the largest coordinate of the start.
+        contract: contract of the run.
+        problem: problem of that run, or of a neighbouring one.
+        reference: centralised solution, shape `(p,)`, if distances are to be recorded.
+        divergence: maximum movement of answers, in units of the largest coordinate of the start.
 
     Returns:
-        The plan, and one key a trial.
+        The plan, and one key per trial.
     """
     method, network = contract.method, contract.network
     start = np.asarray(method.start(problem), dtype=float)
-    # where nothing is minimised, an answer may be as far from its start as it likes
+    # if nothing is minimised, an answer may be arbitrarily far from its start
     minimised = isinstance(problem.objectives, AbstractObjective)
     far = divergence * max(1.0, float(np.max(np.abs(start)))) if minimised else np.inf
     plan = Plan(

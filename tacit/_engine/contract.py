@@ -1,7 +1,7 @@
-"""What a run agrees on before it begins, computed once from declared constants alone.
+"""The terms of a run, computed once before it starts, from declared constants alone.
 
-A contract says what every owner releases, with how much noise, and what that guarantees. Whatever
-runs, accounts, audits or advises takes one, so none of them can mean other noise than another. It
+A contract says what every owner releases, with how much noise, and what that guarantees. All code
+that runs, accounts, audits or advises uses one, so all of it refers to the same noise. It
 lives on the host, in double precision whatever the run's, and is never part of compiled code.
 """
 
@@ -40,7 +40,7 @@ Stops = Sequence[int] | Int[np.ndarray, " rows"]
 
 
 def _exact(compute: Callable[..., Value]) -> Callable[..., Value]:
-    """In double precision."""
+    """Compute in double precision."""
 
     @wraps(compute)
     def computed(*arguments: Any, **named: Any) -> Value:
@@ -51,25 +51,25 @@ def _exact(compute: Callable[..., Value]) -> Callable[..., Value]:
 
 
 def _lazy(compute: Callable[[Any], Value]) -> cached_property[Value]:
-    """In double precision, when first asked for, and once."""
+    """Compute in double precision, on first access, and once."""
     return cached_property(_exact(compute))
 
 
 @dataclass(frozen=True, eq=False)
 class Contract:
-    """What a run agrees on. Make one with `contract`.
+    """The terms of a run. Make one with `contract`.
 
     Attributes:
-        method: on the network, with its noise calibrated.
-        owners: their declared constants.
-        network: who talks to whom.
-        rounds: how many.
-        seed: decides who takes part where the network draws that.
-        trials: how many a simulation repeats; one of them may be published.
-        grid: whether noise is drawn on a grid, as it is wherever values really leave.
-        most_records: declared numbers that those of the agents never exceed, where these are
+        method: method on the network, with its noise calibrated.
+        owners: declared constants of the owners.
+        network: links and weights between the agents.
+        rounds: number of rounds.
+        seed: seed that decides who takes part if the network draws that.
+        trials: number of repetitions in a simulation; one of them may be published.
+        grid: whether noise is drawn on a grid, as in every production release.
+        most_records: declared upper bounds on the agents' numbers of records, where these are
             private.
-        numbers: names of the numbers of an answer.
+        numbers: names of the entries of an answer.
     """
 
     method: AbstractMethod
@@ -84,7 +84,7 @@ class Contract:
 
     @_lazy
     def phases(self) -> tuple[Phase, ...]:
-        """The table of phases; a release is named by its place there."""
+        """The table of phases; a release is identified by its position there."""
         return self.releases.phases
 
     @_lazy
@@ -94,7 +94,7 @@ class Contract:
 
     @_lazy
     def scales(self) -> tuple[Float[np.ndarray, "*_shape"], ...]:
-        """Noise scale of every phase: shape `(agents,)`, or `(rounds, agents)` where it varies."""
+        """Noise scale of every phase: shape `(agents,)`, or `(rounds, agents)` if it varies."""
         return charging.scales(self.method, self.owners)
 
     @_lazy
@@ -104,33 +104,33 @@ class Contract:
 
     @_lazy
     def guarantee(self) -> Guarantees:
-        """Of the whole run, owner by owner."""
+        """The guarantee of the whole run, owner by owner."""
         return statement.guarantees(self.releases, self.owners)
 
     @_lazy
     def table(self) -> tuple[ReleaseRow, ...]:
-        """The table of releases, with the largest numbers of all owners."""
+        """The table of releases, with the largest numbers over all owners."""
         return self._rows(self.owners.kinds(self.method)[0], slice(None))
 
     @_exact
     def table_of(self, agent: int) -> tuple[ReleaseRow, ...]:
-        """The table of what one owner releases, by its number."""
+        """The table of one owner's releases, by the owner's number."""
         rows = self._rows([self.owners.contexts[agent]], slice(agent, agent + 1))
         return tuple(row for row in rows if row.released)
 
     @_exact
     def taken(self, stops: Stops) -> Int[np.ndarray, "rows agents"]:
-        """How often every owner has released something after so many rounds."""
+        """How often every owner has released something by each of the given rounds."""
         key, hides = public_key(self.seed), self.method.hides
         return np.array([hides.releases(self.network, int(stop), key) for stop in stops])
 
     @_exact
     def spent(self, stops: Stops) -> Float[np.ndarray, "rows agents"]:
-        """Epsilon that every owner has spent after so many rounds, the first of them 0."""
+        """Epsilon that every owner has spent by each of the given rounds, the first being 0."""
         return statement.spent(self.releases, self.owners, stops, self.taken(stops))
 
     def evaluations(self, stops: Stops) -> Int[np.ndarray, " rows"]:
-        """Oracle calls of all agents after so many rounds: points asked, times units."""
+        """Oracle calls of all agents by each of the given rounds: points asked, times units."""
         kinds, kind = self.owners.kinds(self.method)
         counts = np.array([public.count for public in kinds])
         asked = np.zeros(len(stops), dtype=np.int64)
@@ -150,10 +150,10 @@ class Contract:
 
     @_exact
     def release(self, phase: int, agent: int) -> GridRelease | SumRelease:
-        """How an agent's answer in a phase is noised wherever values really leave.
+        """The release that adds noise to an agent's answer in a phase in production.
 
         Args:
-            phase: its place in the table of phases; it has a query.
+            phase: position of the phase in the table; it has a query.
             agent: number of the owner.
 
         Raises:
@@ -173,15 +173,15 @@ class Contract:
 
     @property
     def records(self) -> tuple[int, ...]:
-        """Declared numbers that those of the agents never exceed; 1 for a whole cost."""
+        """Declared upper bounds on the agents' numbers of records; 1 for a whole cost."""
         return self.most_records or tuple(public.count for public in self.owners.contexts)
 
     @_lazy
     def sums(self) -> Mapping[int, tuple[SumRelease, ...]]:
-        """What every agent releases, by number of the phase whose sum alone is read, on one grid.
+        """Every agent's release on one grid, by number of the phase whose sum alone is read.
 
-        Nothing where a release has no grid: without noise, or for a whole cost that is compared by
-        a distance, which has no bound.
+        Empty where a release has no grid: without noise, or for a whole cost that is compared by a
+        distance, which has no bound.
         """
         privacy = self.method.privacy
         if privacy is None or privacy.relation is Relation.METRIC:
@@ -202,35 +202,36 @@ class Contract:
 
     @property
     def exponents(self) -> tuple[int | None, ...]:
-        """By phase: what agents hide in its sums is a multiple of `2^exponent`, or `None`."""
+        """By phase: agents' releases in its sums are multiples of `2^exponent`; else `None`."""
         found = {index: releases[0].grid.exponent for index, releases in self.sums.items()}
         return tuple(found.get(index) for index in range(len(self.phases)))
 
     @property
     def turns(self) -> int:
-        """How many turns a run between sites has: rounds, or the sums that may be tried."""
+        """Number of turns in a run between sites: rounds, or the sums that may be tried."""
         return self.method.hides.turns(self.rounds, self.releases.sums(self.rounds))
 
     @_exact
     def spread(self, phase: int, agents: int | None = None) -> Float[np.ndarray, "*_shape"]:
         """Standard deviation of all noise in the mean that the receiver of a phase holds.
 
-        Of every coordinate, in the unit of the answer: the noise of all whose answers are in the
-        mean, with what pairs of them share; of a sum it is as many times as large as there are
-        agents in it. On a grid it is that of the noise drawn there.
+        For each coordinate, in the unit of the answer: the noise of all whose answers are in the
+        mean, including what pairs of them share; for a sum, multiply by the number of agents in it.
+        On a grid it is that of the noise drawn there.
 
         Args:
-            phase: its place in the table of phases.
-            agents: how many are in the mean, which then weighs them alike. By default all, as the
-                network weighs them, in round 0.
+            phase: position of the phase in the table.
+            agents: number of agents in the mean, which then weighs them equally. By default all, as
+                the network weighs them in round 0.
 
         Returns:
-            Shape `()`; between peers `(agents,)`, each one's mean of its neighbours and itself. For
-            noise that differs between rounds, a leading axis of rounds. 0 for what is public.
+            Array of shape `()`; between peers `(agents,)`, for each one's mean of its neighbours
+            and itself. For noise that varies by round, with a leading axis of rounds. 0 for what is
+            public.
 
         Raises:
-            PrivacyError: noise that is not in the answer, or has the size of the agents' records;
-                noise that pairs share, in a mean of some agents.
+            PrivacyError: noise that is not in the answer, or scales with the agents' records, or is
+                shared by pairs, in a mean of only some agents.
         """
         asked, scales = self.phases[phase], np.asarray(self.scales[phase], dtype=float)
         if self.grid and asked.release is not None and np.all(scales > 0.0):
@@ -289,14 +290,14 @@ def contract(
     """Calibrate the noise of a run, from declared constants alone.
 
     Args:
-        problem: only its declared constants and record counts are read.
-        network: who talks to whom.
-        method: how.
-        rounds: how many, at least 1.
-        seed: decides who takes part where the network draws that.
-        trials: how many a simulation repeats.
-        grid: whether noise is drawn on a grid, as it is wherever values really leave.
-        most_records: declared numbers that those of the agents never exceed, where these are
+        problem: problem; only its declared constants and record counts are read.
+        network: links and weights between the agents.
+        method: method to run.
+        rounds: number of rounds, at least 1.
+        seed: seed that decides who takes part if the network draws that.
+        trials: number of repetitions in a simulation.
+        grid: whether noise is drawn on a grid, as in every production release.
+        most_records: declared upper bounds on the agents' numbers of records, where these are
             private.
 
     Raises:
@@ -323,7 +324,7 @@ def owners_of(
     """The owners' declared constants, with how often each takes part.
 
     Raises:
-        PrivacyError: noise that changes from round to round, and an owner who misses some.
+        PrivacyError: noise that changes from round to round, with an owner who misses some rounds.
     """
     times = method.hides.releases(network, rounds, public_key(seed))
     privacy, releases = method.privacy, charging.Releases(method)
@@ -337,7 +338,7 @@ def owners_of(
         )
     times = declared
     if releases.sites > 1:
-        # a person's records may stand at the most active sites
+        # a person's records may be at the most active sites
         times = np.full_like(times, times.max())
     relation = Relation.ADD_REMOVE if privacy is None else privacy.relation
     owners = Owners.of(problem, network, rounds, times, trials, method.protects(problem), relation)

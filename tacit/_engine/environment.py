@@ -1,4 +1,4 @@
-"""What a result was computed with."""
+"""The environment in which a result was computed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PACKAGES = (
 
 @functools.cache
 def processor() -> str:
-    """What the processor is and can do: compilers choose instructions, and so last bits, by it."""
+    """Name and features of the processor: compilers choose instructions by it, and so last bits."""
     kept = ("model name", "flags", "CPU part", "Features")
     try:
         lines = Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
@@ -37,14 +37,14 @@ def processor() -> str:
 
 
 HOME = Path(str(tacit.__file__)).parent
-"""Where tacit's source lies."""
+"""Directory of tacit's source."""
 
 _COMPUTING = ("audit", "method", "network", "privacy", "problem", "runtime")
-"""Packages of tacit whose code decides what a run answers, besides the modules at its top."""
+"""Packages of tacit whose code decides the answers of a run, besides its top-level modules."""
 
 
 def environment() -> dict[str, str]:
-    """Versions and machine, as strings: bitwise repetition needs them equal."""
+    """Versions and machine, as strings: bitwise repetition needs them to be equal."""
     import jax
 
     found = {"python": platform.python_version(), "machine": platform.machine()}
@@ -56,8 +56,8 @@ def environment() -> dict[str, str]:
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Of tacit as it runs, and of the packages that are there; reading them takes a while."""
-    found = {"tacit": str(tacit.__version__)}  # what is installed may be older than a checkout
+    """Versions of tacit and of the installed packages; reading them takes a while."""
+    found = {"tacit": str(tacit.__version__)}  # the installed version may be older than a checkout
     for package in _PACKAGES:
         try:
             found[package] = version(package)
@@ -67,21 +67,21 @@ def versions() -> dict[str, str]:
 
 
 def computing() -> set[Path]:
-    """The source files of tacit that decide what a run answers."""
+    """The source files of tacit that decide the answers of a run."""
     files = {file for package in _COMPUTING for file in (HOME / package).rglob("*.py")}
     return files | set(HOME.glob("*.py"))
 
 
 def source_digest() -> str:
-    """A digest of them: one version number may stand for many states of a checkout."""
+    """A digest of these files: one version number may cover many states of a checkout."""
     now = _digest()
     return now if now == _LOADED else f"{_LOADED}, edited to {now}"
 
 
 def edited() -> bool:
-    """Whether they have changed since they were loaded.
+    """Whether these files have changed since they were loaded.
 
-    What such a process computes with, nobody knows: each module was loaded anew, or was not.
+    What such a process computes with is unknown: each module may or may not have been reloaded.
     """
     return _digest() != _LOADED
 
@@ -94,4 +94,4 @@ def _digest() -> str:
 
 
 _LOADED: str = globals().get("_LOADED") or _digest()
-"""Of what the process began with, also after this module itself was loaded anew."""
+"""Digest at the start of the process, even after this module itself was reloaded."""

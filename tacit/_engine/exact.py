@@ -1,8 +1,7 @@
-"""The reference runtime: agent by agent, exchanging nothing but bytes.
+"""The reference runtime: agent by agent, exchanging only bytes.
 
-It calls the same compiled functions that a real agent calls, once for each agent, so its
-numbers are a deployment's to the bit on the same machine, and do not depend on how many trials
-there are.
+It calls the same compiled functions that a real agent calls, once for each agent, so its numbers
+equal a deployment's to the bit on the same machine, and do not depend on the number of trials.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ from tacit.privacy.noise.sums import in_steps
 from tacit.types import Role, State
 
 Transcript = dict[tuple[int, int, int, int, int], Any]
-"""What was released, by (trial, round, phase, step, agent)."""
+"""Releases, by (trial, round, phase, step, agent)."""
 
 
 class ExactEngine:
     """Runs trials one after the other and agents one after the other.
 
     Args:
-        plan: the run.
-        roots: one key a trial.
-        transcript: filled with everything that is released, if given.
+        plan: plan of the run.
+        roots: root keys, one per trial.
+        transcript: dictionary to fill with everything that is released, if given.
         replay: releases of an earlier run, used instead of asking the objectives.
-        order: in which order agents act within a phase; the numbers do not depend on it.
+        order: order in which agents act within a phase; the numbers do not depend on it.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class ExactEngine:
     def advance(
         self, states: State, bounds: Int[np.ndarray, "stops 2"]
     ) -> tuple[Any, dict[str, np.ndarray]]:
-        """Run every trial through the intervals; measure after each."""
+        """Run every trial through the intervals and measure after each."""
         ended: list[Any] = []
         measured: list[Any] = []
         for trial in range(len(self.roots)):
@@ -155,7 +154,7 @@ class ExactEngine:
         exponent = self.whole.exponents[index]
         if exponent is not None:
             steps = [in_steps(from_bytes(each), exponent) for each in wire.values()]
-            # masks would be added and gone again, modulo 2^64
+            # masks would be added and removed again, modulo 2^64
             total = np.add.reduce(steps, axis=0)
             current[Role.SERVER] = self.desks[trial][server].receive_sum(
                 where, current[Role.SERVER], total, len(steps)

@@ -1,9 +1,9 @@
-"""Code that is not tacit's in a run: what a guarantee takes for granted of it, and what is refused.
+"""Third-party code in a run: what a guarantee assumes about it, and what is refused.
 
-A proof speaks of the clips, mechanisms and phases of this package. A loss, regulariser, constraint,
-network or method that a user wrote may use any value that Python can reach, the records of
-everybody included. So the guarantee says what it rests on; and a loss that holds an array as long
-as the records is refused, since what is computed of one record would depend on all.
+A proof is about the clips, mechanisms and phases of this package. A loss, regulariser, constraint,
+network or method that a user wrote may use any value that Python can reach, including everybody's
+records. So the guarantee states what it rests on; and a loss that holds an array as long
+as the records is refused, since its result for one record could depend on all.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from tacit.problem.task import Task
 from tacit.types import AbstractDifferentiable, State, Unit
 
 _FEW = 10
-"""Arrays up to so long are no records: constants of a loss have as many entries by chance."""
+"""Arrays up to this length are not taken for records: a loss's constants may match by chance."""
 
 
 def assumptions(problem: Task, network: AbstractNetwork, method: AbstractMethod) -> tuple[str, ...]:
-    """What a guarantee takes for granted of the code that is not tacit's, in words.
+    """What a guarantee assumes about third-party code, in words.
 
     Args:
-        problem: with objectives, regulariser and constraint; a black box says itself what it takes
-            for granted.
-        network: who talks to whom.
-        method: how.
+        problem: problem with objectives, regulariser and constraint; a black box states its own
+            assumptions.
+        network: network that the agents use.
+        method: method that they run.
     """
     found: list[str] = []
     objective = problem.objectives
@@ -89,10 +89,10 @@ def assumptions(problem: Task, network: AbstractNetwork, method: AbstractMethod)
 
 
 def check_closed_over(problem: Any) -> None:
-    """Refuse a loss of a user's that holds an array as long as the records.
+    """Refuse a user's loss that holds an array as long as the records.
 
     Raises:
-        ProblemError: the loss of one record is computed with all of them, or may be.
+        ProblemError: the loss of one record is, or may be, computed from all of them.
     """
     objective = problem.objectives
     loss = getattr(objective, "loss", None)
@@ -121,7 +121,7 @@ def check_closed_over(problem: Any) -> None:
 
 
 def _bare(tree: State) -> Any:
-    """Without its arrays, which are no code and may be large."""
+    """A tree without its arrays, which are not code and may be large."""
     return eqx.filter(tree, lambda leaf: not isinstance(leaf, jax.Array | np.ndarray))
 
 

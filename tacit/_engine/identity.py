@@ -1,9 +1,9 @@
-"""What a run is known by: a digest of its data, its settings and the code that computes it.
+"""The identity of a run: a digest of its data, its settings and the code that computes it.
 
-Two runs with one digest draw the same noise and are charged once, so the digest may only be used
-where it sees everything. It sees arrays by their bytes, settings by their values, and tacit's code
-by its source. It cannot see all that a function or a class of a user computes with (globals,
-files, what a notebook defined), so `opaque` says where there is one.
+Two runs with the same digest draw the same noise and are charged once, so the digest may only be
+used where it sees everything. It sees arrays by their bytes, settings by their values, and tacit's
+code by its source. It cannot see everything that a user's function or class computes with (globals,
+files, what a notebook defined), so `opaque` says whether there is one.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ _SETTINGS = (
     "jax_default_matmul_precision",
     "jax_disable_most_optimizations",
 )
-"""Settings of JAX under which one seed gives other bits."""
+"""Settings of JAX under which the same seed gives different bits."""
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range)
 
 
 def fingerprint(*trees: object) -> str:
-    """A digest of every array and setting of a run, and of what computes it.
+    """A digest of every array and setting of a run, and of the code that computes it.
 
-    Of code that a user wrote it sees the compiled functions and classes that stand in the trees and
-    the source that these import, and not what they read besides: see `opaque`.
+    Of user code it sees the compiled functions and classes in the trees and the source that these
+    import, but nothing else that they read: see `opaque`.
     """
     computes = {**environment(), **{name: str(jax.config.values.get(name)) for name in _SETTINGS}}
     computes |= {
@@ -61,15 +61,15 @@ def fingerprint(*trees: object) -> str:
 
 
 def opaque(tree: object) -> bool:
-    """Whether something in it computes with code or data that a fingerprint cannot see."""
+    """Whether anything in the tree computes with code or data that a fingerprint cannot see."""
     return any(unseen for _, unseen in _parts(tree, set()))
 
 
 def _parts(value: Any, inside: Set[int]) -> Iterator[tuple[bytes, bool]]:
-    """What a digest takes in, in order, and whether it stands for something that it cannot see.
+    """What a digest includes, in order, and whether it stands for something that it cannot see.
 
     Args:
-        value: anything.
+        value: value to digest.
         inside: identities of the values that contain it.
     """
     kind = type(value)
@@ -127,7 +127,7 @@ def _array(value: Any) -> Iterator[tuple[bytes, bool]]:
 
 
 def _code(named: Any, holds: Mapping[str, Any]) -> Iterator[tuple[bytes, bool]]:
-    """A class or a function by its name, and by source and compiled code where it is not ours."""
+    """A class or a function by its name, and by source and compiled code if it is not tacit's."""
     yield _name(named), not _own(named)
     if not _own(named):
         yield code_now(str(getattr(named, "__module__", ""))).encode(), True
@@ -148,7 +148,7 @@ def _name(named: Any) -> bytes:
 
 
 def _own(named: Any) -> bool:
-    """Whether it is a class or function of tacit as its source has it, by its name and its code."""
+    """Whether it is a class or function of tacit, unchanged from its source, by name and code."""
     module = str(getattr(named, "__module__", ""))
     if module.partition(".")[0] != "tacit":
         return False
@@ -167,7 +167,7 @@ _MAKERS = (
     *(Path(str(inspect.getfile(maker))) for maker in (dataclasses, enum)),
     Path(str(eqx.__file__)).parent,
 )
-"""Where the methods come from that these put into a class."""
+"""Modules from which class decorators and metaclasses add methods."""
 
 _GENERATED = frozenset(
     f"__{name}__" for name in ("init", "repr", "eq", "hash", "setattr", "delattr", "replace")
@@ -176,7 +176,7 @@ _GENERATED = frozenset(
 
 
 def _unchanged(name: str, held: Any) -> bool:
-    """Whether a part of a class of tacit was written in tacit, or made by what makes classes."""
+    """Whether part of a tacit class was written in tacit, or added by what creates classes."""
     inner = getattr(held, "fget", None) or getattr(held, "__func__", held)
     inner = inspect.unwrap(inner) if callable(inner) else inner
     code = getattr(inner, "__code__", None)
@@ -190,7 +190,7 @@ def _unchanged(name: str, held: Any) -> bool:
 
 class _Bound(eqx.Module):
     def method(self) -> None:
-        """Found through an instance, for its type."""
+        """Method looked up on an instance, for its type."""
 
 
 _BOUND = type(_Bound().method)

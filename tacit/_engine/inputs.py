@@ -1,4 +1,4 @@
-"""The doors of Python: what `tacit.run`, `tacit.account` and `tacit.audit_method` are handed."""
+"""Checks on the arguments of `tacit.run`, `tacit.account` and `tacit.audit_method`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ _ORDER = "the order is problem, network, method"
 def admitted(
     problem: Any, network: Any, method: Any
 ) -> tuple[Task, AbstractNetwork, AbstractMethod]:
-    """The three that every run needs; a NetworkX graph becomes a network.
+    """The three arguments that every run needs; a NetworkX graph becomes a network.
 
     Raises:
-        ProblemError, NetworkError, ConfigError: what is none of them, with what to write.
+        ProblemError, NetworkError, ConfigError: another kind of object; the message says what to
+        write.
     """
     network = _taken_over(network)
     kinds = {"problem": Problem | Records, "network": AbstractNetwork, "method": AbstractMethod}
@@ -53,16 +54,16 @@ def seeded(seed: object) -> int | None:
     """A seed, or `None`.
 
     Raises:
-        ConfigError: it is another thing.
+        ConfigError: another kind of value.
     """
     return None if seed is None else checks.whole("seed", seed, 0, ConfigError)
 
 
 def measured_after(record: object) -> int | Sequence[int] | None:
-    """When to measure: every so many rounds, after these, or `None`.
+    """When to measure: every given number of rounds, after the given ones, or `None`.
 
     Raises:
-        ConfigError: it is another thing.
+        ConfigError: another kind of value.
     """
     if isinstance(record, str | bytes) or not isinstance(record, Iterable):
         return None if record is None else checks.whole("record", record, 1, ConfigError)
@@ -70,10 +71,10 @@ def measured_after(record: object) -> int | Sequence[int] | None:
 
 
 def shower(progress: object) -> Any:
-    """What is called as rounds go by; `True` prints them to standard error.
+    """The function called as rounds progress; `True` prints them to standard error.
 
     Raises:
-        ConfigError: it cannot be called.
+        ConfigError: an object that cannot be called.
     """
     if progress is None or progress is False:
         return None
@@ -91,7 +92,7 @@ def stored_at(checkpoint: object) -> Path | None:
     """The file of a checkpoint, or `None`.
 
     Raises:
-        ConfigError: it is no path.
+        ConfigError: a value that is not a path.
     """
     if checkpoint is None:
         return None
@@ -103,10 +104,10 @@ def stored_at(checkpoint: object) -> Path | None:
 
 
 def one_of(name: str, value: object, *choices: object) -> None:
-    """Refuse what is none of some words.
+    """Refuse a value that is not one of the given choices.
 
     Raises:
-        ConfigError: with the words.
+        ConfigError: another value; the message lists the choices.
     """
     if not any(
         value is choice or (isinstance(value, str) and value == choice) for choice in choices
@@ -119,8 +120,8 @@ def _print(done: int, total: int) -> None:
 
 
 def _taken_over(value: Any) -> Any:
-    """A NetworkX graph as a network; anything else as it is."""
-    nx = sys.modules.get("networkx")  # who has such a graph has loaded it
+    """A NetworkX graph as a network; anything else unchanged."""
+    nx = sys.modules.get("networkx")  # such a graph exists only if it is loaded
     return Graph.from_networkx(value) if nx and isinstance(value, nx.Graph) else value
 
 

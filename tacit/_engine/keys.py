@@ -1,8 +1,8 @@
-"""Where the randomness of a run comes from: one secret an agent, folded with round, phase and step.
+"""The randomness of a run: one secret per agent, folded with round, phase and step.
 
-Four independent keys follow from it: the method's own (known to query and message, such as random
-directions), and those of the record sample, the noise and a perturbed objective, which no method
-ever receives. Nor does it see the secret that two agents share for masks.
+Four independent keys are derived from it: the method's own (known to query and message, such as
+random directions), and those of the record sample, the noise and a perturbed objective, which no
+method ever receives. Nor does a method see the secret that two agents share for masks.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _PURPOSES = 4
 """Keys of one phase, in the order of `PhaseKeys`."""
 
 _PHASES = 64
-"""More phases than any method has."""
+"""More than the number of phases of any method."""
 
 _PUBLIC = 0xFFFFFFFF
 
 _PAIRS = 0xFFFFFFFE
-"""No agent's number, so secrets of pairs are no agent's."""
+"""Not the number of any agent, so secrets of pairs never equal those of agents."""
 
 
 class PhaseKeys(NamedTuple):
@@ -41,7 +41,7 @@ def trial_key(seed: int, trial: Index) -> PRNGKeyArray:
 
 
 def rekeyed(roots: Key[Array, " trials"], secret: bytes) -> Key[Array, " trials"]:
-    """Roots that depend on a secret besides, 4 bytes of it at a time."""
+    """Root keys that also depend on a secret, 4 bytes of it at a time."""
     for first in range(0, len(secret), 4):
         word = int.from_bytes(secret[first : first + 4], "big")
         roots = jax.vmap(lambda root, word=word: jax.random.fold_in(root, word))(roots)
@@ -59,7 +59,7 @@ def agent_secret(root: PRNGKeyArray, agent: Index) -> PRNGKeyArray:
 
 
 def pair_secret(root: PRNGKeyArray, first: Index, second: Index) -> PRNGKeyArray:
-    """What two agents alone know in a simulation, `first` the smaller number."""
+    """The secret that only two agents know in a simulation; `first` is the smaller number."""
     pairs = jax.random.fold_in(root, _PAIRS)
     return jax.random.fold_in(jax.random.fold_in(pairs, first), second)
 

@@ -19,13 +19,13 @@ from tacit.problem.callback import host_errors
 from tacit.types import State
 
 STOPS = 32
-"""Recorded rounds in one compiled call; shorter lists are filled up with empty intervals."""
+"""Recorded rounds in one compiled call; shorter lists are padded with empty intervals."""
 
 _CALL_SECONDS = 1.0
 _CHECKPOINT_SECONDS = 5.0
 
 Progress = Callable[[int, int], None]
-"""Called with (rounds done, rounds in all)."""
+"""Callback with (rounds done, total rounds)."""
 
 
 @runtime_checkable
@@ -39,16 +39,16 @@ class Engine(Protocol):
     def advance(
         self, states: State, bounds: Int[np.ndarray, "stops 2"]
     ) -> tuple[Any, dict[str, Float[np.ndarray, "stops trials"]]]:
-        """Run through the intervals; measure after each."""
+        """Run through the intervals and measure after each."""
         ...
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What came out of the loop.
+    """The results of the loop.
 
     Attributes:
-        states: final states of all trials (for a diverged trial, the last ones before).
+        states: final states of all trials (for a diverged trial, the last ones before it diverged).
         rounds: the recorded rounds.
         measured: measurements at them, each of shape `(rows, trials)`.
         diverged: first round after which a trial had diverged, or -1; shape `(trials,)`.
@@ -74,14 +74,14 @@ def drive(
 
     Args:
         engine: the runtime.
-        rounds: how many.
-        record: rounds after which to measure, ascending, the last one `rounds`.
+        rounds: number of rounds.
+        record: rounds after which to measure, ascending, ending with `rounds`.
         identity: fingerprint of the run, for the checkpoint.
         path: checkpoint file, written every few seconds and read first if it exists.
-        progress: told how far the run is.
+        progress: callback that receives the progress of the run.
 
     Raises:
-        TacitError: what a host function raised, such as a projection.
+        TacitError: an exception of a host function, such as a projection.
     """
     states = engine.start()
     _, first = engine.advance(states, np.zeros((STOPS, 2), dtype=int))
@@ -127,7 +127,7 @@ def drive(
 def _next_stops(done: int, record: Sequence[int], pace: float | None, *, eager: bool) -> list[int]:
     """The next recorded rounds that one call should cover, and where to stop in between.
 
-    Without anybody watching, as many as a call holds. Otherwise about a second's worth, beginning
+    If nobody is watching, as many as a call holds. Otherwise about a second's worth, starting
     with a single round to learn how long one takes.
     """
     ahead = [stop for stop in record if stop > done]
@@ -162,7 +162,7 @@ def _locate(
             fresh = fresh & ~gone
         done = stops[-1]
     if np.any(fresh):
-        raise RuntimeFailure("a diverged run was none when it was repeated; report this")
+        raise RuntimeFailure("a diverged run did not diverge when repeated; report this")
     return diverged
 
 
@@ -178,7 +178,7 @@ def _keep_finite(after: Any, before: Any, finite: Any) -> Any:
 
 
 def _pack(rows: Any, names: Sequence[str], record: Sequence[int]) -> dict[str, Any]:
-    """Measurements so far in a layout that does not depend on how far the run is."""
+    """Measurements so far, in a layout that does not depend on the progress of the run."""
     stops = (0, *record)
     return {
         name: np.stack([rows[stop][name] if stop in rows else 0 * rows[0][name] for stop in stops])

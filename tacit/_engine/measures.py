@@ -1,4 +1,4 @@
-"""What is measured along a run, and the history that it makes.
+"""Measurements during a run, and the history that they form.
 
 All of it is computed for the experimenter: the objective's value, and distances to the centralised
 solution, look at every agent's private objective. They are marked *simulation only* wherever they
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DIVERGENCE = 1e6
-"""How far an answer may move, unless a run says otherwise, before it counts as diverged."""
+"""How far an answer may move by default before it counts as diverged."""
 
 SIMULATION_ONLY = ("objective", "gap", "distance")
 """Measurements that see private objectives."""
@@ -36,7 +36,7 @@ def solutions(plan: Any, states: Any) -> Float[Array, "agents p"]:
 
 
 def within(plan: Any, answers: Float[Array, "*agents p"]) -> Bool[Array, ""]:
-    """Whether answers are where those of a run that has not diverged may be."""
+    """Whether the answers are in the range of a run that has not diverged."""
     return jnp.all(jnp.abs(answers - plan.x0) <= plan.divergence)
 
 
@@ -71,15 +71,16 @@ def measure(plan: Any, states: Any) -> dict[str, Array]:
 
 @dataclass(frozen=True)
 class History:
-    """Measurements at the recorded rounds; the first row stands before round 0.
+    """Measurements at the recorded rounds; the first row is from before round 0.
 
     Attributes:
         rounds: rounds completed, shape `(rows,)`.
-        measured: `consensus`, and where known `objective`, `distance`, `gap`, each `(rows,
+        measured: arrays `consensus` and, where known, `objective`, `distance`, `gap`, each `(rows,
             trials)`.
-        evaluations: oracle calls of all agents so far, shape `(rows,)`.
-        bytes: bytes of all messages so far, shape `(rows,)`.
-        epsilon: spent so far by each owner, shape `(rows, agents)`; infinite without privacy.
+        evaluations: number of oracle calls of all agents so far, shape `(rows,)`.
+        bytes: number of bytes in all messages so far, shape `(rows,)`.
+        epsilon: epsilon spent so far by each owner, shape `(rows, agents)`; infinite without
+            privacy.
     """
 
     rounds: Int[np.ndarray, " rows"]
@@ -89,7 +90,7 @@ class History:
     epsilon: Float[np.ndarray, "rows agents"]
 
     def frame(self) -> pd.DataFrame:
-        """One row a (recorded round, trial), as a frame; `epsilon` is the largest owner's."""
+        """One row per (recorded round, trial), as a frame; `epsilon` is the largest owner's."""
         import pandas as pd
 
         trials = next(iter(self.measured.values())).shape[1]

@@ -1,7 +1,7 @@
 """Delivering a phase's messages to all receivers of a simulation at once.
 
 Three ways to sum over neighbours give the same numbers up to rounding; the graph decides which is
-fastest: a gather over a padded table (degrees alike), a matrix product (dense graphs) or a
+fastest: a gather over a padded table (similar degrees), a matrix product (dense graphs) or a
 segmented sum over the links (hubs).
 """
 
@@ -19,14 +19,14 @@ from tacit.network.base import AbstractNetwork, Mixing
 from tacit.types import Combine, Inbox, State
 
 _DENSE = 0.25
-"""Share of all possible links above which a matrix product is faster than a gather (measured)."""
+"""Fraction of all possible links above which a matrix product beats a gather (measured)."""
 
 _UNROLL = 16
 """Largest table width that is summed slot by slot, which XLA fuses into one pass."""
 
 
 class Delivery(eqx.Module):
-    """The links of a network, arranged for summing; built once a run."""
+    """The links of a network, arranged for summing; built once per run."""
 
     receivers: Int[Array, " links"]
     senders: Int[Array, " links"]
@@ -70,7 +70,7 @@ class Delivery(eqx.Module):
 
     @property
     def table(self) -> Int[Array, "agents slots"]:
-        """Senders of every receiver, filled up with agent 0."""
+        """Senders of every receiver, padded with agent 0."""
         assert self.neighbours is not None, "a graph with a hub has no table"
         return self.neighbours
 
@@ -111,16 +111,16 @@ class Links(eqx.Module):
 
 
 def arrange(delivery: Delivery, mixing: Mixing) -> Links:
-    """Prepare a round's weights; constant networks do it once a run."""
+    """Prepare a round's weights; constant networks do so once per run."""
     weight = jnp.asarray(mixing.weight)
     active = jnp.asarray(mixing.active).astype(weight.dtype)
     return Links(delivery.arrange(weight), delivery.arrange(active), mixing)
 
 
 def peer_inboxes(delivery: Delivery, links: Links, payload: State, combine: Combine) -> Inbox:
-    """Every peer's inbox, leading axis = receiver. What no method reads costs nothing.
+    """Every peer's inbox, leading axis = receiver. Values that no method reads cost nothing.
 
-    On a graph with a hub it holds the sums only.
+    On a graph with a hub it holds only the sums.
     """
     mixing = links.mixing
     each = combine is Combine.EACH and delivery.kind != "segment"
@@ -145,7 +145,7 @@ def server_inbox(
     payload: State,
     combine: Combine,
 ) -> Inbox:
-    """What the coordinator holds: one slot a client, weights renormalised over who took part."""
+    """What the coordinator holds: one slot per client, weights renormalised over those present."""
     weight = jnp.where(participates, weight, 0.0)
     weight = weight / jnp.maximum(jnp.sum(weight), jnp.finfo(weight.dtype).tiny)
     present = participates.astype(weight.dtype)
@@ -162,7 +162,7 @@ def server_inbox(
 
 
 def client_inbox(payload: State, dtype: DTypeLike) -> Inbox:
-    """What every client holds after the server spoke: one slot."""
+    """What every client holds after the server's message: one slot."""
     one = jnp.ones((1,), dtype)
     return Inbox(
         payload=jax.tree.map(lambda leaf: leaf[None], payload),

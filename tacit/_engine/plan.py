@@ -1,4 +1,4 @@
-"""Everything a run needs, laid out before it starts: arrays, noise scales, secrets."""
+"""Everything that a run needs, laid out before it starts: arrays, noise scales, secrets."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from tacit.types import AbstractPrivate, Index, PublicPart, Role, State
 
 
 class Plan(eqx.Module):
-    """A run as arrays: what the compiled code receives.
+    """A run as arrays: the input of the compiled code.
 
     Attributes:
         objectives: private objectives, leading axis = agent.
         public: regulariser share and constraint.
-        network: who talks to whom.
-        method: with its noise calibrated.
+        network: links and weights between the agents.
+        method: method with its noise calibrated.
         scales: noise scale of each phase, shape `(agents,)` or `(rounds, agents)`.
-        x0: the public start, shape `(p,)`.
+        x0: public start, shape `(p,)`.
         degrees: number of neighbours, shape `(agents,)`.
         records: declared number of every agent's records (1 for a whole cost), shape `(agents,)`.
         rounds: total number of rounds.
-        reference: the centralised solution, shape `(p,)`, if distances are to be recorded.
-        divergence: how far a coordinate may move from `x0` before the run counts as diverged.
-        shared: public randomness: who is awake, which links fail; the same in all trials.
-        watch: whether the objective's value is recorded (it asks the private objectives).
-        exponents: by phase, of what is read in sums only: they are exact multiples of `2^exponent`
-            wherever messages are bytes. `None` for all other phases.
-        least: how many agents have to take part in a round, or it is left out.
+        reference: centralised solution, shape `(p,)`, if distances are to be recorded.
+        divergence: distance that a coordinate may move from `x0` before the run counts as diverged.
+        shared: key of public randomness (who is awake, which links fail); the same in all trials.
+        watch: whether the objective's value is recorded (which asks the private objectives).
+        exponents: exponents by phase, for releases read only in sums: these are exact multiples of
+            `2^exponent` wherever messages are bytes. `None` for all other phases.
+        least: minimum number of agents in a round; a round with fewer is skipped.
     """
 
     objectives: AbstractPrivate
@@ -55,7 +55,7 @@ class Plan(eqx.Module):
 
     @property
     def agents(self) -> int:
-        """Number of agents, the server not counted."""
+        """Number of agents, not counting the server."""
         return self.network.agents
 
     @property
@@ -74,7 +74,7 @@ class Plan(eqx.Module):
         return jnp.zeros(phase.query.size(len(self.x0)), self.x0.dtype)
 
     def runs(self, phase: Phase, round: Index) -> Any:
-        """Whether a phase is run in a round: `True` where it always is, else an array."""
+        """Whether a phase is run in a round: `True` if it always is, otherwise an array."""
         return phase.rounds.includes(round, self.rounds)
 
     def initial(self) -> dict[Role, Any]:
@@ -96,7 +96,7 @@ class Plan(eqx.Module):
         return eqx.tree_at(lambda m: m.participates, mixing, enough)
 
     def mixing_before(self) -> Mixing:
-        """Those before round 0: the links of round 0, but who sleeps is drawn for rounds only."""
+        """Links and weights before round 0: those of round 0, with nobody asleep."""
         mixing = self.mixing(jnp.asarray(0))
         return eqx.tree_at(lambda m: m.participates, mixing, np.ones(self.agents, dtype=bool))
 
@@ -114,6 +114,6 @@ def as_arrays(tree: State) -> Any:
             return leaf
         return jnp.asarray(np.asarray(leaf))
 
-    # In float32 a huge number becomes infinite; its record counts 0, and nobody is told of it.
+    # In float32 a huge number becomes infinite; its record counts as 0, without a message.
     with np.errstate(over="ignore"):
         return jax.tree.map(convert, tree)

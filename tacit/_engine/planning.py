@@ -28,15 +28,15 @@ from tacit.problem.task import Task
 
 @dataclass(frozen=True)
 class Account:
-    """What a run would release, cost and promise. Knows declared constants only.
+    """What a run would release, cost and guarantee. Uses declared constants only.
 
     Attributes:
-        guarantee: of the whole run, owner by owner.
-        owners: their names.
-        releases: for every owner, the phases that release something, with the owner's own numbers.
-        events: for every owner, everything that it releases, for `tacit.privacy.profile`.
-        rounds: numbers of rounds, ascending from 0 to those of the whole run.
-        epsilon: what every owner has spent after each of them, shape `(points, agents)`.
+        guarantee: guarantee of the whole run, owner by owner.
+        owners: names of the owners.
+        releases: table of each owner's releasing phases, with the owner's own numbers.
+        events: events of each owner's releases, for `tacit.privacy.profile`.
+        rounds: numbers of rounds, ascending from 0 to the whole run's.
+        epsilon: epsilon spent by every owner after each of them, shape `(points, agents)`.
     """
 
     guarantee: Guarantees
@@ -52,19 +52,19 @@ class Account:
         return next(i for i, each in enumerate(self.guarantee) if each is self.guarantee.worst)
 
     def curve(self, points: int = 6) -> tuple[Spent, ...]:
-        """What the owner that spends most has spent as the rounds go by.
+        """Epsilon spent by the owner that spends most, as the rounds progress.
 
         Args:
-            points: at how many rounds at most, the first and the last among them.
+            points: maximum number of points, including the first and the last.
         """
         shown = np.unique(np.linspace(1, len(self.rounds) - 1, points).round().astype(int))
         return tuple(Spent(int(self.rounds[i]), float(self.epsilon[i].max())) for i in shown)
 
     def at_deltas(self) -> tuple[Stated, ...]:
-        """The weakest guarantee stated at several deltas: all of them hold at once.
+        """The weakest guarantee stated at several deltas; all of them hold at once.
 
         Returns:
-            From the largest delta to the smallest; empty where that owner is not protected.
+            Statements from the largest delta to the smallest; empty if that owner is not protected.
         """
         worst = self.guarantee.worst
         if worst.status is Status.NONE:
@@ -83,16 +83,16 @@ def account(
     trials: int = 1,
     record: int | Sequence[int] | None = None,
 ) -> Account:
-    """What `run` with the same arguments guarantees, without running it.
+    """The guarantee, releases and costs of `run` with the same arguments, without running it.
 
     Args:
-        problem: only its declared constants and record counts are read.
-        network: who talks to whom.
-        method: how; its noise is calibrated to its budget.
-        rounds: how many, at least 1.
-        seed: decides who takes part where the network draws that.
-        trials: how many the run would repeat; one of them may be published.
-        record: give the epsilon after these rounds, too; about 50 by default.
+        problem: problem; only its declared constants and record counts are read.
+        network: links and weights between the agents.
+        method: method; its noise is calibrated to its budget.
+        rounds: number of rounds, at least 1.
+        seed: seed that decides who takes part if the network draws that.
+        trials: number of trials that the run would repeat; one of them may be published.
+        record: rounds after which epsilon is also reported; about 50 by default.
 
     Raises:
         ConfigError: an argument out of range.
@@ -120,11 +120,11 @@ def account(
 
 
 def account_of(agreed: Contract, record: int | Sequence[int] | None = None) -> Account:
-    """What a run guarantees by its contract.
+    """What a run guarantees according to its contract.
 
     Args:
-        agreed: made with `tacit._engine.contract.contract`.
-        record: give the epsilon after these rounds, too; about 50 by default.
+        agreed: contract, made with `tacit._engine.contract.contract`.
+        record: rounds after which epsilon is also reported; about 50 by default.
     """
     at = np.array([0, *stops(agreed.rounds, record)])
     kinds, kind = agreed.owners.kinds(agreed.method)
@@ -135,25 +135,25 @@ def account_of(agreed: Contract, record: int | Sequence[int] | None = None) -> A
         releases=tuple(rows[own] for own in kind),
         events=agreed.events,
         rounds=at,
-        # a part never costs more than the whole, whatever the last bit says
+        # a part never costs more than the whole, regardless of the last bit
         epsilon=np.minimum(agreed.spent(at), [each.epsilon for each in agreed.guarantee]),
     )
 
 
 @dataclass(frozen=True)
 class MeanNoise:
-    """Noise in the mean of all agents' answers in a round, in each way to keep the same budget.
+    """Noise in the mean of all agents' answers in a round, for each way to keep the same budget.
 
-    Standard deviations of one coordinate, where all agents take part.
+    Standard deviations of one coordinate, with all agents taking part.
 
     Attributes:
-        agents: `K`, how many answers the mean is of.
-        cohort: how many are summed at least under masks, at most `K`.
-        attempts: how many sums the masked noise is made for, those included that are given up.
-        local: every agent is hidden by its own noise alone.
-        masked: masks, against a coalition of 0, 1, ..., `cohort - 1` agents.
-        central: one noise for all, which a party that everybody trusts would add.
-        coalition: what the method's masks declare, `None` for a method without masks.
+        agents: `K`, number of answers in the mean.
+        cohort: minimum number of agents in a masked sum, at most `K`.
+        attempts: number of sums that the masked noise is made for, including those given up.
+        local: noise with every agent hidden by its own noise alone.
+        masked: noise with masks, against a coalition of 0, 1, ..., `cohort - 1` agents.
+        central: a single noise for all, as a trusted curator would add.
+        coalition: coalition that the method's masks declare; `None` for a method without masks.
     """
 
     agents: int
@@ -166,21 +166,21 @@ class MeanNoise:
 
     @property
     def bare(self) -> bool:
-        """Whether so many may be corrupted that an honest agent has its own noise alone."""
+        """Whether the number corrupted may leave an honest agent with its own noise alone."""
         return self.coalition == self.cohort - 1
 
     def gain(self, coalition: int) -> float:
-        """How many times smaller masks make the noise than `local` is."""
+        """Factor by which masks make the noise smaller than `local`."""
         return self.local / self.masked[coalition]
 
     def saves(self, coalition: int) -> bool:
-        """Whether masks against so many make the noise smaller, beyond rounding."""
+        """Whether masks against a coalition of this size reduce the noise, beyond rounding."""
         return self.gain(coalition) > 1.0 + 1e-9
 
     @property
     def warning(self) -> str:
-        """Why the masks that a method declares save nothing; empty where they do, or where there
-        are none.
+        """Why the masks that a method declares save nothing; empty if they do, or if there are
+        none.
         """
         if self.coalition is None:
             return ""
@@ -209,22 +209,23 @@ def mean_noise(
     rounds: int,
     seed: int = 0,
 ) -> MeanNoise | None:
-    """What masks save, or would save, in a run with these arguments.
+    """What masks save, or would save, in a run with the given arguments.
 
     With noise of scale `s` in an agent's answer the mean of `K` has `s / sqrt(K)`. Masks leave a
     sum of at least `K'` agents with the noise of `K' - c` honest ones, so that `s / sqrt(K' - c)`
-    is enough, of the agent that needs most; one noise for all is `s / K`.
+    is enough, with `s` of the agent that needs most; one noise for all is `s / K`.
 
     Args:
-        problem: only its declared constants and record counts are read.
-        network: who talks to whom.
-        method: with masks or without.
-        rounds: how many, at least 1.
-        seed: decides who takes part where the network draws that.
+        problem: problem; only its declared constants and record counts are read.
+        network: links and weights between the agents.
+        method: method, with or without masks.
+        rounds: number of rounds, at least 1.
+        seed: seed that decides who takes part if the network draws that.
 
     Returns:
-        `None` where masks cannot be used: no noise, or what `check_arguments` refuses (agents that
-        come and go without `min_cohort`, a method that is no sum at a public iterate).
+        Standard deviations; `None` if masks cannot be used: no noise, or what `check_arguments`
+        refuses (agents that come and go without `min_cohort`, a method that is not a sum at a
+        public iterate).
 
     Raises:
         PrivacyError: a budget that cannot be met.

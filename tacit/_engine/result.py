@@ -1,4 +1,4 @@
-"""What a run gives back."""
+"""The result of a run."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ class ReleaseRow:
     """One row of the table of releases.
 
     Attributes:
-        phase: its name.
+        phase: name of the phase.
         sender: role that sends.
         receiver: role that receives, or "" for a local step.
-        released: what leaves the sender's private data, or "" if nothing does.
-        mechanism: how it is protected.
-        sensitivity: of one release, the largest of all owners; `None` where the noise is scaled to
-            the records themselves, and infinite where else nothing bounds it.
-        noise_scale: of one release, the largest of all owners; `None` where it follows the records.
-        times: how often an owner releases it, the most of all owners.
+        released: value derived from the sender's private data that is released, or "" if none is.
+        mechanism: mechanism that protects it.
+        sensitivity: sensitivity of one release, the largest over all owners; `None` if the noise
+            scales with the records themselves, and infinite if otherwise unbounded.
+        noise_scale: noise scale of one release, the largest over all owners; `None` if it follows
+            the records.
+        times: number of times that an owner releases it, the largest over all owners.
     """
 
     phase: str
@@ -41,7 +42,7 @@ class ReleaseRow:
 
     @property
     def noise_multiplier(self) -> float | None:
-        """Noise scale divided by sensitivity; `None` where the noise follows the records."""
+        """Noise scale divided by sensitivity; `None` if the noise follows the records."""
         if self.sensitivity is None or self.noise_scale is None:
             return None
         return self.noise_scale / self.sensitivity if self.sensitivity > 0.0 else 0.0
@@ -52,22 +53,23 @@ class Result:
     """The outcome of `tacit.run`. Everything is NumPy or plain Python.
 
     Attributes:
-        solutions: every agent's answer in every trial, shape `(trials, agents, p)`. For a diverged
-            trial the last one before.
+        solutions: every agent's answer in every trial, shape `(trials, agents, p)`; for a diverged
+            trial, the last one before it diverged.
         diverged: round after which a number of a trial was not finite, or a coordinate of an answer
-            further from its start than `Simulation.divergence`; -1 for none; shape `(trials,)`.
+            was further from its start than `Simulation.divergence`; -1 for none; shape `(trials,)`.
         history: measurements along the run.
-        guarantee: of the whole run, owner by owner, for one trial.
-        releases: the table of phases with what each releases.
-        reference: the centralised solution that distances refer to, shape `(p,)`, if there is one
+        guarantee: guarantee of the whole run, owner by owner, for one trial.
+        releases: table of phases with the release of each.
+        reference: centralised solution that distances refer to, shape `(p,)`, if there is one
             (simulation only).
-        rounds: how many were asked for.
-        seed: of the simulated randomness.
+        rounds: number of rounds requested.
+        seed: seed of the simulated randomness.
         seconds: wall-clock time of the rounds, compilation included.
         environment: versions and machine.
         parameter_names: names of the coordinates.
-        charge: the run's entry in the ledger, and what each owner has left; `None` without one.
-        answer: what `solution` says: a minimiser, a table, or why there is no answer.
+        charge: entry of the run in the ledger, and each owner's remaining budget; `None` without
+            one.
+        answer: what `solution` is: a minimiser, a table, or why there is no answer.
     """
 
     solutions: Float[np.ndarray, "trials agents p"]
@@ -85,7 +87,7 @@ class Result:
     answer: Answer | None = None
 
     def __str__(self) -> str:
-        """What came out and what was promised, for a person; `repr` has every field."""
+        """The outcome and the guarantee, in readable form; `repr` has every field."""
         if self.answer is not None and not isinstance(self.answer, Minimiser):
             return f"{self.status}; {self.answer.sentence()}\n{self.guarantee}"
         trials, agents, _ = self.solutions.shape
@@ -94,7 +96,7 @@ class Result:
         return f"{self.status}; {whose} after {self.rounds} rounds: {shown}\n{self.guarantee}"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """The same at the end of a notebook's cell."""
+        """The same text at the end of a notebook cell."""
         printer.text(str(self))
 
     @property

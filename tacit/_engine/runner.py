@@ -46,15 +46,16 @@ class Simulation:
     """Run all agents in this process, with seeded (simulated) noise.
 
     Attributes:
-        trials: independent repetitions, batched; only the noise differs.
-        exact: agent by agent through bytes, the bitwise reference, instead of batched.
-        precision: "float64" (default) or "float32"; zeroth-order methods need float64.
-        divergence: how far a coordinate of an answer may move from its start, in units of the
+        trials: number of independent repetitions, batched; only the noise differs.
+        exact: run agent by agent through bytes, as the bitwise reference, instead of batched.
+        precision: floating-point type, "float64" (default) or "float32"; zeroth-order methods need
+            float64.
+        divergence: distance that a coordinate of an answer may move from its start, in units of the
             largest coordinate there (at least 1), before the run counts as diverged; positive.
             Raise it where parameters are really larger.
 
     Raises:
-        ConfigError: a value that an attribute cannot have.
+        ConfigError: an attribute out of range.
     """
 
     trials: int = 1
@@ -91,33 +92,36 @@ def run(
     owner: str | None = None,
     progress: Progress | bool | None = None,
 ) -> Result:
-    """Run a method.
+    """Run a method on a problem over a network.
 
-    The noise is calibrated to the method's budget before anything happens, and a run that would
-    exceed it does not begin.
+    The noise is calibrated to the method's budget before anything else happens, and a run that
+    would exceed the budget does not start.
 
     Args:
-        problem: what the agents minimise together, or the records that they describe together.
-        network: who talks to whom; a NetworkX graph is one, too, with its nodes in sorted order.
-        method: how.
-        rounds: how many, at least 1.
-        seed: of the simulated randomness, at least 0; drawn and recorded if `None`.
-        runtime: how to simulate; `Simulation()` by default.
-        record: measure after every so many rounds, or after these; about 50 times by default.
-        reference: the centralised solution, to record distances to; "solve" computes it.
-        require: "proved" refuses a method that cannot give a proved guarantee.
+        problem: problem that the agents solve together, or the records that they describe together.
+        network: links and weights between the agents; or a NetworkX graph, with its nodes in sorted
+            order.
+        method: method to run.
+        rounds: number of rounds, at least 1.
+        seed: seed of the simulated randomness, at least 0; drawn and recorded if `None`.
+        runtime: settings of the simulation; `Simulation()` by default.
+        record: interval of rounds between measurements, or the rounds to measure after; about 50
+            measurements by default.
+        reference: centralised solution, to record distances to; "solve" computes it.
+        require: minimum status; "proved" refuses a method that cannot give a proved guarantee.
         checkpoint: file to save to every few seconds and to resume from if it exists.
-        ledger: charged with the whole run before it begins, or the run is refused. Its noise
-            depends on a secret of the ledger besides the seed, so that no two runs share any. A run
-            with the same data, settings and seed repeats its bits and is charged once. Code of
-            yours (a loss, a method, a black box) cannot be compared, so with it every start draws
-            fresh noise and is charged.
-        dataset: whose budgets in the ledger are charged; needed with one.
-        owner: whose account is charged for all agents together. By default each agent has one of
-            its own, which is right as long as no record ever moves to another agent. Where records
-            are divided anew in every study, one record may be at any of them, and only an account
-            of the whole dataset adds up what it costs.
-        progress: called with (rounds done, rounds); `True` prints them to standard error.
+        ledger: ledger charged with the whole run before it starts, or the run is refused. The noise
+            depends on a secret of the ledger in addition to the seed, so that no two runs share
+            any. A run with the same data, settings and seed repeats its bits and is charged once.
+            Your own code (a loss, a method, a black box) cannot be compared, so with it every start
+            draws fresh noise and is charged.
+        dataset: name of the dataset whose budgets in the ledger are charged; required with a
+            ledger.
+        owner: owner whose account is charged for all agents together. By default each agent has its
+            own account, which is right as long as no record ever moves to another agent. Where
+            records are divided anew in every study, one record may be at any of them, and only an
+            account of the whole dataset adds up its cost.
+        progress: callback with (rounds done, rounds); `True` prints them to standard error.
 
     Returns:
         The answers, the history and the guarantee. Divergence is a status there, not an exception.
@@ -127,8 +131,9 @@ def run(
         NetworkError: a network that does not fit the problem or the method.
         ProblemError: a problem that the method's assumptions exclude.
         PrivacyError: a budget that cannot be met, or a guarantee weaker than required.
-        BudgetExceeded: what the ledger has left for some owner does not pay for the run.
-        OracleError: a black box raised or returned something that is not a finite number.
+        BudgetExceeded: the ledger has too little left for some owner to pay for the run.
+        OracleError: a black box raised an exception or returned something that is not a finite
+            number.
         RuntimeFailure: a checkpoint or ledger that cannot be written, or a checkpoint of another
             run.
 
@@ -168,13 +173,13 @@ def run(
         identity = ""
         if checkpoint is not None or ledger is not None:
             identity = fingerprint(plan, roots, runtime.exact, recorded)
-        # a checkpoint of a run with other noise is another run's
+        # a checkpoint of a run with other noise belongs to another run
         own = identity if ledger is None else ledger.run_name(identity)
         if path is not None:
             check_checkpoint(path, own)
         charge = None
         if ledger is not None:
-            # what a user wrote, or edited, cannot be compared: every start is a run of its own
+            # code that a user wrote or edited cannot be compared: every start is a run of its own
             start = secrets.token_hex(16) if opaque(plan) or edited() else ""
             named = f"{identity} {start}"
             charge = _charge(ledger, dataset, owner, named, agreed)

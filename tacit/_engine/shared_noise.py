@@ -1,8 +1,8 @@
-"""Masks that two agents share: of all agents at once, or of one agent by what it knows.
+"""Masks shared by pairs of agents: for all agents at once, or for one agent from what it knows.
 
-Both draw the same numbers, for a mask depends on the secret of its pair, the round, the phase and
-the step. It is added at the smaller number of the pair and taken off at the other; here masks have
-the standard deviation 1.
+Both draw the same numbers, since a mask depends on the secret of its pair, the round, the phase and
+the step. The agent with the smaller number adds it and the other subtracts it; here masks have
+standard deviation 1.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Place: TypeAlias = tuple[Any, int, Any]
 """Round, number of the phase in the table, and step."""
 
 _AT_ONCE = 64
-"""So many masks are in memory at once at least; as many as there are agents if those are more."""
+"""Minimum number of masks in memory at once; the number of agents if that is larger."""
 
 
 def masks_of_all(
@@ -31,10 +31,10 @@ def masks_of_all(
     """What the masks of a phase add to every agent's release.
 
     Args:
-        root: of the trial's randomness.
-        pairs: that share one.
+        root: root key of the trial's randomness.
+        pairs: pairs of agents that share a mask.
         like: answers of all agents, leading axis = agent.
-        place: where in the run.
+        place: position in the run.
     """
 
     def add(total: Array, first: Array, second: Array, drawn: Array) -> Array:
@@ -51,14 +51,14 @@ def weighted_masks(
     like: Array,
     place: Place,
 ) -> Array:
-    """A weighted sum of the masks of a phase, for whoever audits it.
+    """A weighted sum of the masks of a phase, for audits.
 
     Args:
-        root: of the trial's randomness.
-        pairs: that share one.
-        weights: one for each pair.
+        root: root key of the trial's randomness.
+        pairs: pairs of agents that share a mask.
+        weights: weights, one for each pair.
         like: answers of all agents, leading axis = agent.
-        place: where in the run.
+        place: position in the run.
     """
 
     def add(total: Array, first: Array, second: Array, drawn: Array) -> Array:
@@ -68,11 +68,11 @@ def weighted_masks(
 
 
 class PairSecrets(eqx.Module):
-    """What one agent knows of masks.
+    """What one agent knows about masks.
 
     Attributes:
-        secrets: one for each agent that it shares masks with.
-        signs: 1 where its number is the smaller one, else -1.
+        secrets: secrets, one for each agent that it shares masks with.
+        signs: signs of the masks: 1 where its number is the smaller one, else -1.
     """
 
     secrets: Key[Array, " others"]
@@ -80,13 +80,13 @@ class PairSecrets(eqx.Module):
 
     @classmethod
     def of(cls, root: PRNGKeyArray, pairs: Int[np.ndarray, "pairs 2"], agent: int) -> PairSecrets:
-        """Those of an agent in a simulation."""
+        """The secrets of an agent in a simulation."""
         mine = pairs[(pairs == agent).any(axis=1)]
         secrets = jax.vmap(pair_secret, in_axes=(None, 0, 0))(root, mine[:, 0], mine[:, 1])
         return cls(secrets, jnp.asarray(np.where(mine[:, 0] == agent, 1, -1)))
 
     def mask(self, like: Array, place: Place) -> Array:
-        """What its masks of a phase add to its release, which is of the shape of `like`."""
+        """What its masks of a phase add to its release, which has the shape of `like`."""
         drawn = jax.vmap(lambda one: _mask(one, like, place))(self.secrets)
         return jnp.tensordot(self.signs.astype(like.dtype), drawn, 1)
 
@@ -100,7 +100,7 @@ def _fold(
     like: Array,
     place: Place,
 ) -> Array:
-    """Weighted masks, added up part by part in an array such as `total`."""
+    """Weighted masks, summed part by part in an array such as `total`."""
     agents = like.shape[0]
     rows = min(max(_AT_ONCE, agents), len(pairs))
     missing = -len(pairs) % rows

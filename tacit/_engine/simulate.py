@@ -24,12 +24,12 @@ from tacit.types import State
 
 @dataclass(frozen=True)
 class Simulated:
-    """What came out of a run.
+    """The outcome of a run.
 
     Attributes:
-        answers: of every agent in every trial, shape `(trials, agents, p)`; of a trial that
-            diverged, the last ones before.
-        rounds: those that were measured after, from 0 on.
+        answers: every agent's answer in every trial, shape `(trials, agents, p)`; for a trial that
+            diverged, the last one before it did.
+        rounds: rounds after which measurements were taken, starting from 0.
         measured: measurements at them, each of shape `(rows, trials)`.
         diverged: first round after which a trial had diverged, or -1; shape `(trials,)`.
     """
@@ -55,16 +55,16 @@ def simulate(
 
     Args:
         plan: the run.
-        roots: one key a trial.
-        rounds: how many.
-        record: rounds after which to measure, ascending, the last one `rounds`.
-        exact: agent by agent through bytes, instead of batched.
+        roots: root keys, one per trial.
+        rounds: number of rounds.
+        record: rounds after which to measure, ascending, ending with `rounds`.
+        exact: whether to run agent by agent through bytes, instead of batched.
         identity: fingerprint of the run, for the checkpoint.
         path: checkpoint file, written every few seconds and read first if it exists.
-        progress: told how far the run is.
+        progress: callback that receives the progress of the run.
 
     Raises:
-        TacitError: what a host function raised, such as a black box or a projection.
+        TacitError: an exception of a host function, such as a black box or a projection.
     """
     trace = drive(
         _Watched(ExactEngine(plan, roots) if exact else _Batched(plan, roots), plan),

@@ -1,8 +1,8 @@
-"""Which source a piece of code runs: its own file, and those that it imports.
+"""The source that a piece of code runs: its own file, and the files that it imports.
 
-Of installed packages the version counts, and the source of the one that the code itself stands in;
-of Python's own modules nothing. What code reads besides, such as files and the globals of a
-notebook, is not seen.
+For installed packages only the version counts, except for the package that contains the code, whose
+source counts; Python's own modules do not count. Anything else that code reads, such as files and
+the globals of a notebook, is not seen.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 @functools.cache
 def code_of(module: str) -> str:
-    """`code_now`, as it was when this process first asked."""
+    """The result of `code_now` when this process first asked."""
     return code_now(module)
 
 
 def code_now(module: str) -> str:
-    """A digest of the source that a loaded module runs, as it is on the disk."""
+    """A digest of the source that a loaded module runs, as it is on disk."""
     file = getattr(sys.modules.get(module), "__file__", None)
     files, packages = (set[Path](), set[str]()) if file is None else reached(Path(file))
     said = [f"{each.name} {_digest(each, *_state(each))}" for each in files | computing()]
@@ -35,10 +35,10 @@ def code_now(module: str) -> str:
 
 
 def reached(file: Path) -> tuple[set[Path], set[str]]:
-    """The file and those that it imports, directly or not; and installed packages that it imports.
+    """A file with all files it imports, directly or not, and the installed packages it imports.
 
-    What tacit's own files import is followed within tacit only: the versions of the libraries that
-    it computes with are known (`tacit._engine.environment.versions`). Of those libraries nothing is
+    Imports of tacit's own files are followed only within tacit: the versions of the libraries that
+    it computes with are known (`tacit._engine.environment.versions`). Those libraries are not
     followed; of another installed package that the file belongs to, the package's own files are.
     """
     found, packages, waiting = set[Path](), set[str](), [file]
@@ -63,7 +63,7 @@ def reached(file: Path) -> tuple[set[Path], set[str]]:
             if level:
                 waiting += _modules(file.parents[level - 1], name)
             elif root == "tacit":
-                # its packages hand names on, and those who import them name the modules
+                # its packages re-export names, and code that imports them names the modules
                 waiting.append(HOME.parent / f"{name.replace('.', '/')}.py")
             elif home is not None and root == home.stem:
                 waiting += _modules(home.parent, name)
@@ -83,7 +83,7 @@ def _installed(file: Path) -> Path | None:
 
 
 def _modules(folder: Path, name: str) -> list[Path]:
-    """The files that importing a name from a folder runs, or may run."""
+    """The files that are run, or may be run, by importing a name from a folder."""
     found: list[Path] = []
     for part in filter(None, name.split(".")):
         folder = folder / part
@@ -103,7 +103,7 @@ def _digest(file: Path, changed: int, size: int) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _imported(file: Path, changed: int, size: int) -> tuple[tuple[int, str], ...]:
-    """Levels and names of what a file imports; names of no module are among them."""
+    """Levels and names of what a file imports, including names that are not modules."""
     found: list[tuple[int, str]] = []
     try:
         tree = ast.parse(file.read_bytes())

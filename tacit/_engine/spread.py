@@ -1,4 +1,4 @@
-"""How much noise is in what a receiver holds: for intervals, advice and plans."""
+"""The amount of noise in what a receiver holds: for intervals, advice and plans."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ def spread_of(
 ) -> Float[np.ndarray, "*_shape"]:
     """Standard deviation of all noise in the mean that the receiver of a phase holds.
 
-    The agents' noise has the covariance `diag(s) C diag(s)`, `s` what each adds of its own and `C`
-    that of what hides them (the identity, unless pairs share noise), so in a mean with the weights
-    `w` it has the variance `sum_ij w_i s_i C_ij s_j w_j`.
+    The agents' noise has covariance `diag(s) C diag(s)`, with `s` each agent's own noise scale and
+    `C` that of what hides them (the identity, unless pairs share noise), so a mean with weights
+    `w` has variance `sum_ij w_i s_i C_ij s_j w_j`.
 
     Args:
-        phase: which.
-        scales: of the noise that every agent adds.
+        phase: phase of the method.
+        scales: scales of the noise that the agents add.
         dimension: number of parameters.
-        network: who talks to whom.
-        seed: of who takes part in round 0, where the network draws that.
-        agents: how many are in the mean, which then weighs them alike: those with the most noise,
-            because nobody says which ones are missing; by default all, as the network weighs them.
+        network: links and weights between the agents.
+        seed: seed that decides who takes part in round 0, if the network draws that.
+        agents: number of agents in the mean, which then weighs them equally: those with the most
+            noise, because which ones are missing is unknown; by default all, as the network weighs
+            them.
 
     Raises:
         PrivacyError: as for `Contract.spread`.
@@ -52,7 +53,7 @@ def spread_of(
     if agents is None:
         weights = _weights(phase, network, seed)
     elif shared is None:
-        # nobody says which ones are missing: those with the least noise are taken to be
+        # which ones are missing is unknown: assume those with the least noise
         scales = np.sort(scales, axis=-1)[..., every - agents :]
         weights = np.full((1, agents), 1.0 / agents)
     elif agents == every:
@@ -71,7 +72,7 @@ def spread_of(
 def _weights(
     phase: Phase, network: AbstractNetwork, seed: int
 ) -> Float[np.ndarray, "means agents"]:
-    """How each mean of a phase weighs the agents: a row for each."""
+    """How each mean of a phase weighs the agents: one row per mean."""
     if phase.receiver is not Role.PEER:
         return np.asarray(network.client_weight, dtype=float)[None, :]
     mixing = network.mixing(jnp.asarray(0), public_key(seed))

@@ -51,13 +51,13 @@ _ARITHMETIC = "arithmetic is exact: the rounding of floating-point numbers is no
 def guarantees(releases: Releases, owners: Owners) -> Guarantees:
     """The guarantee of the whole run, owner by owner.
 
-    Noise is simulated, or drawn on a grid from a secure source, as the releases are.
+    Noise is simulated, or drawn on a grid from a secure source, as for the releases.
 
-    A person whose records stand at `m` sites is covered by composing the releases of `m` owners,
+    A person whose records are at `m` sites is covered by composing the releases of `m` owners,
     each as active as the most active one.
 
     Raises:
-        PrivacyError: such a person, and owners that do not release alike.
+        PrivacyError: such a person, and owners whose releases differ.
     """
     kinds, kind = owners.kinds(releases.method)
     made = [
@@ -90,11 +90,11 @@ def spent(
     """Epsilon that every owner has spent after each recorded round.
 
     Args:
-        releases: of the method, calibrated.
-        owners: their constants.
+        releases: releases of the method, calibrated.
+        owners: declared constants of the owners.
         stops: the recorded rounds.
-        participations: for each recorded round, how often each owner took part so far; of the
-            first of them never, since before round 0 nothing has left.
+        participations: number of times that each owner took part so far, for each recorded round; 0
+            for the first, since before round 0 nothing has been released.
     """
     method, taken = releases.method, participations
     if releases.sites > 1:
@@ -158,7 +158,7 @@ def _guarantee(
     bare = any(isinstance(event, NonPrivate) for event in plain)
     if bare or (
         not claims and math.isinf(total)
-    ):  # or with noise that floats cannot tell from none
+    ):  # or with noise that floats cannot distinguish from none
         status, theorem, noise = (
             Status.NONE,
             "none: private values leave as they are",
@@ -197,7 +197,7 @@ def _guarantee(
 
 
 def _why(claims: Sequence[ModelClaim], others: Sequence[str]) -> str:
-    """Why nothing is proved, as a clause; empty where it is."""
+    """Why nothing is proved, as a clause; empty if it is."""
     said = [claims[0].reason] if claims else []
     said += [
         f"nothing here proves that the answers of the query {name} keep the bound that it states"

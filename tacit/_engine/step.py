@@ -1,7 +1,7 @@
-"""One agent's half of a phase. The only code that every runtime shares.
+"""One agent's half of a phase: the only code that every runtime shares.
 
 `ask` is the only place where a private objective meets a method. `send` applies the mechanism to
-the answer; where noise is drawn outside of compiled code, `send` is handed what was released.
+the answer; if noise is drawn outside compiled code, `send` receives the release.
 """
 
 from __future__ import annotations
@@ -55,20 +55,20 @@ def send(
     replay: State = None,
     mask: Array | None = None,
 ) -> tuple[Any, Any, Any]:
-    """Query, protect, and turn what is released into a message.
+    """Query, protect, and turn the release into a message.
 
     Args:
-        phase: the line of the algorithm box.
+        phase: phase of the method.
         state: the sender's state.
-        objective: its private objective; unused by a phase without a query.
-        context: what it knows.
+        objective: private objective of the sender; unused by a phase without a query.
+        context: what the sender knows.
         keys: randomness of this phase.
         scale: noise scale, computed beforehand from public constants.
-        replay: a value released earlier, to be used instead of asking the objective.
-        mask: sum of the noise that it shares with others, where pairs share some.
+        replay: value released earlier, used instead of asking the objective.
+        mask: sum of the noise that the sender shares with others, if pairs share any.
 
     Returns:
-        The new state, the payload, and what was released (`None` without a query).
+        The new state, the payload, and the release (`None` without a query).
     """
     if phase.query is None or phase.release is None:
         state, payload = phase.message(state, None, context)
@@ -93,15 +93,15 @@ def ask(
     keys: PhaseKeys,
     scale: Numbers,
 ) -> Any:
-    """The private answer to the query of a phase, before its mechanism: it must not leave as it is.
+    """The private answer to the query of a phase, before its mechanism; not for sending.
 
     Args:
-        phase: with a query.
+        phase: phase with a query.
         state: the sender's state.
-        objective: its private objective.
-        context: what it knows.
+        objective: private objective of the sender.
+        context: what the sender knows.
         keys: randomness of this phase.
-        scale: noise scale, of a mechanism that perturbs the objective.
+        scale: noise scale, for a mechanism that perturbs the objective.
     """
     if phase.query is None or phase.release is None:
         raise TypeError(f"phase {phase.name!r} asks nothing")

@@ -26,8 +26,8 @@ from tacit.types import Index, Role, State
 def bytes_sent(plan: Plan, rounds: int) -> Int[np.ndarray, " stops"]:
     """Bytes of all messages of one trial after 0, 1, ..., `rounds` rounds.
 
-    A message counts once for each receiver that it reaches, or each link that it is relayed over,
-    payload only.
+    Only payloads count; a message counts once for each receiver that it reaches, or each link over
+    which it is relayed.
     """
     peers, clients = _counts(plan, rounds)
     per_round = _total(plan, peers, clients, _sizes(plan, once=False))
@@ -51,7 +51,7 @@ def _total(
 
 
 def _sizes(plan: Plan, *, once: bool) -> Mapping[tuple[Role, Rounds], int]:
-    """Bytes of one sender's messages in a round, by its role and the rounds in which it sends."""
+    """Bytes of one sender's messages per round, by its role and the rounds in which it sends."""
     if not phases_of(plan.method, once=once):
         return {}
     arrays, rest = eqx.partition(plan, eqx.is_array)
@@ -74,12 +74,13 @@ def _traced_sizes(
     """The same from shapes alone, so that a repeated run is not traced again.
 
     Args:
-        structure: of the plan's arrays.
-        shapes: of those arrays.
-        around: structure of everything else in it.
-        others: what stands there.
-        precision: of numbers made while tracing; it is not an argument of anything traced.
-        once: whether the phases before the rounds are meant.
+        structure: structure of the plan's arrays.
+        shapes: shapes of those arrays.
+        around: structure of everything else in the plan.
+        others: everything else in the plan.
+        precision: precision of numbers made while tracing; it is not an argument of anything
+            traced.
+        once: whether to count the phases before the rounds.
     """
     total: Counter[tuple[Role, Rounds]] = Counter()
     agents = 0

@@ -1,6 +1,6 @@
-"""Differential privacy: what is released, what it costs, and what can be promised.
+"""Differential privacy: what is released, what it costs, and what can be guaranteed.
 
-The way from a clip to a promise, one module each: `query` (what is stated of an answer),
+From a clip to a guarantee, one module each: `query` (what is known about an answer),
 `sensitivity` (queries and the bounds that they enforce), `laws` (of noise), `dose` (how much of
 it), `hiding` (what else hides an agent), `mechanism` (these together), `event` (what was released),
 `accounting` (what it costs), `calibration` (how much noise a budget needs), `guarantee` (the

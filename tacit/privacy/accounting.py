@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from tacit.privacy.renyi import Renyi
 
 SMALLEST_DELTA = 1e-12
-"""Nobody needs a smaller one; down to it every accountant here is tested to be an upper bound."""
+"""Smaller ones have no use; down to it every accountant here is tested to be an upper bound."""
 
 _CURVE_POINTS = 20
-"""How many points of a curve are composed on a grid."""
+"""Number of points of a curve that are composed on a grid."""
 
 
 @checked(PrivacyError)
@@ -42,7 +42,7 @@ def epsilon(events: Iterable[Event], delta: float) -> float:
 
     Args:
         events: everything that is released, in any order; may be empty.
-        delta: in [1e-12, 1), or 0 for a pure guarantee.
+        delta: delta of the guarantee, in [1e-12, 1), or 0 for a pure guarantee.
 
     Returns:
         An upper bound; infinite when something is released without protection.
@@ -65,7 +65,7 @@ def quick_epsilon(events: Iterable[Event], delta: float) -> float:
 
     Args:
         events: everything that is released, in any order; may be empty.
-        delta: in [1e-12, 1), or 0 for a pure guarantee.
+        delta: delta of the guarantee, in [1e-12, 1), or 0 for a pure guarantee.
 
     Raises:
         PrivacyError: as for `epsilon`.
@@ -81,7 +81,7 @@ def delta(events: Iterable[Event], epsilon: float) -> float:
 
     Args:
         events: everything that is released, in any order; may be empty.
-        epsilon: at least 0.
+        epsilon: privacy parameter, at least 0.
 
     Returns:
         An upper bound; 1 when something is released without protection.
@@ -131,15 +131,15 @@ def profile(
 
 @checked(PrivacyError)
 def parallel_epsilon(owners: Iterable[Iterable[Event]], delta: float) -> float:
-    """Epsilon of several owners' releases together, for a record that stands at one owner only.
+    """Epsilon of several owners' releases together, for a record that only one owner holds.
 
     Only that owner's releases depend on the record, so the whole costs it what its own owner's
     releases cost: the largest over the owners, and not the sum. Where one person's records may
-    stand at several sites, those sites' events belong into one sequence instead.
+    be at several sites, those sites' events belong in one sequence instead.
 
     Args:
         owners: all releases of each owner.
-        delta: in [1e-12, 1), or 0 for a pure guarantee.
+        delta: delta of the guarantee, in [1e-12, 1), or 0 for a pure guarantee.
 
     Raises:
         PrivacyError: as for `epsilon`.
@@ -170,7 +170,7 @@ def epsilon_curve(
     Args:
         events: everything that is released, in order.
         at: numbers of leading events, ascending, each in [0, len(events)].
-        delta: in [1e-12, 1), or 0 for a pure guarantee.
+        delta: delta of the guarantee, in [1e-12, 1), or 0 for a pure guarantee.
 
     Raises:
         PrivacyError: `at` not ascending or out of range; otherwise as for `epsilon`.
@@ -203,7 +203,7 @@ def growing_epsilon(spent: Sequence[Iterable[Event]], delta: float) -> Float[np.
 
     Args:
         spent: everything released until then, at each time.
-        delta: in [1e-12, 1), or 0 for a pure guarantee.
+        delta: delta of the guarantee, in [1e-12, 1), or 0 for a pure guarantee.
 
     Raises:
         PrivacyError: as for `epsilon`.
@@ -229,9 +229,9 @@ def check_delta(delta: float) -> None:
     """Refuse a delta that is neither 0 nor in [1e-12, 1).
 
     Raises:
-        PrivacyError: otherwise.
+        PrivacyError: a delta outside that set.
     """
-    # of 1e-12 in single precision a little less is left
+    # in single precision, 1e-12 is a little smaller
     if not (delta == 0.0 or SMALLEST_DELTA * (1.0 - 1e-6) <= delta < 1.0):
         raise PrivacyError(
             f"delta={delta!r} must be 0 or in [{SMALLEST_DELTA:g}, 1); a common choice is below "
@@ -296,7 +296,7 @@ def _renyi(tally: Tally) -> Renyi:
     return Renyi.of(tally)
 
 
-# few, because one may hold some ten megabytes
+# only a few, because one may hold tens of megabytes
 @lru_cache(maxsize=2)
 def _composed(tally: Tally) -> tuple[Sum, ...]:
     from tacit.privacy import convolution

@@ -1,4 +1,4 @@
-"""Neighbours further apart than one step: what a release costs at a distance.
+"""Neighbours further apart than one step: the privacy cost of a release at a distance.
 
 A query moves by at most `D` between neighbours. Between inputs at distance `d` (a group of `d`
 records, or two cost functions whose gradients differ by at most `d`) it moves by at most `d D`, and
@@ -28,8 +28,8 @@ def at_distance(event: Event, distance: Real) -> Event:
     Gaussian noise then costs `distance` times the mu, Laplace noise `distance` times the epsilon.
 
     Args:
-        event: what neighbours cost.
-        distance: positive; a whole number for a group of records.
+        event: the release, as it is accounted between neighbours.
+        distance: distance between the inputs, positive; a whole number for a group of records.
 
     Raises:
         PrivacyError: a distance that is not positive.

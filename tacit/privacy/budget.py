@@ -1,4 +1,4 @@
-"""What protection a user asks of a method."""
+"""The protection that a user asks of a method."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _relation(value: Any) -> Relation:
 
 
 def noise_kind(value: object) -> NoiseKind:
-    """A law of noise by its name.
+    """The law of noise with a given name.
 
     Raises:
         PrivacyError: no such law.
@@ -60,10 +60,10 @@ def _chosen(name: str, value: Any, kinds: type[_Choice]) -> _Choice:
 
 @checked(PrivacyError)
 class Privacy(eqx.Module):
-    """A budget for the whole run, the clip that bounds each record, and what counts as a neighbour.
+    """A budget for the whole run, the clip that bounds each record, and the adjacency.
 
     Give `epsilon` and `delta` (the run calibrates its noise to them) or `noise_multiplier` (the run
-    reports the epsilon that follows). Entries may be one number for all owners or one an owner.
+    reports the epsilon that follows). Entries may be one number for all owners or one per owner.
 
     Attributes:
         clip: largest norm of one record's contribution, positive. May be infinite where declared
@@ -72,19 +72,19 @@ class Privacy(eqx.Module):
         delta: for the whole run, in [1e-12, 1); 0 is allowed for Laplace noise of either kind.
         relation: replace one record (its number is public), add/remove one, or metric: epsilon
             for two whole costs whose gradients differ by at most 1 everywhere.
-        noise: law of the noise: "gaussian", "laplace" in every coordinate, or "l2_laplace" (as
-            Laplace noise, made for a bound in the l2 norm; simulated only).
+        noise: law of the noise: "gaussian", "laplace" in every coordinate, or "l2_laplace" (Laplace
+            noise calibrated to a bound in the l2 norm; simulated only).
         noise_multiplier: noise scale over sensitivity of one release; calibrated when `None`.
         sampling: probability with which each record takes part in a round, in (0, 1].
-        sites_per_person: at how many sites one person's records may stand.
-        records_per_person: how many records one person may have at one site.
+        sites_per_person: maximum number of sites that hold records of one person.
+        records_per_person: maximum number of records of one person at one site.
         clip_norm: norm of the clip, 1, 2 or "inf"; by default the one that the noise needs (1 for
-            Laplace, else 2). With another one the bound is converted, at a cost of up to a root of
+            Laplace, else 2). With another norm the bound is converted, at a cost of up to a root of
             the dimension (docs/proofs/clipping.md).
-        large_delta: accept a delta of one over the number of records (of agents, where they are
-            the unit) or more, at which records may be given away whole.
-        masks: hides every agent's answer in a sum over a cohort, so that little noise of each is
-            enough (Gaussian noise, with a coordinator or `network.ExactSum`); `None` for none.
+        large_delta: accept a delta of at least one over the number of records (of agents, where
+            they are the unit), at which whole records may be given away.
+        masks: hide every agent's answer in a sum over a cohort, so that each needs little noise of
+            its own (Gaussian noise, with a coordinator or `network.ExactSum`); `None` for none.
 
     Raises:
         PrivacyError: a value out of its range, or neither epsilon nor noise_multiplier.
@@ -119,17 +119,17 @@ class Privacy(eqx.Module):
         return ALONE if self.masks is None else SecureSum(self.masks)
 
     def in_any_rounds(self) -> Privacy:
-        """The budget without the number of sums that it pays for, which is about a run's rounds."""
+        """The budget without the number of sums that it pays for, which concerns a run's rounds."""
         if self.masks is None:
             return self
         return self._with(masks=replace(self.masks, attempts=None, spare=None))
 
     def alone(self) -> Privacy:
-        """The budget with every agent hidden by its own noise alone."""
+        """The budget with every agent hidden only by its own noise."""
         return self if self.masks is None else self._with(masks=None)
 
     def in_sums(self) -> Privacy:
-        """The budget under masks: its own, or those that count on nobody being corrupted."""
+        """The budget under masks: its own, or ones that assume that nobody is corrupted."""
         return self._with(masks=Masks(coalition=0)) if self.masks is None else self
 
     def _with(self, **values: Any) -> Privacy:
@@ -143,14 +143,14 @@ class Privacy(eqx.Module):
         return Mechanism(LAWS[self.noise], Calibrated(multiplier), self.hides)
 
     def mechanism_of(self, times: float) -> Mechanism:
-        """The mechanism with another share of the budget than the other releases of a method.
+        """The mechanism with a different share of the budget from the method's other releases.
 
         Args:
-            times: so many times the noise multiplier, positive: half of it for a Gaussian release
-                that may cost twice as much.
+            times: factor on the noise multiplier, positive: one half for a Gaussian release that
+                may cost twice as much.
 
         Raises:
-            PrivacyError: it is not positive and finite.
+            PrivacyError: a factor that is not positive and finite.
         """
         if not 0.0 < times < math.inf:
             raise PrivacyError(f"times={times!r} must be positive and finite")

@@ -1,6 +1,6 @@
-"""The accountant turned round: the noise that a budget asks for, the rounds that a noise affords.
+"""The accountant inverted: the noise that a budget requires, the rounds that a noise affords.
 
-What is returned has been evaluated: the accountant's epsilon at it is at most the budget's.
+Every result has been evaluated: the accountant's epsilon at it is at most the budget's.
 (Epsilon from noise and rounds is `accounting.epsilon`.) The search never starts from a fixed
 bracket (tiny multipliers make loss distributions of many million points) but from the Renyi bound,
 which is cheap and on the private side.
@@ -25,16 +25,16 @@ EventsAfter = Callable[[int], Iterable[Event]]
 """All events of a run, given its number of rounds."""
 
 _TOLERANCE = 1e-6
-"""Relative; the result is at most this far above the smallest sufficient multiplier."""
+"""Relative tolerance: the result is at most this far above the smallest sufficient multiplier."""
 
 _NEAR, _BEYOND = 1.02, 1.003
-"""Ratios of multipliers: to measure a slope, and to step past a root that it foretells."""
+"""Ratios of multipliers: to measure a slope, and to step past the root that it predicts."""
 
 _LARGEST = 1e12
-"""A budget that asks for more noise than this times the sensitivity is taken for a mistake."""
+"""A budget that requires more noise than this times the sensitivity is taken for a mistake."""
 
 _MOST_ROUNDS = 2**40
-"""More rounds than anybody runs."""
+"""More rounds than any run has."""
 
 
 @checked(PrivacyError)
@@ -43,7 +43,7 @@ def noise_multiplier(epsilon: Real, delta: float, events_at: EventsAt) -> float:
 
     Args:
         epsilon: budget of the whole run, positive; infinite for no noise.
-        delta: of the whole run, in [1e-12, 1), or 0 for a pure guarantee.
+        delta: delta of the whole run, in [1e-12, 1), or 0 for a pure guarantee.
         events_at: all events of the run for a given multiplier; more noise must not cost more.
 
     Returns:
@@ -79,17 +79,17 @@ def noise_multiplier(epsilon: Real, delta: float, events_at: EventsAt) -> float:
 
 @checked(PrivacyError)
 def affordable_rounds(epsilon: Real, delta: float, events_at: EventsAfter) -> int:
-    """Largest number of rounds that a budget pays for, at a noise that is given.
+    """Largest number of rounds that a budget pays for, with a given noise.
 
     Args:
         epsilon: budget of the whole run, positive and finite.
-        delta: of the whole run, in [1e-12, 1), or 0 for a pure guarantee.
-        events_at: all events of a run of that many rounds; more rounds must not cost less.
+        delta: delta of the whole run, in [1e-12, 1), or 0 for a pure guarantee.
+        events_at: all events of a run of a given number of rounds; more rounds must not cost less.
 
     Returns:
         `n` with `accounting.epsilon(events_at(n), delta) <= epsilon`; 0 if not even one round is
-        within the budget. One round more exceeds it, or beyond a million rounds one in a million
-        more.
+            within the budget. One more round exceeds it; beyond a million rounds, one in a million
+            more.
 
     Raises:
         PrivacyError: a budget out of range, or rounds that cost nothing.
@@ -110,7 +110,7 @@ def affordable_rounds(epsilon: Real, delta: float, events_at: EventsAfter) -> in
 
     low = _affordable(quick, epsilon)
     high, step = low + 1, 1.01
-    while spent(high) <= epsilon:  # the cheap bound was too careful
+    while spent(high) <= epsilon:  # the cheap bound was too pessimistic
         low, high, step = high, math.ceil(high * step), step**1.5
         high = max(high, low + 1)
     above, below = _excess(spent(high), epsilon), _excess(spent(low), epsilon) if low else -math.inf
@@ -127,7 +127,7 @@ def affordable_rounds(epsilon: Real, delta: float, events_at: EventsAfter) -> in
 
 
 def _affordable(quick: Callable[[int], float], epsilon: float) -> int:
-    """A number of rounds within the budget by the cheap bound, within a percent of the most."""
+    """A number of rounds within the budget by the cheap bound, within a percent of the largest."""
     if quick(1) > epsilon:
         return 0
     low = 1
@@ -188,7 +188,7 @@ def _search(spent: Callable[[float], float], epsilon: float, start: float, slope
     """Secant steps in logarithms within a bracket whose upper end has always been evaluated."""
     high, above = start, _excess(spent(start), epsilon)
     low, below = high, above
-    # to where the slope foretells the root, and a little further
+    # to where the slope predicts the root, and a little further
     step = min(math.exp(-above / slope), 1.1) * _BEYOND
     while below <= 0.0:  # exact accounting is tighter than the cheap bound: walk down to its root
         high, above = low, below

@@ -1,4 +1,4 @@
-"""When a guarantee is hardly one: a delta at which records are given away, a huge epsilon."""
+"""When a guarantee is hardly one: a delta that lets records be given away, a huge epsilon."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from tacit.errors import PrivacyError
 from tacit.privacy.digits import short
 
 DELTA = 1e-6
-"""The delta of a budget that names none; the one place where it is written."""
+"""The delta of a budget that states none; the only place where it is written."""
 
 LARGE_EPSILON = 10.0
-"""From here on a guarantee is printed with a warning."""
+"""Epsilon from which on a guarantee is printed with a warning."""
 
 LARGE_DELTA = 1e-3
-"""From here on a delta is, where nobody says of how many units."""
+"""Delta from which on a warning is printed if the number of units is unknown."""
 
 
 def check_delta(delta: float, units: int, kind: str, accepted: str) -> None:
     """Refuse a delta at which units may be given away.
 
-    Whoever publishes one of `N` units at random, whole, has delta = 1/N at epsilon 0.
+    Publishing one of `N` units at random, whole, has delta = 1/N at epsilon 0.
 
     Args:
-        delta: of the whole run.
-        units: public number `N` of units that the guarantee is about; nothing is known of fewer
-            than 2.
-        kind: what they are, as in "records of clinic".
-        accepted: how to ask for it all the same.
+        delta: delta of the whole run.
+        units: public number `N` of units that the guarantee is about; below 2 if the number is not
+            known.
+        kind: name of the units, as in "records of clinic".
+        accepted: how to request it all the same.
 
     Raises:
-        PrivacyError: a delta of one over their number, or more.
+        PrivacyError: a delta of at least one over their number.
 
     Example:
         >>> check_delta(1e-6, 1000, "records", "")
@@ -44,7 +44,7 @@ def check_delta(delta: float, units: int, kind: str, accepted: str) -> None:
 
 
 def warning(epsilon: float) -> str:
-    """What to say of a large epsilon, in plain words; nothing of a smaller one.
+    """A warning about a large epsilon, in plain words; empty for a smaller one.
 
     Example:
         >>> warning(1.0)
@@ -63,7 +63,7 @@ def warning(epsilon: float) -> str:
 
 
 def delta_warning(delta: float) -> str:
-    """What to say of a large delta where the number of units is not known; else nothing.
+    """A warning about a large delta if the number of units is not known; empty otherwise.
 
     Example:
         >>> delta_warning(1e-6)

@@ -1,18 +1,18 @@
-"""What many privacy losses amount to together: their laws convolved, with every error charged.
+"""Composition of many privacy losses: their laws convolved, with every error charged.
 
-A Fourier transform gets each mass of a sum right to some last bits of the *largest* mass, which is
-no bound where delta is small. So every law is tilted first: its masses are weighted by `e^(t l)` of
-their losses `l`, which moves the mean of the sum to where delta is asked for, and the sum of tilted
-losses is tilted by as much. There the masses are large, and their error is relative to delta.
+A Fourier transform computes each mass of a sum to a few last bits of the *largest* mass, which is
+no bound where delta is small. So every law is tilted first: a loss `l` has its mass weighted by
+`e^(t l)`, which moves the mean of the sum to where delta is wanted, and the sum of tilted losses
+is tilted by the same order. There the masses are large, and their error is relative to delta.
 
-What is charged, so that the result is an upper bound:
+These errors are charged, so that the result is an upper bound:
 
 * rounding of the transforms, as mass at every loss: a transform of length `N` is wrong by at most
   `7 log2(N)` last bits of the total mass at each frequency (Higham 2002, theorem 24.2, entry by
   entry), and a product of powers by the sum of its factors' errors;
 * rounding of weights and sums, as a factor;
-* losses beyond the window, as an infinite loss, by Chernoff's bound. A transform is cyclic: what
-  lies beyond comes back within the window, where it can only add to delta.
+* losses beyond the window, as an infinite loss, by Chernoff's bound. A transform is cyclic: mass
+  from beyond comes back within the window, where it can only add to delta.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from tacit.privacy.tally import Tally
 _LAST_BIT = 2.0**-53
 
 _RATIO = 1.25
-"""Orders of tilts are powers of it, so that neighbouring deltas share one."""
+"""Orders of tilts are powers of this, so that nearby deltas share one."""
 
 _FURTHEST = 100.0
-"""Largest and, negative, smallest of those powers."""
+"""Largest power; its negative is the smallest."""
 
 _FINEST = 1e-4
-"""Least distance of two powers."""
+"""Least distance between two powers."""
 
 _NEAR = 8.0
-"""A tilt may reach this much too far, in logarithms of delta."""
+"""A tilt may overshoot by this much, in logarithms of delta."""
 
 _BEYOND = 4.0
-"""A tilt whose mean lies further beyond epsilon, over its order, is tried again, gentler."""
+"""A tilt whose mean lies further beyond epsilon, over its order, is retried with less tilt."""
 
 _PLAIN = 0.25
-"""A tilt of fewer deviations is left out."""
+"""A tilt of fewer deviations than this is omitted."""
 
 _TINY = 1e-300
-"""Masses below it may have been lost."""
+"""Masses below this may have been lost."""
 
 _OUTSIDE = 32.0
 """The window leaves out e^-32 of the tilted mass on either side."""
@@ -57,12 +57,12 @@ _ORDERS = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0])
 """Orders of Chernoff's bound, over the deviation."""
 
 _LONGEST = 2**23
-"""Most points of a window: more are cut off and charged."""
+"""Largest number of points in a window: any beyond are cut off and charged."""
 
 
 @dataclass(frozen=True)
 class _Tilt:
-    """Sums that are weighted by `e^(t l)`: their weight, mean and deviation."""
+    """Sums weighted by `e^(t l)`: their weight, mean and deviation."""
 
     order: float
     log_weight: float
@@ -72,9 +72,9 @@ class _Tilt:
 
 @dataclass(frozen=True)
 class _Curve:
-    """Delta on a stretch of the grid, from `first` on; never too small.
+    """Delta on a stretch of the grid, starting at `first`; never too small.
 
-    `mean` is that of the sum that was tilted by `order`.
+    `mean` is the mean of the sum that was tilted by `order`.
     """
 
     order: float
@@ -88,8 +88,8 @@ class Sum:
     """A sum of independent privacy losses on one grid.
 
     Attributes:
-        parts: their laws, with how often each is drawn.
-        width: of the grid.
+        parts: laws of the losses, each with the number of times that it is drawn.
+        width: width of the grid.
     """
 
     parts: Parts
@@ -103,7 +103,7 @@ class Sum:
         wanted = -math.log(delta)
         curve = self._curve(lambda tilt: tilt.order * tilt.mean - tilt.log_weight - wanted)
         found = self._read(curve, delta)
-        # towards a largest loss Chernoff's bound can lie far beyond, and with it the window
+        # near a largest loss, Chernoff's bound can lie far beyond it, and so can the window
         while curve.order * (curve.mean - found) > _BEYOND:
             curve = self._tilted_by(self._tilted(curve.order / 4.0))
             found, before = min(found, self._read(curve, delta)), found
@@ -112,7 +112,7 @@ class Sum:
         return found
 
     def _read(self, curve: _Curve, delta: float) -> float:
-        """The smallest epsilon that a stretch of delta shows."""
+        """The smallest epsilon that this stretch of delta shows."""
         above = np.flatnonzero(curve.deltas > delta)
         if above.size == 0:
             return max(0.0, curve.first * self.width)
@@ -181,8 +181,8 @@ class Sum:
         points = 1 << max(6, (top - bottom).bit_length())
         masses, error = self._masses(tilt, bottom, points)
         losses = (bottom + np.arange(points)) * self.width
-        # with its errors, what each loss weighs without the tilt; all that lies above `top`
-        # is charged as infinite, so what the transform has there may be left out
+        # with its errors, what each loss weighs without the tilt; everything above `top` is charged
+        # as infinite, so the transform's values there may be omitted
         charged = np.maximum(masses, 0.0) + error
         exponents = tilt.log_weight - tilt.order * losses
         rounded = 1.0 + 8.0 * _LAST_BIT * (points + float(np.abs(exponents).max()))
@@ -207,7 +207,7 @@ class Sum:
         return sum(count * (law.first + law.log_masses.size - 1) for law, count in self.parts)
 
     def _window(self, tilt: _Tilt) -> tuple[int, int, float]:
-        """First and last loss of the window, and how much mass the sum has above it, at most."""
+        """First and last loss of the window, and an upper bound on the mass of the sum above it."""
         low = sum(count * law.first for law, count in self.parts)
         high = self._largest
         if high - low < 64 or (not tilt.deviation > 0.0 and high - low < _LONGEST):
@@ -259,19 +259,19 @@ class Sum:
 
 
 def composed(tally: Tally) -> tuple[Sum, ...]:
-    """The loss of all releases of a tally together, in every direction that differs.
+    """The loss of all releases of a tally together, in each distinct direction.
 
     Args:
-        tally: without a discrete Gaussian release.
+        tally: counts of the releases, without any discrete Gaussian release.
     """
     width, ways = on_grid(tally)
     return tuple(Sum(parts, width) for parts in ways)
 
 
 def _deltas(least: Float[np.ndarray, " points"], width: float) -> Float[np.ndarray, " points"]:
-    """Delta at each loss from the masses of at least it, both from the largest loss down.
+    """Delta at each loss from the mass at or above it, both from the largest loss down.
 
-    `delta(e_(i-1)) = e^-h delta(e_i) + (1 - e^-h) P(loss >= e_i)`: no difference is taken.
+    `delta(e_(i-1)) = e^-h delta(e_i) + (1 - e^-h) P(loss >= e_i)` takes no difference.
     """
     from scipy.signal import lfilter
 
@@ -296,7 +296,7 @@ def _weighted(
 def _weight_error(
     law: OnGrid, losses: Float[np.ndarray, " points"], order: float, weight: float
 ) -> float:
-    """How much a tilted mass may be wrong by, relative to it: last bits of its exponent."""
+    """Relative error of a tilted mass: last bits of its exponent."""
     kept = np.isfinite(law.log_masses)
     largest = np.abs(order * losses[kept]).max() + np.abs(law.log_masses[kept]).max()
     return 4.0 * _LAST_BIT * (4.0 + float(largest) + abs(weight))

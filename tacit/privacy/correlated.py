@@ -1,9 +1,9 @@
-"""Gaussian masks: noise of which pairs of agents share a part, and which cancels in the sum.
+"""Gaussian masks: noise of which pairs of agents share a part that cancels in the sum.
 
 Agent `i` releases `Y_i = v_i + z_i + sum_j e_ij n_ij`, `e_ij = -e_ji` in `{-1, 1}`, with noise
-`z_i ~ N(0, s^2 I)` of its own and masks `n_ij ~ N(0, r^2 s^2 I)` that it shares with `j`. They need
-no sum that is computed exactly, so agents may gossip with what they release. Nobody checks that an
-agent draws what it should, so what they promise is a model.
+`z_i ~ N(0, s^2 I)` of its own and masks `n_ij ~ N(0, r^2 s^2 I)` that it shares with `j`. These
+need no exactly computed sum, so agents may gossip with what they release. Nobody checks that an
+agent draws the noise that it should, so the guarantee is a model.
 
 Source: Sabater, Bellet, Ramon (2022), algorithm 1; Allouah et al. (2024), algorithm 1. They are
 known as GOPA and DECOR.
@@ -29,13 +29,13 @@ from tacit.privacy.masks import mask_ratio, masked_mu, worst_masked_mu
 from tacit.types import Index, PublicContext
 
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
-"""Pairs of agents' numbers."""
+"""Pairs of agent numbers."""
 
 MOST_PAIRS = 20_000
-"""So many masks are drawn a round at most; all pairs of 200 agents are 19,900."""
+"""Maximum number of masks drawn per round; all pairs of 200 agents are 19,900."""
 
 _ALONE = 1.0 - 1e-9
-"""What a coalition learns of an agent that has its own noise only, up to rounding."""
+"""What a coalition learns about an agent that has only its own noise, up to rounding."""
 
 
 @checked(PrivacyError)
@@ -44,12 +44,12 @@ class PairMasks:
     """Who shares Gaussian masks with whom, how large they are, and how many agents may collude.
 
     Attributes:
-        coalition: `c`, how many agents may pool what they know, at least 0. The default 1 covers
-            every agent that is curious by itself.
-        excess: how much more `mu^2` may be than with masks of any size, as a share, positive: .1
-            for a tenth more variance in the mean. It decides `ratio` where that is left out.
+        coalition: `c`, maximum number of agents that pool what they know, at least 0. The default 1
+            covers every agent that is curious by itself.
+        excess: relative increase of `mu^2` over masks of unlimited size, positive: 0.1 for a tenth
+            more variance in the mean. It determines `ratio` if that is not given.
         ratio: `r`, standard deviation of a mask over that of an agent's own noise, positive.
-        pairs: numbers of the agents that share a mask; all pairs if `None`.
+        pairs: pairs of the numbers of agents that share a mask; all pairs if `None`.
 
     Raises:
         PrivacyError: a number out of range.
@@ -77,8 +77,8 @@ class PairMasks:
         """The pairs that share a mask, each once, the smaller number first.
 
         Raises:
-            PrivacyError: no pairs, too many, numbers that are no agent's, or an agent paired with
-                itself.
+            PrivacyError: no pairs, too many pairs, numbers that are not those of agents, or an
+                agent paired with itself.
         """
         if self.pairs == ():
             raise PrivacyError(
@@ -101,32 +101,32 @@ class PairMasks:
         return pairs
 
     def graph(self, agents: int) -> Bool[np.ndarray, "agents agents"]:
-        """Row `i`: with whom agent `i` shares a mask."""
+        """Adjacency matrix: row `i` shows with whom agent `i` shares a mask."""
         pairs = self.among(agents)
         found = np.zeros((agents, agents), dtype=bool)
         found[pairs[:, 0], pairs[:, 1]] = found[pairs[:, 1], pairs[:, 0]] = True
         return found
 
     def size(self, agents: int) -> float:
-        """`r`: as given, or the least that costs no more than `excess`."""
+        """`r`: as given, or the smallest that costs no more than `excess`."""
         return _size(self, agents)
 
     def learned(self, agents: int) -> float:
-        """What the worst coalition learns of an agent, in multiples of what its noise would tell.
+        """What the worst coalition learns about an agent, relative to own noise alone.
 
         Raises:
-            PrivacyError: nothing but its own noise hides some agent, so that masks are of no use.
+            PrivacyError: some agent is hidden only by its own noise, so that masks are useless.
         """
         return _learned(self, agents)
 
 
 class Worst(NamedTuple):
-    """The coalition that learns most of each owner, and how it weighs what it sees.
+    """The coalition that learns most about each owner, and how it weighs what it sees.
 
     Attributes:
-        corrupted: row `i`, who is in the coalition against agent `i`.
-        weights: row `i`, `P_ij / P_ii` of the honest agents `j`, else 0.
-        spread: `1 / sqrt(P_ii)`, with own noise of scale 1.
+        corrupted: membership matrix; row `i` is the coalition against agent `i`.
+        weights: matrix whose row `i` holds `P_ij / P_ii` for the honest agents `j`, else 0.
+        spread: vector of `1 / sqrt(P_ii)`, for own noise of scale 1.
     """
 
     corrupted: Bool[np.ndarray, "agents agents"]
@@ -142,12 +142,12 @@ class PairNoise(AbstractHiding):
 
     With `z ~ N(0, s^2 I)` and `n_ij ~ N(0, r^2 s^2 I)`, `s = noise_multiplier * D`, equal at all
     agents, the noise of all is `N(0, s^2 (I + r^2 L))`, `L` the Laplacian of the mask graph. If all
-    agents follow the protocol, whoever reads every release and knows what `c` agents know learns
-    as much as from one Gaussian release with `mu = worst_masked_mu / noise_multiplier`. Proof:
-    docs/proofs/masks.md.
+    agents follow the protocol, an adversary who reads every release and knows what `c` agents know
+    learns as much as from one Gaussian release with `mu = worst_masked_mu / noise_multiplier`.
+    Proof: docs/proofs/masks.md.
 
     Attributes:
-        masks: who shares them, and how many may collude.
+        masks: who shares masks with whom, and how many agents may collude.
     """
 
     masks: PairMasks = PairMasks()
@@ -170,12 +170,12 @@ class PairNoise(AbstractHiding):
     def view(
         self, agent: Index, awake: Bool[Array, " agents"], scales: Float[Array, " agents"]
     ) -> View:
-        """What the noise of the other honest agents tells of this one's.
+        """What the noise of the other honest agents reveals about this one's.
 
-        The coalition takes off the masks that it knows and, since it knows all other data, what
-        the other honest agents answered. Their noises are correlated with this one's (`N(0, S)`,
-        docs/proofs/masks.md), so they tell a part of it: `sum_j P_ij w_j / P_ii`, `P = S^-1`, is
-        the answer with noise of the variance `1 / P_ii`, and nothing else says more.
+        The coalition subtracts the masks that it knows and, since it knows all other data, the
+        answers of the other honest agents. Their noises are correlated with this one's (`N(0, S)`,
+        docs/proofs/masks.md), so they reveal a part of it: `sum_j P_ij w_j / P_ii`, `P = S^-1`, is
+        the answer with noise of variance `1 / P_ii`, and nothing else reveals more.
         """
         agents = len(awake)
         worst, (first, second) = worst_coalitions(self.masks, agents), self.pairs(agents).T
@@ -200,13 +200,13 @@ class PairNoise(AbstractHiding):
 
 @lru_cache(maxsize=32)
 def worst_coalitions(masks: PairMasks, agents: int) -> Worst:
-    """Which coalition learns most of each agent; the first of several."""
+    """Which coalition learns most about each agent; the first of several."""
     graph, size = masks.graph(agents), masks.size(agents)
     corrupted = np.zeros((agents, agents), dtype=bool)
     weights, spread = np.zeros((agents, agents)), np.zeros(agents)
     for owner in range(agents):
         others = np.roll(np.arange(agents), -owner)[1:].tolist()
-        # where all share masks, all coalitions are alike
+        # if every pair shares a mask, all coalitions are alike
         tried = combinations(others[: masks.coalition] if masks.pairs is None else others,
                              masks.coalition)  # fmt: skip
         coalition = max(tried, key=lambda some: masked_mu(graph, some, size)[owner])

@@ -1,6 +1,6 @@
-"""Numbers as text: few digits, and 1e-6 rather than 1e-06, wherever one is printed.
+"""Formatting numbers for print: few digits, and 1e-6 rather than 1e-06.
 
-What rounds up never understates a cost, and what rounds down never overstates a lower bound.
+Rounding up never understates a cost, and rounding down never overstates a lower bound.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import SupportsFloat
 
 
 def short(value: SupportsFloat, digits: int = 6) -> str:
-    """`value` with at most so many significant digits.
+    """`value` with at most the given number of significant digits.
 
     Args:
         value: any number; may be infinite.
-        digits: at least 1.
+        digits: number of significant digits, at least 1.
 
     Example:
         >>> short(1e-6), short(0.25), short(3e20)
@@ -26,11 +26,11 @@ def short(value: SupportsFloat, digits: int = 6) -> str:
 
 
 def rounded_up(value: float, digits: int = 4) -> str:
-    """`value` with at most so many significant digits, never smaller than it is.
+    """`value` with at most the given number of significant digits, rounded up.
 
     Args:
-        value: at least 0; may be infinite.
-        digits: at least 1.
+        value: number to format, at least 0; may be infinite.
+        digits: number of significant digits, at least 1.
 
     Example:
         >>> rounded_up(1.00001), rounded_up(1e-6), rounded_up(633.929851)
@@ -46,7 +46,7 @@ def rounded_up(value: float, digits: int = 4) -> str:
 
 
 def rounded_down(value: float, digits: int = 3) -> str:
-    """`value` with at most so many significant digits, never larger than it is: a lower bound.
+    """`value` with at most the given number of significant digits, rounded down: a lower bound.
 
     Example:
         >>> rounded_down(1.2399)

@@ -1,4 +1,4 @@
-"""How large the noise of a release is, and what is stated of it; from public numbers only."""
+"""How large the noise of a release is and how it is accounted, from public numbers only."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from tacit.types import PublicContext, Relation
 
 @checked(PrivacyError)
 class AbstractDose(eqx.Module):
-    """Scale of the noise of a release, and the noise multiplier that is stated for it.
+    """Scale of the noise of a release, and the noise multiplier that is accounted for it.
 
-    A mechanism is proved with `Calibrated` only. A published formula is a dose of its own, beside a
-    claim.
+    A mechanism is proved with `Calibrated` only. A published formula has a dose of its own, along
+    with a claim.
 
     Attributes:
-        own_records: whether the noise has the size of the agent's own records (a local
-            sensitivity), of which nothing can be proved; `scale` is then what multiplies that size.
+        own_records: whether the noise scales with the agent's own records (a local sensitivity),
+            for which nothing can be proved; `scale` is then the factor on that size.
     """
 
     own_records: ClassVar[bool] = False
 
     @property
     def varying(self) -> bool:
-        """Whether it differs between rounds."""
+        """Whether the noise differs between rounds."""
         return False
 
     @abc.abstractmethod
@@ -47,7 +47,7 @@ class AbstractDose(eqx.Module):
         """Noise scale over sensitivity, as it is accounted; infinite where nothing is revealed."""
 
     def split(self, answer: Any, scale: Numbers) -> tuple[Any, Numbers]:
-        """What of a query's answer is noised, and the scale of that noise."""
+        """The part of a query's answer that gets noise, and the scale of that noise."""
         return answer, scale
 
 
@@ -56,8 +56,9 @@ class Calibrated(AbstractDose):
     """A noise multiplier times the query's sensitivity in the norm of the law.
 
     Attributes:
-        noise_multiplier: at least 0 (0 is not private); may differ per agent.
-        relative: `(round, rounds) -> factor`, positive and public, by which rounds have more noise.
+        noise_multiplier: noise scale over sensitivity, at least 0 (0 is not private); may differ
+            per agent.
+        relative: `(round, rounds) -> factor`, positive and public: the round's factor on the noise.
     """
 
     noise_multiplier: Unset = eqx.field(converter=per_agent)
@@ -86,10 +87,10 @@ class Calibrated(AbstractDose):
 def bounded_sensitivity(
     law: Law, query: AbstractQuery, public: PublicContext, relation: Relation
 ) -> float:
-    """The query's sensitivity, which must be bounded in the norm that the noise is made for.
+    """The query's sensitivity, which must be bounded in the norm for which the noise is made.
 
     Raises:
-        PrivacyError: it is bounded in another norm, or not at all.
+        PrivacyError: a query bounded in another norm, or not at all.
     """
     if query.order != law.order:
         raise PrivacyError(

@@ -1,7 +1,8 @@
-"""What was released, as small stable data classes that an accountant interprets.
+"""What was released, as small, stable data classes that an accountant interprets.
 
-An event describes one release seen by an adversary who reads every message. It holds public numbers
-only, is hashable (equal events are grouped before they are composed) and is what a ledger stores.
+An event describes one release seen by an adversary who reads every message. It holds only public
+numbers, is hashable (equal events are grouped before they are composed) and is what a ledger
+stores.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ class Event:
 
     @property
     def sum(self) -> Masked | None:
-        """The sum in which alone it can be read; `None` where it can be read by itself."""
+        """The sum in which alone it can be read; `None` if it can be read by itself."""
         return None
 
     @property
     def counted(self) -> Event:
-        """What an accountant composes in its place: itself, or what it amounts to."""
+        """The event that an accountant composes instead: itself, or what it amounts to."""
         return self
 
     @property
     def inner(self) -> Event | None:
-        """The event that it is about: repeated, sampled or in a sum; `None` for plain noise."""
+        """The event that is repeated, sampled or in a sum; `None` for plain noise."""
         return None
 
 
@@ -40,7 +41,7 @@ class NoRelease(Event):
 
 @dataclass(frozen=True)
 class NonPrivate(Event):
-    """A private value left without protection: epsilon is infinite."""
+    """A private value left the agent without protection: epsilon is infinite."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class LaplaceRelease(Event):
 
 @dataclass(frozen=True)
 class DiscreteGaussianRelease(Event):
-    """`v + z` on a grid, `z` of the discrete Gaussian law in every coordinate.
+    """`v + z` on a grid, `z` with the discrete Gaussian law in every coordinate.
 
     Neighbouring data move `v` by at most `D` grid steps in l2 norm, rounding included.
 
@@ -83,7 +84,7 @@ class DiscreteGaussianRelease(Event):
 
 @dataclass(frozen=True)
 class DiscreteLaplaceRelease(Event):
-    """`v + z` on a grid, `z` of the discrete Laplace law in every coordinate.
+    """`v + z` on a grid, `z` with the discrete Laplace law in every coordinate.
 
     Neighbouring data move `v` by at most `D` grid steps in l1 norm, rounding included; the release
     is `(D / b)`-DP.
@@ -97,7 +98,7 @@ class DiscreteLaplaceRelease(Event):
 
 @dataclass(frozen=True)
 class PoissonSampled(Event):
-    """`event` on a sample in which each record stands independently with probability `rate`.
+    """`event` on a sample that includes each record independently with probability `rate`.
 
     Accounted under add/remove only: the neighbour's sample differs by the record or is the same.
     """
@@ -116,9 +117,9 @@ class ModelClaim(Event):
 
     Attributes:
         event: what the release would amount to under the model.
-        theorem: where the claim stands.
-        assumption: what would have to be true.
-        reason: why it is no proof, as a clause.
+        theorem: where the claim is made.
+        assumption: condition under which the claim holds.
+        reason: why it is not a proof, as a clause.
     """
 
     event: Event
@@ -137,20 +138,21 @@ class ModelClaim(Event):
 
 @dataclass(frozen=True)
 class PerReleaseClaim(ModelClaim):
-    """A claim that its source makes for every release taken alone, and not for a run."""
+    """A claim that its source makes for every release taken alone, not for a run."""
 
 
 @dataclass(frozen=True)
 class Masked(Event):
-    """A release that nobody sees by itself: masks leave the sum over a cohort, and no more.
+    """A release that nobody sees by itself: masks reveal only the sum over a cohort.
 
-    To whoever reads every message and knows what up to `coalition` agents know, it is as `event`.
-    That rests on masks which nobody else can tell from random ones (docs/proofs/masks.md).
+    To an adversary who reads every message and knows what up to `coalition` agents know, it is as
+    good as `event`. That rests on masks which nobody else can distinguish from random ones
+    (docs/proofs/masks.md).
 
     Attributes:
-        event: what the sum amounts to, with the noise of the honest agents that are least.
-        coalition: how many agents may pool what they know.
-        cohort: how many agents are summed at least.
+        event: what the sum amounts to, with only the noise of the smallest number of honest agents.
+        coalition: maximum number of agents that pool what they know.
+        cohort: minimum number of agents in a sum.
     """
 
     event: Event

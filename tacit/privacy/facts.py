@@ -1,8 +1,8 @@
 """Which facts about the owners' data are public, by unit and adjacency.
 
-A fact that adjacent data sets share may be printed and agreed on. Any other is as private as the
-records, and printing it is a release. Pages, manifests, assumptions, the list of files that a
-guarantee covers and refusals all ask here.
+A fact that adjacent data sets share may be printed and agreed on. Any other fact is as private as
+the records, and printing it is a release. Pages, manifests, assumptions, the list of files that a
+guarantee covers and refusals all use these rules.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tacit.types import Relation, Unit
 
 
 class Fact(StrEnum):
-    """A fact about the owners that can be known without any record, in words."""
+    """A fact about the owners that can be known without seeing any record, in words."""
 
     AGENTS = "the agents, their names and the network between them"
     SETTINGS = "the study: method, rounds, budgets, declared bounds, levels and normalisers"

@@ -24,7 +24,7 @@ _HALVINGS = 120
 _LAST_BIT = 2.0**-52
 
 _HUGE = 1e8
-"""Above it the closed form loses its digits."""
+"""Above this the closed form loses its digits."""
 
 
 def log_delta(mu: Real, epsilon: Real) -> Float[np.ndarray, "*shape"]:
@@ -32,7 +32,7 @@ def log_delta(mu: Real, epsilon: Real) -> Float[np.ndarray, "*shape"]:
 
     Args:
         mu: Gaussian-DP parameter, positive.
-        epsilon: at least 0; broadcasts against `mu`.
+        epsilon: privacy parameter, at least 0; broadcasts against `mu`.
 
     Example:
         >>> round(float(np.exp(log_delta(1.0, 0.0))), 6)  # total variation, 2 Phi(1/2) - 1
@@ -44,14 +44,15 @@ def log_delta(mu: Real, epsilon: Real) -> Float[np.ndarray, "*shape"]:
     upper, lower = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         # Phi(-x) = exp(-x^2/2) erfcx(x/sqrt 2) / 2 and lower^2 = upper^2 + 2 epsilon: the
-        # exponentials cancel before they can underflow. Far to the right, where erfcx overflows,
-        # Phi(upper) is near 1.
+        # exponentials cancel before they can underflow. Far in the right tail, where erfcx
+        # overflows, Phi(upper) is near 1.
         first = erfcx(-upper / math.sqrt(2))
-        # the last bits that a difference of near numbers may lack are added: never too little
+        # add the last bits that a difference of close numbers may lack: never too little
         tails = first - erfcx(-lower / math.sqrt(2)) + 8.0 * _LAST_BIT * first
         left = -(upper**2) / 2 - math.log(2) + np.log(tails)
         right = log_ndtr(upper) + np.log1p(-np.exp(epsilon + log_ndtr(lower) - log_ndtr(upper)))
-        # beyond, upper and lower have no digits left: the tail of the loss, N(mu^2/2, mu^2)
+        # beyond this, upper and lower have no digits left: use the tail of the loss, N(mu^2/2,
+        # mu^2)
         above = np.maximum((epsilon - mu**2 / 2) / mu - 8.0 * _LAST_BIT * mu, 0.0)
     return np.where(mu > _HUGE, -(above**2) / 2, np.where(upper < 5.0, left, right))
 
@@ -61,7 +62,7 @@ def epsilon_from_mu(mu: Real, delta: float) -> Float[np.ndarray, "*shape"]:
 
     Args:
         mu: Gaussian-DP parameter, any shape, at least 0 (0 for no release).
-        delta: in (0, 1).
+        delta: privacy parameter, in (0, 1).
 
     Example:
         >>> round(float(epsilon_from_mu(1.0, 1e-5)), 8)
@@ -80,8 +81,8 @@ def mu_from_epsilon(epsilon: float, delta: float) -> float:
     """Largest `mu` for which a `mu`-Gaussian-DP release is `(epsilon, delta)`-DP.
 
     Args:
-        epsilon: at least 0.
-        delta: in [1e-12, 1).
+        epsilon: privacy parameter, at least 0.
+        delta: privacy parameter, in [1e-12, 1).
 
     Example:
         >>> round(float(np.sqrt(20_000) / mu_from_epsilon(1.0, 1e-6)), 6)
@@ -98,7 +99,7 @@ def mu_from_epsilon(epsilon: float, delta: float) -> float:
 def _bisect(
     holds: Callable[[Any], Any], low: Any, high: Any
 ) -> tuple[Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"]]:
-    """Bracket, elementwise, of the least value where a monotone test holds; it does at `high`."""
+    """Bracket, elementwise, of the least value that passes a monotone test; it does at `high`."""
     low, high = np.asarray(low), np.asarray(high)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

@@ -48,7 +48,7 @@ class Scope(StrEnum):
 
 
 class Adversary(StrEnum):
-    """Against whom a guarantee holds."""
+    """The party against which a guarantee holds."""
 
     EVERY_MESSAGE = "every_message"
     """Sees every message and knows all records except the protected ones."""
@@ -72,8 +72,8 @@ class Guarantee:
 
     Attributes:
         owner: name of the agent whose data are protected.
-        epsilon: at least 0; infinite for no protection.
-        delta: in [0, 1].
+        epsilon: epsilon of the guarantee, at least 0; infinite for no protection.
+        delta: delta of the guarantee, in [0, 1].
         unit: what is protected.
         relation: adjacency, when two data sets are neighbours.
         theorem: source of the proof or of the claim.
@@ -150,10 +150,10 @@ class Guarantee:
 
     @property
     def neighbours(self) -> str:
-        """What epsilon is about: a key in ledgers, which add up no others, so its words stay."""
+        """What epsilon is about: a key in ledgers, which add up only equal ones; its words stay."""
         person = f"{self.sites_per_person} sites, {self.records_per_person} records a site"
         many = self.sites_per_person > 1 or self.records_per_person > 1
-        # an epsilon against fewer readers is no part of one against all
+        # an epsilon against fewer readers cannot be part of one against all
         most = f"sums, at most {self.coalition} agents corrupted"
         masked = self.adversary is Adversary.COLLUDING
         said = [*([person] if many else []), *([most] if masked else [])]

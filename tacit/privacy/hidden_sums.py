@@ -1,4 +1,4 @@
-"""What a guarantee says of releases that can be read in sums only."""
+"""What a guarantee states about releases that can be read only in sums."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from tacit.privacy.guarantee import Adversary
 from tacit.privacy.masked import ASSUMPTIONS
 
 _MOST_AGENTS = 1_024
-"""More agents than a sum has."""
+"""Larger than the number of agents in any sum."""
 
 
 @dataclass(frozen=True)
 class Stated:
-    """What is said of an owner's releases; by default of such as can be read by themselves.
+    """What is stated about an owner's releases; by default, that each can be read by itself.
 
     Attributes:
-        assumptions: of the guarantee.
-        stated: fields of the guarantee.
-        words: in its theorem, after the contributions.
-        drawn_by: so many agents at most draw the noise that hides one.
+        assumptions: further assumptions of the guarantee.
+        stated: further fields of the guarantee.
+        words: words added to its theorem, after the contributions.
+        drawn_by: maximum number of agents that draw the noise that hides one.
     """
 
     assumptions: tuple[str, ...] = ()
@@ -32,11 +32,11 @@ class Stated:
 
 
 def in_sums(events: Sequence[Event], sites: int = 1) -> Stated:
-    """What is said of all events of one owner.
+    """What is stated about all events of one owner.
 
     Args:
-        events: everything that it is charged for.
-        sites: at how many sites a person releases as much.
+        events: every event that the owner is charged for.
+        sites: number of sites at which a person may release as much.
     """
     sums = [event for event in events if event.sum is not None]
     if not sums:
@@ -57,7 +57,7 @@ def in_sums(events: Sequence[Event], sites: int = 1) -> Stated:
 
 
 def times(event: Event) -> int:
-    """How many releases an event stands for."""
+    """Number of releases that an event stands for."""
     return event.count * times(event.event) if isinstance(event, Repeated) else 1
 
 

@@ -1,4 +1,4 @@
-"""What hides an agent besides its own noise: an object that answers for whoever would ask."""
+"""What hides an agent besides its own noise, as one object with a uniform interface."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tacit.types import Index, PublicContext
 
 
 class View(NamedTuple):
-    """How an adversary weighs what it sees of one release, so that one agent's answer is left.
+    """How an adversary weighs what it sees of one release to isolate one agent's answer.
 
     Attributes:
-        weights: of every agent's noise, shape `(agents,)`; 1 for the agent that is looked at.
-        known: of the noise that pairs share and the adversary knows, for what agents share at the
+        weights: weight of every agent's noise, shape `(agents,)`; 1 for the agent under attack.
+        known: weights of the noise that pairs share and the adversary knows, for shared noise of
             scale 1, shape `(pairs,)`; `None` where pairs share none.
-        scale: of the noise that is left.
+        scale: scale of the noise that is left.
     """
 
     weights: Float[Array, " agents"]
@@ -30,15 +30,15 @@ class View(NamedTuple):
 
 
 class AbstractHiding:
-    """What hides an agent besides its own noise; the three of this package are all there are.
+    """What hides an agent besides its own noise; this package defines all three kinds.
 
     Attributes:
-        prefix: in the name of a mechanism.
-        words: in what a mechanism does, after its noise.
-        together: whether agents hide each other, for which all add noise of one scale.
-        shares: whether pairs of agents share noise, which the runtime must draw.
-        summed: whether what is released can be read in a sum only, which is tried again, and
-            charged again, where somebody is missing.
+        prefix: prefix of a mechanism's name.
+        words: words that describe it, after a mechanism's noise.
+        together: whether agents hide each other, so that all add noise of one scale.
+        shares: whether pairs of agents share noise that the runtime must draw.
+        summed: whether releases can be read only in a sum, which is tried again, and charged again,
+            if somebody is missing.
     """
 
     prefix: ClassVar[str] = ""
@@ -48,109 +48,110 @@ class AbstractHiding:
     summed: ClassVar[bool] = False
 
     def check(self, phase: Any) -> None:
-        """Refuse a phase whose releases cannot be hidden like this.
+        """Refuse a phase whose releases cannot be hidden in this way.
 
         Raises:
-            PrivacyError: with the reason.
+            PrivacyError: the reason, if they cannot.
         """
 
     def check_message(self, name: str, *, altered: bool, kept: bool) -> None:
-        """Refuse what an agent does with what it released.
+        """Refuse what an agent does with its release, if it may not.
 
         Args:
-            name: of the phase.
-            altered: whether the message is something else than what was released.
-            kept: whether the agent's state is another one afterwards.
+            name: name of the phase.
+            altered: whether the message differs from the release.
+            kept: whether the release changes the agent's state.
 
         Raises:
-            TypeError: it must not.
+            TypeError: a use that is not allowed.
         """
 
     def check_agents(self, agents: int) -> None:
-        """Refuse a number of agents that would leave one without anything that hides it.
+        """Refuse a number of agents that would leave some agent with nothing to hide it.
 
         Raises:
-            PrivacyError: with the number that would do.
+            PrivacyError: too few agents; the message says how many would do.
         """
 
     def check_run(self, method: Any, network: Any) -> None:
-        """Refuse a method and a network whose releases cannot be hidden like this.
+        """Refuse a method and a network whose releases cannot be hidden in this way.
 
         Args:
-            method: whose budget or phases have this hiding.
-            network: that it runs on.
+            method: method whose budget or phases have this hiding.
+            network: network that it runs on.
 
         Raises:
-            NetworkError: the network cannot.
-            PrivacyError: the method does not, or somebody would not be hidden.
+            NetworkError: a network that cannot hide them.
+            PrivacyError: a method that does not, or an agent that would not be hidden.
         """
 
     def used(self, phases: Iterable[Any]) -> bool:
-        """Whether one of these phases is hidden like this."""
+        """Whether one of these phases is hidden in this way."""
         return any(phase.hides == self for phase in phases)
 
     def told(self, agents: int) -> str:
-        """Who hides whom, as the end of a sentence on the noise of sites; empty for nobody."""
+        """Who hides whom, as the end of a sentence about the noise of sites; empty if nobody is."""
         return ""
 
     def study_lines(self) -> list[str]:
-        """What asks for it in the section [privacy] of a study."""
+        """The lines that request it in the section [privacy] of a study."""
         return []
 
     def event(self, own: Event, public: PublicContext) -> Event:
-        """What is learned of an agent whose own noise alone would cost `own`."""
+        """What is learned about an agent whose own noise alone would cost `own`."""
         return own
 
     @property
     def coalition(self) -> int:
-        """So many agents may pool what they know."""
+        """Maximum number of agents that pool what they know."""
         return 0
 
     def cohort(self, agents: int) -> int:
-        """The answers of so many agents at least are in what can be read."""
+        """Minimum number of agents whose answers are in what can be read."""
         return 1
 
     def honest(self, agents: int) -> int:
-        """So many agents' noise hides each one at least, its own included."""
+        """Minimum number of agents whose noise hides each one, including its own."""
         return 1
 
     def least(self, network: Any) -> int:
-        """How many agents a round must have on a network where some may be missing; 0 for any."""
+        """Minimum number of agents in a round if some may be missing; 0 for any number."""
         return 0
 
     def releases(self, network: Any, rounds: int, key: PRNGKeyArray) -> Int[np.ndarray, " agents"]:
-        """How often every agent releases in the first rounds, of what is asked in every round.
+        """How often every agent releases in the first rounds, for what is asked in every round.
 
         Args:
-            network: who takes part in which round.
-            rounds: how many.
-            key: that everybody knows.
+            network: network that decides who takes part in which round.
+            rounds: number of rounds.
+            key: random key that everybody knows.
         """
         return network.participations(rounds, key)
 
     def declared(
         self, times: Int[np.ndarray, " agents"], rounds: int, sums: int
     ) -> Int[np.ndarray, " agents"]:
-        """For how many such releases noise is made, where so many are foreseen.
+        """Number of such releases that the noise is made for.
 
-        Those above the number of rounds are answers to what is asked again, whatever it is.
+        Those beyond the number of rounds are answers to queries that are asked again, whatever they
+        are.
 
         Args:
-            times: from `releases`.
-            rounds: of the run.
-            sums: that are asked in it, where every one succeeds.
+            times: number of releases, as returned by `releases`.
+            rounds: number of rounds in the run.
+            sums: number of sums in the run if every one succeeds.
 
         Raises:
-            PrivacyError: more than are paid for.
+            PrivacyError: more releases than are paid for.
         """
         return times
 
     def turns(self, rounds: int, sums: int) -> int:
-        """How many turns a run between sites has: rounds, or the sums that may be tried.
+        """Number of turns in a run between sites: rounds, or the sums that may be tried.
 
         Args:
-            rounds: of the run.
-            sums: that are asked in it.
+            rounds: number of rounds in the run.
+            sums: number of sums in the run.
         """
         return rounds
 
@@ -161,16 +162,16 @@ class AbstractHiding:
     def level(
         self, multipliers: Float[np.ndarray, " agents"], scales: Float[np.ndarray, " agents"]
     ) -> Float[np.ndarray, " agents"]:
-        """Noise multipliers that hide everybody: the largest scale that one needs, for all.
+        """Noise multipliers that hide everybody: the largest scale that any agent needs, for all.
 
-        What hides an agent is the noise of the others, so none may add less.
+        An agent is hidden by the noise of the others, so none may add less.
 
         Args:
-            multipliers: what every agent needs by itself, shape `(agents,)`.
+            multipliers: noise multiplier that every agent needs by itself, shape `(agents,)`.
             scales: noise scale of every agent at the multiplier 1, shape `(agents,)`, positive.
         """
         wanted = multipliers * scales
-        # up, so that no last bit is below what was asked for
+        # rounded up, so that no last bit is below what was asked for
         raised = np.nextafter(np.max(wanted) / scales, np.inf)
         return np.where(wanted == np.max(wanted), multipliers, raised)
 
@@ -179,27 +180,27 @@ class AbstractHiding:
         return None
 
     def share(self, drawn: Array, agents: int) -> Array:
-        """What an agent's shared noise adds to its own, both of scale 1.
+        """What an agent's shared noise adds to its own, both at scale 1.
 
         Args:
-            drawn: sum of what it shares, each of standard deviation 1.
-            agents: how many there are.
+            drawn: sum of its shared noise, each term of standard deviation 1.
+            agents: number of agents.
         """
         return drawn
 
     def covariance(self, agents: int) -> Float[np.ndarray, "agents agents"] | None:
-        """Of the noise of all agents, for own noise of scale 1; `None` where it is independent."""
+        """Covariance of all agents' noise, for own noise of scale 1; `None` if independent."""
         return None
 
     def view(
         self, agent: Index, awake: Bool[Array, " agents"], scales: Float[Array, " agents"]
     ) -> View | None:
-        """What the worst coalition makes of a release; `None` where each can be read by itself.
+        """What the worst coalition makes of a release; `None` if each can be read by itself.
 
         Args:
-            agent: number of the honest agent that it looks at.
-            awake: who takes part.
-            scales: of the noise that every agent adds.
+            agent: number of the honest agent under attack.
+            awake: which agents take part.
+            scales: scales of the noise that the agents add.
         """
         return None
 
@@ -207,8 +208,8 @@ class AbstractHiding:
 @final
 @dataclass(frozen=True)
 class Alone(AbstractHiding):
-    """Nothing: every release can be read."""
+    """No other hiding: every release can be read."""
 
 
 ALONE = Alone()
-"""Nothing but an agent's own noise."""
+"""Nothing besides an agent's own noise."""

@@ -1,7 +1,7 @@
-"""The laws of noise: how each is drawn, what it costs, and what an audit weighs it by.
+"""The laws of noise: how each is drawn, what it costs, and how an audit weighs it.
 
-What is proved of a release rests on one of `LAWS` and on no other: whoever writes one, to try an
-audit say, gets a model claim.
+Proofs about a release rest on one of `LAWS` and on no other: a custom law, say one written to
+test an audit, gets a model claim.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tacit.privacy.query import OneOrTwo
 
 
 class NoiseKind(StrEnum):
-    """Which law the noise follows; it also fixes the norm in which it needs a bound (l2 or l1)."""
+    """Which law the noise follows; this also fixes the norm of the bound it needs (l2 or l1)."""
 
     GAUSSIAN = "gaussian"
     LAPLACE = "laplace"
@@ -41,9 +41,9 @@ class Law:
         kind: its name in budgets.
         title: its name in tables.
         order: norm in which it needs a bound of the answer, 1 or 2.
-        formula: of the noise of scale `s`.
+        formula: formula for noise of scale `s`.
         sample: `(key, like) -> noise` of the shape and type of `like`.
-        event: what one release is to the accountant, made of noise scale over sensitivity.
+        event: how the accountant sees one release, as a function of noise scale over sensitivity.
         log_ratio: `(y, mean, other, scale) -> log p(y | mean) / p(y | other)`.
     """
 
@@ -66,7 +66,7 @@ class Law:
                 return 1.0
             case NoiseKind.LAPLACE:
                 return math.sqrt(2.0)
-            case NoiseKind.L2_LAPLACE:  # its length has the second moment n (n + 1)
+            case NoiseKind.L2_LAPLACE:  # its length has second moment n (n + 1)
                 return math.sqrt(size + 1.0)
 
 
@@ -79,7 +79,7 @@ def _laplace(key: PRNGKeyArray, like: Array) -> Array:
 
 
 def _l2_laplace(key: PRNGKeyArray, like: Array) -> Array:
-    """A uniform direction; its length is a sum of as many exponential variables as entries."""
+    """A uniform direction; its length is the sum of one exponential variable per entry."""
     along, length = jax.random.split(key)
     direction = jax.random.normal(along, like.shape, like.dtype)
     radius = jnp.sum(jax.random.exponential(length, (like.size,), like.dtype))
@@ -106,7 +106,7 @@ def _l2_laplace_ratio(y: Array, mean: Array, other: Array, scale: Any) -> Float[
     """`(|y - other|_2 - |y - mean|_2) / b`, as a difference of squares over their sum."""
     lengths = jnp.linalg.norm(jnp.ravel(y - other)) + jnp.linalg.norm(jnp.ravel(y - mean))
     squares = jnp.sum((mean - other) * (2.0 * y - mean - other))
-    # no length at all: the answers are equal, and so is what they tell
+    # equal answers have no length and reveal nothing
     return jnp.where(lengths > 0.0, squares / jnp.where(lengths > 0.0, lengths, 1.0), 0.0) / scale
 
 
@@ -144,4 +144,4 @@ Proof: docs/proofs/laplace.md."""
 LAWS: Mapping[NoiseKind, Law] = MappingProxyType(
     {law.kind: law for law in (GAUSSIAN, LAPLACE, L2_LAPLACE)}
 )
-"""All laws of which anything is proved."""
+"""All laws about which anything is proved."""

@@ -1,15 +1,15 @@
 """Privacy losses on a grid: discrete laws that dominate those of the releases.
 
-The loss of a release is `log(P/Q)` under `P`, where `P` and `Q` are the laws of what is seen on
+The loss of a release is `log(P/Q)` under `P`, where `P` and `Q` are the laws of what is observed on
 neighbouring data; its tails give `delta(e) = P(loss > e) - e^e Q(loss > e)`. On a grid of width `h`
-the dots of delta are connected by lines in `e^e` (Doroshenko et al. 2022, algorithm 1): the law
-with
+the points of the delta curve are joined by lines in `e^e` (Doroshenko et al. 2022, algorithm 1):
+the law with
 
     P(loss >= e_i) = (delta(e_(i-1)) - e^-h delta(e_i)) / (1 - e^-h),
 
-of which delta is nowhere smaller. What rounding may have cost these numbers is added to them: a law
-that is larger in the usual stochastic order has a larger delta, alone and composed. How the laws
-are composed stands in `convolution`.
+whose delta is nowhere smaller. What rounding may have cost these numbers is added to them: a law
+that is larger in the usual stochastic order has a larger delta, alone and composed. `convolution`
+composes the laws.
 
 A discrete Laplace release is put on the grid as what dominates every pure release: randomised
 response (Kairouz, Oh, Viswanath 2015, theorem 2.1). That of the continuous law would not do: its
@@ -37,7 +37,7 @@ from tacit.privacy.event import (
 from tacit.privacy.tally import Noise, Tally, split
 
 Counts = Mapping[Event, int]
-"""How often each event occurs; equal events are one key."""
+"""How often each event occurs; equal events share a key."""
 
 Losses: TypeAlias = Float[np.ndarray, " points"]
 """Privacy losses, or one number for each."""
@@ -46,7 +46,7 @@ Tails: TypeAlias = Callable[[Losses], tuple[Losses, Losses]]
 """Logarithms of the masses of `P` and of `Q` beyond each loss."""
 
 Dots: TypeAlias = Callable[[Losses], tuple[Losses, Losses]]
-"""Delta at each epsilon, and what rounding may have taken from it."""
+"""Delta at each epsilon, and how much too small rounding may have made it."""
 
 _GRID_ERROR = 1e-4
 """Relative error of the composed variance that the grid may add."""
@@ -55,13 +55,13 @@ _POINTS = 2**21
 """Largest number of grid points of a composed distribution: some hundreds of megabytes."""
 
 _FEWEST = 2**12
-"""Least number of grid points over what a composed loss may reach."""
+"""Least number of grid points across the range that a composed loss may reach."""
 
 _FINEST = 1e-7
-"""Finest grid: no budget is written to more digits."""
+"""Finest grid: budgets are not written to more digits."""
 
 _TAILS = 12.0
-"""Deviations beyond which a Gaussian tail, of mass 2e-33, counts as an infinite loss."""
+"""Number of deviations beyond which a Gaussian tail, of mass 2e-33, is an infinite loss."""
 
 _WIDE = 500.0
 """Losses further apart than this overflow an exponential."""
@@ -69,20 +69,20 @@ _WIDE = 500.0
 _LAST_BIT = 2.0**-53
 
 _ROUNDINGS = 16.0
-"""Last bits that delta may be wrong by, over a tail, its logarithm and its loss."""
+"""Last bits by which delta may be wrong, relative to a tail, its logarithm and its loss."""
 
 _RATIO = 1.01
 """Finest ratio of the grid on which long lists of distinct scales are grouped."""
 
 _DISTINCT = 64
-"""Lists of fewer distinct scales of one kind are composed as they are."""
+"""Lists with fewer distinct scales of one kind are composed unchanged."""
 
 _GROUPS = {False: 600, True: 32}
-"""Most groups of one kind, not sampled and sampled: a sampled distribution takes 0.2 s to make."""
+"""Most groups of one kind, unsampled and sampled: a sampled distribution takes 0.2 s to make."""
 
 
 def bucketed(counts: Counts) -> dict[Event, int]:
-    """The same events with noise multipliers rounded down to few distinct ones: never more private.
+    """The same events, with noise multipliers rounded down to a few values: never more private.
 
     Example:
         >>> from tacit.privacy.event import LaplaceRelease
@@ -108,9 +108,9 @@ class OnGrid:
     """The law of one privacy loss on a grid.
 
     Attributes:
-        first: the least loss, in widths of the grid.
-        log_masses: of the losses from there on.
-        infinite: mass of an infinite loss.
+        first: smallest loss, in widths of the grid.
+        log_masses: logarithms of the masses, from the smallest loss upwards.
+        infinite: probability of an infinite loss.
     """
 
     first: int
@@ -119,16 +119,17 @@ class OnGrid:
 
 
 Parts: TypeAlias = list[tuple[OnGrid, int]]
-"""Laws with how often each is drawn."""
+"""Laws, each with the number of times that it is drawn."""
 
 
 def on_grid(tally: Tally) -> tuple[float, tuple[Parts, Parts] | tuple[Parts]]:
-    """Width of the grid, and the laws of all losses: without the record's neighbour and with it.
+    """Width of the grid, and the laws of all losses in both directions.
 
-    Only one of the two where all releases have the same law both ways.
+    Only one of the two if all releases have the same law in both directions.
 
     Args:
-        tally: without a discrete Gaussian release: none is proved for it in every dimension.
+        tally: counts without discrete Gaussian releases: no law of theirs is proved in all
+            dimensions.
     """
     counts, told = _within_reach(bucketed(dict(tally.releases)))
     plain = {event: n for event, n in counts.items() if isinstance(event, GaussianRelease)}
@@ -147,7 +148,7 @@ def on_grid(tally: Tally) -> tuple[float, tuple[Parts, Parts] | tuple[Parts]]:
 
 
 def _within_reach(counts: Counts) -> tuple[dict[Event, int], float]:
-    """Releases that a grid can hold, and the log probability that no other one says anything.
+    """Releases that a grid can hold, and the log probability that no other reveals anything.
 
     A release with hardly any noise has losses that no grid holds beside others. It is counted as
     one that gives the record away wherever the record takes part: never less than it costs.
@@ -162,8 +163,8 @@ def _within_reach(counts: Counts) -> tuple[dict[Event, int], float]:
 
 
 def _revealing(told: float, added: bool, width: float) -> tuple[OnGrid, int]:
-    """Loss of a record that is given away, but for a probability of `exp(told)`."""
-    if told < -_WIDE:  # a probability that a float hardly holds
+    """Loss of a record that is given away, except with a probability of `exp(told)`."""
+    if told < -_WIDE:  # a probability too small for a float
         return OnGrid(0, np.array([-_WIDE]), 1.0), 1
     if added:
         return OnGrid(math.ceil(-told / width), np.zeros(1), 0.0), 1
@@ -184,17 +185,17 @@ def _law(event: Event, count: int, added: bool, width: float) -> tuple[OnGrid, i
         low = float(np.logaddexp(keep, math.log(rate) - reach))
         high = float(np.logaddexp(keep, math.log(rate) + reach))
         low, high = (-high, -low) if added else (low, high)
-    # the last point lies beyond the largest loss: what rounding may hide there has a finite loss
+    # the last point lies beyond the largest loss, so what rounding may hide there has a finite loss
     last = math.floor(high / width + 1e-9) + 1
     return _connected(dots, math.floor(low / width), last, width), count
 
 
 def _connected(dots: Dots, first: int, last: int, width: float) -> OnGrid:
-    """The law that connects the dots of delta at the points from `first` to `last`."""
+    """The law that joins the points of delta from `first` to `last`."""
     losses = np.arange(first, last + 1) * width
     delta, error = dots(losses)
     gap = -math.expm1(-width)
-    # masses of at least each loss; all below the grid is lifted onto its first point
+    # mass at or above each loss; all below the grid is lifted onto its first point
     least = np.ones_like(losses)
     least[1:] = (delta[:-1] - (1.0 - gap) * delta[1:] + error[:-1] + error[1:]) / gap
     infinite = float(delta[-1] + error[-1])
@@ -262,7 +263,7 @@ def _sampled(tails: Tails, rate: float, added: bool) -> Dots:
 
     def dots(loss: Losses) -> tuple[Losses, Losses]:
         seen = -loss if added else loss
-        above = seen > keep  # the least loss: what is seen shows that the record took no part
+        above = seen > keep  # the least loss: the output shows that the record took no part
         inner = np.where(above, seen, 0.0)
         inner = inner + np.log(-np.expm1(keep - inner)) - take
         inner = -inner if added else inner
@@ -292,7 +293,7 @@ def _rounded_down(events: list[Event], most: int) -> list[Event]:
 
 @cache
 def _loss_moments(event: Event) -> tuple[float, float]:
-    """Rough variance of one event's privacy loss, and how far that loss can reach."""
+    """Rough variance of one event's privacy loss, and its approximate maximum."""
     base, rate = split(event)
     inverse = 1.0 / base.noise_multiplier
     if isinstance(base, GaussianRelease | DiscreteGaussianRelease):
@@ -325,14 +326,14 @@ def _grid_width(counts: Counts) -> float:
         deviations = 17.0 * math.sqrt(count * one)
         # pure releases reach no further than their sum
         spread += min(deviations, count * furthest) if _pure(event) else deviations
-    # a few releases are far from normal: their tails see the width itself
+    # a few releases are far from normal: their tails are sensitive to the width
     far = max(reach, spread)
     width = min(math.sqrt(6.0 * _GRID_ERROR * variance / discretised), far / _FEWEST)
     width = max(width, far * 2 / _POINTS, _FINEST)
     largest = max(
         (1.0 / split(event)[0].noise_multiplier for event in counts if _pure(event)), default=0.0
     )
-    # the largest pure loss, which has a mass of its own, on a point of the grid
+    # put the largest pure loss, which has a mass of its own, on a point of the grid
     return largest / math.ceil(largest / width) if largest > width else width
 
 

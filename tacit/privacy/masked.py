@@ -1,8 +1,8 @@
-"""A masked sum: every agent adds a little noise, and only the sum of all can be read.
+"""A masked sum: every agent adds a little noise, and only the sum over all can be read.
 
-Masks that two agents each share, one adds and the other takes off, make a message uniform to
-everybody else and cancel in the sum. What is left to whoever reads all messages and knows what `c`
-agents know is the sum over the others, with the noise of all of them.
+Each pair of agents shares a mask, which one adds and the other subtracts: a message is uniform to
+everybody else, and the masks cancel in the sum. An adversary who reads all messages and knows
+what `c` agents know learns only the sum over the others, with the noise of all of them.
 
 Source: Bonawitz et al. (2017), figure 4; Kairouz, Liu, Steinke (2021), theorem 9. From the first
 are the masks, from the second the noise that is drawn by parts.
@@ -39,25 +39,26 @@ ASSUMPTIONS = (
     "every agent has compared the other agents' signing keys with their owners",
     "who is corrupted is settled before the run",
 )
-"""What a masked sum takes for granted besides the number of agents that may be corrupted."""
+"""What a masked sum assumes besides the number of agents that may be corrupted."""
 
 
 @final
 @checked(PrivacyError)
 @dataclass(frozen=True)
 class Masks:
-    """How many agents may be corrupted, how many are summed at least, and how often it is tried.
+    """How many agents may be corrupted, the minimum size of a sum, and how often it is tried.
 
     Attributes:
-        coalition: `c`, how many agents may pool what they know, or be one person's; at least 0. The
-            default 1 covers every agent that is curious by itself; 0 covers outsiders only.
-        min_cohort: how many agents a sum has at least, 2 or more and above `coalition`; all of them
+        coalition: `c`, maximum number of agents that pool what they know, or belong to one person;
+            at least 0. The default 1 covers every agent that is curious by itself; 0 covers
+            outsiders only.
+        min_cohort: minimum number of agents in a sum, 2 or more and above `coalition`; all of them
             if `None`.
-        attempts: how many sums the run may release, those included that are given up because
-            somebody is missing.
-        spare: the same told otherwise: how many sums may be tried again, over the whole run, each
-            charged as the dearest one of the run. With neither, none between sites, and in the
-            simulation as many as its rounds take.
+        attempts: maximum number of sums that the run may release, including those that are given up
+            because somebody is missing.
+        spare: the same limit in other terms: number of sums that may be tried again over the whole
+            run, each charged as the most expensive one of the run. With neither, none between
+            sites, and in a simulation as many as its rounds take.
 
     Raises:
         PrivacyError: a number out of range, or both `attempts` and `spare`.
@@ -91,20 +92,20 @@ class Masks:
             )
 
     def again(self, sums: int) -> int | None:
-        """How many sums may be tried again; `None` where nothing is said of it.
+        """Number of sums that may be tried again; `None` if no limit is given.
 
-        Negative where each agent is in fewer sums than the run has.
+        Negative if each agent is in fewer sums than the run has.
 
         Args:
-            sums: that the run asks for, where every one succeeds.
+            sums: number of sums in the run if every one succeeds.
         """
         return self.spare if self.attempts is None else self.attempts - sums
 
     def cohort(self, agents: int) -> int:
-        """How many are summed at least.
+        """Minimum number of agents in a sum.
 
         Raises:
-            PrivacyError: more than there are agents, or no more than may be corrupted.
+            PrivacyError: a minimum above the number of agents, or not above the number corrupted.
         """
         least = agents if self.min_cohort is None else self.min_cohort
         if least > agents:
@@ -124,7 +125,7 @@ class Masks:
         return least
 
     def hidden(self, agents: int) -> int:
-        """How many honest agents a sum has at least: their noise protects each of them."""
+        """Minimum number of honest agents in a sum: their noise protects each of them."""
         return self.cohort(agents) - self.coalition
 
 
@@ -132,19 +133,19 @@ class Masks:
 @checked(PrivacyError)
 @dataclass(frozen=True)
 class SecureSum(AbstractHiding):
-    r"""A sum over a cohort of `K' >= K_min` agents is all that can be read of releases under masks.
+    r"""Under masks, releases can be read only as a sum over a cohort of `K' >= K_min` agents.
 
-    With `z ~ N(0, s^2 I)` of every agent, `s = noise_multiplier * D`, whoever reads all messages
-    and knows what `c` agents know learns as much as from one Gaussian release with the noise
-    `s sqrt(K_min - c)`:
+    With `z ~ N(0, s^2 I)` from every agent, `s = noise_multiplier * D`, an adversary who reads all
+    messages and knows what `c` agents know learns as much as from one Gaussian release with the
+    noise `s sqrt(K_min - c)`:
 
     .. math:: \mu = \frac{1}{\mathrm{noise\_multiplier} \, \sqrt{K_{\min} - c}}
 
-    The phase must combine by `Combine.SUM` and ask at an iterate that everybody knows. Proof:
+    The phase must combine by `Combine.SUM` and ask at an iterate known to everybody. Proof:
     docs/proofs/masks.md.
 
     Attributes:
-        masks: who may be corrupted, and how many are summed.
+        masks: the maximum number of corrupted agents and the minimum size of a sum.
     """
 
     masks: Masks = Masks()
@@ -154,11 +155,11 @@ class SecureSum(AbstractHiding):
     summed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if type(self.masks) is not Masks:  # one derived from it could count a cohort that is none
-            raise PrivacyError(f"masks={type(self.masks).__name__} are no Masks; write Masks(...)")
+        if type(self.masks) is not Masks:  # a subclass could miscount a cohort
+            raise PrivacyError(f"masks={type(self.masks).__name__} is not Masks; write Masks(...)")
 
     def check(self, phase: Any) -> None:
-        """A masked release is summed as it is, and asked for at a point that everybody knows."""
+        """A masked release is summed unchanged, and asked for at a point that everybody knows."""
         reason = ""
         if phase.receiver is None:
             reason = "its agent keeps what it releases, and goes on from an iterate of its own"
@@ -171,14 +172,14 @@ class SecureSum(AbstractHiding):
         if reason:
             raise PrivacyError(
                 f"masks cancel in a sum over all agents, taken at an iterate that everybody knows, "
-                f"and the release of phase {phase.name!r} is no such sum: {reason}. Take a method "
+                f"and the release of phase {phase.name!r} is not one: {reason}. Take a method "
                 "that sums at a public iterate, such as gradient-descent (`tacit methods` says "
                 "which take masks; between peers on network.ExactSum), or leave masks out"
             )
 
     def check_message(self, name: str, *, altered: bool, kept: bool) -> None:
         if altered or kept:
-            # so an agent's state is made of the coordinator's words only, and everybody knows it
+            # so an agent's state comes only from the coordinator's messages, and everybody knows it
             raise TypeError(
                 f"phase {name!r}: under masks the message is what is released, as it is, and the "
                 "agent keeps nothing of it; use tacit.method._oracle.send_released"
@@ -272,7 +273,7 @@ class SecureSum(AbstractHiding):
         return sums + (self.masks.again(sums) or 0)
 
     def answers(self, network: Any, round: Index, key: PRNGKeyArray) -> Int[Array, " agents"]:
-        # a sum that is given up was asked for and answered all the same
+        # a sum that is given up was still asked for and answered
         return network.answers(round, key)
 
     def view(
@@ -280,13 +281,13 @@ class SecureSum(AbstractHiding):
     ) -> View:
         """All honest noise of a sum that was read.
 
-        Its masks cancel, and the adversary takes off what its coalition added and, since it knows
-        all other data, what the other honest agents answered. A sum that is given up because
-        somebody is missing is not read. The accountant charges it as if it were, since a message
-        that is only late would complete it; with dropouts an audit therefore stays below the claim.
+        Its masks cancel. The adversary subtracts what its coalition added and, since it knows all
+        other data, the answers of the other honest agents. A sum that is given up because somebody
+        is missing is not read. The accountant charges it as if it were, since a message that is
+        only late would complete it; with dropouts an audit therefore stays below the claim.
         """
         behind = (jnp.arange(len(awake)) - agent) % len(awake)
-        # settled before the run; with equal scales, where nobody sleeps, any coalition is the worst
+        # settled before the run; with equal scales and nobody asleep, any coalition is the worst
         corrupted = (behind > 0) & (behind <= self.masks.coalition)
         honest = awake & ~corrupted
         left = jnp.sqrt(jnp.sum(jnp.where(honest, jnp.square(scales), 0.0)))
@@ -295,14 +296,14 @@ class SecureSum(AbstractHiding):
 
 
 def as_dear(events: Sequence[Event]) -> list[list[int]]:
-    """For each event the numbers of those that cost as much or more, its own among them.
+    """For each event, the numbers of those that cost at least as much, including its own.
 
     Of two Gaussian releases the one with less noise costs more, and so does the one on the larger
-    sample: the other can be made of what it tells (docs/proofs/masks.md). One with less noise on a
-    smaller sample is not compared. Of equal ones the first stands for the dearer.
+    sample: the other can be computed from it (docs/proofs/masks.md). One with less noise on a
+    smaller sample is not compared. Of equal ones the first counts as the more expensive.
 
     Args:
-        events: each one release, without claims.
+        events: single releases, without claims.
 
     Example:
         >>> as_dear([GaussianRelease(2.0), GaussianRelease(1.0), GaussianRelease(1.0)])
@@ -320,7 +321,7 @@ def as_dear(events: Sequence[Event]) -> list[list[int]]:
 
 
 def _size(event: Event) -> tuple[float, float]:
-    """Share of the records that is asked, and noise multiplier."""
+    """Share of the records that is queried, and noise multiplier."""
     match event:
         case Masked(inner):
             return _size(inner)
@@ -335,7 +336,7 @@ def _size(event: Event) -> tuple[float, float]:
 
 
 def with_noise_of(event: Event, root: float) -> Event:
-    """A Gaussian release, sampled or not, with its noise so many times as large."""
+    """A Gaussian release, sampled or not, with its noise multiplied by `root`."""
     match event:
         case GaussianRelease(multiplier):
             return GaussianRelease(multiplier * root)

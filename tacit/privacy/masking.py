@@ -1,14 +1,14 @@
-"""Masks that two agents each share: uniform modulo 2^64, and gone from the sum over a cohort.
+"""Pairwise masks: uniform modulo 2^64, cancelling in the sum over a cohort.
 
 Agent `i` of the cohort `S` sends its value `x_i`, noise included, in steps of a grid, as
 
     Y_i = x_i + sum_(j in S, j > i) G(k_ij) - sum_(j in S, j < i) G(k_ij)    mod 2^64,
 
 where `i` and `j` alone know `k_ij` and `G(k)` is the keystream of AES-256 in counter mode, from 0,
-under HMAC-SHA256(k, label). Each `G` stands once with either sign, so `sum_i Y_i = sum_i x_i`; to
-whoever knows no `k_ij`, any messages without one member's are independent and uniform.
+under HMAC-SHA256(k, label). Each `G` appears once with either sign, so `sum_i Y_i = sum_i x_i`; to
+anyone who knows no `k_ij`, messages that lack one member's are independent and uniform.
 
-The difference of two values under one mask has no mask, so a label serves for one release only.
+The difference of two values under the same mask has no mask, so a label serves one release only.
 
 Source: Bonawitz et al. (2017), figure 4; RFC 7748 (2016), section 6.1; RFC 5869 (2010), section 2.
 """
@@ -49,17 +49,17 @@ def pair_key(private: bytes, public: bytes, run: bytes, one: int, other: int) ->
     HKDF-SHA256 of the X25519 agreement, bound to the run and both agents' numbers and public keys.
 
     Args:
-        private: key of agent `one`, 32 bytes.
-        public: key of agent `other`, 32 bytes, signed by that agent.
+        private: private key of agent `one`, 32 bytes.
+        public: public key of agent `other`, 32 bytes, signed by that agent.
         run: id of the run, 32 bytes.
-        one: number from 0 to 2^64 - 1.
-        other: likewise, another.
+        one: number of the agent that holds `private`, from 0 to 2^64 - 1.
+        other: number of the other agent, in the same range.
 
     Returns:
         32 bytes, as secret as `private`.
 
     Raises:
-        PrivacyError: a wrong length or number, a public key with which anybody knows the agreement
+        PrivacyError: a wrong length or number, a public key that reveals the agreement to anybody
             (a point of low order), or the package `cryptography` is missing.
     """
     with _cryptography():
@@ -87,14 +87,14 @@ def pair_key(private: bytes, public: bytes, run: bytes, one: int, other: int) ->
 def mask_label(
     run: bytes, round: int, phase: int, attempt: int, cohort: Sequence[int], iterate: bytes
 ) -> bytes:
-    """What the masks of one release are drawn for: SHA-256 of bytes that tell all arguments.
+    """What the masks of one release are drawn for: SHA-256 of bytes that encode all arguments.
 
     Args:
         run: id of the run, 32 bytes.
-        round: from 0 to 2^64 - 1.
-        phase: its number in the method's table, likewise.
-        attempt: at the round, likewise.
-        cohort: numbers of the agents that are summed, ascending, each once.
+        round: index of the round, from 0 to 2^64 - 1.
+        phase: number of the phase in the method's table, in the same range.
+        attempt: number of the attempt at the round, in the same range.
+        cohort: numbers of the summed agents, ascending, each once.
         iterate: the public iterate or its hash, of any length.
 
     Raises:
@@ -111,18 +111,18 @@ def mask_label(
 def mask(
     keys: Mapping[int, bytes], agent: int, cohort: Sequence[int], label: bytes, size: int
 ) -> UInt64[np.ndarray, " n"]:
-    """What an agent adds to its value, modulo 2^64, in the sum over a cohort; shape `(size,)`.
+    """The mask that an agent adds to its value, modulo 2^64, in a cohort's sum; shape `(size,)`.
 
     Args:
-        keys: for each other member, by its number, the key from `pair_key`; more do not matter.
-        agent: its number.
-        cohort: numbers of the agents that are summed, ascending, each once, `agent` among them.
-        label: from `mask_label` for this cohort, never used for another value.
+        keys: key from `pair_key` for each other member, by its number; extra keys are ignored.
+        agent: number of the agent.
+        cohort: numbers of the summed agents, ascending, each once, `agent` among them.
+        label: label from `mask_label` for this cohort, never used for another value.
         size: number of coordinates, at least 1.
 
     Raises:
-        PrivacyError: a cohort out of order, without the agent or of it alone, a member without a
-            key, a wrong length or size, or the package `cryptography` is missing.
+        PrivacyError: a cohort that is out of order, lacks the agent or has no other member, a
+            missing key, a wrong length or size, or the package `cryptography` is missing.
     """
     with _cryptography():
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -137,7 +137,7 @@ def mask(
         if other not in keys:
             raise PrivacyError(f"keys has none for agent {other} of the cohort: make it (pair_key)")
         _check_bytes(keys[other], f"the key for agent {other}")
-        # This key serves for one release, so the counter may begin at 0.
+        # This key serves one release, so the counter may begin at 0.
         key = hmac.digest(keys[other], label, "sha256")
         stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor().update(zeros)
         change = np.add if agent < other else np.subtract
@@ -159,7 +159,7 @@ def sealed(
 
 
 def opened(messages: Sequence[UInt64[np.ndarray, " n"]]) -> Int64[np.ndarray, " n"]:
-    """The sum, in steps, of the values in the messages of a whole cohort, one of each member.
+    """The sum, in steps, of the values in the messages of a whole cohort, one per member.
 
     It is exact if it lies within [-2^63, 2^63), see `largest_cohort`; shape `(n,)`.
 
@@ -199,13 +199,13 @@ def _cryptography() -> Generator[None, None, None]:
 
 def _packed(what: str, *numbers: int) -> bytes:
     try:
-        return struct.pack(f"<{len(numbers)}Q", *numbers)  # the same bytes on every machine
+        return struct.pack(f"<{len(numbers)}Q", *numbers)  # same bytes on every machine
     except struct.error as error:
         raise PrivacyError(f"{what}={numbers} must be whole, from 0 to 2^64 - 1") from error
 
 
 def _check_bytes(value: bytes, what: str) -> None:
-    if len(value) != 32:  # its length only: it may be a secret
+    if len(value) != 32:  # show only its length: it may be a secret
         raise PrivacyError(f"{what} has {len(value)} bytes and must have 32: give it raw")
 
 

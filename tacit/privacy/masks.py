@@ -1,8 +1,8 @@
-"""What a coalition learns of values that are hidden by masks which cancel in the sum.
+"""What a coalition learns about values hidden by masks that cancel in the sum.
 
 Agent `i` releases `Y_i = x_i + sum_j +-n_ij + z_i`. The masks `n_ij ~ N(0, r^2 s^2)` are shared by
 two agents each, with opposite signs, so they cancel in the sum; the noise `z_i ~ N(0, s^2)` is the
-agent's own. Everybody may read all `Y`. A coalition takes off the masks and noises that it knows;
+agent's own. Everybody may read all `Y`. A coalition subtracts the masks and noises that it knows;
 what is left are the honest agents `H` and the Laplacian `L_H` of the mask graph among them, and of
 agent `i` it learns as much as from one Gaussian release with (proof: docs/proofs/masks.md)
 
@@ -34,30 +34,30 @@ from tacit.privacy import gaussian_dp
 from tacit.ranges import Count, Range, Whole
 
 UNIFORM = math.inf
-"""The ratio of masks that are uniform modulo a number."""
+"""Ratio that stands for masks that are uniform modulo a number."""
 
 MOST_COALITIONS = 100_000
-"""So many are tried one by one, where the mask graph is not complete."""
+"""Maximum number of coalitions tried one by one, where the mask graph is not complete."""
 
 
 @checked(PrivacyError)
 def masked_mu(
     masks: Bool[np.ndarray, "agents agents"], coalition: Sequence[int] = (), ratio: float = UNIFORM
 ) -> Float[np.ndarray, " agents"]:
-    """What a coalition learns of every agent, in multiples of what noise alone would tell.
+    """What a coalition learns about every agent, relative to noise alone.
 
     Args:
-        masks: which pairs share a mask; symmetric, without loops.
+        masks: adjacency matrix of the pairs that share a mask; symmetric, without loops.
         coalition: numbers of the agents that pool what they know; outsiders if empty.
         ratio: `r`, standard deviation of a mask over that of an agent's noise, at least 0.
 
     Returns:
-        Gaussian-DP parameter for each agent with noise of the size of the sensitivity, shape
-        `(agents,)`: divide by the noise multiplier. Within [0, 1], where 1 is noise alone; 0 for
-        the coalition, whose values are its own.
+        Gaussian-DP parameter for each agent with noise equal to the sensitivity, shape
+            `(agents,)`: divide by the noise multiplier. Within [0, 1], where 1 is noise alone; 0
+            for the coalition, whose values are its own.
 
     Raises:
-        PrivacyError: no graph of masks, a ratio below 0, or numbers that are no agent's.
+        PrivacyError: not a mask graph, a ratio below 0, or numbers that are not those of agents.
 
     Example:
         >>> complete = ~np.eye(10, dtype=bool)
@@ -68,7 +68,7 @@ def masked_mu(
     agents = len(masks)
     wrong = [member for member in coalition if not 0 <= member < agents]
     if wrong:
-        raise PrivacyError(f"coalition={wrong[0]} is no agent's number: there are {agents}, from 0")
+        raise PrivacyError(f"coalition={wrong[0]} is not an agent: there are {agents}, from 0")
     honest = np.setdiff1d(np.arange(agents), np.asarray(coalition, dtype=int))
     found = np.zeros(agents)
     found[honest] = _honest_mu(masks[np.ix_(honest, honest)], ratio)
@@ -79,13 +79,13 @@ def masked_mu(
 def worst_masked_mu(
     masks: Bool[np.ndarray, "agents agents"], size: Whole, ratio: float = UNIFORM, absent: Whole = 0
 ) -> float:
-    """The most that any coalition of a size learns of anybody, as `masked_mu` measures it.
+    """The most that any coalition of a size learns about anybody, as `masked_mu` measures it.
 
     Args:
-        masks: which pairs share a mask.
-        size: of the coalition, from 0 to all but one.
-        ratio: as for `masked_mu`.
-        absent: how many other agents may be missing: they hide nobody.
+        masks: adjacency matrix of the pairs that share a mask.
+        size: size of the coalition, from 0 to all but one.
+        ratio: ratio of the masks to the noise, as for `masked_mu`.
+        absent: number of other agents that may be missing: they hide nobody.
 
     Raises:
         PrivacyError: nobody would be left, or too many coalitions to try them all.
@@ -103,13 +103,13 @@ def worst_masked_mu(
 def mask_ratio(
     masks: Bool[np.ndarray, "agents agents"], size: Whole, excess: float, absent: Whole = 0
 ) -> float:
-    """How large masks have to be, to cost at most a share more than uniform ones.
+    """How large masks must be to cost at most a given share more than uniform ones.
 
     Args:
-        masks: which pairs share a mask.
-        size: of the coalition.
-        excess: share of `mu^2`, positive: .1 for a tenth more variance.
-        absent: how many other agents may be missing.
+        masks: adjacency matrix of the pairs that share a mask.
+        size: size of the coalition.
+        excess: relative excess of `mu^2`, positive: .1 for a tenth more variance.
+        absent: number of other agents that may be missing.
 
     Returns:
         `r` with `r^2 = m (L_H^+)_ii / excess`, the largest over coalitions and agents; 0 where the
@@ -138,10 +138,10 @@ def masked_multiplier(
     """Noise multiplier of every agent, for a budget against a coalition.
 
     Args:
-        epsilon: of all releases together, positive.
-        delta: likewise, in [1e-12, 1).
-        releases: how many, repeated attempts at a round included, at least 1.
-        learned: from `worst_masked_mu`.
+        epsilon: epsilon of all releases together, positive.
+        delta: delta of all releases together, in [1e-12, 1).
+        releases: number of releases, including repeated attempts at a round, at least 1.
+        learned: result of `worst_masked_mu`.
 
     Example:
         >>> one = masked_multiplier(1.0, 1e-6, 300, 1.0)  # noise alone
@@ -167,12 +167,12 @@ def _checked(masks: Bool[np.ndarray, "agents agents"], ratio: float) -> Bool[np.
 
 
 class _Spectrum(NamedTuple):
-    """Of the Laplacian of a graph.
+    """Spectrum of the Laplacian of a graph.
 
     Attributes:
-        among: how many agents each is connected to, itself included, shape `(n,)`.
-        values: the positive eigenvalues, shape `(k,)`.
-        squares: of the entries of their eigenvectors, shape `(n, k)`.
+        among: number of agents that each is connected to, including itself, shape `(n,)`.
+        values: positive eigenvalues, shape `(k,)`.
+        squares: squared entries of their eigenvectors, shape `(n, k)`.
     """
 
     among: Float[np.ndarray, " n"]
@@ -186,7 +186,7 @@ def _spectrum(graph: Bool[np.ndarray, "n n"]) -> _Spectrum:
     parts, label = connected_components(graph, directed=False)
     laplacian = np.diag(graph.sum(axis=1).astype(float)) - graph
     values, vectors = np.linalg.eigh(laplacian)
-    # as many are 0 as there are parts, whatever rounding made of them
+    # as many eigenvalues are 0 as there are components, whatever rounding made of them
     among = np.bincount(label)[label].astype(float)
     return _Spectrum(among, values[parts:], vectors[:, parts:] ** 2)
 
@@ -202,7 +202,7 @@ def _honest_mu(
 def _left(
     masks: Bool[np.ndarray, "agents agents"], size: int, absent: int
 ) -> Iterator[Bool[np.ndarray, "left left"]]:
-    """The mask graphs among honest agents that are there, over all who may not be."""
+    """The mask graphs among the honest agents present, over all choices of who is not."""
     agents, gone = len(masks), size + absent
     if size < 0 or absent < 0 or gone >= agents:
         raise PrivacyError(
@@ -210,7 +210,7 @@ def _left(
             "there whom the others could hide"
         )
     if masks.sum() == agents * (agents - 1):
-        yield masks[gone:, gone:]  # complete: all are alike
+        yield masks[gone:, gone:]  # complete graph: all choices are alike
         return
     if math.comb(agents, gone) > MOST_COALITIONS:
         raise PrivacyError(

@@ -1,7 +1,7 @@
 """The mechanism of a release: law, dose, hiding and claim, composed in one final class.
 
 The runtime, not the method, applies it to the answer of a query. Scales and events are computed in
-plain Python from public constants; what adds the noise receives the scale as an argument.
+plain Python from public constants; the code that adds the noise takes the scale as an argument.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ class Into(StrEnum):
     OBJECTIVE = "objective"
     """As a random linear term."""
     NOWHERE = "nowhere"
-    """There is none: a claim is about the method's own randomness."""
+    """Nowhere: a claim is about the method's own randomness."""
 
 
 @final
 @checked(PrivacyError)
 class Mechanism(eqx.Module):
-    """How one release is protected. No class can be derived from it: a proof is of this code.
+    """How one release is protected. No class can be derived from it, since proofs are of this code.
 
     Without a claim, `law` and `dose` state what is proved: `v + z` with `z` of the law, of scale
     `noise_multiplier * D`, `D` the sensitivity of the query in the law's norm.
 
     Attributes:
-        law: of the noise, one of `LAWS`; `None` for none. What is released with the noise of
+        law: law of the noise, one of `LAWS`; `None` for no noise. A release with the noise of
             another law is a model claim, since nothing here proves how it is drawn.
-        dose: how large it is; `Calibrated` unless there is a claim.
+        dose: size of the noise; `Calibrated` unless there is a claim.
         hides: what else hides an agent: nothing (`ALONE`), a sum that alone can be read
             (`SecureSum`) or noise that pairs share (`PairNoise`).
-        claim: what a paper claims instead of what is proved; its event is that of the noise, where
+        claim: what a paper claims instead of what is proved; its event is that of the noise, if
             there is noise.
-        into: where the noise goes; the answer unless there is a claim.
+        into: place where the noise is added; the answer unless there is a claim.
 
     Raises:
         PrivacyError: parts that do not go together.
@@ -85,7 +85,7 @@ class Mechanism(eqx.Module):
         if self.law is None and self.into is Into.OBJECTIVE:
             raise PrivacyError("no noise goes into the objective: give a law and a dose")
         if not is_own(type(self.hides)):
-            raise PrivacyError(f"hides={type(self.hides).__name__} is no hiding that is known here")
+            raise PrivacyError(f"hides={type(self.hides).__name__} is not a known kind of hiding")
         if self.claim is None:
             if self.into is not Into.ANSWER:
                 raise PrivacyError("nothing is proved of noise that is not added to an answer")
@@ -99,12 +99,12 @@ class Mechanism(eqx.Module):
 
     @property
     def bare(self) -> bool:
-        """Whether it releases answers as they are and claims nothing."""
+        """Whether it releases answers unchanged and claims nothing."""
         return self.law is None and self.claim is None
 
     @property
     def noised(self) -> Law | None:
-        """Law of the noise in what is released; `None` where anything else protects it."""
+        """Law of the noise in the release; `None` if anything else protects it."""
         return self.law if self.into is Into.ANSWER else None
 
     @property
@@ -114,12 +114,12 @@ class Mechanism(eqx.Module):
 
     @property
     def own_records(self) -> bool:
-        """Whether the noise has the size of the agent's own records."""
+        """Whether the noise scales with the agent's own records."""
         return self.dose is not None and self.dose.own_records
 
     @property
     def name(self) -> str:
-        """In tables of releases."""
+        """Its name in tables of releases."""
         if self.law is None:
             return "NoNoise" if self.claim is None else "Intrinsic"
         kind = "Claimed" if self.claim is not None else "Varying" if self.varying else ""
@@ -166,7 +166,7 @@ class Mechanism(eqx.Module):
     def shown(
         self, objective: AbstractPrivate, scale: Numbers, key: PRNGKeyArray
     ) -> AbstractPrivate:
-        """The objective that the query will see, given the noise scale."""
+        """The objective that the query sees, given the noise scale."""
         if self.into is not Into.OBJECTIVE:
             return objective
         assert self.law is not None
@@ -180,16 +180,16 @@ class Mechanism(eqx.Module):
     def add(
         self, answer: State, scale: Numbers, key: PRNGKeyArray, shared: Array | None = None
     ) -> Any:
-        """What is released, given the query's answer and the noise scale.
+        """The release, given the query's answer and the noise scale.
 
         Args:
-            answer: of the query.
-            scale: of the noise.
-            key: for the agent's own noise.
-            shared: what the noise that it shares with others adds, of scale 1.
+            answer: answer of the query.
+            scale: noise scale.
+            key: random key for the agent's own noise.
+            shared: noise of scale 1 that the agent shares with others, summed; `None` if none.
 
         Raises:
-            TypeError: noise that is to be shared and is not, or of another shape than the answer.
+            TypeError: shared noise that is missing, or has another shape than the answer.
         """
         if self.law is None or self.into is not Into.ANSWER:
             return answer
@@ -207,7 +207,7 @@ class Mechanism(eqx.Module):
         return noised + size * noise
 
     def noise_in(self, answer: State, scale: Numbers) -> tuple[Any, Any]:
-        """What of the answer is noised, and the scale of that noise."""
+        """The part of the answer that gets noise, and the scale of that noise."""
         if self.dose is None:
             return answer, scale
         if self.into is not Into.ANSWER:
@@ -219,7 +219,8 @@ def gaussian(noise_multiplier: PerAgent) -> Mechanism:
     """Gaussian noise of `noise_multiplier` times the sensitivity in the l2 norm.
 
     Args:
-        noise_multiplier: at least 0 (0 is not private); may differ per agent.
+        noise_multiplier: noise scale over sensitivity, at least 0 (0 is not private); may differ
+            per agent.
 
     Example:
         >>> from tacit.privacy import gaussian
@@ -233,22 +234,24 @@ def laplace(noise_multiplier: PerAgent) -> Mechanism:
     """Laplace noise of `noise_multiplier` times the sensitivity in the l1 norm.
 
     Args:
-        noise_multiplier: at least 0 (0 is not private); may differ per agent.
+        noise_multiplier: noise scale over sensitivity, at least 0 (0 is not private); may differ
+            per agent.
     """
     return Mechanism(LAPLACE, Calibrated(noise_multiplier))
 
 
 def l2_laplace(noise_multiplier: PerAgent) -> Mechanism:
-    """Noise of density proportional to `exp(-||z||_2 / s)`, `s` as large as Gaussian noise has it.
+    """Noise of density proportional to `exp(-||z||_2 / s)`, `s` as large as for Gaussian noise.
 
     Args:
-        noise_multiplier: at least 0 (0 is not private); may differ per agent.
+        noise_multiplier: noise scale over sensitivity, at least 0 (0 is not private); may differ
+            per agent.
     """
     return Mechanism(L2_LAPLACE, Calibrated(noise_multiplier))
 
 
 NO_NOISE = Mechanism()
-"""Releases the answer as it is. Not private."""
+"""Releases the answer unchanged. Not private."""
 
 
 @checked(PrivacyError)
@@ -257,9 +260,9 @@ class Release:
     """What leaves an agent in one phase, and how it is protected.
 
     Attributes:
-        name: what it is, in words for the table of releases.
-        mechanism: what the runtime applies to the query's answer.
-        relation: when two data sets are neighbours.
+        name: description for the table of releases.
+        mechanism: mechanism that the runtime applies to the query's answer.
+        relation: adjacency of the data sets.
     """
 
     name: str

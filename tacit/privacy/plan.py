@@ -1,7 +1,7 @@
-"""Plain numbers: of a budget, a number of rounds and a noise, any two give the third.
+"""Calculations without a study: of budget, rounds and noise, any two give the third.
 
-Nothing here knows a study or a method: a run is so many releases of one kind, one per round. A
-study is asked with `tacit.account`.
+Nothing here knows a study or a method: a run is a number of releases of one kind, one per round.
+For a study, use `tacit.account`.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ _LAWS = {
 }
 
 _TO_SHOW = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Shares of a run after which its epsilon is shown."""
+"""Fractions of a run after which its epsilon is shown."""
 
 
 class Stated(NamedTuple):
     """A guarantee at one delta.
 
     Attributes:
-        delta: in [1e-12, .1], or 0.
-        epsilon: of everything that is released.
+        delta: delta of the guarantee, in [1e-12, .1], or 0.
+        epsilon: epsilon of everything that is released.
     """
 
     delta: float
@@ -58,8 +58,8 @@ class Spent(NamedTuple):
     """What a part of a run costs.
 
     Attributes:
-        rounds: how many.
-        epsilon: of all their releases.
+        rounds: number of rounds.
+        epsilon: epsilon of all their releases.
     """
 
     rounds: int
@@ -71,15 +71,16 @@ class NoisePlan:
     """Noise, rounds and epsilon that fit together. Made with `plan_noise`.
 
     Attributes:
-        event: what is released in one round.
-        epsilon: what the rounds cost, at most `budget`.
-        budget: the epsilon that was given, `None` where it was asked for.
-        rounds: releases of an owner, one per round; 0 where not even one is within the budget.
+        event: release of one round.
+        epsilon: epsilon of all rounds, at most `budget`.
+        budget: epsilon that was given; `None` if it was computed.
+        rounds: number of releases of an owner, one per round; 0 if not even one is within the
+            budget.
         noise_multiplier: noise scale divided by sensitivity.
-        delta: of the whole run.
-        sensitivity: what one record moves an answer by, `None` without a clip and a number of
+        delta: delta of the whole run.
+        sensitivity: sensitivity of an answer to one record; `None` without a clip and a number of
             records.
-        warning: what to say of a large epsilon or delta; empty where there is nothing.
+        warning: warning about a large epsilon or delta; empty if there is none.
     """
 
     event: Event
@@ -100,11 +101,11 @@ class NoisePlan:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """Everything that an owner releases."""
+        """All of an owner's releases."""
         return (Repeated(self.event, self.rounds),) if self.rounds else ()
 
     def curve(self) -> tuple[Spent, ...]:
-        """What is spent as the rounds go by: after one, and after each quarter of them."""
+        """What is spent as the rounds progress: after one, and after each quarter of them."""
         at = sorted({max(1, math.ceil(self.rounds * share)) for share in _TO_SHOW})
         return tuple(
             Spent(n, accounting.epsilon([Repeated(self.event, n)], self.delta))
@@ -127,31 +128,31 @@ def plan_noise(
     records: Count | None = None,
     large_delta: bool = False,
 ) -> NoisePlan:
-    """Of epsilon, rounds and noise multiplier, the one that is left out.
+    """Compute whichever of epsilon, rounds and noise multiplier is not given.
 
-    It holds if every record's contribution is clipped, the noise has that scale in every
-    coordinate, each record stands at one owner only, and the numbers were not chosen by looking at
-    the data.
+    The result holds if every record's contribution is clipped, the noise has the stated scale in
+    every coordinate, each record is held by one owner only, and the numbers were not chosen by
+    looking at the data.
 
     Args:
         epsilon: budget of the whole run, positive.
-        rounds: releases of an owner, one per round.
+        rounds: number of releases of an owner, one per round.
         noise_multiplier: noise scale divided by sensitivity, positive.
-        delta: of the whole run, in [1e-12, 1), or 0 for Laplace noise of either kind.
-        noise: its law; the discrete ones are those of runs between sites.
-        sampling: probability with which each record takes part in a round, in (0, 1]; below 1 for
-            `relation="add_remove"` only.
-        relation: what neighbouring data sets are.
+        delta: delta of the whole run, in [1e-12, 1), or 0 for Laplace noise of either kind.
+        noise: law of the noise; the discrete ones are those of runs between sites.
+        sampling: probability with which each record takes part in a round, in (0, 1]; below 1 only
+            with `relation="add_remove"`.
+        relation: adjacency of the data sets.
         clip: largest norm of one record's contribution, positive; l1 for Laplace noise, else l2.
         records: number of records of an owner, by which its sums are divided.
-        large_delta: accept a delta of one over the number of records or more.
+        large_delta: accept a delta of at least one over the number of records.
 
     Returns:
-        The plan. What follows has been evaluated: its epsilon is at most the budget's.
+        The plan. The computed value has been evaluated: its epsilon is at most the budget's.
 
     Raises:
-        PrivacyError: not two of the three, an argument out of range, a clip without records or the
-            reverse, or a budget that no noise can meet.
+        PrivacyError: not exactly two of the three, an argument out of range, a clip without records
+            or the reverse, or a budget that no noise can meet.
 
     Example:
         >>> round(plan_noise(epsilon=1.0, rounds=20_000).noise_multiplier, 3)
@@ -193,14 +194,14 @@ def plan_noise(
 
 @checked(PrivacyError)
 def at_other_deltas(events: Iterable[Event], delta: float) -> tuple[Stated, ...]:
-    """The same releases stated at several deltas: all of these guarantees hold at once.
+    """The same releases stated at several deltas; all of these guarantees hold at once.
 
     Args:
         events: everything that is released.
-        delta: at which they are stated already, in [1e-12, 1), or 0.
+        delta: delta at which they are already stated, in [1e-12, 1), or 0.
 
     Returns:
-        One a delta, from the largest to the smallest, the given one among them.
+        One per delta, from the largest to the smallest, including the given one.
 
     Example:
         >>> [each.delta for each in at_other_deltas([LaplaceRelease(2.0)], 0.0)]

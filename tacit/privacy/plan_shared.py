@@ -1,7 +1,7 @@
-"""Plain numbers of noise that several agents share: what gossip leaks, what masks save.
+"""Calculations for noise that several agents share: what gossip leaks, what masks save.
 
-Whoever averages on a graph sees less than whoever reads every message; whoever adds values under
-pairwise masks needs less noise than whoever releases them one by one.
+An observer of averaging on a graph sees less than one who reads every message; values added under
+pairwise masks need less noise than values released one by one.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _PLANNED_DELTA = Annotated[float, Range(above=0.0, below=1.0)]
 
 @dataclass(frozen=True)
 class GossipPlan:
-    """What gossip averaging tells about each agent. Made with `plan_gossip`.
+    """What gossip averaging reveals about each agent. Made with `plan_gossip`.
 
     Attributes:
-        guarantee: against the observers, owner by owner: a model claim, because nothing enforces
-            that they see no other messages.
-        everybody: epsilon of every agent against whoever reads all messages; proved.
-        noise: when it is added.
+        guarantee: guarantee against the observers, owner by owner: a model claim, because nothing
+            enforces that they see no other messages.
+        everybody: epsilon of every agent against an adversary who reads all messages; proved.
+        noise: when the noise is added.
     """
 
     guarantee: Guarantees
@@ -44,8 +44,8 @@ class GossipPlan:
 
     @property
     def exposed(self) -> bool:
-        """Whether distance hides nobody, because what is sent later gives everybody's noisy value
-        away: noise that is added once.
+        """Whether distance hides nobody, because later messages give away everybody's noisy value:
+        noise that is added once.
         """
         worst = self.guarantee.worst.epsilon
         once = self.noise is GossipNoise.ONCE
@@ -66,15 +66,15 @@ def plan_gossip(
     """What one agent, or several that pool what they see, learns from gossip averaging.
 
     Args:
-        weights: row `i` the weights that agent `i` gives, itself included, as
-            `tacit.network.weight_matrix` makes them.
-        steps: how many averaging steps.
-        noise_multiplier: standard deviation of an agent's Gaussian noise divided by what one record
-            moves its value by, positive.
-        delta: in [1e-12, 1).
-        observers: numbers of the agents that look on.
+        weights: weight matrix; row `i` holds the weights that agent `i` gives, including its own,
+            as `tacit.network.weight_matrix` makes them.
+        steps: number of averaging steps.
+        noise_multiplier: standard deviation of an agent's Gaussian noise over the sensitivity of
+            its value to one record, positive.
+        delta: delta of the guarantee, in [1e-12, 1).
+        observers: numbers of the observing agents.
         fresh_noise: add noise at every step, not only to the first message.
-        large_delta: accept a delta of one over the number of agents or more.
+        large_delta: accept a delta of at least one over the number of agents.
 
     Raises:
         PrivacyError: an argument out of range, or nobody left to protect.
@@ -95,9 +95,9 @@ class NoiseOfSum(NamedTuple):
     """One way to protect the values of a sum.
 
     Attributes:
-        noise_multiplier: of every agent's noise.
-        relative_variance: of the sum of all noises, over that of one noise which a party that all
-            trust would add.
+        noise_multiplier: noise multiplier of every agent's noise.
+        relative_variance: variance of the sum of all noises, over that of the single noise that a
+            trusted curator would add.
     """
 
     noise_multiplier: float
@@ -109,11 +109,11 @@ class MasksPlan:
     """The noise of sums in three ways that cost the same. Made with `plan_masks`.
 
     Attributes:
-        local: every agent is hidden by its own noise alone.
+        local: every agent hidden by its own noise alone.
         masked: pairwise masks, against the coalition.
         central: one noise for all.
-        hidden_among: number of agents that hide each other under the masks, at worst.
-        warning: what to say of a large epsilon; empty otherwise.
+        hidden_among: minimum number of agents that hide each other under the masks.
+        warning: warning about a large epsilon; empty if there is none.
     """
 
     local: NoiseOfSum
@@ -143,18 +143,18 @@ def plan_masks(
     """What pairwise masks save in sums of one value per agent, with Gaussian noise.
 
     Masks hold only if at most `coalition` agents pool what they know, each mask is used once, comes
-    from a key that two agents alone know and looks random to all others, and what is asked of the
-    records depends on public values only.
+    from a key that only two agents know and looks random to all others, and the records are
+    queried at public values only.
 
     Args:
-        pairs: which pairs of agents share a mask, as `tacit.network.adjacency_matrix` makes them.
+        pairs: pairs of agents that share a mask, as `tacit.network.adjacency_matrix` makes them.
         epsilon: budget of an owner for the whole run, positive.
         rounds: number of sums.
-        delta: in [1e-12, 1).
+        delta: delta of the guarantee, in [1e-12, 1).
         coalition: number of agents that pool what they know of the masks.
         absent: number of other agents that may be missing from a sum.
-        attempts: number of masked releases, repeated rounds included; by default one per round.
-        large_delta: accept a delta of one over the number of agents or more.
+        attempts: number of masked releases, including repeated rounds; by default one per round.
+        large_delta: accept a delta of at least one over the number of agents.
 
     Raises:
         PrivacyError: an argument out of range, fewer attempts than rounds, or a coalition that

@@ -1,6 +1,6 @@
-"""What a query states about its answer, a flat vector: its size, its movement, its rounding.
+"""What a query states about its answer, a flat vector: its size, sensitivity and rounding errors.
 
-A query is the only thing that sees private data.
+Queries are the only code that sees private data.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ OneOrTwo: TypeAlias = Annotated[int, Range(least=1.0, most=2.0)]
 """A norm in which noise needs a bound."""
 
 Share: TypeAlias = Annotated[float, Range(above=0.0, most=1.0)]
-"""A probability that is not 0."""
+"""A positive probability."""
 
 Norm: TypeAlias = Annotated[Order, Range(least=1.0, infinite=True)]
 """A norm of a clip: 1, 2 or infinity."""
 
 Clip: TypeAlias = Annotated[Numbers, Range(above=0.0, infinite=True)]
-"""A positive number, or one an agent; infinite for no clipping."""
+"""A positive number, or one per agent; infinite for no clipping."""
 
 PerAgent: TypeAlias = Numbers
-"""A number for all agents, or one a agent as an array of shape `(agents,)`."""
+"""A number for all agents, or one per agent as an array of shape `(agents,)`."""
 
 
 def per_agent(value: Any) -> Any:
-    """A list or tuple of one number an agent as an array; anything else as it is."""
+    """A list or tuple of one number per agent as an array; anything else unchanged."""
     return np.asarray(value, dtype=float) if isinstance(value, list | tuple) else value
 
 
@@ -55,7 +55,7 @@ def own_public(value: PerAgent, agent: int) -> float:
 
 
 class Sums(Enum):
-    """Of what an answer is the sum, over the normaliser."""
+    """What the answer is a sum of, over the normaliser."""
 
     RECORDS = "a vector a record, each within a clip"
     ONE = "one vector within a clip, whatever the records behind it"
@@ -63,11 +63,11 @@ class Sums(Enum):
 
 
 class Computed(NamedTuple):
-    """What is known of an answer as floating-point arithmetic gives it.
+    """What is known about an answer as floating-point arithmetic computes it.
 
     Attributes:
-        sensitivity: of the computed answer, rounding errors included.
-        largest: size that no coordinate exceeds.
+        sensitivity: sensitivity of the computed answer, rounding errors included.
+        largest: bound on the size of every coordinate.
     """
 
     sensitivity: float
@@ -78,19 +78,19 @@ class Computed(NamedTuple):
 class AbstractQuery(eqx.Module):
     """One question to a private objective.
 
-    A query states everything about its answer, a flat vector: how many coordinates it has (`size`),
-    how far it moves between neighbours (`sensitivity`), and what arithmetic makes of it
-    (`computed`). What a class that is not tacit's states is a model claim, also where it is derived
+    A query states everything about its answer, a flat vector: the number of coordinates (`size`),
+    how far it moves between neighbours (`sensitivity`), and its properties when computed
+    (`computed`). What a class outside tacit states is a model claim, even if the class is derived
     from one of tacit's: nothing proves that its answers keep the bound.
 
     Attributes:
-        oracle: what it asks of the objective.
+        oracle: kind of question that it asks the objective.
         order: norm in which its sensitivity is bounded, 1 or 2.
         rate: probability with which each unit is sampled, 1 for all of them.
-        projects: whether its bound rests on projections and proximal maps that lengthen nothing.
+        projects: whether its bound rests on projections and proximal maps being non-expansive.
         solves: whether its bound rests on the convexity and the curvature that losses declare.
-        sums: of what its answer is a sum, so that rounding errors in it have a bound.
-        unbounded: why they have none, where it is no such sum.
+        sums: what its answer is a sum of, so that rounding errors in it have a bound.
+        unbounded: reason why they have none, if it is not such a sum.
     """
 
     projects: ClassVar[bool] = False
@@ -106,7 +106,7 @@ class AbstractQuery(eqx.Module):
 
     @abc.abstractmethod
     def __call__(self, state: Any, objective: Any, context: Context, key: PRNGKeyArray) -> Any:
-        """The private answer, of an `AbstractPrivate`.
+        """The private answer, computed from an `AbstractPrivate`.
 
         `key` draws the sample of records and reaches nothing else.
         """
@@ -117,10 +117,10 @@ class AbstractQuery(eqx.Module):
 
     @abc.abstractmethod
     def evaluations(self, dimension: int) -> int:
-        """Function values (or gradients) asked of each unit in one call, at most."""
+        """Maximum number of function values (or gradients) asked of each unit in one call."""
 
     def assumes(self, relation: Relation) -> tuple[str, ...]:
-        """What the sensitivity takes for granted of the data, in words: by default nothing."""
+        """What the sensitivity assumes about the data, in words; nothing by default."""
         return ()
 
     def size(self, dimension: int) -> int:
@@ -128,7 +128,7 @@ class AbstractQuery(eqx.Module):
         return dimension
 
     def beside(self, public: PublicContext) -> float:
-        """Length of what is added to every vector after its clip, as it stands in the answer."""
+        """Length of what is added to every vector after its clip, as it enters the answer."""
         return 0.0
 
     @final
@@ -143,14 +143,14 @@ class AbstractQuery(eqx.Module):
 
         Args:
             public: declared constants of the owner; `dimension` among them.
-            relation: when two data sets are neighbours.
-            most_records: a public number that the number of records never exceeds, at least 1;
-                whoever asks the query must see to that. Needed by a sum under add/remove, where
-                their number is private; otherwise that of `public` counts where it is larger.
+            relation: adjacency of the data sets.
+            most_records: public upper bound on the number of records, at least 1, which the caller
+                of the query must enforce. Needed by a sum under add/remove, where their number is
+                private; otherwise the number in `public` counts where it is larger.
             roundoff: unit roundoff of the arithmetic.
 
         Raises:
-            PrivacyError: there is no such bound, with the reason.
+            PrivacyError: there is no such bound; the message gives the reason.
         """
         if self.sums is Sums.UNKNOWN:
             raise PrivacyError(f"{type(self).__name__} has no secure form: {self.unbounded}")
@@ -171,7 +171,7 @@ class AbstractQuery(eqx.Module):
                 "nothing bounds its answers. Set a finite clip, or declare bounds of the records "
                 "that imply one"
             )
-        # replacing moves a sum by two vectors within the clip; what comes or goes is one whole
+        # replacing moves a sum by two vectors within the clip; adding or removing, by one
         replaces = relation is Relation.REPLACE_ONE
         longest = sensitivity / 2 + self.beside(public) if replaces else sensitivity
         terms = 1 if self.sums is Sums.ONE else _summed(public, relation, most_records)
@@ -184,14 +184,14 @@ class AbstractQuery(eqx.Module):
 
 
 def is_own(kind: type) -> bool:
-    """Whether tacit defines a class, by its name and its place: not one derived from its own."""
+    """Whether tacit itself defines a class, by its name and module; derived ones do not count."""
     module = sys.modules.get(kind.__module__)
     own = kind.__module__.partition(".")[0] == "tacit"
     return own and getattr(module, kind.__qualname__, None) is kind
 
 
 def _summed(public: PublicContext, relation: Relation, most_records: int | None) -> int:
-    """How many records are summed at most, whatever their sum is divided by."""
+    """Maximum number of records that are summed, whatever their sum is divided by."""
     if relation is Relation.REPLACE_ONE:
         return max(public.count, most_records or 1)
     if most_records is None or most_records < 1:

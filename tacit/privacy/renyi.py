@@ -2,12 +2,12 @@
 
 `eps(alpha)` of a sequence is the sum over its releases (Mironov 2017, proposition 1), and turns
 into `(epsilon, delta)` by Canonne, Kamath, Steinke (2020), proposition 12. Gaussian and Laplace
-releases and Poisson-sampled Gaussian ones are dp-accounting's; the others are here:
+releases and Poisson-sampled Gaussian ones use dp-accounting; the others are here:
 
 - a discrete Gaussian release has `eps(alpha) <= alpha / (2 z^2)`, as the continuous one (Canonne,
-  Kamath, Steinke 2020, theorem 4, added up over the coordinates);
+  Kamath, Steinke 2020, theorem 4, summed over the coordinates);
 - a pure `e`-DP release has at most the curve of randomised response (Kairouz, Oh, Viswanath 2015,
-  theorem 2.1), and sampling leaves it pure;
+  theorem 2.1), and remains pure when sampled;
 - a sampled discrete Gaussian release obeys the general bound for Poisson sampling (Zhu, Wang 2019,
   theorem 5).
 """
@@ -31,10 +31,10 @@ from tacit.privacy.loss_distribution import bucketed
 from tacit.privacy.tally import Tally, pure_epsilon
 
 _FAR = np.geomspace(2e3, 1e7, 40)
-"""Small budgets have their best order far out."""
+"""The best order for a small budget is very large."""
 
 _DENSE = 1.0 + np.geomspace(0.05, 1e7, 640)
-"""Where Renyi orders are all there is; the ratio of 1.03 costs a ten-thousandth of epsilon."""
+"""Orders where nothing but Renyi orders applies; the ratio 1.03 costs 0.01 % of epsilon."""
 
 
 _SMALL = 1.0
@@ -43,11 +43,11 @@ _LAST_BITS = 1e-14
 
 @dataclass(frozen=True)
 class Renyi:
-    """`eps(alpha)` of a sequence of releases, at some orders.
+    """`eps(alpha)` of a sequence of releases, at several orders.
 
     Attributes:
-        orders: above 1, shape `(orders,)`.
-        values: bound on the Renyi divergence of neighbours at each, shape `(orders,)`.
+        orders: Renyi orders, above 1, shape `(orders,)`.
+        values: bounds on the Renyi divergence between neighbours, shape `(orders,)`.
     """
 
     orders: Float[np.ndarray, " orders"]
@@ -86,23 +86,23 @@ class Renyi:
                 case _:
                     values += count * randomised_response(pure_epsilon(event), orders)
         if known:
-            with np.errstate(over="ignore"):  # an infinite bound is one
+            with np.errstate(over="ignore"):  # an infinite bound is still a bound
                 accountant.compose(ComposedDpEvent(known))
         # logarithms of sums close to 1 lose their last bits, which must not earn privacy
         lost = rounded * _LAST_BITS / (orders - 1.0)
         return cls(orders, values + np.maximum(accountant.rdp, 0.0) + lost)
 
     def epsilon(self, delta: float) -> float:
-        """The smallest epsilon over all orders, for `delta` above 0."""
+        """The smallest epsilon over all orders, for positive `delta`."""
         from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
 
         return float(compute_epsilon(self.orders.tolist(), self.values.tolist(), delta)[0])
 
     def delta(self, epsilon: float) -> float:
-        """The smallest delta over all orders, for `epsilon` of at least 0."""
+        """The smallest delta over all orders, for non-negative `epsilon`."""
         from dp_accounting.rdp.rdp_privacy_accountant import compute_delta
 
-        # less than a rounding error would be taken for none, and its logarithm fails
+        # less than a rounding error would be taken for 0, whose logarithm fails
         values = np.maximum(self.values, np.finfo(float).eps)
         return float(compute_delta(self.orders.tolist(), values.tolist(), epsilon)[0])
 
@@ -113,8 +113,8 @@ def randomised_response(
     """Renyi divergence of the two answers of `epsilon`-randomised response, exactly.
 
     Args:
-        epsilon: positive.
-        orders: above 1.
+        epsilon: privacy parameter, positive.
+        orders: Renyi orders, above 1.
 
     Example:
         >>> bool(randomised_response(1.0, np.array([1e9]))[0] > 0.999999)  # pure in the limit
@@ -123,7 +123,7 @@ def randomised_response(
     # (p^a q^(1-a) + q^a p^(1-a)) with p = 1/(1 + e^-eps), q = e^-eps p
     up, down = (orders - 1.0) * epsilon, -orders * epsilon
     both = math.log1p(math.exp(-epsilon))
-    # the same less 1, a product of positive numbers: nothing cancels where the loss is tiny
+    # the same minus 1, a product of positive numbers: nothing cancels where the loss is tiny
     small = orders * epsilon < _SMALL
     far, near = np.where(small, 0.0, up), np.where(small, orders * epsilon, 0.0)
     product = np.sinh(near / 2.0) * np.sinh(np.where(small, up, 0.0) / 2.0)
@@ -138,9 +138,9 @@ def sampled(
     """A release with curve `slope * alpha`, on a Poisson sample (Zhu, Wang 2019, theorem 5).
 
     Args:
-        rate: of the sample, in (0, 1).
-        slope: of the release's own curve, positive.
-        orders: integers of at least 2.
+        rate: sampling rate, in (0, 1).
+        slope: slope of the release's own curve, positive.
+        orders: Renyi orders, integers of at least 2.
     """
     from scipy.special import gammaln
 
@@ -165,7 +165,7 @@ def _cancels(event: Event) -> bool:
 
 
 def _orders(counts: dict[Event, int]) -> list[float]:
-    """Orders at which every release has a rule that is quick and converges."""
+    """Orders at which every release has a fast rule that converges."""
     from dp_accounting.rdp.rdp_privacy_accountant import DEFAULT_RDP_ORDERS
 
     sampled_gaussian = any(
@@ -174,7 +174,7 @@ def _orders(counts: dict[Event, int]) -> list[float]:
         for event in counts
     )
     if sampled_gaussian:
-        # takes time linear in an integer order; the series of a fractional one may not converge
+        # takes time linear in an integer order; the series for a fractional one may not converge
         return [float(order) for order in DEFAULT_RDP_ORDERS if float(order).is_integer()]
     if any(isinstance(event, DiscreteGaussianRelease) for event in counts):
         return _DENSE.tolist()

@@ -1,4 +1,4 @@
-"""How far floating-point sums may be from the sums that a sensitivity is proved for."""
+"""How far floating-point sums may be from the sums for which a sensitivity is proved."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ DOUBLE = 2.0**-53
 """Unit roundoff of float64."""
 
 _OTHER_OPERATIONS = 32
-"""Roundings besides a norm's sum, with room: scaling, root, factor and clip; sensitivity."""
+"""Roundings other than a norm's sum, with room: scaling, root, factor and clip; sensitivity."""
 
 
 def sum_error(records: int, contribution: float, dimension: int, roundoff: float = DOUBLE) -> float:
-    """What rounding errors may add to the sensitivity of a clipped sum, rounded up.
+    """What rounding errors can add to the sensitivity of a clipped sum, rounded up.
 
     With `g(k) = k u / (1 - k u)`: a clipped vector of `p` entries is longer than its clip by at
     most the factor `1 + g(p + 32)`, and the sum of `m` such vectors, in whatever order it is taken,
@@ -24,13 +24,13 @@ def sum_error(records: int, contribution: float, dimension: int, roundoff: float
     docs/proofs/safe_noise.md.
 
     Args:
-        records: `m`, the largest number of records in a sum.
+        records: `m`, maximum number of records in a sum.
         contribution: largest norm of what one record adds to the answer: clip over normaliser.
-        dimension: `p`, entries of a record's vector.
+        dimension: `p`, number of entries in a record's vector.
         roundoff: `u`, unit roundoff of the arithmetic, 2^-53 for float64.
 
     Raises:
-        PrivacyError: so many records that their sum has no correct digit.
+        PrivacyError: too many records for their sum to have a correct digit.
 
     Example:
         >>> sum_error(records=1000, contribution=1e-3, dimension=20) < 1e-3 * 1e-9

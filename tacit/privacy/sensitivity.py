@@ -1,7 +1,7 @@
 """Queries: the only things that see private data, each with the bound it enforces.
 
-The sensitivity of a query is derived here, from the clip that the query itself applies; there is no
-place to type one in. With per-unit vectors clipped to norm `C` and their sum divided by a declared
+The sensitivity of a query is derived here, from the clip that the query itself applies; it cannot
+be typed in. With per-unit vectors clipped to norm `C` and their sum divided by a declared
 `n`, replacing one unit moves the result by at most `2C/n` and adding or removing one by `C/n`, in
 the norm of the clip (proof: docs/proofs/clipping.md). A bound `C` on one norm of `p` numbers is one
 on every other: `sqrt(p) C` from l2 to l1 and from linf to l2, `p C` from linf to l1, and `C` itself
@@ -52,8 +52,8 @@ class Exact(AbstractQuery):
 
     Attributes:
         function: `(state, objective, context) -> answer`.
-        points: function values or gradients that it asks of each unit.
-        times: how often it asks for as many; may differ per agent.
+        points: number of function values or gradients asked of each unit.
+        times: number of times that it asks for these; may differ per agent.
     """
 
     function: Callable[[Any, Any, Context], Any]
@@ -82,15 +82,15 @@ class ClippedGradient(AbstractQuery):
     """Sum of the gradients of all units, each clipped, over the declared normaliser.
 
     Where declared bounds imply a smaller bound on gradients (`RecordBounds`), that is the clip; an
-    infinite `clip` leaves it to them alone. Proofs: docs/proofs/clipping.md for the bound,
+    infinite `clip` relies on them alone. Proofs: docs/proofs/clipping.md for the bound,
     docs/proofs/declared_bounds.md for what is declared, docs/proofs/agent_level.md for whole costs,
     docs/proofs/metric.md for those compared by a distance, docs/proofs/poisson_sampling.md for
     samples.
 
     Attributes:
-        point: where the gradient is taken, a function of the method's state.
+        point: point at which the gradient is taken, as a function of the method's state.
         clip: largest norm of one unit's gradient, positive; may differ per agent.
-        norm: of the clip, 1, 2 or infinity; `order` when `None`.
+        norm: norm of the clip, 1, 2 or infinity; `order` when `None`.
     """
 
     sums: ClassVar[Sums] = Sums.RECORDS
@@ -144,13 +144,13 @@ class ClippedDifferences(AbstractQuery):
     docs/proofs/finite_differences.md and, for whole costs, docs/proofs/agent_level.md.
 
     Attributes:
-        point: where, a function of the method's state.
+        point: point `x`, as a function of the method's state.
         directions: `(state, context) -> array of shape (m, p)`.
         count: `m`, the number of directions, or `None` for the dimension of the problem.
-        smoothing: the step `u`, positive, or `(state, context) -> u` where it changes.
+        smoothing: step `u`, positive, or `(state, context) -> u` if it changes.
         clip: largest norm of one unit's vector of differences, positive; may differ per agent.
         offsets: `(state, context) -> x_i - x`, shape `(m, p)`; all at `x` when `None`.
-        norm: of the clip, 1, 2 or infinity; `order` when `None`.
+        norm: norm of the clip, 1, 2 or infinity; `order` when `None`.
     """
 
     sums: ClassVar[Sums] = Sums.RECORDS
@@ -190,7 +190,7 @@ class ClippedDifferences(AbstractQuery):
 
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:
         if relation is Relation.METRIC:
-            return math.inf  # the distance is between gradients, and these are values
+            return math.inf  # the distance is between gradients, not values
         size = public.dimension if self.count is None else self.count
         clip = own_public(self.clip, public.agent)
         bound = clip * _conversion(self.clip_norm, self.order, size, "count")
@@ -205,20 +205,20 @@ class ClippedDifferences(AbstractQuery):
 
 
 class ClippedUpdate(AbstractQuery):
-    """What an agent's own computation on all of its data changes, clipped as a whole to `clip`.
+    """The change that an agent's own computation on all of its data makes, clipped to `clip`.
 
     Between any two data sets of the agent the answer moves by at most twice the clip, however the
-    change came about and however many records there are: the unit is the agent. Proof:
+    change was made and however many records there are: the unit is the agent. Proof:
     docs/proofs/agent_level.md.
 
     Attributes:
-        change: `(state, objective, context) -> vector`, anything that the agent computes.
+        change: `(state, objective, context) -> vector`, any computation of the agent.
         clip: largest norm of the change, positive; may differ per agent.
-        points: function values or gradients that it asks of each unit.
-        norm: of the clip, 1, 2 or infinity; `order` when `None`.
+        points: number of function values or gradients asked of each unit.
+        norm: norm of the clip, 1, 2 or infinity; `order` when `None`.
 
     Raises:
-        PrivacyError: a `rate` other than 1: there is nothing to sample.
+        PrivacyError: a `rate` other than 1: there are no units to sample.
     """
 
     sums: ClassVar[Sums] = Sums.ONE
@@ -250,7 +250,7 @@ class ClippedUpdate(AbstractQuery):
 
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:
         if relation is Relation.METRIC:
-            return math.inf  # two costs that are close may lead many steps far apart
+            return math.inf  # many steps may carry two close costs far apart
         clip = own_public(self.clip, public.agent)
         size = public.dimension
         return 2.0 * clip * _conversion(self.clip_norm, self.order, size, "PublicContext.dimension")
@@ -271,7 +271,7 @@ def _of_a_sum(bound: float, rate: float, public: PublicContext, relation: Relati
 
 
 def _conversion(of: Order, to: Order, size: int | None, missing: str) -> float:
-    """What a bound in norm `of` becomes in norm `to`."""
+    """The bound in norm `to` that a bound in norm `of` implies."""
     if to >= of:
         return 1.0
     if size is None:
@@ -283,10 +283,10 @@ def _conversion(of: Order, to: Order, size: int | None, missing: str) -> float:
 
 
 def _expansion(clip: float, norm: Order, order: int) -> float:
-    """By how much clipping can lengthen the difference of two vectors, in norm `order`.
+    """Factor by which clipping can lengthen the difference of two vectors, in norm `order`.
 
-    Scaling down to an l2 ball is a projection and lengthens nothing; in the norm of any other ball
-    it at most doubles (docs/proofs/metric.md). Between two norms nothing is claimed.
+    Scaling down to an l2 ball is a projection and does not lengthen it; in the norm of any other
+    ball it at most doubles it (docs/proofs/metric.md). Between two norms nothing is claimed.
     """
     if math.isinf(clip) or norm == order == 2:
         return 1.0

@@ -1,10 +1,10 @@
 """A private sum of bounded statistics of records: blocks of different shape, one flat vector.
 
 Every block enforces a bound on what one record adds to it: a clip, or a one-hot vector that is made
-here. So a bound never rests on who wrote `rows` or `cell`. In the vector each block stands in units
+here. So a bound never depends on the author of `rows` or `cell`. In the vector each block has units
 of its own sensitivity, times the root of its share: between neighbours all blocks together move by
-at most 1 over the normaliser, and whoever noises, hides, accounts or audits the sum sees one vector
-of known size. `BlockSum.split` gives the blocks their own units and shapes again, and is
+at most 1 over the normaliser, and code that adds noise to the sum, hides, accounts or audits it
+sees one vector of known size. `BlockSum.split` restores the blocks' own units and shapes, and is
 post-processing. Proof: docs/proofs/block_sums.md.
 """
 
@@ -30,15 +30,15 @@ from tacit.ranges import Count, Positive
 from tacit.types import AbstractPrivate, Context, Oracle, PublicContext, Relation, Unit
 
 _ROUNDING = 1e-9
-"""By how much shares may miss 1."""
+"""Tolerance by which shares may miss 1."""
 
 
 class Block(eqx.Module):
-    """One statistic of a `BlockSum`. The kinds of this file are all that there are.
+    """One statistic of a `BlockSum`. This file defines all its kinds.
 
     Attributes:
-        share: of the budget, in (0, 1]; those of a sum add up to 1. Variance of the noise in a
-            block is inverse to its share.
+        share: share of the budget, in (0, 1]; the shares of a sum add up to 1. The variance of the
+            noise in a block is inversely proportional to its share.
     """
 
     share: Share = eqx.field(static=True, kw_only=True, default=1.0)
@@ -46,7 +46,7 @@ class Block(eqx.Module):
     @property
     @abc.abstractmethod
     def length(self) -> int:
-        """Entries of the flat vector."""
+        """Number of entries in the flat vector."""
 
     @property
     @abc.abstractmethod
@@ -59,35 +59,35 @@ class Block(eqx.Module):
 
     @abc.abstractmethod
     def asked(self, record: Float[Array, " d"], point: Any) -> Array:
-        """What the block asks of one record, with no bound yet."""
+        """What the block asks of one record, still unbounded."""
 
     @abc.abstractmethod
     def bounded(self, asked: Float[Array, "n ..."]) -> Float[Array, "n length"]:
-        """What each record adds, within the bound whatever was asked of it."""
+        """What each record adds, within the bound whatever its answer was."""
 
     @abc.abstractmethod
     def shaped(self, flat: Float[Array, " length"]) -> Array:
-        """A sum in its own shape."""
+        """A sum in the block's own shape."""
 
     @abc.abstractmethod
     def farthest(self) -> tuple[Float[ArrayLike, "*m"], Float[ArrayLike, "*m"]]:
-        """Two answers to `asked` that move the sum by `movement` when one replaces the other.
+        """Two results of `asked` that move the sum by `movement` when one replaces the other.
 
-        The first alone moves it by `longest` when it comes or goes.
+        The first alone moves it by `longest` when it is added or removed.
         """
 
 
 @final
 @checked(PrivacyError)
 class Clipped(Block):
-    """Sum of a vector of each record, clipped to an l2 norm one by one.
+    """Sum of one vector per record, each clipped to an l2 norm.
 
     Attributes:
         rows: `(record, point) -> vector`, shape `(size,)`, of a record of shape `(d,)`.
-        size: entries of that vector, at least 1.
+        size: number of entries in that vector, at least 1.
         bound: largest l2 norm of a record's vector, positive and finite. A longer one is scaled
-            down, and one that is not finite counts 0.
-        share: of the budget, in (0, 1].
+            down, and one that is not finite counts as 0.
+        share: share of the budget, in (0, 1].
     """
 
     rows: Callable[[Any, Any], Any]
@@ -122,17 +122,17 @@ class Clipped(Block):
 @final
 @checked(PrivacyError)
 class Gram(Block):
-    """Sum of the products `u u'` of a vector of each record, clipped to an l2 norm one by one.
+    """Sum of the products `u u'` of one vector `u` per record, each clipped to an l2 norm.
 
-    A matrix enters as its upper triangle, what is off the diagonal times `sqrt(2)`, which keeps the
-    Frobenius norm: its noise has full size on the diagonal and `1/sqrt(2)` of it elsewhere.
+    A matrix enters as its upper triangle, with off-diagonal entries times `sqrt(2)`, which keeps
+    the Frobenius norm: its noise has full size on the diagonal and `1/sqrt(2)` of it elsewhere.
 
     Attributes:
         rows: `(record, point) -> u`, shape `(size,)`, of a record of shape `(d,)`.
-        size: entries of `u`, at least 1.
-        bound: `C`, largest l2 norm of `u`, positive and finite, as for `Clipped`; a product has the
-            Frobenius norm `C^2` at most.
-        share: of the budget, in (0, 1].
+        size: number of entries in `u`, at least 1.
+        bound: `C`, largest l2 norm of `u`, positive and finite, as for `Clipped`; a product has a
+            Frobenius norm of at most `C^2`.
+        share: share of the budget, in (0, 1].
     """
 
     rows: Callable[[Any, Any], Any]
@@ -148,7 +148,7 @@ class Gram(Block):
         return self.bound**2
 
     def movement(self, relation: Relation) -> Any:
-        # two products have an angle of at most 90 degrees, and with one entry none
+        # two products have an angle of at most 90 degrees, and of none with one entry
         apart = relation is Relation.REPLACE_ONE and self.size > 1
         return math.sqrt(2.0) * self.longest if apart else self.longest
 
@@ -175,13 +175,13 @@ class Gram(Block):
 @final
 @checked(PrivacyError)
 class Counts(Block):
-    """How many records stand in each of several cells: each in one at most.
+    """Number of records in each of several cells; each record is in at most one.
 
     Attributes:
-        cell: `(record, point) -> number`, of a record of shape `(d,)`: which cell, from 0. One that
-            is no whole number below `cells`, such as NaN, is in none.
-        cells: how many there are, at least 1.
-        share: of the budget, in (0, 1].
+        cell: `(record, point) -> number`, of a record of shape `(d,)`: its cell, counted from 0. A
+            result that is not a whole number below `cells`, such as NaN, is in none.
+        cells: number of cells, at least 1.
+        share: share of the budget, in (0, 1].
     """
 
     cell: Callable[[Any, Any], Any]
@@ -212,37 +212,37 @@ class Counts(Block):
 
 
 BLOCKS: tuple[type[Block], ...] = (Clipped, Gram, Counts)
-"""All kinds of blocks: what is proved of a sum is proved of these."""
+"""All kinds of blocks: the proofs about a sum are about these."""
 
 
 class Asked(eqx.Module):
     """The question of one block at one point, to be asked of a record.
 
     Attributes:
-        block: whose.
-        point: public.
+        block: block that asks.
+        point: public point at which it asks.
     """
 
     block: Block
     point: Any
 
     def __call__(self, record: Float[Array, " d"]) -> Array:
-        """What the block asks of the record, with no bound yet."""
+        """What the block asks of the record, still unbounded."""
         return self.block.asked(record, self.point)
 
 
 class BlockSum(AbstractQuery):
     """Sum of bounded statistics of all records, in one vector, over the declared normaliser.
 
-    Block `b` with the sensitivity `D_b` under `relation` and the share `f_b` stands in it times
+    Block `b` with the sensitivity `D_b` under `relation` and the share `f_b` enters it times
     `sqrt(f_b) / D_b`, so that the whole moves by at most `1 / normaliser` in the l2 norm. Proof:
     docs/proofs/block_sums.md; of samples, docs/proofs/poisson_sampling.md.
 
     Attributes:
-        blocks: at least one, of the kinds of this file, with shares that add up to 1.
-        point: where the records are asked, a function of the method's state; it is public.
-        relation: under which blocks have their shares. Under the other one the sensitivity is
-            right, too, and shares are another's.
+        blocks: blocks, at least one, of the kinds of this file, with shares that add up to 1.
+        point: public point at which the records are asked, as a function of the method's state.
+        relation: adjacency under which blocks have their shares. Under the other one the
+            sensitivity is right, too, but the shares differ.
 
     Raises:
         PrivacyError: no blocks, one of another kind, or shares that do not add up to 1.
@@ -269,12 +269,12 @@ class BlockSum(AbstractQuery):
         for block in self.blocks:
             if type(block) not in BLOCKS:
                 raise PrivacyError(
-                    f"{checks.shown(block)} is no block that is known here: what is proved of a "
-                    "sum is proved of Clipped, Gram and Counts; give one of these your own rows"
+                    f"{checks.shown(block)} is not a block of a known kind: the proofs about a "
+                    "sum are about Clipped, Gram and Counts; give one of these your own rows"
                 )
         total = math.fsum(block.share for block in self.blocks)
         if abs(total - 1.0) > _ROUNDING:
-            raise PrivacyError(f"the shares of the blocks add up to {total:.12g}; they must to 1")
+            raise PrivacyError(f"the shares of the blocks add up to {total:.12g}, not to 1")
         if self.relation is Relation.METRIC:
             raise PrivacyError(
                 "relation='metric' measures the distance between whole costs, and this is a sum "
@@ -288,7 +288,7 @@ class BlockSum(AbstractQuery):
         there = objective.present if keep is None else objective.present & keep
         point = self.point(state)
         sums = [
-            # selected, not multiplied by 0: whatever stands in the place of no record adds nothing
+            # selected, not multiplied by 0: padding adds nothing, whatever it holds
             jnp.sum(
                 jnp.where(there[:, None], block.bounded(objective.rows(Asked(block, point))), 0.0),
                 axis=0,
@@ -300,12 +300,12 @@ class BlockSum(AbstractQuery):
 
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:
         if relation is Relation.METRIC or public.unit is Unit.AGENT:
-            return math.inf  # one unit is one record here, and nothing bounds how many there are
+            return math.inf  # the bound is per record, and nothing bounds their number
         moved = [block.movement(relation) for block in self.blocks]
         return self._together(moved) / (public.normaliser * self.rate)
 
     def beside(self, public: PublicContext) -> float:
-        # one record may add more than half of what one that replaces another moves
+        # one added record may add more than half of what replacing one moves
         longest = self._together([block.longest for block in self.blocks])
         half = 0.5 * self._together([b.movement(Relation.REPLACE_ONE) for b in self.blocks])
         return max(0.0, longest - half) / (public.normaliser * self.rate)
@@ -319,10 +319,10 @@ class BlockSum(AbstractQuery):
     def split(self, vector: Float[ArrayLike, " m"]) -> tuple[Array, ...]:
         """The sum of every block in its own units and shape, over the normaliser.
 
-        Post-processing: a released vector stays as private as it is, and noise of the scale `s`
+        Post-processing: a released vector remains as private as it was, and noise of the scale `s`
         becomes `s D_b / sqrt(f_b)` in block `b` (`spread`).
 
-        Args:
+        vector: released vector of shape `(m,)`, or a sum or mean of such vectors.
             vector: shape `(m,)`, what was released, or a sum or mean of that.
         """
         whole = jnp.asarray(vector)
@@ -334,25 +334,25 @@ class BlockSum(AbstractQuery):
         )
 
     def spread(self, scale: float) -> tuple[float, ...]:
-        """What noise of a scale in the vector is in every block's own units.
+        """Scale of the noise in every block's own units, for a given scale in the vector.
 
         Off the diagonal of a `Gram` it is `1/sqrt(2)` of that.
 
         Args:
-            scale: of the noise in each entry of the vector, at least 0.
+            scale: scale of the noise in each entry of the vector, at least 0.
         """
         return tuple(float(scale / weight) for weight in self._weights)
 
     @property
     def _weights(self) -> tuple[Any, ...]:
-        """By what the sum of each block is multiplied."""
+        """Factor by which the sum of each block is multiplied."""
         total = math.fsum(block.share for block in self.blocks)
         return tuple(
             math.sqrt(block.share / total) / block.movement(self.relation) for block in self.blocks
         )
 
     def _together(self, lengths: list[Any]) -> float:
-        """Length of a vector whose blocks, in their own units, have these."""
+        """Length of a vector whose blocks have the given lengths in their own units."""
         parts = zip(self._weights, lengths, strict=True)
         return math.sqrt(math.fsum(float(weight * length) ** 2 for weight, length in parts))
 
@@ -368,10 +368,10 @@ def _of_shape(value: Any, shape: tuple[int, ...], what: str) -> Array:
 
 
 def _weights(row: Any, column: Any) -> Any:
-    """What an entry of the upper triangle is multiplied by."""
+    """Factor by which an entry of the upper triangle is multiplied."""
     return np.where(row == column, 1.0, math.sqrt(2.0))
 
 
 def _axis(size: int, axis: int, length: Any) -> Any:
-    """A vector along one axis; a length may be traced."""
+    """A vector along one axis; its length may be traced."""
     return length * np.eye(size)[axis]

@@ -1,4 +1,4 @@
-"""Releases counted: equal events are one entry, trivial ones resolved, parameters checked."""
+"""Counting releases: equal events share an entry, trivial ones are resolved, parameters checked."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ Noise: TypeAlias = (
 """One release with additive noise."""
 
 LEAST_NOISE, MOST_NOISE = 1e-70, 1e70
-"""Less noise than this, over the sensitivity, counts as none, and more as so much: powers of it,
-or of its inverse, would overflow."""
+"""Noise over sensitivity below the first counts as none, and above the second as the second: powers
+of these, or of their inverses, would overflow."""
 
 MOST_RELEASES = 2**48
-"""More of them than anybody makes."""
+"""More releases than anybody makes."""
 
 NOISES = (GaussianRelease, LaplaceRelease, DiscreteGaussianRelease, DiscreteLaplaceRelease)
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How often each event occurs. The order of releases does not change what they cost together.
+    """Number of occurrences of each event; the order of releases does not change their joint cost.
 
     Attributes:
-        releases: those with additive noise, Poisson-sampled or not, with their counts.
-        exposed: whether something leaves without protection.
+        releases: counts of releases with additive noise, Poisson-sampled or not.
+        exposed: whether something is released without protection.
     """
 
     releases: frozenset[tuple[Event, int]] = frozenset()
@@ -52,7 +52,7 @@ class Tally:
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Tally:
-        """Count events, resolving `Repeated` (nested or not) and leaving out what costs nothing.
+        """Count events, resolving `Repeated` (nested or not) and omitting what costs nothing.
 
         Raises:
             PrivacyError: a parameter of an event out of range.
@@ -65,12 +65,12 @@ class Tally:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing that depends on private data leaves."""
+        """Whether nothing that depends on private data is released."""
         return not (self.releases or self.exposed)
 
     @cached_property
     def mu(self) -> float | None:
-        """Gaussian-DP parameter, where everything is an unsampled Gaussian release; else `None`."""
+        """Gaussian-DP parameter, if every release is an unsampled Gaussian; else `None`."""
         squares: list[float] = []
         for event, count in self.releases:
             if not isinstance(event, GaussianRelease):
@@ -97,7 +97,7 @@ def split(event: Event) -> tuple[Noise, float]:
     """A release without its sampling, and its sampling rate (1 for none).
 
     Raises:
-        UnsupportedEvent: anything but additive noise.
+        UnsupportedEvent: an event other than additive noise.
     """
     base, rate = (event.event, event.rate) if isinstance(event, PoissonSampled) else (event, 1.0)
     if not isinstance(base, NOISES):
@@ -115,7 +115,7 @@ def _count(events: Iterable[Event], times: int, counts: dict[Event, int]) -> Non
                 raise PrivacyError(f"{event!r}: count must be from 0 to 2^48 releases in all")
             _count([event.event], times * event.count, counts)
             continue
-        if event.counted is not event:  # what it amounts to under its assumption
+        if event.counted is not event:  # the event that it amounts to under its assumption
             _count([event.counted], times, counts)
             continue
         event = _simplified(event)
@@ -157,7 +157,7 @@ def _simplified(event: Event) -> Event:
 
 
 def pure_epsilon(event: Event) -> float:
-    """What one release costs at delta 0; infinite for Gaussian noise."""
+    """The cost of one release at delta 0; infinite for Gaussian noise."""
     base, rate = split(event)
     if isinstance(base, GaussianRelease | DiscreteGaussianRelease):
         return math.inf

@@ -14,14 +14,14 @@ from tacit.types import AbstractDifferentiable, Order, Params, Scalar, Unit, Vec
 
 
 class Tilted(AbstractDifferentiable):
-    """An objective plus a random linear term `v'x`, the same wherever it is asked.
+    """An objective plus a random linear term `v'x`, the same in every query.
 
     Attributes:
-        normaliser: that of the objective.
-        base: the objective.
-        scale: of `v`.
-        key: `v` is drawn from it.
-        law: of `v`.
+        normaliser: normaliser of the objective.
+        base: objective without the term.
+        scale: scale of `v`.
+        key: random key from which `v` is drawn.
+        law: law of `v`.
     """
 
     normaliser: Float[ArrayLike, "*agents"]
@@ -33,15 +33,15 @@ class Tilted(AbstractDifferentiable):
 
     @property
     def units(self) -> int:
-        """Those of the objective."""
+        """Number of units of the objective."""
         return self.base.units
 
     def term(self, like: Vector) -> Vector:
-        """`v`, of the shape and type of `like`."""
+        """`v`, with the shape and type of `like`."""
         return self.law.sample(self.key, like) * self.scale
 
     def losses(self, x: Params) -> Float[Array, " n"]:
-        """Those of the objective, without the linear term, which is no unit's."""
+        """Losses of the objective, without the linear term, which belongs to no unit."""
         return self.base.losses(x)
 
     def value(self, x: Params) -> Float[Array, ""]:
@@ -55,5 +55,5 @@ class Tilted(AbstractDifferentiable):
     def clipped_gradient(
         self, x: Params, clip: Scalar, order: Order, keep: Bool[Array, " n"] | None
     ) -> Float[Array, " p"]:
-        """That of the objective plus `v`."""
+        """Clipped gradient of the objective plus `v`."""
         return self.base.clipped_gradient(x, clip, order, keep) + self.term(jnp.asarray(x))

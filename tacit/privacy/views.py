@@ -1,10 +1,10 @@
 """What a single agent, or a coalition, learns from Gaussian gossip averaging.
 
 Every agent `u` holds a value `x_u` and adds noise `N(0, s^2 I)`; then all average with a fixed
-weight matrix `W`: at every step each agent `w` sends its value to whoever weighs it, and then
+weight matrix `W`: at every step each agent `w` sends its value to those that weigh it, and then
 replaces it by `sum_j W_wj (what j sent)`, its own included. Two ways to add the noise:
 
-- `GossipNoise.ONCE`: to `x_u`, before the first step; afterwards values are sent as they are.
+- `GossipNoise.ONCE`: to `x_u`, before the first step; afterwards values are sent unchanged.
 - `GossipNoise.EVERY_STEP`: afresh to every value that is sent.
 
 An observer that follows the protocol, shares nothing with others and sees only what is sent to it
@@ -38,13 +38,13 @@ ASSUMPTION = (
     "the values sent to them, and the agents do nothing but average values of which each has its "
     "own Gaussian noise"
 )
-"""What a view takes for granted."""
+"""What a view assumes."""
 
 _DEPENDENT = 1e-14
-"""Length below which what is left of a unit vector after projection is rounding."""
+"""Length below which the remainder of a unit vector after projection is rounding."""
 
 _FAINT = 1e-9
-"""Weights below this are refused: what they carry could not be told from rounding."""
+"""Weights below this are refused: their effect cannot be distinguished from rounding."""
 
 _OUTSIDE = 1e-9
 """Share of a change outside the range of the noise that counts as rounding."""
@@ -64,13 +64,13 @@ def linear_mu(
     """Gaussian-DP parameter of seeing `Y = A x + B z`, `z ~ N(0, scale^2 I)`, exactly.
 
     Args:
-        change: `A d`, what neighbours `d` apart change in what is seen, shape `(seen,)`.
-        noise: `B`, shape `(seen, sources)`.
+        change: `A d`, how neighbours `d` apart change what is seen, shape `(seen,)`.
+        noise: `B`, effect of the noise on what is seen, shape `(seen, sources)`.
         scale: standard deviation of every source of noise, positive.
 
     Returns:
-        `sqrt((A d)' (B B')^+ A d) / scale`; infinite if some combination of what is seen holds the
-        change and no noise.
+        `sqrt((A d)' (B B')^+ A d) / scale`; infinite if some combination of what is seen contains
+        the change and no noise.
 
     Raises:
         PrivacyError: shapes that do not fit, or a scale that is not positive.
@@ -107,22 +107,22 @@ def gossip_mu(
     observers: Sequence[int],
     noise: GossipNoise = GossipNoise.ONCE,
 ) -> Float[np.ndarray, " agents"]:
-    """What observers learn of every agent's value, in multiples of what everybody could learn.
+    """What observers learn about every agent's value, relative to reading every message.
 
     Args:
-        weights: `W`, row `i` the weights that agent `i` gives, itself included.
-        steps: how many averaging steps, at least 0.
+        weights: `W`; row `i` holds the weights that agent `i` gives, including its own.
+        steps: number of averaging steps, at least 0.
         observers: numbers of the agents that pool what they see, at least one.
         noise: when noise is added.
 
     Returns:
-        Gaussian-DP parameter for each agent, for noise of the size of the sensitivity, shape
-        `(agents,)`: divide by the noise multiplier. Within [0, 1], where 1 is the parameter to
-        somebody who reads every message; 0 for the observers, whose values are their own.
+        Gaussian-DP parameter for each agent, for noise equal to the sensitivity, shape `(agents,)`:
+        divide by the noise multiplier. Within [0, 1], where 1 is the parameter against an observer
+        of every message; 0 for the observers, whose values are their own.
 
     Raises:
-        PrivacyError: weights that are no square matrix of finite numbers, or observers that are no
-            agents.
+        PrivacyError: weights that are not a square matrix of finite numbers, or observers that are
+            not agents.
 
     Example:
         >>> ring = np.eye(5) / 2 + (np.roll(np.eye(5), 1, 0) + np.roll(np.eye(5), -1, 0)) / 4
@@ -158,19 +158,19 @@ def gossip_guarantees(
     unit: Unit = Unit.RECORD,
     relation: Relation = Relation.REPLACE_ONE,
 ) -> Guarantees:
-    """What one run of gossip averaging promises each owner against one agent or a coalition.
+    """What one run of gossip averaging guarantees each owner against one agent or a coalition.
 
     Args:
-        weights: see `gossip_mu`.
-        steps: how many averaging steps.
+        weights: weight matrix, as for `gossip_mu`.
+        steps: number of averaging steps.
         noise_multiplier: standard deviation of the noise over the l2 sensitivity of an owner's
             value, positive.
-        delta: in [1e-12, 1).
-        observers: numbers of the agents that look and pool what they see.
+        delta: delta of the guarantees, in [1e-12, 1).
+        observers: numbers of the agents that observe and pool what they see.
         noise: when noise is added.
-        names: of the agents; "agent 0" and so on by default.
-        unit: what the sensitivity protects.
-        relation: what the sensitivity is about.
+        names: names of the agents; "agent 0" and so on by default.
+        unit: unit that the sensitivity protects.
+        relation: adjacency that the sensitivity refers to.
 
     Returns:
         A `model` claim for every agent that is not an observer.
@@ -194,7 +194,7 @@ def gossip_guarantees(
     agents = len(weights)
     labels = [f"agent {number}" for number in range(agents)] if names is None else list(names)
     if len(labels) != agents:
-        raise PrivacyError(f"{len(labels)} names for {agents} agents; give one an agent")
+        raise PrivacyError(f"{len(labels)} names for {agents} agents; give one per agent")
     looking = tuple(labels[v] for v in sorted(set(observers)))
     adversary = Adversary.NEIGHBOUR if len(looking) == 1 else Adversary.COALITION
     epsilons = gaussian_dp.epsilon_from_mu(mu, delta)
@@ -227,7 +227,7 @@ def gossip_guarantees(
 def muffliato_mu(
     weights: Float[np.ndarray, "agents agents"], steps: int
 ) -> Float[np.ndarray, "agents agents"]:
-    r"""Each message's loss alone, added up, for every observer (row) and owner (column).
+    r"""Sum of each message's own loss, for every observer (row) and owner (column).
 
     .. math::
 
@@ -236,13 +236,13 @@ def muffliato_mu(
 
     (Cyffers, Even, Bellet, Massoulie 2022, theorem 1). For comparison only: messages that share
     their noise reveal more together than the sum of what each reveals alone, so with noise added
-    once this is **no upper bound** (docs/proofs/gossip.md has a counterexample of three agents). It
-    is the exact value for messages whose noises are independent. `gossip_mu` is exact in either
-    case.
+    once this is **not an upper bound** (docs/proofs/gossip.md has a counterexample of three
+    agents). It is the exact value for messages whose noises are independent. `gossip_mu` is exact
+    in either case.
 
     Args:
-        weights: see `gossip_mu`.
-        steps: how many averaging steps, at least 0.
+        weights: weight matrix, as for `gossip_mu`.
+        steps: number of averaging steps, at least 0.
     """
     agents = len(weights)
     total = np.zeros((agents, agents))
@@ -258,7 +258,7 @@ def muffliato_mu(
 def _observed(
     weights: Float[np.ndarray, "agents agents"], steps: int, observers: Sequence[int]
 ) -> Bool[np.ndarray, " agents"]:
-    """Whose values reach the observers."""
+    """Which agents' values reach the observers."""
     if not np.all(np.isfinite(weights)):
         raise PrivacyError("a weight is not a finite number; correct the weight matrix")
     sizes = np.abs(weights)
@@ -290,14 +290,14 @@ def _once(
 
     What is observed is spanned by the observers' own values, which they know without noise, and
     the rows of `W^t` of their senders. An orthonormal basis is grown one application of `W` at a
-    time, because the powers themselves lose in rounding what far agents send.
+    time, because the powers themselves lose what distant agents send to rounding.
     """
     agents = len(weights)
     basis = np.eye(agents)[sorted(set(observers))]
     fresh = np.eye(agents)[seen]
     for _ in range(steps):
         basis, fresh = _grown(basis, fresh)
-        fresh = fresh @ weights  # none, once nothing new comes
+        fresh = fresh @ weights  # empty once nothing new arrives
     length = np.sqrt(np.minimum(np.sum(basis**2, axis=0), 1.0))
     length[list(observers)] = 0.0
     return length
@@ -309,16 +309,16 @@ def _every_step(
     seen: Bool[np.ndarray, " agents"],
     observers: Sequence[int],
 ) -> Float[np.ndarray, " agents"]:
-    """Energy of the innovations: what each step shows that the earlier ones did not foretell.
+    """Energy of the innovations: what each step shows beyond what earlier ones predict.
 
-    What is sent obeys `m_t = W m_(t-1) + z_t`, of which the observers see the entries `seen`. The
-    covariance of `m_t` given all that was seen, and what remains to be seen of a change in each
+    Messages obey `m_t = W m_(t-1) + z_t`, of which the observers see the entries `seen`. The
+    covariance of `m_t` given everything seen, and the part still unseen of a change in each
     agent's value (a column of `change`), go through the filter together.
     """
     agents = len(weights)
     looking = list(observers)
     own_noise = np.eye(agents)
-    own_noise[looking, looking] = 0.0  # the observers know theirs
+    own_noise[looking, looking] = 0.0  # the observers know their own noise
     change, unknown = np.eye(agents), np.zeros((agents, agents))
     energy = np.zeros(agents)
     for step in range(steps if seen.any() else 0):
@@ -341,7 +341,7 @@ def _grown(
     for vector in vectors:
         size = np.linalg.norm(vector)
         rest = vector / size if size > 0.0 else vector
-        for _ in range(2):  # once loses orthogonality
+        for _ in range(2):  # a single pass loses orthogonality
             rest = rest - basis.T @ (basis @ rest)
         left = np.linalg.norm(rest)
         if left > _DEPENDENT:

@@ -1,7 +1,7 @@
 """Guarantees in words: for a lawyer, a statistician and a table.
 
-Numbers are rounded up, so that nothing printed promises more than holds. What is not proved says
-so in the same sentence as its epsilon.
+Numbers are rounded up, so that nothing printed promises more than holds. What is not proved is
+marked as such in the same sentence as its epsilon.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ UNTUNED = "the hyper-parameters were not chosen on these data"
 """Assumed by every guarantee: a choice made by looking at the data would itself be a release."""
 
 ALONE = "nothing else about these data is released"
-"""Assumed by every guarantee: what else is released costs epsilon of its own, which adds up."""
+"""Assumed by every guarantee: other releases cost epsilon of their own, which adds up."""
 
 SEED = "the seed of the simulated noise stays secret"
-"""Assumed where noise is simulated: whoever knows the seed can subtract the noise."""
+"""Assumed where noise is simulated: anyone who knows the seed can subtract the noise."""
 
 STANDING = (UNTUNED, ALONE, SEED)
-"""Assumptions that follow from no method and no data, after all others."""
+"""Assumptions that depend on no method and no data, listed after all others."""
 
 _STATUS = {
     "proved": "proved",
@@ -48,7 +48,7 @@ def sentence(g: Guarantee, subject: str) -> str:
 
     Args:
         g: the guarantee.
-        subject: whose data it protects, as in "north" or "each of the 3 agents".
+        subject: those whose data it protects, as in "north" or "each of the 3 agents".
     """
     if g.status == "none":
         return (
@@ -63,7 +63,7 @@ def sentence(g: Guarantee, subject: str) -> str:
         parts.append("Simulated noise: not a certificate.")
     elif g.certificate:
         parts.append("Secure noise: this is a certificate.")
-    if g.status == "model":  # the claim itself has named the others
+    if g.status == "model":  # the claim itself has named the other assumptions
         standing = [each for each in g.assumptions if each in STANDING]
         parts.append(f"Also assumed: {'; '.join(standing)}.")
     else:

@@ -1,4 +1,4 @@
-"""What the entries of a ledger amount to: budgets, what was spent of them, and which runs are in.
+"""The state that the entries of a ledger imply: budgets, spending, and the runs it holds.
 
 A book is made by reading all entries in order and is never stored, so it cannot disagree with them.
 """
@@ -19,23 +19,23 @@ from tacit.privacy.ledger.spending import GRID_ERROR, SLACK, Spending
 from tacit.privacy.tally import Tally
 
 FORMAT = "tacit-ledger-1"
-"""Named by the first entry."""
+"""Format named by the first entry."""
 
 
 @dataclass(frozen=True)
 class Balance:
-    """Where one owner stands with one dataset, over all studies.
+    """The balance of one owner's budget for one dataset, over all studies.
 
     Attributes:
-        owner: whose records.
-        dataset: which of them.
-        epsilon: budget, for everything ever released about them.
-        delta: at which epsilon is counted.
+        owner: owner of the records.
+        dataset: name of the dataset.
+        epsilon: budget for everything ever released about the dataset.
+        delta: delta at which epsilon is counted.
         spent: epsilon of everything charged so far, at this delta, rounded up.
-        runs: how many runs took part in that.
-        releases: how many values were released.
-        entry: number of the last entry that charged.
-        time: of that entry, UTC; empty when nothing was charged.
+        runs: number of runs that contributed to it.
+        releases: number of values released.
+        entry: number of the last entry that charged the account.
+        time: time of that entry, UTC; empty when nothing was charged.
     """
 
     owner: str
@@ -52,7 +52,7 @@ class Balance:
     def left(self) -> float:
         """Budget less what was spent, rounded down, at least 0.
 
-        A sum and no promise: several releases together may cost less than the sum of their own.
+        A sum, not a limit: several releases together may cost less than the sum of their costs.
         """
         left = self.epsilon - self.spent
         if math.isfinite(left) and Fraction(left) > Fraction(self.epsilon) - Fraction(self.spent):
@@ -61,7 +61,7 @@ class Balance:
 
 
 RECORD = "record, replace_one"
-"""What an epsilon is about, if nothing else is said."""
+"""Adjacency of an epsilon if nothing else is stated."""
 
 
 class Account:
@@ -81,8 +81,9 @@ class Account:
         """Refuse what would exceed the budget, what has none, or what cannot be added to it.
 
         Raises:
-            BudgetExceeded: naming what is spent, what it would come to, and the budget.
-            LedgerError: epsilons about other neighbours have been charged.
+            BudgetExceeded: a charge above the budget, or no budget at all; the message gives the
+                numbers.
+            LedgerError: epsilons about other neighbours have already been charged.
         """
         whose = f"owner {self.owner!r}, dataset {self.dataset!r}"
         if self.budget is None:
@@ -112,7 +113,7 @@ class Account:
         )
 
     def charge(self, more: Tally, run: str, neighbours: str, entry: Entry) -> None:
-        """Enter what was released."""
+        """Record what was released."""
         if self.neighbours not in ("", neighbours):
             raise ValueError(f"({neighbours}) added to ({self.neighbours})")
         self.neighbours = neighbours
@@ -122,9 +123,9 @@ class Account:
         self.entry, self.time = entry.sequence, entry.time
 
     def exceeded(self) -> bool:
-        """Whether more was charged than the budget allowed that was in force.
+        """Whether more was charged than the budget in force allowed.
 
-        A budget that was lowered below what had been spent is not exceeded by that alone.
+        Lowering a budget below what has been spent does not by itself exceed it.
         """
         if self.budget is None or self.entry < self.budget_entry:
             return False
@@ -133,14 +134,14 @@ class Account:
         return self.spending.epsilon(delta) > epsilon * (1.0 + slack)
 
     def spent(self) -> float:
-        """Epsilon of everything so far at the budget's delta."""
+        """Epsilon of everything so far, at the budget's delta."""
         assert self.budget is not None
         epsilon, delta = self.budget
         value = self.spending.epsilon(delta)
         return epsilon if epsilon < value <= epsilon * (1.0 + SLACK) else value
 
     def balance(self) -> Balance:
-        """As a statement."""
+        """The account's balance, as a statement."""
         assert self.budget is not None
         return Balance(
             self.owner,
@@ -160,12 +161,12 @@ class Book:
 
     Attributes:
         head: the last entry.
-        ledger: identity of the ledger, drawn when it was made.
-        created: when, UTC.
-        epoch: of the last writer.
-        accounts: by owner and dataset, each with a budget.
+        ledger: identity of the ledger, drawn when it was created.
+        created: time of its creation, UTC.
+        epoch: epoch of the last writer.
+        accounts: accounts with budgets, by owner and dataset.
         runs: entry and content of each run that was charged as a whole.
-        pooled: by dataset, the owner whose account alone is charged for all of its records.
+        pooled: owner whose account alone is charged for all records of a dataset, by dataset.
     """
 
     head: Mark = START
@@ -181,7 +182,7 @@ class Book:
         """Read all entries.
 
         Raises:
-            LedgerDamaged: the first that breaks the chain or makes no sense, by its number.
+            LedgerDamaged: the first entry that breaks the chain or makes no sense, by its number.
         """
         book = cls()
         for entry, mark in entries:
@@ -189,19 +190,20 @@ class Book:
         return book
 
     def account(self, owner: str, dataset: str) -> Account:
-        """Of this owner and dataset; a new one has no budget."""
+        """The account of this owner and dataset; a new one has no budget."""
         return self.accounts.get((owner, dataset)) or Account(owner, dataset)
 
     def check_owners(self, dataset: str, owners: Collection[str], *, pooled: bool) -> None:
         """Refuse to charge records by site in one run and as a whole in another.
 
         Args:
-            dataset: whose budget is charged.
-            owners: whose accounts.
-            pooled: whether a record may stand at any site, so that one account is charged for all.
+            dataset: dataset whose budget is charged.
+            owners: owners whose accounts are charged.
+            pooled: whether a record may be at any site, so that one account is charged for all.
 
         Raises:
-            LedgerError: a record's releases would be spread over accounts that are not added up.
+            LedgerError: a record's releases would be spread over accounts that are not added
+                together.
         """
         charged = {
             owner
@@ -225,14 +227,14 @@ class Book:
             )
 
     def balances(self) -> tuple[Balance, ...]:
-        """Of all owners and datasets, sorted."""
+        """Balances of all owners and datasets, sorted."""
         return tuple(self.accounts[key].balance() for key in sorted(self.accounts))
 
     def enter(self, entry: Entry, mark: Mark) -> None:
-        """Take in the next entry.
+        """Add the next entry to the book.
 
         Raises:
-            LedgerDamaged: it makes no sense here.
+            LedgerDamaged: an entry that makes no sense here.
         """
         try:
             self._enter(entry)

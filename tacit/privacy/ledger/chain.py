@@ -1,7 +1,7 @@
-"""Entries that each carry the hash of the one before: none can be changed, dropped or slipped in.
+"""Entries that each carry the previous entry's hash: none can be changed, dropped or inserted.
 
 The hash of an entry is the SHA-256 of its canonical text, and that text contains the hash of the
-previous entry. Who holds the last hash can therefore check all entries; who rewrites the whole
+previous entry. Anyone who holds the last hash can therefore check all entries; rewriting the whole
 chain changes the last hash.
 """
 
@@ -18,18 +18,18 @@ from tacit.errors import LedgerDamaged
 from tacit.privacy.ledger.encoding import canonical
 
 ORIGIN = "0" * 64
-"""What the first entry names as its predecessor."""
+"""The predecessor that the first entry names."""
 
 _KEYS = {"sequence", "previous", "epoch", "time", "kind", "what"}
 
 
 @dataclass(frozen=True)
 class Mark:
-    """How far a ledger has come: what a peer remembers of it.
+    """How far a ledger has come: what a peer remembers about it.
 
     Attributes:
-        sequence: number of the last entry, from 1; it only ever grows.
-        hash: of that entry, in hexadecimal.
+        sequence: number of the last entry, from 1; it never decreases.
+        hash: hash of that entry, in hexadecimal.
     """
 
     sequence: int
@@ -37,7 +37,7 @@ class Mark:
 
 
 START = Mark(0, ORIGIN)
-"""Of a ledger without entries."""
+"""The mark of a ledger without entries."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ class Entry:
     """One line of the ledger.
 
     Attributes:
-        sequence: its number, from 1, without gaps.
-        previous: hash of the entry before.
-        epoch: of the writer; each opening for writing begins the next one.
-        time: UTC, when it was written.
-        kind: what it records: "created", "writer", "budget", "release", "run",
+        sequence: number of the entry, from 1, without gaps.
+        previous: hash of the previous entry.
+        epoch: epoch of the writer; each opening for writing begins the next one.
+        time: time of writing, UTC.
+        kind: kind of record: "created", "writer", "budget", "release", "run",
             "acknowledged" or "delivered".
-        what: the record itself, as JSON.
+        what: record itself, as JSON.
     """
 
     sequence: int
@@ -63,7 +63,7 @@ class Entry:
 
     @property
     def body(self) -> dict[str, Any]:
-        """All of it as one JSON document: what is hashed."""
+        """The whole entry as one JSON document: what is hashed."""
         return {key: getattr(self, key) for key in sorted(_KEYS)}
 
     @property
@@ -73,7 +73,7 @@ class Entry:
 
     @property
     def mark(self) -> Mark:
-        """Its number and its hash."""
+        """The number and hash of the entry."""
         return Mark(self.sequence, digest(self.text))
 
 
@@ -83,13 +83,13 @@ def digest(data: str | bytes) -> str:
 
 
 def following(head: Mark, epoch: int, kind: str, what: dict[str, Any]) -> Entry:
-    """The entry after `head`, of this moment."""
+    """The entry after `head`, with the current time."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Entry(head.sequence + 1, head.hash, epoch, now, kind, what)
 
 
 def checked(rows: Iterable[tuple[int, str, str]]) -> Iterator[tuple[Entry, Mark]]:
-    """Entries from their stored rows `(sequence, text, hash)`, each checked against the one before.
+    """Entries from their stored rows `(sequence, text, hash)`, each checked against the previous.
 
     Raises:
         LedgerDamaged: the first entry that is missing, changed or out of place, by its number.
@@ -110,18 +110,18 @@ def parsed(sequence: int, text: str, stored: str) -> Entry:
     """The entry of one row.
 
     Raises:
-        LedgerDamaged: its text does not have its hash, or is no entry.
+        LedgerDamaged: a text that does not have its hash, or is not an entry.
     """
     if digest(text) != stored:
         raise LedgerDamaged(f"entry {sequence} was changed: its text does not have its hash")
     try:
         body = json.loads(text)
-        # two texts of one document would have two hashes
+        # two texts of the same document would have two hashes
         if set(body) != _KEYS or canonical(body) != text or not isinstance(body["what"], dict):
             raise ValueError("its text is not canonical")
         entry = Entry(**body)
         if entry.sequence != sequence:
             raise ValueError(f"it says that it is entry {entry.sequence}")
     except (TypeError, ValueError) as error:
-        raise LedgerDamaged(f"entry {sequence} is no entry of a ledger: {error}") from error
+        raise LedgerDamaged(f"entry {sequence} is not an entry of a ledger: {error}") from error
     return entry

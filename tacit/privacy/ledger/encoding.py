@@ -1,8 +1,8 @@
-"""Events and entries as text that means the same in every later version.
+"""Events and entries as text with a meaning that no later version changes.
 
-An event becomes `{"kind": name, "version": 1, field: value, ...}`, nested where the event is; an
-infinite number is the string "inf". The canonical form of a document is its JSON with sorted keys,
-no spaces and no escapes: what is hashed.
+An event becomes `{"kind": name, "version": 1, field: value, ...}`, nested as the event is; an
+infinite number is the string "inf". The canonical form of a document, which is hashed, is its JSON
+with sorted keys, no spaces and no escapes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _VERSION = 1
 _NOISE: Mapping[str, type] = {"noise_multiplier": float}
 _CLAIM: Mapping[str, type] = {"event": Event, "theorem": str, "assumption": str, "reason": str}
 
-# Names on disk, which stay as they are whatever becomes of the classes and their attributes.
+# Names on disk, which stay the same even if classes and attributes are renamed.
 _KINDS: Mapping[str, tuple[type[Event], Mapping[str, type]]] = {
     "DiscreteGaussianRelease": (DiscreteGaussianRelease, _NOISE),
     "DiscreteLaplaceRelease": (DiscreteLaplaceRelease, _NOISE),
@@ -53,7 +53,7 @@ _NAMES: Mapping[type[Event], str] = {kind: name for name, (kind, _) in _KINDS.it
 
 
 def canonical(document: object) -> str:
-    """The one text of a JSON document.
+    """The unique text of a JSON document.
 
     Example:
         >>> canonical({"b": [1, 2.5], "a": "é"})
@@ -97,7 +97,7 @@ def event_from_json(document: object) -> Event:
 
 
 def grouped_to_json(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Events, equal ones counted, in an order that does not depend on theirs.
+    """Events with counts of equal ones, in an order that does not depend on the input's.
 
     Raises:
         UnsupportedEvent: an event that has no stored form.
@@ -121,7 +121,7 @@ def grouped_from_json(rows: Any) -> list[Event]:
     try:
         return [Repeated(event_from_json(row["event"]), int(row["count"])) for row in rows]
     except (KeyError, TypeError, ValueError) as error:
-        raise LedgerDamaged(f"no list of counted events: {rows!r}") from error
+        raise LedgerDamaged(f"not a list of counted events: {rows!r}") from error
 
 
 def _plain(value: Any, form: type) -> Any:
@@ -142,7 +142,7 @@ def _decoded(text: str) -> Event:
             raise LedgerDamaged(f"event {text} is of a version that this tacit does not know")
         values = {name: _restored(document.pop(name), form) for name, form in forms.items()}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise LedgerDamaged(f"{text} is no event") from error
+        raise LedgerDamaged(f"{text} is not an event") from error
     if document:
         raise LedgerDamaged(f"event {text} has unknown fields {sorted(document)}")
     return kind(**values)

@@ -1,7 +1,7 @@
-"""Noticing that an older copy was put back: a backup, or a snapshot of the machine.
+"""Noticing that an older copy was restored: a backup, or a snapshot of the machine.
 
-Such a file is whole, and nothing in it tells. But its owner's peers have seen later entries, and
-the numbers of entries only grow.
+Such a file is intact, and nothing in it reveals its age. But its owner's peers have seen later
+entries, and the numbers of entries only grow.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from tacit.privacy.ledger.chain import Mark
 def require_at_least(
     connection: sqlite3.Connection, path: Path, head: Mark, known: int | Mark
 ) -> None:
-    """Refuse a ledger without the entry that a peer knows of.
+    """Refuse a ledger that lacks an entry known to a peer.
 
     Args:
-        connection: to the ledger.
-        path: its file, for the message.
-        head: its last entry.
-        known: number of that entry or, better, its mark: a number alone does not tell a later
-            copy from one that went another way after the restoration.
+        connection: connection to the ledger.
+        path: path of its file, for the message.
+        head: last entry of the ledger.
+        known: number of that entry or, better, its mark: a number alone cannot distinguish a later
+            copy from one that diverged after the restoration.
 
     Raises:
-        LedgerRolledBack: it is not there.
+        LedgerRolledBack: the entry is not there.
     """
     number = known.sequence if isinstance(known, Mark) else known
     remedy = (

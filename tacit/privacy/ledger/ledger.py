@@ -1,7 +1,7 @@
-"""The ledger of one machine: nothing leaves it before the budget was charged on the disk.
+"""The ledger of one machine: nothing leaves it before the budget is charged on disk.
 
 A release is prepared in one transaction: its budget is checked, its event appended, its exact bytes
-and the method's state stored. Only then may the bytes be sent. After a crash the same question gets
+and the method's state stored. Only then may the bytes be sent. After a crash the same request gets
 the same bytes, never a second draw of noise, because two noisy copies are two releases.
 """
 
@@ -32,10 +32,10 @@ class Charge:
     """A whole run that has been charged.
 
     Attributes:
-        run: its name.
+        run: name of the run.
         sequence: number of its entry.
-        balances: of its owners, after it.
-        repeated: whether it had been charged before: nothing was added.
+        balances: balances of its owners after the charge.
+        repeated: whether it had been charged before, so that nothing was added.
     """
 
     run: str
@@ -47,8 +47,8 @@ class Charge:
 class Ledger:
     """Budgets and releases of the owners on one machine, open for writing.
 
-    One writer has it at a time; its methods may be called from several threads. After an error of
-    the file it is closed and must be opened again.
+    Only one writer has it open at a time; its methods may be called from several threads. After a
+    file error it is closed and must be opened again.
 
     Example:
         >>> import tempfile
@@ -70,28 +70,28 @@ class Ledger:
 
     @classmethod
     def create(cls, path: str | Path) -> Ledger:
-        """Make a ledger without any budget, and open it.
+        """Create a ledger without any budget, and open it.
 
         Raises:
-            LedgerError: something stands there already.
-            LedgerUnwritable: it cannot be made.
+            LedgerError: the path already exists.
+            LedgerUnwritable: it cannot be created.
         """
         store.create(Path(path), {"format": FORMAT, "ledger": uuid.uuid4().hex})
         return cls.open(path)
 
     @classmethod
     def open(cls, path: str | Path, *, at_least: int | Mark | None = None) -> Ledger:
-        """Open a ledger for writing. Whoever had it open before can no longer commit.
+        """Open a ledger for writing; a process that had it open before can no longer commit.
 
         Args:
-            path: the file.
-            at_least: the last entry that a peer knows of, by its number or its `Mark`.
+            path: path of the ledger file.
+            at_least: last entry known to a peer, by its number or its `Mark`.
 
         Raises:
             LedgerError: there is no ledger, or one of a later format.
-            LedgerBusy: somebody else has it open, which is said at once.
+            LedgerBusy: another process has it open; raised at once.
             LedgerDamaged: the file or an entry is broken.
-            LedgerRolledBack: it does not hold the entry that a peer knows of.
+            LedgerRolledBack: it lacks the entry that a peer knows.
             LedgerUnwritable: a full disk or a read-only file.
         """
         path = Path(path)
@@ -101,21 +101,21 @@ class Ledger:
 
     @property
     def mark(self) -> Mark:
-        """The last entry: what peers should remember with each message from here."""
+        """The last entry, which peers should remember with each message from here."""
         return self._book.head
 
     @property
     def epoch(self) -> int:
-        """Grows with every opening for writing."""
+        """Number that grows with every opening for writing."""
         return self._book.epoch
 
     def balances(self) -> tuple[Balance, ...]:
-        """Of all owners and datasets that have a budget, sorted."""
+        """Balances of all owners and datasets that have a budget, sorted."""
         with self._thread:
             return self._book.balances()
 
     def balance(self, owner: str, dataset: str) -> Balance:
-        """Of one owner and dataset.
+        """The balance of one owner and dataset.
 
         Raises:
             LedgerError: no budget is set.
@@ -127,16 +127,16 @@ class Ledger:
             return account.balance()
 
     def set_budget(self, owner: str, dataset: str, *, epsilon: float, delta: float) -> None:
-        """State what may ever be spent on a dataset, over all studies.
+        """Set the budget of a dataset, over all studies.
 
-        A later statement replaces an earlier one and stays on record beside it; what has been spent
-        stays spent.
+        A later budget replaces an earlier one and is recorded in addition to it; what has been
+        spent remains spent.
 
         Args:
-            owner: whose records.
-            dataset: which of them; the same records must not go by two names.
-            epsilon: positive and finite.
-            delta: at which epsilon is counted, in [1e-12, 1), or 0 for pure guarantees.
+            owner: owner of the records.
+            dataset: name of the dataset; the same records must not go by two names.
+            epsilon: budget, positive and finite.
+            delta: delta at which epsilon is counted, in [1e-12, 1), or 0 for pure guarantees.
 
         Raises:
             PrivacyError: a value out of range.
@@ -153,10 +153,10 @@ class Ledger:
                 self._writer.write("budget", what)
 
     def require(self, at_least: int | Mark) -> None:
-        """Refuse to go on with a file that is older than a peer knows it to be.
+        """Refuse to continue with a file that is older than the version a peer has seen.
 
         Raises:
-            LedgerRolledBack: it is.
+            LedgerRolledBack: a file that is older.
         """
         with self._thread, self._writer.usable():
             self._writer.require(at_least)
@@ -167,33 +167,33 @@ class Ledger:
         """Whether events would stay within the budget; charges nothing.
 
         Raises:
-            BudgetExceeded: they would not, or there is no budget.
+            BudgetExceeded: they would exceed it, or there is no budget.
             UnsupportedEvent: an event without a proved rule.
         """
         with self._thread:
             self._book.account(owner, dataset).require(Tally.of(events), neighbours)
 
     def run_name(self, identity: str) -> str:
-        """The name of a run that is known by a digest of everything that determines it.
+        """The name of a run that is identified by a digest of everything that determines it.
 
-        A run that is begun again from the start, with the same data, settings and seed, releases
-        the same bits once more: it has the same name, and is charged once. The name is keyed, so
-        that no entry or export says anything about the data behind the digest.
+        A run that is restarted from the beginning, with the same data, settings and seed, releases
+        the same bits again: it has the same name, and is charged once. The name is keyed, so that
+        no entry or export reveals anything about the data behind the digest.
 
         Args:
-            identity: a digest that any change of the run, of its data or of what computes it
-                changes.
+            identity: digest that changes with any change to the run, to its data or to the code and
+                machine that compute it.
         """
         return self._keyed(b"name", identity).hex()[:32]
 
     def noise_key(self, identity: str) -> bytes:
-        """32 bytes for the noise of a run: the same for the same run, and unrelated for any other.
+        """32 bytes for the noise of a run: the same for the same run, unrelated for any other.
 
-        What is charged to one budget is added up as independent. Two runs with one seed are not,
-        so a charged run draws its noise from this key and not from the seed alone.
+        Costs charged to one budget are added up as independent. Two runs with the same seed are
+        not, so a charged run draws its noise from this key and not from the seed alone.
 
         Args:
-            identity: as for `run_name`.
+            identity: digest of the run, as for `run_name`.
         """
         return self._keyed(b"noise", identity)
 
@@ -214,25 +214,25 @@ class Ledger:
     ) -> Charge:
         """Charge everything that a run will release, for all its owners or for none.
 
-        To be called before the run begins. Charging the same run again, as when it is resumed,
-        adds nothing.
+        Call it before the run begins. Charging the same run again, as when it is resumed, adds
+        nothing.
 
         Args:
-            run: name of the run, unique in this ledger; the same when it is resumed.
+            run: name of the run, unique in this ledger; unchanged when the run is resumed.
             charges: all events of each owner.
-            dataset: whose budget is charged.
-            study: a title or a fingerprint of the study, for the record.
-            neighbours: what the epsilons are about, such as "record, add_remove"; the same for
+            dataset: dataset whose budget is charged.
+            study: title or fingerprint of the study, for the record.
+            neighbours: adjacency of the epsilons, such as "record, add_remove"; the same for
                 everything that is ever charged to a dataset of an owner.
-            pooled: whether the one owner in `charges` answers for all records of the run, at
-                whatever site they stand: needed where records are divided anew in every study.
+            pooled: whether the one owner in `charges` is charged for all records of the run, at
+                whatever site they are: needed where records are divided anew in every study.
 
         Raises:
-            BudgetExceeded: naming the first owner whose budget does not allow it.
+            BudgetExceeded: some owner's budget does not allow it; the message names the first.
             UnsupportedEvent: an event without a proved rule.
             ReleaseConflict: a run of this name was charged for something else.
-            LedgerError: the ledger cannot be written, or the dataset was charged by site before
-                and is charged as a whole now, or the reverse.
+            LedgerError: the ledger cannot be written, or the dataset was charged by site before and
+                is now charged as a whole, or the reverse.
         """
         if pooled and len(charges) != 1:
             raise LedgerError(f"pooled=True with {len(charges)} owners in charges; give one")
@@ -262,11 +262,11 @@ class Ledger:
             return Charge(run, sequence or self.mark.sequence, balances, repeated=sequence > 0)
 
     def stored(self, id: ReleaseId, input_hash: str) -> Prepared | None:
-        """The release that was prepared under this id, or `None`: ask before drawing any noise.
+        """The release prepared under this id, or `None`; call it before drawing any noise.
 
         Args:
-            id: which release.
-            input_hash: of the state that the release is computed from.
+            id: id of the release.
+            input_hash: hash of the state from which the release is computed.
 
         Raises:
             ReleaseConflict: it was prepared from another state.
@@ -277,7 +277,7 @@ class Ledger:
                 raise ReleaseConflict(
                     f"{id}: entry {found.sequence} was released from another state than the one "
                     "given now, and a changed state must not earn a second answer. Nothing was "
-                    "released; go on from the state stored with the last release of this run"
+                    "released; resume from the state stored with the last release of this run"
                 )
             return found
 
@@ -294,21 +294,21 @@ class Ledger:
         owner: str | None = None,
         neighbours: str = RECORD,
     ) -> Prepared:
-        """Charge one release and store its exact bytes; when this returns they may be sent.
+        """Charge one release and store its exact bytes; once this returns they may be sent.
 
-        Under an id that was prepared before, from the same state and with the same bytes, it
-        charges nothing and returns what is stored.
+        For an id that was prepared before, from the same state and with the same bytes, it charges
+        nothing and returns what is stored.
 
         Args:
-            id: which release.
-            event: what it costs.
-            payload: the noised bytes, exactly as they are sent. Never noise by itself.
-            input_hash: of the state that it was computed from.
-            dataset: whose budget is charged.
-            recipients: everybody who will be sent these bytes, at least one.
-            state: of the method after it, to go on from; never a generator's.
-            owner: whose budget is charged; the agent itself by default.
-            neighbours: what its epsilon is about, as for `charge_run`.
+            id: id of the release.
+            event: event that it is charged as.
+            payload: noisy bytes, exactly as they are sent; never noise by itself.
+            input_hash: hash of the state from which it was computed.
+            dataset: dataset whose budget is charged.
+            recipients: all recipients of these bytes, at least one.
+            state: state of the method after it, for resuming; never a generator's.
+            owner: owner whose budget is charged; the agent itself by default.
+            neighbours: adjacency of its epsilon, as for `charge_run`.
 
         Raises:
             BudgetExceeded: the budget does not allow it; nothing is stored.
@@ -320,7 +320,7 @@ class Ledger:
         waiting = tuple(sorted(set(recipients)))
         _check_names(("owner", owner), ("dataset", dataset), *(("recipient", w) for w in waiting))
         if not waiting:
-            raise LedgerError(f"{id}: name at least one recipient; what nobody gets is no release")
+            raise LedgerError(f"{id}: name at least one recipient of the release")
         what = {
             "agent": id.agent,
             "run": id.run,
@@ -349,22 +349,22 @@ class Ledger:
             return release
 
     def outstanding(self) -> tuple[Prepared, ...]:
-        """Releases that somebody has not acknowledged, oldest first: to be sent again."""
+        """Releases that some recipient has not acknowledged, oldest first: to be sent again."""
         with self._thread, self._writer.usable():
             return tuple(self._outbox.outstanding())
 
     def latest(self, agent: str, run: str) -> Prepared | None:
-        """The newest release of a run, with the state to go on from; `None` before the first."""
+        """The latest release of a run, with the state to resume from; `None` before the first."""
         with self._thread, self._writer.usable():
             return self._outbox.latest(agent, run)
 
     def acknowledge(self, id: ReleaseId, *recipients: str) -> tuple[str, ...]:
-        """Recipients have the bytes. Once all of them do, the bytes are deleted here.
+        """Record that recipients have the bytes, which are deleted once all of them do.
 
-        Whoever acknowledged before may do so again.
+        Acknowledging again is allowed.
 
         Returns:
-            Those who have not acknowledged yet.
+            Recipients that have not acknowledged yet.
 
         Raises:
             LedgerError: no such release, or it was not meant for that recipient.
@@ -388,17 +388,17 @@ class Ledger:
             return tuple(sorted(set(found.waiting) - set(new)))
 
     def delivered(self, agent: str, run: str, before: int) -> int:
-        """All recipients have all releases of a run that were entered before an entry.
+        """Record that all recipients have all releases of a run entered before a given entry.
 
-        One entry for all of them, where `acknowledge` writes one for each.
+        One entry covers all of them, where `acknowledge` writes one for each.
 
         Args:
-            agent: who released.
-            run: which run.
-            before: number of an entry; that one and later ones stay.
+            agent: agent that released.
+            run: name of the run.
+            before: number of an entry; that one and later ones are kept.
 
         Returns:
-            How many releases' bytes were deleted.
+            Number of releases whose bytes were deleted.
         """
         with self._thread, self._writer.usable():
             done = [r.sequence for r in self._outbox.sent(agent, run, before)]
@@ -408,7 +408,7 @@ class Ledger:
             return len(done)
 
     def close(self) -> None:
-        """Let the next writer in. What was committed stays; closing twice does no harm."""
+        """Let the next writer in. What was committed remains; closing twice does no harm."""
         self._writer.shut("closed")
 
     def __enter__(self) -> Ledger:

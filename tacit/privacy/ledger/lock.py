@@ -1,7 +1,7 @@
-"""One writer at a time: a lock of the operating system, gone with the process that holds it.
+"""One writer at a time: an operating-system lock, released when the process that holds it ends.
 
-SQLite takes it, on a file of its own: it knows how every system locks, and two parts of one process
-exclude each other as two processes do.
+SQLite takes the lock, on a file of its own: it knows how every system locks, and two parts of one
+process exclude each other as two processes do.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from tacit.errors import LedgerBusy, LedgerUnwritable
 
 
 class FileLock:
-    """A lock on a file that stays where it is: only the lock comes and goes.
+    """A lock on a file that is never removed; only the lock is taken and released.
 
     Args:
-        path: of the file; made, for its owner alone, if there is none.
+        path: path of the file; created, for its owner alone, if it does not exist.
 
     Raises:
-        BlockingIOError: at once, when another process, or another part of this one, holds it.
-        OSError: the file cannot be made or locked.
+        BlockingIOError: the lock is held by another process or another part of this one; raised at
+            once.
+        OSError: a file that cannot be created or locked.
     """
 
     def __init__(self, path: Path) -> None:
@@ -41,16 +42,16 @@ class FileLock:
             raise (BlockingIOError if busy else OSError)(str(error)) from error
 
     def release(self) -> None:
-        """Let the next one in."""
+        """Release the lock."""
         self._file.close()
 
 
 class WriterLock(FileLock):
-    """A lock on the file `<ledger>.lock`, for who writes to the ledger.
+    """A lock on the file `<ledger>.lock`, for writers to the ledger.
 
     Raises:
-        LedgerBusy: at once, when another process, or another part of this one, holds it.
-        LedgerUnwritable: the file cannot be made or locked.
+        LedgerBusy: the lock is held by another process or another part of this one; raised at once.
+        LedgerUnwritable: the file cannot be created or locked.
     """
 
     def __init__(self, ledger: Path) -> None:
@@ -72,16 +73,16 @@ class WriterLock(FileLock):
 
 
 def _make(path: Path) -> None:
-    """Make the file, for its owner alone; one that is there is not opened.
+    """Create the file, for its owner alone; an existing one is not opened.
 
-    Closing any file that leads to it would take the lock away that this process may have on it.
+    Closing any handle to the file would release a lock that this process may hold on it.
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def still_there(path: Path, number: int) -> bool:
-    """Whether a path leads to the file that was opened there, by the file's number."""
+    """Whether a path still leads to the file opened there, by the file's number."""
     try:
         return path.stat().st_ino == number
     except OSError:
@@ -91,7 +92,7 @@ def still_there(path: Path, number: int) -> bool:
 def sync_directory(path: Path) -> None:
     """Make the names in a directory survive a power cut, where a directory can be opened.
 
-    Windows opens none: there the names are as safe as its file system makes them.
+    Windows cannot open one: there the names are as safe as its file system makes them.
 
     Raises:
         LedgerUnwritable: the device does not confirm it.

@@ -1,4 +1,4 @@
-"""Releases with their exact bytes, until everybody for whom they are meant has them."""
+"""Releases with their exact bytes, kept until all of their recipients have them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tacit.errors import LedgerError
 
 @dataclass(frozen=True)
 class ReleaseId:
-    """Which release: there is one answer to each, ever.
+    """Identity of a release: each has exactly one answer, ever.
 
     Attributes:
-        agent: who releases.
+        agent: agent that releases.
         run: name of the run, unique among all runs of the agent.
-        round: at least 0.
+        round: index of the round, at least 0.
         phase: name of the method's phase.
-        step: at least 0, where a phase repeats within a round.
+        step: index of the step, at least 0, where a phase repeats within a round.
 
     Raises:
         LedgerError: an empty name, or a negative number.
@@ -44,15 +44,15 @@ class ReleaseId:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A release that is on the disk and may be sent, any number of times.
+    """A release that is on disk and may be sent, any number of times.
 
     Attributes:
-        id: which release.
+        id: identity of the release.
         sequence: number of its entry.
-        payload: the exact bytes; `None` once every recipient has acknowledged them.
-        state: of the method after it; `None` once a later release of the run is prepared.
-        input_hash: of the state that it was computed from.
-        waiting: the recipients who have not acknowledged it yet.
+        payload: exact bytes; `None` once every recipient has acknowledged them.
+        state: state of the method after it; `None` once a later release of the run is prepared.
+        input_hash: hash of the state from which it was computed.
+        waiting: recipients that have not acknowledged it yet.
     """
 
     id: ReleaseId
@@ -64,7 +64,7 @@ class Prepared:
 
 
 class Outbox:
-    """The tables `releases` and `pending`; what writes must stand in a transaction."""
+    """The tables `releases` and `pending`; writes need an open transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -76,12 +76,12 @@ class Outbox:
         return next(iter(self._select(where, key)), None)
 
     def latest(self, agent: str, run: str) -> Prepared | None:
-        """The newest release of a run: the only one whose state is kept."""
+        """The latest release of a run, the only one whose state is kept."""
         where = "WHERE agent = ? AND run = ? AND state IS NOT NULL"
         return next(iter(self._select(where, (agent, run))), None)
 
     def outstanding(self) -> list[Prepared]:
-        """What somebody still waits for, oldest first."""
+        """Releases that some recipient has yet to acknowledge, oldest first."""
         return self._select("WHERE sequence IN (SELECT sequence FROM pending) ORDER BY sequence")
 
     def add(self, release: Prepared) -> None:
@@ -111,7 +111,7 @@ class Outbox:
         )
 
     def acknowledge(self, sequence: int, recipients: Sequence[str]) -> None:
-        """Strike recipients off; the bytes are deleted with the last of them."""
+        """Remove recipients; the bytes are deleted with the last of them."""
         self._connection.executemany(
             "DELETE FROM pending WHERE sequence = ? AND recipient = ?",
             [(sequence, who) for who in recipients],
@@ -128,7 +128,7 @@ class Outbox:
         return self._select(f"{where} ORDER BY sequence", (agent, run, before))
 
     def deliver(self, sequences: Sequence[int]) -> None:
-        """Strike all recipients off these releases, and delete their bytes."""
+        """Remove all recipients of these releases, and delete their bytes."""
         rows = [(sequence,) for sequence in sequences]
         self._connection.executemany("DELETE FROM pending WHERE sequence = ?", rows)
         self._connection.executemany(

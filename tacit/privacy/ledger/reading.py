@@ -1,4 +1,4 @@
-"""Reading a ledger without writing to it: statements and exports. May run beside a writer."""
+"""Reading a ledger without writing to it: statements and exports. Safe beside a writer."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ _COLUMNS: list[str] = [
 
 @dataclass(frozen=True)
 class Statement:
-    """What a ledger says.
+    """The contents of a ledger.
 
     Attributes:
-        path: the file.
-        ledger: identity, drawn when it was made.
-        created: when, UTC.
-        mark: the last entry.
-        time: of the last entry, UTC.
-        balances: of all owners and datasets.
-        waiting: releases that some recipient has not acknowledged.
+        path: path of the file.
+        ledger: identity of the ledger, drawn when it was created.
+        created: time of its creation, UTC.
+        mark: mark of the last entry.
+        time: time of the last entry, UTC.
+        balances: balances of all owners and datasets.
+        waiting: number of releases that some recipient has not acknowledged.
     """
 
     path: Path
@@ -62,7 +62,7 @@ class Statement:
 
 
 def read(path: str | Path) -> Statement:
-    """Who has spent what.
+    """Read who has spent how much.
 
     Raises:
         LedgerError: there is no ledger at `path`, or one of a later format.
@@ -80,11 +80,11 @@ def read(path: str | Path) -> Statement:
 
 
 def export_json(path: str | Path) -> str:
-    """The whole chain as a JSON document with which anybody can check it.
+    """The whole chain as a JSON document that anybody can verify.
 
     Each entry has its `body` and the `hash`, which is the SHA-256 of the body as JSON with sorted
-    keys, without spaces and in UTF-8; `previous` in the body is the hash of the entry before. The
-    released bytes are not in it, their hashes are.
+    keys, without spaces and in UTF-8; `previous` in the body is the hash of the previous entry. The
+    released bytes are not in it, but their hashes are.
 
     Raises:
         LedgerError: as for `read`.
@@ -95,7 +95,7 @@ def export_json(path: str | Path) -> str:
 
 
 def export_csv(path: str | Path) -> str:
-    """The entries as a table: a line for each, several for a run with several owners or events.
+    """The entries as a table: one line each, or several for a run with several owners or events.
 
     Raises:
         LedgerError: as for `read`.

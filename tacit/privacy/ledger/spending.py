@@ -1,10 +1,10 @@
-"""What one owner has released about one dataset, added up so that no sum is ever too small.
+"""What one owner has released about one dataset, summed so that no total is ever too small.
 
 Sums of Gaussian-DP squares and of pure epsilons are whole multiples of 2^-256, each term rounded
 up, so a release costs two additions however many came before. Where neither sum decides, the
 accountants do: first the quick bound, then loss distributions. These take a second, so once they
 are needed they are asked about more and more releases at a time, and what they allow is used up
-without asking again: leaving releases out only ever costs less.
+without asking again: omitting releases never costs more.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from tacit.privacy.event import Event, GaussianRelease, Repeated
 from tacit.privacy.tally import Tally, pure_epsilon, split
 
 SLACK = 1e-9
-"""Relative. An epsilon this little above a budget equals it: the last bits of its computation."""
+"""Relative tolerance within which an epsilon equals a budget: the last bits of its computation."""
 
 GRID_ERROR = 1e-3
-"""Relative. Between two evaluations of the same releases by accountants that work on a grid."""
+"""Relative tolerance between two evaluations of the same releases by accountants on a grid."""
 
 _BITS = 256
 
@@ -30,8 +30,8 @@ class Spending:
     """All releases so far and their running sums.
 
     Attributes:
-        counts: how often each event occurred.
-        exposed: whether something left without protection.
+        counts: number of occurrences of each event.
+        exposed: whether something was released without protection.
     """
 
     def __init__(self) -> None:
@@ -41,12 +41,12 @@ class Spending:
         self._pure = 0
         self._other_than_gaussian = False
         self._without_pure = False
-        # by loss distributions: this many more of each event, at (epsilon, delta)
+        # allowed by loss distributions: this many more of each event, at (epsilon, delta)
         self._allowed: tuple[float, float, dict[Event, int]] = (0.0, 0.0, {})
         self._ahead = 0
 
     def add(self, tally: Tally) -> None:
-        """Enter releases that have been made."""
+        """Add releases that have been made."""
         self.exposed = self.exposed or tally.exposed
         for event, count in tally.releases:
             self.counts[event] = self.counts.get(event, 0) + count
@@ -62,19 +62,19 @@ class Spending:
         return self._exact(delta, None) is not None
 
     def epsilon(self, delta: float, more: Tally | None = None) -> float:
-        """What everything so far, and `more`, costs together at this delta, by all accountants."""
+        """Cost of everything so far and `more` together at this delta, by all accountants."""
         exact = self._exact(delta, more)
         if exact is not None:
             return exact
         return min(accounting.epsilon(self._events(more), delta), self._pure_sum(more))
 
     def fits(self, epsilon: float, delta: float, more: Tally) -> bool:
-        """Whether `more` stays within a budget; quick, but for a call now and then."""
+        """Whether `more` stays within a budget; quick except for an occasional call."""
         if more.empty:
             return True
         limit = epsilon * (1.0 + SLACK)
         if delta > 0.0 and (mu := self._mu(more)) is not None:
-            # one evaluation of the curve; its inverse would take a hundred
+            # a single evaluation of the curve; its inverse would take a hundred
             return mu == 0.0 or bool(gaussian_dp.log_delta(mu, limit) <= math.log(delta))
         exact = self._exact(delta, more)
         if exact is not None:
@@ -91,7 +91,7 @@ class Spending:
         return True
 
     def _exact(self, delta: float, more: Tally | None) -> float | None:
-        """In closed form, or `None` where only an accountant can tell."""
+        """Epsilon in closed form, or `None` if only an accountant can compute it."""
         if self.exposed or (more is not None and more.exposed):
             return math.inf
         if delta == 0.0:
@@ -110,7 +110,7 @@ class Spending:
         ):
             return None
         squares = self._squares + sum(count * _square(event) for event, count in releases)
-        # (isqrt(n) + 1)^2 > n: the root, too, is rounded up
+        # (isqrt(n) + 1)^2 > n: the root is rounded up, too
         root = math.isqrt(squares) + 1 if squares else 0
         return _float_above(Fraction(root, 2 ** (_BITS // 2)))
 
@@ -137,7 +137,7 @@ class Spending:
         )
 
     def _allow(self, epsilon: float, delta: float, more: Tally) -> bool:
-        """Ask about `more` and some releases like it after that."""
+        """Check `more` together with further releases like it."""
         if accounting.epsilon(self._events(more, self._ahead), delta) > epsilon * (1.0 + SLACK):
             return False
         self._allowed = (
@@ -150,7 +150,7 @@ class Spending:
 
 @lru_cache(maxsize=65536)
 def _square(event: Event) -> int:
-    """`1 / z^2` in units of 2^-256, rounded up; 0 for what is no Gaussian release."""
+    """`1 / z^2` in units of 2^-256, rounded up; 0 for releases that are not Gaussian."""
     if not isinstance(event, GaussianRelease):
         return 0
     return math.ceil(2**_BITS / Fraction(event.noise_multiplier) ** 2)
@@ -164,7 +164,7 @@ def _pure(event: Event) -> int:
         return 0
     if rate == 1.0:
         return math.ceil(2**_BITS / Fraction(base.noise_multiplier))
-    # logarithms of the C library are off by a last bit at most
+    # logarithms of the C library are off by at most one last bit
     above = math.nextafter(math.nextafter(pure_epsilon(event), math.inf), math.inf)
     return math.ceil(2**_BITS * Fraction(above))
 

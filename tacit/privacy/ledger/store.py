@@ -1,7 +1,7 @@
 """The file: an SQLite database whose commits are on the disk before they return.
 
-`entries` is the truth. `releases` and `pending` hold what has to be found quickly (who was told
-what, and who still waits) and the bytes themselves; every fact in them stands in an entry too.
+`entries` is the truth. `releases` and `pending` hold what has to be found quickly (who was sent
+what, and who is still waiting) and the bytes themselves; every fact in them is also in an entry.
 `secret` holds a key that no entry and no export shows. The
 write-ahead log is synced at each commit, freed pages are overwritten with zeros, and whatever
 SQLite reports becomes one clear error.
@@ -48,14 +48,14 @@ SCHEMA = (
 )
 
 _PATIENCE = 2.0
-"""Seconds to wait for a reader that recovers the log; writers exclude each other by a lock."""
+"""Seconds to wait for a reader that recovers the log; a lock keeps writers apart."""
 
 
 def create(path: Path, first: dict[str, object]) -> None:
     """Write a new ledger that holds one entry, whole or not at all.
 
     Raises:
-        LedgerError: something stands at `path` already.
+        LedgerError: `path` already exists.
         LedgerUnwritable: the file cannot be written.
     """
     if path.exists():
@@ -64,7 +64,7 @@ def create(path: Path, first: dict[str, object]) -> None:
     entry = following(START, 0, "created", first)
     try:
         partial.unlink(missing_ok=True)
-        # for its owner alone from the first byte on, and no link is followed
+        # readable by its owner alone from the first byte on, and no link is followed
         os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         with reported(path), closing(sqlite3.connect(partial, isolation_level=None)) as file:
             file.execute("PRAGMA synchronous = FULL")
@@ -76,7 +76,7 @@ def create(path: Path, first: dict[str, object]) -> None:
             file.execute("INSERT INTO secret VALUES (?)", (os.urandom(32),))
             append(file, entry)
             file.execute("COMMIT")
-        # unlike a renaming, a link does not replace what somebody else has made meanwhile
+        # unlike renaming, linking does not replace a file that somebody else has created meanwhile
         os.link(partial, path)
         partial.unlink()
     except FileExistsError as error:
@@ -87,7 +87,7 @@ def create(path: Path, first: dict[str, object]) -> None:
 
 
 def connect(path: Path, *, write: bool) -> sqlite3.Connection:
-    """Open a ledger that exists, and check that it is one and whole.
+    """Open an existing ledger, and check that it is intact.
 
     Raises:
         LedgerError: there is no ledger at `path`, or one of a later format.
@@ -112,7 +112,7 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
 
 
 def append(connection: sqlite3.Connection, entry: Entry) -> Mark:
-    """Add an entry, within a transaction of the caller's."""
+    """Add an entry, within the caller's transaction."""
     mark = entry.mark
     row = (mark.sequence, entry.text, mark.hash)
     connection.execute("INSERT INTO entries VALUES (?, ?, ?)", row)
@@ -120,16 +120,16 @@ def append(connection: sqlite3.Connection, entry: Entry) -> Mark:
 
 
 def entries(connection: sqlite3.Connection) -> Iterator[tuple[Entry, Mark]]:
-    """All entries in order, each checked against the one before.
+    """All entries in order, each checked against the previous one.
 
     Raises:
-        LedgerDamaged: naming the first that is broken.
+        LedgerDamaged: the first entry that is broken, by its number.
     """
     return checked(connection.execute("SELECT sequence, text, hash FROM entries ORDER BY sequence"))
 
 
 def secret(connection: sqlite3.Connection) -> bytes:
-    """The ledger's own key: names that are made with it tell nobody else anything."""
+    """The ledger's own key: names made with it reveal nothing to anybody else."""
     return bytes(connection.execute("SELECT key FROM secret").fetchone()[0])
 
 
@@ -143,7 +143,7 @@ def head(connection: sqlite3.Connection) -> Mark | None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Generator[None, None, None]:
-    """All or nothing; on the disk when it ends."""
+    """All or nothing; on disk when it ends."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -159,14 +159,14 @@ def reported(path: Path) -> Generator[None, None, None]:
     """Turn what SQLite reports into an error that says what to do.
 
     Raises:
-        LedgerBusy, LedgerDamaged, LedgerUnwritable, LedgerError: by what was reported.
+        LedgerBusy, LedgerDamaged, LedgerUnwritable, LedgerError: depending on the report.
     """
     try:
         yield
-    except UnicodeDecodeError as error:  # from a broken schema, which SQLite wants to quote
+    except UnicodeDecodeError as error:  # from a broken schema that SQLite tries to quote
         raise _error(path, sqlite3.SQLITE_CORRUPT, "unreadable text") from error
     except sqlite3.Error as error:
-        # the low byte is the kind, the others say where
+        # the low byte is the kind, the others the location
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         raise _error(path, code, str(error)) from error
 
@@ -214,7 +214,7 @@ def _opened(path: Path, mode: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
         where, uri=True, isolation_level=None, check_same_thread=False, timeout=_PATIENCE
     )
-    # text that is none becomes text with another hash, which names the entry
+    # invalid text becomes text with another hash, which identifies the entry
     connection.text_factory = _text
     return connection
 

@@ -1,4 +1,4 @@
-"""Checking a ledger without trusting it: the file, the chain, each budget and each stored byte."""
+"""Verifying a ledger without trusting it: the file, the chain, each budget and each stored byte."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tacit.privacy.ledger.freshness import require_at_least
 
 @dataclass(frozen=True)
 class Verification:
-    """What a check found.
+    """The result of a verification.
 
     Attributes:
-        path: the file.
+        path: path of the file.
         sound: whether everything holds.
-        problem: the first thing that does not; empty if sound.
-        entry: number of the entry where it stands, or `None` where no entry can be named.
-        checked: what holds, as sentences.
-        mark: the last entry that was read.
-        balances: of all owners and datasets, if sound.
+        problem: first problem found; empty if sound.
+        entry: number of the entry with the problem, or `None` if no entry can be named.
+        checked: checks that passed, as sentences.
+        mark: mark of the last entry that was read.
+        balances: balances of all owners and datasets, if sound.
     """
 
     path: Path
@@ -40,11 +40,11 @@ class Verification:
 
 
 def verify(path: str | Path, *, at_least: int | Mark | None = None) -> Verification:
-    """Check everything about a ledger that can be checked; may run beside a writer.
+    """Check everything about a ledger that can be checked; safe to run beside a writer.
 
     Args:
-        path: the file.
-        at_least: the last entry that a peer knows of, by its number or its `Mark`.
+        path: path of the ledger file.
+        at_least: last entry known to a peer, by its number or its `Mark`.
 
     Raises:
         LedgerError: there is no ledger at `path`, or one of a later format.
@@ -55,13 +55,13 @@ def verify(path: str | Path, *, at_least: int | Mark | None = None) -> Verificat
     book = Book()
     try:
         with closing(store.connect(path, write=False)) as file, store.reported(path):
-            # one snapshot, however much is written meanwhile
+            # a single snapshot, whatever is written meanwhile
             file.execute("BEGIN")
             _check(file, path, book, checked, at_least)
             balances = book.balances()
     except (LedgerDamaged, LedgerRolledBack) as error:
         named = re.search(r"\bentry (\d+)", str(error))
-        # an older copy is broken at no entry
+        # an older copy has no broken entry
         entry = int(named[1]) if named and isinstance(error, LedgerDamaged) else None
         return Verification(path, False, str(error), entry, tuple(checked), book.head, ())
     return Verification(path, True, "", None, tuple(checked), book.head, balances)
@@ -81,7 +81,7 @@ def _check(
     sent = _Sent()
     for entry, mark in store.entries(file):
         if entry.kind == "budget":
-            # what is spent only grows, so a budget is exceeded in the end if it ever was
+            # what is spent only grows, so a budget that was ever exceeded still is at the end
             _check_budget(
                 file, book.account(entry.what.get("owner", ""), entry.what.get("dataset", ""))
             )
@@ -112,7 +112,7 @@ def _check(
 def _check_budget(file: sqlite3.Connection, account: Account) -> None:
     if not account.exceeded():
         return
-    # only now is it worth asking after each entry
+    # only now is checking after each entry worth its cost
     book = Book()
     for entry, mark in store.entries(file):
         book.enter(entry, mark)
@@ -133,7 +133,7 @@ class _Release:
 
 
 class _Sent:
-    """What the tables must hold, by the entries."""
+    """What the tables must hold, according to the entries."""
 
     def __init__(self) -> None:
         self.releases: dict[int, _Release] = {}
@@ -169,10 +169,10 @@ class _Sent:
             raise LedgerDamaged(f"entry {number} ({entry.kind}) makes no sense") from error
 
     def check(self, file: sqlite3.Connection) -> None:
-        """Compare with the tables.
+        """Compare the entries with the tables.
 
         Raises:
-            LedgerDamaged: at the first difference.
+            LedgerDamaged: the first difference found.
         """
         known = iter(sorted(self.releases))
         for *row, status, payload, state in file.execute(
@@ -182,7 +182,7 @@ class _Sent:
             number = next(known, None)
             if number is None or row[0] != number:
                 raise LedgerDamaged(
-                    f"entry {row[0]} is no release, but bytes are stored under its number"
+                    f"entry {row[0]} is not a release, but bytes are stored under its number"
                     if number is None or row[0] < number
                     else f"entry {number} is a release whose stored row is missing"
                 )

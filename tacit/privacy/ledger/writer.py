@@ -1,7 +1,7 @@
 """One writer's hold on a ledger: opened under a lock, fenced by an epoch, closed by any error.
 
-A commit goes through only while the last entry in the file is the last that this writer knows. That
-holds the budget check and the entry together, and shuts out a writer whose ledger was taken over.
+A commit succeeds only while the last entry in the file is the last that this writer knows. That
+keeps the budget check and the entry together, and shuts out a writer whose ledger was taken over.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tacit.privacy.ledger.outbox import Outbox
 
 
 class Writer:
-    """The open file with what its entries amount to.
+    """The open file with the state that its entries imply.
 
     Attributes:
-        path: the file.
-        book: what the entries amount to.
-        outbox: the stored releases.
-        thread: held by a method that reads and then writes.
+        path: path of the file.
+        book: state that the entries imply.
+        outbox: stored releases.
+        thread: lock held by a method that reads and then writes.
 
     Raises:
         LedgerError: as for `Ledger.open`.
@@ -55,7 +55,7 @@ class Writer:
 
     @contextmanager
     def writing(self, kind: str, what: dict[str, Any]) -> Generator[int, None, None]:
-        """Commit an entry and what the block adds to it; on the disk when this ends.
+        """Commit an entry and what the block adds to it; on disk when this ends.
 
         Yields:
             The number of the entry.
@@ -75,18 +75,18 @@ class Writer:
                     yield entry.sequence
                 self.book.enter(entry, mark)
             except BaseException:
-                # whether the disk has it is not known: only reading it again can tell
+                # whether it reached the disk is unknown: only reading it again can tell
                 self.shut("closed after an error")
                 raise
 
     def write(self, kind: str, what: dict[str, Any]) -> None:
-        """Commit an entry; on the disk when this returns."""
+        """Commit an entry; on disk when this returns."""
         with self.writing(kind, what):
             pass
 
     @contextmanager
     def usable(self) -> Generator[None, None, None]:
-        """Around all use of the file."""
+        """Context around every use of the file."""
         if os.getpid() != self._process:
             raise LedgerError(
                 f"the ledger {self.path} was opened by process {self._process}; a forked process "
@@ -100,7 +100,7 @@ class Writer:
             yield
 
     def _check_there(self) -> None:
-        """Nothing is charged to a file that nobody finds again."""
+        """Refuse to charge a file that nobody can find again."""
         if still_there(self.path, self._file):
             return
         raise LedgerError(
@@ -119,7 +119,7 @@ class Writer:
         return parsed(*self._connection.execute(query, (sequence,)).fetchone()).what
 
     def require(self, at_least: int | Mark) -> None:
-        """Refuse to go on with a file that is older than a peer knows it to be."""
+        """Refuse to continue with a file that is older than the version a peer has seen."""
         require_at_least(self._connection, self.path, self.book.head, at_least)
 
     def shut(self, state: str) -> None:

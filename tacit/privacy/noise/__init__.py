@@ -1,8 +1,8 @@
 """Noise fit for deployment: discrete, on a grid, from a stream that nobody can repeat.
 
-Floating-point Laplace and Gaussian noise has no differential privacy at the precision of a float:
+Floating-point Laplace and Gaussian noise is not differentially private at the precision of a float:
 most outputs that are possible for one data set are impossible for its neighbour. Here a value is
-rounded to a grid (`grid`), integer noise of a law that is exact but for 2^-133 (`laplace`,
+rounded to a grid (`grid`), integer noise whose law is exact up to 2^-133 (`laplace`,
 `gaussian`) is drawn from AES under a key of the operating system (`stream`), and the sum is scaled
 back (`release`). `reference` draws the same laws with OpenDP. Proof: docs/proofs/safe_noise.md.
 """

@@ -1,12 +1,12 @@
 """The discrete Gaussian law, by rejection from the discrete Laplace one.
 
 `P(k)` is proportional to `exp(-k^2 / (2 s^2))` on the integers. Canonne, Kamath and Steinke (2020),
-algorithm 3: draw `y` of the discrete Laplace law with the integer scale `t = floor(s) + 1` and keep
-it with probability `exp(-(|y| - s^2/t)^2 / (2 s^2))`. At least a quarter of the proposals are kept,
-and how many were dropped is independent of the value that was kept.
+algorithm 3: draw `y` from the discrete Laplace law with the integer scale `t = floor(s) + 1` and
+keep it with probability `exp(-(|y| - s^2/t)^2 / (2 s^2))`. At least a quarter of the proposals are
+kept, and the number rejected is independent of the value that is kept.
 
-That probability is computed in floating point with an error that is bounded; a uniform number so
-near to it that the error could matter is compared again exactly. The proof:
+That probability is computed in floating point with a bounded error; a uniform number close enough
+to it for the error to matter is compared again exactly. Proof:
 docs/proofs/safe_noise.md.
 """
 
@@ -30,16 +30,16 @@ _WORD_BITS = 53
 """Leading bits of a uniform number, all of which a float64 holds."""
 
 _BLOCK = 1 << 16
-"""Proposals at a time."""
+"""Number of proposals drawn at a time."""
 
 
 def discrete_gaussian(stream: Stream, scale: float, count: int) -> Int64[np.ndarray, " count"]:
-    """Independent draws of the discrete Gaussian law.
+    """Independent draws from the discrete Gaussian law.
 
     Args:
-        stream: of uniform words.
+        stream: stream of uniform words.
         scale: `s`, positive, below 2^45; for a scale above 1 nearly the standard deviation.
-        count: how many, at least 0.
+        count: number of draws, at least 0.
 
     Returns:
         Integers below 2^52 in size; the law of each is within total variation 2^-133 of the exact
@@ -77,9 +77,9 @@ def accepted(
     """Which proposals are kept.
 
     Args:
-        stream: of uniform words.
-        sizes: `|y|`, below 2^52.
-        scale: `s`.
+        stream: stream of uniform words.
+        sizes: absolute values `|y|`, below 2^52.
+        scale: parameter `s` of the law.
     """
     words = stream.words(np.uint64, sizes.size) >> (64 - _WORD_BITS)
     lower = words * 2.0**-_WORD_BITS  # the uniform number lies in [lower, lower + 2^-53)
@@ -94,7 +94,7 @@ def accepted(
 
 def acceptance(sizes: Int64[np.ndarray, " n"], scale: float) -> Float64[np.ndarray, " n"]:
     """Probability of keeping each proposal, within a relative error of `MARGIN`."""
-    with np.errstate(over="ignore"):  # exp(-infinity) = 0 is what it should be
+    with np.errstate(over="ignore"):  # exp(-infinity) = 0 is correct here
         away = sizes / scale - scale / (math.floor(scale) + 1)
         return np.exp(-0.5 * away * away)
 

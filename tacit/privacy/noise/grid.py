@@ -5,7 +5,7 @@ step, so two neighbours `D` apart are at most `D/gamma + n` steps apart in the l
 `D/gamma + sqrt(n)` in the l2 norm, in `n` dimensions. From then on everything is an integer below
 2^53, which a float64 holds exactly, as it does its product with a power of two.
 
-The proof: docs/proofs/safe_noise.md.
+Proof: docs/proofs/safe_noise.md.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tacit.privacy.noise.laplace import LARGEST_SCALE
 from tacit.ranges import Listed
 
 LARGEST_VALUE = 2**52
-"""Largest rounded value in steps; with noise below 2^52 the sum stays below 2^53."""
+"""Largest size of a rounded value in steps; with noise below 2^52 the sum stays below 2^53."""
 
 _FINE = Fraction(1, 2**20)
-"""Share of the sensitivity that rounding adds on a grid that can be chosen freely."""
+"""Fraction of the sensitivity that rounding adds on a freely chosen grid."""
 
 _SMOOTH = Fraction(1, 2**10)
-"""Largest step of such a grid, as a share of the noise scale."""
+"""Largest step of such a grid, as a fraction of the noise scale."""
 
 _EXPONENTS = range(-900, 901)
 """Powers of two whose products with integers below 2^53 are normal numbers."""
@@ -36,11 +36,11 @@ _EXPONENTS = range(-900, 901)
 
 @dataclass(frozen=True)
 class Grid:
-    """Multiples of `2^exponent` in `dimension` dimensions, and a sensitivity in steps of it.
+    """Multiples of `2^exponent` in `dimension` dimensions, and a sensitivity in its steps.
 
     Attributes:
         exponent: `k`; the step is `2^k`.
-        sensitivity: largest movement of the rounded value between neighbours, in steps.
+        sensitivity: sensitivity of the rounded value, in steps.
         order: norm of the sensitivity, 1 or 2.
         dimension: number of coordinates of a value.
 
@@ -74,13 +74,14 @@ class Grid:
         is coarser.
 
         Args:
-            sensitivity: of the value before rounding, positive; with `rounding.sum_error` in it.
+            sensitivity: sensitivity of the value before rounding, positive, including
+                `rounding.sum_error`.
             order: norm of the sensitivity, 1 or 2.
             dimension: number of coordinates, at least 1.
-            noise_scale: of the noise that is wanted, in the value's unit, positive.
-            largest: size that no coordinate of a value exceeds, a public bound, positive. Should
-                one exceed it all the same, it may be released as the grid's end, which costs
-                accuracy and no privacy.
+            noise_scale: wanted noise scale, in the value's unit, positive.
+            largest: public bound on the size of every coordinate, positive. A coordinate that
+                exceeds it after all may be released as the end of the grid, which costs accuracy
+                and no privacy.
 
         Raises:
             PrivacyError: an argument out of range, or no grid holds the values and their noise and
@@ -91,7 +92,7 @@ class Grid:
         moved, noise = Fraction(sensitivity), Fraction(noise_scale)
         wanted = min(_FINE * moved / spread, _SMOOTH * noise)
         needed = max(
-            # The noise is widened as rounding widens the sensitivity: threefold at most.
+            # The noise grows as much as rounding increases the sensitivity: at most threefold.
             4 * noise / Fraction(LARGEST_SCALE),
             Fraction(largest) / LARGEST_VALUE,
             4 * moved / LARGEST_VALUE,
@@ -103,14 +104,14 @@ class Grid:
 
     @property
     def step(self) -> float:
-        """Distance `gamma` of neighbouring grid points."""
+        """Distance `gamma` between neighbouring grid points."""
         return 2.0**self.exponent
 
     def scale_for(self, noise_multiplier: float) -> float:
         """Noise scale in steps that gives a noise multiplier, rounded up.
 
         Args:
-            noise_multiplier: positive.
+            noise_multiplier: noise scale over sensitivity, positive.
         """
         exact = Fraction(noise_multiplier) * self.sensitivity
         scale = float(exact)
@@ -120,21 +121,21 @@ class Grid:
         """Noise multiplier of a noise scale in steps, rounded down.
 
         Args:
-            scale: positive.
+            scale: noise scale in steps, positive.
         """
         exact = Fraction(scale) / self.sensitivity
         multiplier = float(exact)
         return multiplier if Fraction(multiplier) <= exact else math.nextafter(multiplier, 0.0)
 
     def rounded(self, value: Listed) -> Int64[np.ndarray, " n"]:
-        """The nearest grid points, in steps; coordinates beyond the grid become its end.
+        """The nearest grid points, in steps; coordinates beyond the grid are clamped to its end.
 
         Args:
-            value: any shape with `dimension` entries, finite.
+            value: value to round, any shape with `dimension` entries, finite.
 
         Raises:
-            PrivacyError: another number of entries, or entries that are not finite. No clipped
-                query gives those.
+            PrivacyError: another number of entries, or entries that are not finite, which no
+                clipped query gives.
         """
         flat = np.asarray(value, dtype=np.float64).reshape(-1)
         if flat.size != self.dimension:
@@ -154,16 +155,16 @@ class Grid:
         return np.clip(steps, -float(LARGEST_VALUE), float(LARGEST_VALUE)).astype(np.int64)
 
     def value(self, steps: Int64[np.ndarray, " n"]) -> Float64[np.ndarray, " n"]:
-        """Steps back in the value's unit; exact.
+        """Steps converted back to the value's unit; exact.
 
         Args:
-            steps: below 2^53 in size.
+            steps: grid points in steps, below 2^53 in size.
         """
         return np.ldexp(steps.astype(np.float64), self.exponent)
 
 
 def _spread(order: int, dimension: int) -> Fraction:
-    """How far rounding may move two neighbours apart, in steps; the root rounded up."""
+    """How much further apart rounding may move two neighbours, in steps; the root rounded up."""
     if order == 1:
         return Fraction(dimension)
     root = math.isqrt(dimension)
@@ -195,7 +196,7 @@ def _check_fit(
     noise: Fraction,
     largest: Fraction,
 ) -> None:
-    """Refuse the grid if its step is too coarse: what it must hold leaves no finer one."""
+    """Refuse the grid if its step is too coarse: what it must hold rules out a finer one."""
     if exponent not in _EXPONENTS:
         raise PrivacyError(
             f"sensitivity {float(sensitivity):.4g} and noise scale {float(noise):.4g} need a grid "

@@ -6,7 +6,7 @@ geometric number are independent, bit `i` being 1 with probability `1 / (1 + exp
 `exp(-g/b)` is the product of `exp(-2^i/b)` over the bits that are 1. Every bit is one comparison of
 a uniform number with a threshold, and a draw takes equally long whatever its value is.
 
-The proof of how far the result is from the law: docs/proofs/safe_noise.md.
+Proof of how far the result is from the law: docs/proofs/safe_noise.md.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ LARGEST_SCALE = 2.0**45
 """Keeps every draw below 2^52."""
 
 _BLOCK = 1 << 14
-"""Draws at a time: their words fit the processor's cache."""
+"""Number of draws at a time: their words fit the processor's cache."""
 
 
 def discrete_laplace(stream: Stream, scale: float, count: int) -> Int64[np.ndarray, " count"]:
-    """Independent draws of the discrete Laplace law.
+    """Independent draws from the discrete Laplace law.
 
     Args:
-        stream: of uniform words.
+        stream: stream of uniform words.
         scale: `b`, positive, at most 2^45.
-        count: how many, at least 0.
+        count: number of draws, at least 0.
 
     Returns:
         Integers below 2^52 in size; the law of each is within total variation 2^-137 of the exact
@@ -70,9 +70,9 @@ def discrete_laplace(stream: Stream, scale: float, count: int) -> Int64[np.ndarr
 def bit_thresholds(scale: float) -> tuple[int, ...]:
     """Thresholds of the bits of the geometric number, lowest bit first.
 
-    They are kept, since a run has few scales and a round draws a few numbers only.
+    They are cached, since a run has few scales and a round draws only a few numbers.
 
-    Bits whose chance is below `exp(-FAR)` are left out: they are 0.
+    Bits whose chance is below `exp(-FAR)` are omitted: they are 0.
 
     Args:
         scale: `b`, positive, at most 2^45.

@@ -1,4 +1,4 @@
-"""OpenDP as a source of noise: another implementation of the same laws, to compare with."""
+"""OpenDP as a source of noise: another implementation of the same laws, for comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A release on a grid: round, add discrete noise, scale back; and the event that it is."""
+"""A release on a grid (round, add discrete noise, scale back) and its event."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from tacit.ranges import Listed
 from tacit.types import PublicContext, Relation
 
 STATISTICAL_DISTANCE = 2.0**-133
-"""Largest total variation between the law of one coordinate's noise and the law it stands for."""
+"""Largest total variation between the law of one coordinate's noise and the exact law."""
 
 
 @dataclass(frozen=True)
 class GridRelease:
     """One kind of release, fixed by public constants before any data are seen.
 
-    Attributes:
-        law: of the noise.
+    law: law of the noise.
+        grid: grid to which values are rounded.
         grid: on which values are rounded.
-        scale: of the noise, in steps.
-        event: what one release costs.
+        scale: scale of the noise, in steps.
+        event: event of one release.
         roundoff: unit roundoff of the arithmetic that the grid's sensitivity allows for.
 
     Example:
@@ -58,14 +58,14 @@ class GridRelease:
     roundoff: float = DOUBLE
 
     def __call__(self, value: Listed, noise: AbstractNoise) -> np.ndarray:
-        """What is released, float64 of the shape of `value`; every entry is a grid point.
+        """The release, float64 of the shape of `value`; every entry is a grid point.
 
         Args:
             value: the private answer, any shape with the grid's number of entries.
-            noise: where the noise comes from.
+            noise: source of the noise.
 
         Raises:
-            PrivacyError: a value that the grid was not made for; nothing is released then.
+            PrivacyError: a value that the grid was not made for; nothing is then released.
         """
         array = np.asarray(value)
         if array.dtype.kind == "f" and np.finfo(array.dtype).eps > 2 * self.roundoff:
@@ -86,21 +86,21 @@ def grid_release(
     largest: float,
     roundoff: float = DOUBLE,
 ) -> GridRelease:
-    """A release with the noise multiplier that is asked for.
+    """A release with a given noise multiplier.
 
-    What rounding adds to the sensitivity is made good by as much more noise, usually a millionth.
+    The noise grows by as much as rounding adds to the sensitivity, usually a millionth.
 
     Args:
         law: Gaussian (sensitivity in the l2 norm) or Laplace (in the l1 norm).
         noise_multiplier: noise scale over sensitivity, positive.
-        sensitivity: of the computed value: `sum_error` belongs in it. Positive.
+        sensitivity: sensitivity of the computed value, including `sum_error`; positive.
         dimension: number of coordinates.
-        largest: size that no coordinate exceeds, a public bound, positive.
+        largest: public bound on the size of every coordinate, positive.
         roundoff: unit roundoff of the arithmetic that `sensitivity` allows for.
 
     Raises:
-        PrivacyError: an argument out of range, a law that no grid has, or no grid fits (the
-            message says why).
+        PrivacyError: an argument out of range, a law that has no form on a grid, or no grid that
+            fits (the message says why).
     """
     check_law(law)
     if not 0.0 < noise_multiplier < math.inf:
@@ -127,17 +127,18 @@ def on_grid(
     most_records: int | None = None,
     roundoff: float = DOUBLE,
 ) -> GridRelease:
-    """The release on a grid that stands for a Gaussian or Laplace mechanism on real numbers.
+    """The release on a grid that implements a Gaussian or Laplace mechanism on real numbers.
 
     Its event is the discrete one with the same noise multiplier. The sensitivity is the query's,
     plus what the rounding errors in its answer may add.
 
     Args:
-        mechanism: Gaussian or Laplace noise, proved.
-        query: one of tacit's whose computed answers have a bound (`AbstractQuery.computed`).
+        mechanism: proved mechanism with Gaussian or Laplace noise.
+        query: one of tacit's queries whose computed answers have a bound
+            (`AbstractQuery.computed`).
         public: declared constants of the owner; `dimension` among them.
-        relation: when two data sets are neighbours.
-        most_records: as for `AbstractQuery.computed`.
+        relation: adjacency of the data sets.
+        most_records: public bound on the number of records, as for `AbstractQuery.computed`.
         roundoff: unit roundoff of the arithmetic of the query.
 
     Raises:
@@ -187,8 +188,8 @@ def sampling_delta(epsilon: float, draws: int) -> float:
     """What imperfect sampling adds to delta: `(1 + e^epsilon) draws 2^-133`.
 
     Args:
-        epsilon: of all releases together, at least 0.
-        draws: coordinates released, over all releases.
+        epsilon: epsilon of all releases together, at least 0.
+        draws: number of coordinates released, over all releases.
 
     Example:
         >>> sampling_delta(epsilon=1.0, draws=10**9) < 1e-30

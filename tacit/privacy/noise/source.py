@@ -1,4 +1,4 @@
-"""Where noise on a grid comes from: from nobody knows where, or from a seed."""
+"""Sources of noise on a grid: unpredictable, or from a seed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tacit.privacy.noise.stream import CipherStream, SeededStream, Stream
 
 
 class AbstractNoise(abc.ABC):
-    """A source of discrete noise. It adds; it never shows or keeps what it added.
+    """A source of discrete noise. It adds noise and never shows or keeps it.
 
     Attributes:
-        source: what a guarantee says about it.
+        source: name of the source in a guarantee.
     """
 
     source: ClassVar[NoiseSource]
@@ -32,22 +32,22 @@ class AbstractNoise(abc.ABC):
         """`steps` plus independent discrete noise in every coordinate.
 
         Args:
-            steps: at most 2^52 in size.
-            law: discrete Gaussian or discrete Laplace.
+            steps: value in steps, at most 2^52 in size.
+            law: law of the noise, discrete Gaussian or discrete Laplace.
             scale: parameter of the law, in steps.
 
         Returns:
             Integers below 2^53 in size.
 
         Raises:
-            PrivacyError: the source or the scale does not serve.
+            PrivacyError: a source or a scale that cannot be used.
         """
 
 
 class SecureNoise(AbstractNoise):
     """Noise from AES-256 under a key that the operating system draws anew for every release.
 
-    It takes no seed, holds no state and falls back on nothing. One serves all threads and
+    It takes no seed, holds no state and has no fallback. One object serves all threads and
     processes.
 
     Raises:
@@ -71,7 +71,7 @@ class SecureNoise(AbstractNoise):
                 "from a seed can be taken off again, and protects nobody. For repeatable runs use "
                 "the simulation, whose results say that their noise is simulated."
             )
-        CipherStream()  # so that what is missing is found before a run
+        CipherStream()  # so that anything missing is found before a run
 
     def added(
         self, steps: Int64[np.ndarray, " n"], law: NoiseKind, scale: float
@@ -83,7 +83,7 @@ class SeededNoise(AbstractNoise):
     """The same laws from a seed: for tests and simulations. Results carry no certificate.
 
     Args:
-        seed: at least 0.
+        seed: seed of the noise, at least 0.
     """
 
     source = NoiseSource.SIMULATED
@@ -101,7 +101,7 @@ def check_law(law: NoiseKind) -> None:
     """Refuse a law that has no form on a grid.
 
     Raises:
-        PrivacyError: naming it.
+        PrivacyError: a law without such a form; the message names it.
     """
     if law is NoiseKind.L2_LAPLACE:
         raise PrivacyError(
@@ -116,5 +116,5 @@ def _added(
     check_law(law)
     draw = discrete_gaussian if law is NoiseKind.GAUSSIAN else discrete_laplace
     total = draw(stream, scale, steps.size)
-    total += steps  # in place: the noise stands nowhere by itself any more
+    total += steps  # in place: the noise is no longer stored by itself
     return total

@@ -1,4 +1,4 @@
-"""Streams of uniform random words: one that nobody can repeat, one for tests that anybody can."""
+"""Streams of uniform random words: one that nobody can repeat, and a repeatable one for tests."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class CipherStream:
     """AES-256 in counter mode under a key that the operating system has just drawn.
 
     A stream is made for one release and dropped after it. So no state is shared between threads, a
-    forked child cannot repeat its parent's noise, and what is left in memory after a release does
-    not tell its noise.
+    forked child cannot repeat its parent's noise, and what remains in memory after a release does
+    not reveal its noise.
 
     Raises:
         PrivacyError: the package `cryptography` or the system's random numbers are missing. There
-            is nothing to fall back on.
+            is no fallback.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class CipherStream:
                 "secure noise needs the package `cryptography`, which is not installed, and "
                 "nothing else is used in its place: pip install 'tacit[deploy]'"
             ) from error
-        try:  # NotImplementedError is what Python raises where a system has no such numbers
+        try:  # Python raises NotImplementedError on a system without such numbers
             key = os.urandom(32)
         except (NotImplementedError, OSError) as error:
             raise PrivacyError(
@@ -57,7 +57,7 @@ class SeededStream:
     """The same words for the same seed: for tests and simulations, never for a certificate.
 
     Args:
-        seed: at least 0.
+        seed: seed of the words, at least 0.
     """
 
     def __init__(self, seed: int) -> None:

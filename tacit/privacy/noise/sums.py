@@ -1,11 +1,11 @@
-"""Releases on one grid for all agents, whose sum is exact in integers and is all that can be read.
+"""Releases on one grid for all agents; only their sum, exact in integers, can be read.
 
 Every agent rounds its answer to multiples of the same `2^k`, adds discrete Gaussian noise of the
-same scale, and hides the integers under masks modulo 2^64. A sum of discrete Gaussians is no
+same scale, and hides the integers under masks modulo 2^64. A sum of discrete Gaussians is not a
 discrete Gaussian, but from `SMALLEST_SCALE` steps on nothing tells them apart: the logarithm of the
 ratio of their probabilities is below 1e-300 (Kairouz, Liu, Steinke 2021, theorem 9).
 
-The proof: docs/proofs/masks.md.
+Proof: docs/proofs/masks.md.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from tacit.ranges import Listed
 from tacit.types import PublicContext, Relation
 
 SMALLEST_SCALE = 16.0
-"""Steps from which on `10 K exp(-pi^2 s^2)`, by which two laws may differ, is below 1e-300."""
+"""Steps from which on the laws' difference, `10 K exp(-pi^2 s^2)`, is below 1e-300."""
 
 LARGEST = 2**53
-"""Steps that an agent's noised value never exceeds."""
+"""Bound on an agent's noisy value, in steps."""
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,19 @@ class SumRelease:
     """One agent's part of a sum, fixed by public constants before any data are seen.
 
     Attributes:
-        grid: on which values are rounded; all agents have the same step.
-        scale: of the noise in steps; all agents have the same.
+        grid: grid to which values are rounded; all agents have the same step.
+        scale: scale of the noise in steps; the same for all agents.
     """
 
     grid: Grid
     scale: float
 
     def noised(self, value: Listed, noise: AbstractNoise) -> Int64[np.ndarray, " n"]:
-        """The answer in steps, with noise: what a mask hides before it leaves.
+        """The answer in steps, with noise: the value that a mask hides before it is sent.
 
         Args:
             value: the private answer, with the grid's number of entries.
-            noise: where the noise comes from.
+            noise: source of the noise.
 
         Raises:
             PrivacyError: a value that the grid was not made for.
@@ -67,14 +67,14 @@ def sum_releases(
     relation: Relation,
     most_records: Sequence[int] | None = None,
 ) -> tuple[SumRelease, ...]:
-    """The releases of all agents on the coarsest grid that one of them needs.
+    """The releases of all agents on the coarsest grid that any of them needs.
 
     Args:
-        mechanism: with noise of one scale for all.
-        query: one whose computed answers have a bound.
-        contexts: declared constants, one an agent.
-        relation: when two data sets are neighbours.
-        most_records: a public number of records that no agent exceeds, each; as for `on_grid`.
+        mechanism: mechanism with noise of one scale for all agents.
+        query: query whose computed answers have a bound.
+        contexts: declared constants, one context per agent.
+        relation: adjacency of the data sets.
+        most_records: public bound on the number of records of every agent, as for `on_grid`.
 
     Raises:
         PrivacyError: no noise, more agents than a sum holds, or as for `on_grid`.
@@ -109,7 +109,7 @@ def sum_releases(
         moved.append(Fraction(moves))
     exponent = max(grid.exponent for grid in grids)
     step = Fraction(2) ** exponent
-    # rounding may move two neighbours apart by a root of the coordinates, in steps
+    # rounding may move two neighbours apart by the root of the number of coordinates, in steps
     spread = Fraction(math.isqrt(size << 40) + 1, 1 << 20)
     level = [
         replace(grid, exponent=exponent, sensitivity=math.ceil(most / step + spread))

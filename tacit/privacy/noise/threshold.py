@@ -2,7 +2,7 @@
 
 An event of probability `p` happens when a uniform number of `W` bits is below `floor(p 2^W)`; its
 probability is then wrong by less than `2^-W`. The leading bits nearly always decide, so the rest
-are drawn only when they tie.
+are drawn only if they tie.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import numpy as np
 from tacit.privacy.noise.stream import Stream
 
 TIE_BITS = 128
-"""Bits drawn when the leading ones tie."""
+"""Number of bits drawn when the leading ones tie."""
 
 LEADING_BITS = 16
-"""Leading bits of a threshold."""
+"""Number of leading bits of a threshold."""
 
 FAR = 100
-"""Chances below `exp(-FAR) < 2^-144` count as 0."""
+"""Probabilities below `exp(-FAR) < 2^-144` count as 0."""
 
 _TIE = 2**TIE_BITS
-# exp is correctly rounded by decimal; 90 digits are 299 bits, of which thresholds use 181.
+# decimal rounds exp correctly; 90 digits are 299 bits, of which thresholds use 181.
 _EXACT = Context(prec=90, Emin=-(10**12), Emax=10**12)
 
 
@@ -33,8 +33,8 @@ def exponential_threshold(x: Fraction, bits: int) -> int:
     """`floor(exp(-x) 2^bits)`.
 
     Args:
-        x: at least 0.
-        bits: at most 200.
+        x: exponent, at least 0.
+        bits: number of bits, at most 200.
 
     Example:
         >>> exponential_threshold(Fraction(1), 8)  # 256 / e = 94.17...
@@ -47,8 +47,8 @@ def logistic_threshold(x: Fraction, bits: int) -> int:
     """`floor(2^bits / (1 + exp(x)))`.
 
     Args:
-        x: in `[0, FAR]`.
-        bits: at most 200.
+        x: exponent, in `[0, FAR]`.
+        bits: number of bits, at most 200.
 
     Example:
         >>> logistic_threshold(Fraction(0), 8)
@@ -61,9 +61,9 @@ def below(stream: Stream, thresholds: Sequence[int], count: int) -> np.ndarray:
     """Which of independent uniform numbers fall below their threshold, shape `(rows, count)`.
 
     Args:
-        stream: of uniform words.
-        thresholds: of `LEADING_BITS + TIE_BITS` bits, one a row.
-        count: numbers a row.
+        stream: stream of uniform words.
+        thresholds: thresholds of `LEADING_BITS + TIE_BITS` bits, one per row.
+        count: number of uniform numbers per row.
     """
     leading = np.array([each >> TIE_BITS for each in thresholds], np.uint16)[:, np.newaxis]
     words = stream.words(np.uint16, leading.size * count).reshape(-1, count)
