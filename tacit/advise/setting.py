@@ -81,7 +81,7 @@ class Setting:
         if np.ndim(self.records) and np.size(self.records) != self.agents:
             raise ConfigError(
                 f"records has {np.size(self.records)} numbers for {self.agents} sites; give one "
-                "number for all, or one a site"
+                "number for all, or one per site"
             )
         if np.min(self.records) < 1:
             raise ConfigError(f"records={self.records!r} must be at least 1")
@@ -98,7 +98,7 @@ class Setting:
         if self.parameters % self.classes:
             raise ConfigError(
                 f"parameters={self.parameters} must be a multiple of the {self.classes} classes: "
-                "softmax has one parameter a feature and class"
+                "softmax has one parameter per feature and class"
             )
         if self.columns is not None:
             width = sum(each.count for each in self.columns) + int(self.intercept)

@@ -344,7 +344,7 @@ def check_sites(prepared: Prepared, sites: int) -> None:
     """Refuse a number of sites over which the records cannot be divided."""
     records = len(prepared.targets)
     if sites < 2:
-        raise ProblemError(f"sites={sites!r} must be at least 2, for somebody to agree with")
+        raise ProblemError(f"sites={sites!r} must be at least 2: agreement needs two sites")
     if sites > records:
         raise ProblemError(
             f"sites={sites} but only {records} records: a site would be empty; take fewer sites"

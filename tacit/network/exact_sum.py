@@ -176,7 +176,7 @@ def require_way(by: str) -> None:
         NetworkError: naming the ways that exist.
     """
     if by not in _WAYS:
-        raise NetworkError(f"by={by!r} is no way to sum; choose one of {', '.join(_WAYS)}")
+        raise NetworkError(f"by={by!r} is not a way to sum; choose one of {', '.join(_WAYS)}")
 
 
 def _require_fixed(graph: AbstractNetwork, by: str) -> None:
@@ -189,7 +189,7 @@ def _require_fixed(graph: AbstractNetwork, by: str) -> None:
     if not isinstance(graph, Graph | AbstractSequence):
         raise NetworkError(
             f"ExactSum needs links that are known beforehand, and those of a {name} are drawn: no "
-            "number of phases is sure to bring every message to everybody, and a sum that lacks "
+            "number of phases is certain to bring every message to every peer, and a sum without "
             "one is not exact; use a graph that stays the same, Periodic or Recorded"
         )
     if isinstance(graph, AbstractSequence) and by != "flooding":

@@ -216,7 +216,7 @@ def _distinct(kind: str, names: tuple[str, ...]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise ProblemError(f"the {kind} name {name!r} stands twice; names must differ")
+            raise ProblemError(f"the {kind} name {name!r} occurs twice; names must differ")
         seen.add(name)
 
 
@@ -260,7 +260,7 @@ def starting_point(x0: Any, dimension: int, constraint: AbstractConstraint) -> n
     start = np.asarray(x0, dtype=np.float64)
     if start.shape != (dimension,) or not np.isfinite(start).all():
         raise ProblemError(
-            f"x0 has shape {start.shape}; it must be {dimension} finite numbers, one a parameter"
+            f"x0 has shape {start.shape}; it must be {dimension} finite numbers, one per parameter"
         )
     constraint.check(dimension)
     if not constraint.contains(start, tolerance=1e-6):

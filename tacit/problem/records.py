@@ -298,7 +298,7 @@ def _table(table: Any, columns: tuple[str, ...], name: str) -> np.ndarray:
     array = _unmasked(table, f"{name}: features")
     if array.ndim != 2 or array.shape[1] != len(columns) or not columns:
         raise ProblemError(
-            f"{name}: features have shape {array.shape}; they must be a table with one row a "
+            f"{name}: features have shape {array.shape}; they must be a table with one row per "
             f"record and {len(columns)} columns, like the first agent's or feature_names"
         )
     if len(array) == 0:

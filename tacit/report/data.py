@@ -73,7 +73,7 @@ class NetworkPicture:
         if self.positions is not None and len(self.positions) != len(self.names):
             raise ConfigError(
                 f"the network picture has {len(self.positions)} positions for "
-                f"{len(self.names)} agents; give one an agent, or None to have them laid out"
+                f"{len(self.names)} agents; give one per agent, or None to have them laid out"
             )
 
 

@@ -283,9 +283,9 @@ def check_privacy(source: Source) -> None:
     if chosen.ledger is not None and chosen.owner is None and dealt:
         with source.section("privacy", "ledger"):
             raise ConfigError(
-                "this study deals the records to made-up sites, so in another study a record may "
-                "stand at another site, and an account for each site would not add up what it "
-                "costs; add owner = '...', whose account is charged for all of them"
+                "this study divides the records over simulated sites, so in another study a "
+                "record may belong to another site, and an account for each site would not add up "
+                "its costs; add owner = '...', whose account is charged for all of them"
             )
     declared: Any = source.study.problem
     if source.statistics:
@@ -301,7 +301,7 @@ def check_privacy(source: Source) -> None:
             raise ConfigError(
                 "relation='add_remove' makes the number of records private, so sums must not be "
                 "divided by it; add normaliser = ... to [problem], a public number near the "
-                "number of a site's records (or a table with one a site)"
+                "number of a site's records (or a table with one per site)"
             )
 
 
@@ -329,7 +329,7 @@ def _by_site(key: str, value: Any, names: Sequence[str]) -> Any:
         if len(value) != len(names):
             raise PrivacyError(
                 f"{key}={list(value)!r} has {len(value)} entries for {len(names)} sites; "
-                "give one number for all, or one a site"
+                "give one number for all, or one per site"
             )
         return np.array(value)
     return value

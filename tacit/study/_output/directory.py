@@ -83,7 +83,7 @@ class Destination:
         except OSError as error:
             raise RuntimeFailure(
                 f"the results cannot be moved to {self.path} ({error.strerror}); "
-                f"they stand in {self.stage}"
+                f"they are in {self.stage}"
             ) from error
 
     def discard(self) -> None:
