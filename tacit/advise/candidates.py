@@ -86,7 +86,7 @@ class Candidate:
         return self.build(**arguments, privacy=privacy)
 
     def hidden(self, budget: Privacy) -> bool:
-        """Whether the hiding of agents in sums under a budget applies to its releases."""
+        """Whether its releases can be hidden in sums in the way that the budget declares."""
         if not budget.hides.summed:
             return True
         try:

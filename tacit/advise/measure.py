@@ -46,7 +46,7 @@ _HELD_OUT = 3000
 _FINALISTS = 3
 _WORK = 6e9
 _WORST = 3.0
-"""Cap on the loss of a trial that is far worse than the base rate, or diverged."""
+"""Cap on the share lost in a trial that is far worse than the base rate, or diverged."""
 
 Told = Callable[[int, int], None]
 """Called with (simulations done, simulations)."""
@@ -256,7 +256,7 @@ class Bench:
         return min(both, key=_first)[1]
 
     def lost(self, choice: Choice, seeds: Sequence[int], less: float) -> float:
-        """Mean share lost in the trials, of the pooled fit's gain; absurd values are capped."""
+        """Mean share of the pooled fit's gain that the trials lose; absurd values are capped."""
         found: list[float] = []
         for seed in seeds:
             drawn = self.drawn(seed)

@@ -25,8 +25,8 @@ _ROOM = 1.0 + 1e-12
 class RecordBounds:
     """Bounds on every record, enforced by the code.
 
-    With a loss of bounded slope a bound on rows implies one on gradients, so no clip is needed.
-    Proof: docs/proofs/declared_bounds.md.
+    With a loss of bounded slope a bound on rows implies one on gradients, so no clip has to be
+    chosen. Proof: docs/proofs/declared_bounds.md.
 
     Args:
         row: largest norm of a record's features (the intercept included), positive.

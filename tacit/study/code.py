@@ -129,7 +129,7 @@ def _read(package: str, distribution: str) -> Code:
         spec = None
     if spec is None or spec.origin is None or not spec.has_location:
         raise ConfigError(
-            f"{distribution} declares a part in {package!r}, which is not a package or module with "
+            f"{distribution} declares a part in {package!r}, which is no package or module with "
             "files of its own; reinstall it, or ask its author for an __init__.py"
         )
     origin = Path(spec.origin)

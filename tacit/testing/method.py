@@ -269,7 +269,7 @@ def releases_determine_what_leaves(subject: Subject) -> None:
 
 
 def trials_do_not_matter(subject: Subject) -> None:
-    """One trial gives the same, whatever the number of trials."""
+    """The first trial gives the same result, whatever the number of trials."""
     one, three = (_simulated(subject, trials, exact=True)[0] for trials in (1, 3))
     hold(np.array_equal(one, three), "the first of three trials is another than that of one")
 
