@@ -1,6 +1,6 @@
-"""Guidance before any data are touched: is there hope, with which method, clip and rounds.
+"""Forecasts before any data are touched: feasibility, method, clip and number of rounds.
 
-Everything is measured on made-up records of declared dimensions; no file of records is opened.
+Everything is measured on synthetic records of declared dimensions; no file of records is opened.
 
 Example:
     >>> from tacit import network
@@ -51,7 +51,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # what simulates needs JAX: found when first used
+    # simulations need JAX: loaded when first used
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -1,4 +1,4 @@
-"""Is there any hope: a rehearsal on made-up records, and one plain sentence."""
+"""Feasibility of a study: a rehearsal on synthetic records, and one plain sentence."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from tacit.errors import ConfigError, NetworkError, ProblemError
 from tacit.privacy.digits import short
 
 HOPELESS, HOPEFUL = 0.25, 0.75
-"""Share of the pooled fit's gain below which next to nothing is kept, from which on most is."""
+"""Fractions of the pooled fit's gain: below the first little is kept, from the second on most."""
 
 _NAMED = ("relation", "noise", "sampling", "clip_norm", "sites_per_person", "records_per_person")
 
 _LESS = (4.0, 16.0, 64.0)
-"""How many times smaller noise is tried, to see what would be enough."""
+"""Factors by which the noise is reduced, to find out what would be enough."""
 
 Told = Callable[[str, int, int], None]
-"""Called with what is being done, simulations done, and simulations."""
+"""Called with the current task, simulations done, and number of simulations."""
 
 
 class Verdict(StrEnum):
@@ -44,12 +44,12 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Need:
-    """What would be enough to keep three quarters of what the pooled fit gains.
+    """What would be enough to keep three quarters of the pooled fit's gain.
 
     Attributes:
-        what: "records" (a site, the smallest one) or "epsilon".
-        value: how many, how much; `None` where nothing up to a sensible limit would do.
-        kept: the median share that a rehearsal with that noise kept; `None` if there was none.
+        what: "records" (per site, for the smallest one) or "epsilon".
+        value: required number of records or epsilon; `None` if no sensible value would do.
+        kept: median share kept in a rehearsal with that noise; `None` if there was none.
     """
 
     what: str
@@ -59,11 +59,11 @@ class Need:
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """Another arrangement, measured.
+    """A different arrangement, measured.
 
     Attributes:
         plan: what is changed.
-        measured: what it comes to.
+        measured: result of the change.
     """
 
     plan: Plan
@@ -71,23 +71,23 @@ class Change:
 
     @property
     def toml(self) -> str:
-        """The sections of a study file that say it."""
+        """The sections of a study file that make the change."""
         return "\n".join([*self.plan.sections, _toml(self.plan.setting, self.measured)])
 
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """What to expect of a study, and how to set it.
+    """The expected result of a study, and recommended settings.
 
     Attributes:
-        setting: what was asked about.
-        measured: one a method, the best first.
+        setting: declared dimensions of the study.
+        measured: results, one per method, the best first.
         changes: arrangements that keep more than the study's own, the best first.
-        needs: what would be enough, where this is not.
+        needs: what would be enough, if the study's own setting is not.
         left_out: reason for every private method that was not measured.
-        notes: in what the made-up problem differs from what was asked about.
-        half: the median share that the best setting keeps where the pooled fit gains half as much.
-        seconds: that it took.
+        notes: differences between the synthetic problem and the study.
+        half: median share that the best setting keeps if the pooled fit gains half as much.
+        seconds: duration of the rehearsal, in seconds.
     """
 
     setting: Setting
@@ -100,17 +100,17 @@ class Advice:
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in it, as JSON holds it (`"format": "tacit-advise-3"`)."""
+        """All contents, as JSON (`"format": "tacit-advise-3"`)."""
         return document(self)
 
     @property
     def best(self) -> Measured:
-        """The method that keeps most, of the study as it stands."""
+        """The method that keeps most, for the study as it stands."""
         return self.measured[0]
 
     @property
     def verdict(self) -> Verdict:
-        """From the shares that the best method keeps, of the study as it stands."""
+        """The verdict from the shares that the best method keeps, for the study as it stands."""
         return verdict(self.best)
 
     @property
@@ -147,12 +147,12 @@ class Advice:
 
     @property
     def toml(self) -> str:
-        """The sections of a study file that say what is advised, for the study as it stands."""
+        """The sections of a study file with the advice, for the study as it stands."""
         return _toml(self.setting, self.best)
 
 
 def verdict(measured: Measured) -> Verdict:
-    """From the shares of the pooled fit's gain that are kept."""
+    """The verdict from the kept shares of the pooled fit's gain."""
     if not measured.kept >= HOPELESS:
         return Verdict.HOPELESS
     if not measured.agreed:
@@ -161,7 +161,7 @@ def verdict(measured: Measured) -> Verdict:
 
 
 def percent(share: float) -> str:
-    """A share in words; what is absurd is not spelt out.
+    """A share in words; absurd values are not spelt out.
 
     Example:
         >>> percent(0.934), percent(-35.0)
@@ -172,16 +172,16 @@ def percent(share: float) -> str:
 
 @checked(ConfigError)
 def advise(setting: Setting, *, progress: Told | None = None) -> Advice:
-    """Rehearse a study on made-up records of its shape, and say how to set it.
+    """Rehearse a study on synthetic records of its shape, and recommend settings.
 
-    No private data are looked at: there are none to be given. Every method that is proved and fits
-    the network runs, with the noise that the budget asks, over a grid of rounds, steps and clips on
-    made-up records; its best setting is then run on fresh ones, and that is what is reported. So
-    are arrangements that the owners might agree on instead.
+    No private data are read, because none are given. Every proved method that fits the network
+    runs, with the noise that the budget requires, over a grid of rounds, steps and clips on
+    synthetic records; its best setting is then run on fresh records, and this result is reported.
+    The same is done for arrangements that the owners might agree on instead.
 
     Args:
-        setting: the declared dimensions.
-        progress: told what is being done.
+        setting: declared dimensions of the study.
+        progress: function called with the current task.
 
     Raises:
         ConfigError: no private method fits.
@@ -192,7 +192,7 @@ def advise(setting: Setting, *, progress: Told | None = None) -> Advice:
     found, left_out = candidates(setting)
     bench = Bench(setting)
     measured: list[tuple[Measured, Choice]] = []
-    # the cheapest first: the others are tuned around what suited it
+    # the cheapest first: the others are tuned around the settings that suited it
     for candidate in sorted(found, key=lambda each: each.evaluations(setting.parameters)):
         reason = _refused(bench, candidate)
         if reason:
@@ -202,7 +202,7 @@ def advise(setting: Setting, *, progress: Told | None = None) -> Advice:
         if measured:
             choices = bench.choices(candidate, measured[0][1].factor)
             around = near(choices, measured[0][1])
-            # as many rounds: noise that varies over them compiles anew for every number
+            # same number of rounds: noise that varies over them compiles again for every number
             same = [each for each in around if each.rounds == measured[0][1].rounds]
             choice = bench.tune(same or around, told)
         else:
@@ -230,7 +230,7 @@ def advise(setting: Setting, *, progress: Told | None = None) -> Advice:
 
 
 def _refused(bench: Bench, candidate: Candidate) -> str:
-    """Why a method cannot be rehearsed; empty where it can."""
+    """The reason why a method cannot be rehearsed; empty if it can."""
     try:
         bench.check(candidate)
     except (ProblemError, NetworkError) as error:
@@ -257,13 +257,13 @@ def _changed(setting: Setting, best: Measured, progress: Told | None) -> tuple[C
 
 
 def _half(setting: Setting, choice: Choice) -> float:
-    """What the best setting keeps where there is half as much to gain."""
+    """The share that the best setting keeps if there is half as much to gain."""
     gain = GAIN if setting.gain is None else setting.gain
     return Bench(replace(setting, gain=gain / 2.0)).confirm(choice).kept
 
 
 def _needs(bench: Bench, choice: Choice, progress: Told | None) -> tuple[Need, ...]:
-    """How much less noise would be enough, and how many records or which epsilon brings it."""
+    """How much less noise would be enough, and the number of records or epsilon that gives it."""
     told = _titled(progress, "what would be enough")
 
     def kept(less: float) -> tuple[float, Choice]:
@@ -279,7 +279,7 @@ def _needs(bench: Bench, choice: Choice, progress: Told | None) -> tuple[Need, .
         low = less
     else:
         return Need("records", None, None), Need("epsilon", None, None)
-    # once more in between
+    # once more, in between
     middle = math.sqrt(low * less)
     finer, other = kept(middle)
     if finer >= HOPEFUL:

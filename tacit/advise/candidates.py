@@ -1,4 +1,4 @@
-"""Which methods could serve a setting, and how each is set for a clip and a pace."""
+"""The methods that suit a setting, and their arguments for a clip and a pace."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from tacit.types import Oracle, Role
 
 @dataclass(frozen=True)
 class Pace:
-    """How a method should move, told in terms of the synthetic law.
+    """How a method should move, in terms of the synthetic law.
 
     Attributes:
-        step: of a gradient step on the mean objective, positive.
+        step: length of a gradient step on the mean objective, positive.
         degree: mean number of neighbours.
     """
 
@@ -64,17 +64,17 @@ _RECIPES: Mapping[str, Callable[[Pace], dict[str, float]]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Candidate:
-    """A private method that is proved and fits the network.
+    """A proved private method that fits the network.
 
     Attributes:
-        build: its class.
+        build: class of the method.
     """
 
     build: type[AbstractMethod]
 
     @property
     def name(self) -> str:
-        """In study files."""
+        """Name in study files."""
         return self.build.name
 
     def arguments(self, pace: Pace) -> dict[str, float]:
@@ -86,7 +86,7 @@ class Candidate:
         return self.build(**arguments, privacy=privacy)
 
     def hidden(self, budget: Privacy) -> bool:
-        """Whether what a budget has to hide agents in sums can hide what it releases."""
+        """Whether its releases can be hidden in sums in the way that the budget declares."""
         if not budget.hides.summed:
             return True
         try:
@@ -96,7 +96,7 @@ class Candidate:
         return budget.hides.used(phases)
 
     def evaluations(self, parameters: int) -> int:
-        """What one record is asked for in a round."""
+        """Number of evaluations per record and round."""
         method = self.method(self.arguments(Pace(1.0, 1.0)), Privacy(clip=1.0, epsilon=1.0))
         return sum(
             phase.repeat * phase.query.evaluations(parameters)
@@ -109,7 +109,7 @@ def candidates(setting: Setting) -> tuple[list[Candidate], dict[str, str]]:
     """The methods to measure, and the reason for each private one that is left out.
 
     Args:
-        setting: with the network, the oracle and the budget.
+        setting: declared dimensions, with the network, the oracle and the budget.
     """
     kept: list[Candidate] = []
     left_out: dict[str, str] = {}
@@ -151,14 +151,14 @@ def _private() -> list[type[AbstractMethod]]:
         if isinstance(each, type)
         and issubclass(each, AbstractMethod)
         and each.name
-        and each.oracle is not Oracle.ROWS  # another question than a model
+        and each.oracle is not Oracle.ROWS  # it does not fit a model
     ]
     budgeted = [each for each in named if "privacy" in inspect.signature(each).parameters]
     return sorted(budgeted, key=lambda each: each.name)
 
 
 def _unsettable(build: type[AbstractMethod]) -> list[str]:
-    """Arguments that must be given and do not follow from a pace, or that a pace would need."""
+    """Required arguments that do not follow from a pace, and missing ones that a pace would set."""
     known = inspect.signature(build).parameters
     given = set(_RECIPES.get(build.name, _one_step)(Pace(1.0, 1.0)))
     required = {name for name, p in known.items() if p.default is inspect.Parameter.empty}

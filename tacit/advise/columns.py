@@ -1,4 +1,4 @@
-"""What a made-up record is made of: the columns that a study declares, and how they are drawn."""
+"""The composition of a synthetic record: the declared columns, and how they are drawn."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from tacit.ranges import Count, Range, Whole
 Kind = Literal["numeric", "standard", "boolean", "rare", "levels"]
 
 _DECAY = 0.5
-"""Features go together: the variances of their principal components fall as 1/j^_DECAY."""
+"""Features are correlated: the variances of their principal components fall as 1/j^_DECAY."""
 
 _SPREADS = ((0.08, 0.4), (0.4, 0.9))
-"""Between what standard deviations of a bounded number are drawn, evenly on a log scale, in half
-widths of its interval: in narrow laws public bounds are far wider than what occurs; in wide ones
-many values stand at the ends."""
+"""Range of standard deviations of a bounded number, drawn evenly on a log scale, in half widths of
+its interval: in narrow laws public bounds are far wider than the values; in wide ones many values
+lie at the bounds."""
 
 _OFFSET = 0.75
-"""How far a mean lies off the middle at most, in half widths of what the spread leaves."""
+"""Largest offset of a mean from the middle, in half widths of what the spread leaves."""
 
 _RATES = {"boolean": (0.03, 0.5), "rare": (0.02, 0.1)}
-"""Between what a share of yes is drawn: of a boolean, and of an indicator of missing values."""
+"""Range from which a fraction of yes is drawn: for a boolean, and for a missing-value indicator."""
 
 
 @checked(ConfigError)
 @dataclass(frozen=True)
 class Columns:
-    """Columns that are declared alike.
+    """Columns with the same declaration.
 
     Attributes:
         kind: "numeric" within bounds, "standard" for numbers of mean 0 and deviation 1, "boolean",
-            "rare" for indicators of missing values, "levels" for one column a level.
-        count: how many, at least 1.
+            "rare" for indicators of missing values, "levels" for one column per level.
+        count: number of columns, at least 1.
         low: image of the lower bound, for "numeric".
         high: image of the upper bound, for "numeric".
-        levels: how many levels there are, at least `count`, for "levels".
+        levels: number of levels, at least `count`, for "levels".
     """
 
     kind: Kind
@@ -53,14 +53,14 @@ class Columns:
 
 
 class Table:
-    """The law of made-up rows.
+    """The law of synthetic rows.
 
     Args:
-        columns: what is declared; an intercept is none of them.
-        intercept: whether a column of ones stands at the end.
-        row_norm: largest l2 norm of a row, longer ones are scaled down; `None` for no such bound.
-        rng: source of what differs from law to law: means, shares, and what goes with what.
-        wide: whether numbers fill their bounds, or a part of them.
+        columns: declared columns, without an intercept.
+        intercept: whether a column of ones is added at the end.
+        row_norm: largest l2 norm of a row, longer ones are scaled down; `None` for no bound.
+        rng: source of everything that differs between laws: means, fractions, and correlations.
+        wide: whether numbers fill their bounds, or only a part of them.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Table:
         self._constants = [_constants(each, rng, wide) for each in columns]
 
     def draw(self, count: int, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
-        """So many rows of features, the intercept last."""
+        """`count` rows of features, the intercept last."""
         latent = rng.normal(size=(count, self.width)) @ self._mixing.T
         parts: list[np.ndarray] = []
         at = 0
@@ -96,7 +96,7 @@ class Table:
 
 
 def _constants(each: Columns, rng: np.random.Generator, wide: bool) -> np.ndarray:
-    """Means and standard deviations, shares of yes, or shares of the levels."""
+    """Means and standard deviations, fractions of yes, or fractions of the levels."""
     if each.kind == "numeric":
         low, high = _SPREADS[wide]
         spread = np.exp(rng.uniform(math.log(low), math.log(high), each.count))

@@ -1,4 +1,4 @@
-"""An advice as JSON holds it."""
+"""An advice as JSON."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from tacit.advise.advice import Advice
 
 MADE_UP = "Simulated on made-up records of this shape, not on yours: no record was read."
-"""The condition of everything that advice says."""
+"""Condition under which all advice holds."""
 
 
 def document(advice: Advice) -> dict[str, Any]:
-    """Everything in an advice."""
+    """All contents of an advice."""
     setting = advice.setting
     return {
         "format": "tacit-advise-3",
@@ -72,5 +72,5 @@ def _measured(each: Measured) -> dict[str, Any]:
 
 
 def _finite(value: float | None) -> float | None:
-    """`null` stands for a trial that diverged, and for a share of nothing."""
+    """`null` stands for a trial that diverged, and for an undefined share."""
     return value if value is not None and np.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""The law that made-up records follow: columns as declared, answers that follow a truth."""
+"""The law of synthetic records: columns as declared, answers that follow a truth."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ ANCHOR = 1e-3
 """Strength of the ridge that makes the optimum unique where a study has no regulariser."""
 
 _PROBES = 4000
-"""Rows that the truth is fitted to, and on which gradients are looked at."""
+"""Number of rows used to fit the truth and to sample gradients."""
 
 _MIDDLE, _DEVIATION = 0.4, 0.22
-"""Mean and standard deviation of an answer that is a number, in widths of its bounds."""
+"""Mean and standard deviation of a numeric answer, in widths of its bounds."""
 
 _COUNT, _RATE = 0.15, 0.5
 """Mean of a count in widths of its bounds, and standard deviation of its log-rate."""
 
 _FLOOR = 0.05
-"""Directions whose variance is a smaller share than this matter less."""
+"""Directions whose variance is a smaller fraction than this matter less."""
 
 _STEEPEST = 60.0
 
 
 class Law:
-    """Records of a study's shape, made up.
+    """Synthetic records of a study's shape.
 
-    Features follow their declarations (`columns`). The truth is a random direction. Where a fit
-    gains little, rare combinations of features matter to it as much as usual ones; the more it
-    gains, the more of that is due to usual ones, along which records differ most. How steep it is
-    follows from the gain, and its level from the prevalence or the bounds of the answer.
+    Features follow their declarations (`columns`). The truth is a random direction. If a fit gains
+    little, rare combinations of features matter as much to it as common ones; the more it gains,
+    the more of the gain comes from common ones, along which records differ most. The steepness of
+    the truth follows from the gain, and its level from the prevalence or the bounds of the answer.
 
     Args:
-        setting: the declared dimensions.
-        seed: of everything that differs from law to law, and of all draws, at least 0. Numbers fill
-            their bounds where it is even, and a part of them where it is odd.
+        setting: declared dimensions of the study.
+        seed: seed of everything that differs between laws, and of all draws, at least 0. Numbers
+            fill their bounds if it is even, and only a part of them if it is odd.
     """
 
     def __init__(self, setting: Setting, seed: int) -> None:
@@ -66,11 +66,11 @@ class Law:
         self.level, self.slope = _placed(setting, (rows - self.mean) @ self.truth)
 
     def draw(self, count: int, seed: int | None = None) -> tuple[Any, Any]:
-        """Features and answers of so many records.
+        """Features and answers of synthetic records.
 
         Args:
-            count: how many.
-            seed: of these records alone; the law goes on drawing without one.
+            count: number of records.
+            seed: seed of these records alone; without one the law continues its own draws.
         """
         rng = self.rng if seed is None else np.random.default_rng(seed)
         rows = self.table.draw(count, rng)
@@ -97,8 +97,8 @@ class Law:
         """A problem of the study's shape over fresh records.
 
         Args:
-            counts: records of every site.
-            divisors: by what every site's sum of losses is divided.
+            counts: number of records of every site.
+            divisors: divisor of every site's sum of losses.
         """
         s = self.setting
         sites = [self.draw(int(count)) for count in counts]
@@ -119,13 +119,13 @@ class Law:
 
 
 class Slopes:
-    """Gradients of single records of a law where nothing is learnt but the base rate.
+    """Gradients of single records of a law if only the base rate is learned.
 
     Args:
-        setting: the declared dimensions.
+        setting: declared dimensions of the study.
 
     Attributes:
-        norms: of every record's gradient, in the norm of the clip, shape `(n,)`.
+        norms: norm of every record's gradient, in the norm of the clip, shape `(n,)`.
         curvature: largest curvature of the mean loss of records.
     """
 
@@ -146,7 +146,7 @@ class Slopes:
         if isinstance(loss, Softmax):
             bend = 1.0 / setting.classes
         elif isinstance(loss, Huber):
-            # how many answers are within the threshold of a fit, no declaration tells
+            # no declaration tells how many answers are within the threshold of a fit
             bend = float(loss.curvature)
         else:
             bend = float(np.mean(ends[1] - ends[0])) / (2.0 * apart)
@@ -155,19 +155,19 @@ class Slopes:
 
     @property
     def typical(self) -> float:
-        """Root mean square of the norms: where few answers are yes, those few have most to say."""
+        """Root mean square of the norms: if few answers are yes, those few matter most."""
         return max(float(np.sqrt(np.mean(self.norms**2))), 1e-12)
 
     def clipped(self, clip: float) -> float:
-        """Curvature that is left where gradients are clipped: their mean shortening times it."""
+        """Curvature that remains under clipping: their mean shortening times it."""
         return self.curvature * float(np.mean(clip / np.maximum(self.norms, clip)))
 
 
 def _truth(rows: Any, direction: Any, gain: float) -> Any:
     """Weights of the features.
 
-    If next to nothing is gained, all principal components matter about alike; if all is, they have
-    about the same weight.
+    If almost nothing is gained, all principal components matter about equally; if everything is,
+    they have about the same weight.
     """
     scale = rows.std(axis=0)
     alive = scale > 1e-9
@@ -180,7 +180,7 @@ def _truth(rows: Any, direction: Any, gain: float) -> Any:
 
 
 def _placed(setting: Setting, signal: Float[np.ndarray, "n c"]) -> tuple[float, float]:
-    """Level and steepness of the truth, so that the best fit gains what is stated."""
+    """Level and steepness of the truth, so that the best fit has the stated gain."""
     gain = _gain(setting)
     low, high = setting.target
     if isinstance(setting.loss, Softmax):
@@ -220,7 +220,7 @@ def _gain(setting: Setting) -> float:
 
 
 def _solved(gained: Callable[[float], float], gain: float) -> float:
-    """The steepness that gains so much, or the steepest that is tried."""
+    """The steepness with this gain, or the steepest that is tried."""
     if gained(_STEEPEST) <= gain:
         return _STEEPEST
     return _bisected(lambda slope: gained(slope) - gain, 0.0, _STEEPEST)

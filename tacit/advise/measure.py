@@ -1,4 +1,4 @@
-"""Rehearsing: the methods themselves, with their noise, on made-up records of a study's shape."""
+"""Rehearsals: the methods themselves, with their noise, on synthetic records of a study's shape."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ ROUNDS = (10, 30, 100, 300)
 """Numbers of rounds that are tried."""
 
 PATHS = (3.0, 10.0, 30.0, 100.0, 300.0)
-"""Rounds times step that are tried, over a full step along the largest curvature."""
+"""Products of rounds and step that are tried, over a full step along the largest curvature."""
 
 CLIPS = (1.0, 0.25, 0.5, 2.0, 4.0, 8.0)
-"""Clips that are tried, over the typical norm of one record's gradient; the first one first."""
+"""Clips that are tried, over the typical norm of one record's gradient; the first comes first."""
 
 _LONGEST, _SHORTEST = 3.0, 1.0 / 30.0
 """Largest and smallest step that is tried, over a full step: clipped gradients are smaller."""
 
 _TUNED, _FINAL, _FRESH = (1, 2), (3, 4), (11, 12, 13, 14)
-"""Seeds of made-up records: those that settings are chosen on, at first and at last, and those that
-are reported. In each, numbers fill their bounds in one half and a part of them in the other."""
+"""Seeds of synthetic records: those for choosing settings, in two stages, and those for the report.
+In each set, numbers fill their bounds in one half and only a part of them in the other."""
 
 _HELD_OUT = 3000
-"""Made-up records that scores are taken on."""
+"""Number of synthetic records on which scores are computed."""
 
 _FINALISTS = 3
 _WORK = 6e9
 _WORST = 3.0
-"""What a trial counts at most that is far worse than the base rate, or diverged."""
+"""Cap on the share lost in a trial that is far worse than the base rate, or diverged."""
 
 Told = Callable[[int, int], None]
 """Called with (simulations done, simulations)."""
@@ -57,12 +57,12 @@ class Choice:
     """One setting of one method.
 
     Attributes:
-        candidate: the method.
-        clip: of one record's contribution.
+        candidate: method to be set.
+        clip: clip of one record's contribution.
         factor: the clip over the typical norm of one record's gradient (root mean square).
-        rounds: how many.
+        rounds: number of rounds.
         path: rounds times step, over a full step along the largest curvature.
-        arguments: of the method.
+        arguments: arguments of the method.
     """
 
     candidate: Candidate
@@ -75,12 +75,12 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Made-up records of all sites, and what may be known of them at best.
+    """Synthetic records of all sites, and the best possible knowledge about them.
 
     Attributes:
-        law: that they follow.
-        problem: over them.
-        held_out: features and answers of fresh records, as the loss wants them.
+        law: law of the records.
+        problem: problem over the records.
+        held_out: features and answers of fresh records, as the loss encodes them.
         pooled: mean loss of the pooled fit on those.
         base: mean loss of the base rate on those.
     """
@@ -92,7 +92,7 @@ class Drawn:
     base: float
 
     def loss(self, solution: Params) -> float:
-        """Mean loss on fresh records; `held_out` has targets as the loss wants them."""
+        """Mean loss on fresh records; `held_out` has targets as the loss encodes them."""
         loss, (rows, known) = self.law.setting.loss, self.held_out
         with jax.enable_x64(True), np.errstate(over="ignore", invalid="ignore"):
             weights = np.asarray(loss.weights(np.asarray(solution), rows.shape[1]))
@@ -100,10 +100,10 @@ class Drawn:
 
 
 class Bench:
-    """Made-up problems of one shape, so that one compilation serves all simulations of a method.
+    """Synthetic problems of one shape, so that one compilation serves all simulations of a method.
 
     Args:
-        setting: the declared dimensions.
+        setting: declared dimensions of the study.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -116,7 +116,7 @@ class Bench:
     def choices(self, candidate: Candidate, factor: float) -> list[Choice]:
         """The settings of a method that can be simulated in a few seconds."""
         grid = [(rounds, path) for rounds in ROUNDS for path in PATHS if path <= _LONGEST * rounds]
-        # the likeliest first: steps near a third of a full one
+        # the likeliest first: steps near a third of a full step
         grid.sort(key=lambda pair: abs(math.log(3.0 * pair[1] / pair[0])))
         made: list[Choice] = []
         spent = 0.0
@@ -128,7 +128,7 @@ class Bench:
         return made
 
     def cost(self, choice: Choice) -> float:
-        """Multiplications of one simulation, roughly."""
+        """Approximate number of multiplications of one simulation."""
         evaluations = max(1, choice.candidate.evaluations(self.setting.parameters))
         return self.shape.work * evaluations * choice.rounds
 
@@ -144,7 +144,7 @@ class Bench:
         """Refuse a method whose assumptions the problem breaks.
 
         Raises:
-            ProblemError: what the method says about it.
+            ProblemError: the method's own message.
             NetworkError: as above.
         """
         self._method(self.choice(candidate, 1.0, 1, 1.0), 1.0).check(
@@ -155,7 +155,7 @@ class Bench:
         """Records, their pooled fit and their base rate for a seed.
 
         Raises:
-            ProblemError: a pooled fit that has learnt nothing at all.
+            ProblemError: a pooled fit that has learned nothing at all.
         """
         if seed not in self._drawn:
             law = Law(self.setting, seed)
@@ -181,9 +181,9 @@ class Bench:
         """Mean loss of every trial on fresh records; infinite where it diverged.
 
         Args:
-            choice: what to run.
-            seed: of the made-up records and the simulated noise.
-            less: how many times smaller the noise is made than the budget asks.
+            choice: setting to run.
+            seed: seed of the synthetic records and the simulated noise.
+            less: factor by which the noise is smaller than the budget requires.
         """
         drawn = self.drawn(seed)
         key = (repr(choice.candidate), choice.rounds)
@@ -202,7 +202,7 @@ class Bench:
         return np.where(result.finished, found, np.inf)
 
     def shares(self, choice: Choice, seed: int, less: float = 1.0) -> Float[np.ndarray, " trials"]:
-        """Of every trial, the share that is kept; NaN where the pooled fit gains nothing."""
+        """The share kept in every trial; NaN where the pooled fit gains nothing."""
         drawn = self.drawn(seed)
         found = [
             share_kept(loss, drawn.pooled, drawn.base, higher=False)
@@ -213,16 +213,16 @@ class Bench:
     def tune(
         self, choices: Sequence[Choice], told: Told, *, clips: bool = False, less: float = 1.0
     ) -> Choice:
-        """The choice that leaves least on the records for tuning.
+        """The choice that loses least on the records for tuning.
 
-        All choices run on the first set of them, then the best and its neighbours with other
-        clips; the best few also on the second set, so that luck with one does not decide.
+        All choices run on the first set of records, then the best and its neighbours with other
+        clips; the best few also on the second set, so that luck with one set does not decide.
 
         Args:
-            choices: at least one.
-            told: how far it is.
+            choices: settings to compare, at least one.
+            told: function called with the progress.
             clips: whether to try other clips with the best choice.
-            less: how many times smaller the noise is made than the budget asks.
+            less: factor by which the noise is smaller than the budget requires.
         """
         tried: dict[tuple[float, int, float], tuple[float, Choice]] = {}
         others = CLIPS[1:] if clips else ()
@@ -240,7 +240,7 @@ class Bench:
         best = min(tried.values(), key=_first)[1]
         for factor in others:
             if 0.5 * factor * self.slopes.typical >= self.slopes.norms.max():
-                continue  # half of it clips nothing either
+                continue  # half of it does not clip anything either
             for other in near(self.choices(best.candidate, factor), best):
                 if other.rounds == best.rounds:
                     run(other)
@@ -256,7 +256,7 @@ class Bench:
         return min(both, key=_first)[1]
 
     def lost(self, choice: Choice, seeds: Sequence[int], less: float) -> float:
-        """Mean of what the trials leave, over what the pooled fit gains; what is absurd is cut."""
+        """Mean share of the pooled fit's gain that the trials lose; absurd values are capped."""
         found: list[float] = []
         for seed in seeds:
             drawn = self.drawn(seed)
@@ -266,7 +266,7 @@ class Bench:
         return float(np.mean(found))
 
     def confirm(self, choice: Choice, less: float = 1.0) -> Measured:
-        """The choice on records that it was not chosen on."""
+        """The choice measured on records that it was not chosen on."""
         shares = [self.shares(choice, seed, less) for seed in _FRESH]
         pooled = float(np.median([self.drawn(seed).pooled for seed in _FRESH]))
         base = float(np.median([self.drawn(seed).base for seed in _FRESH]))
@@ -280,11 +280,12 @@ class Bench:
         )
 
     def budgeted(self, choice: Choice) -> Any:
-        """The method as it is advised, without masks."""
+        """The method as recommended, without masks."""
         return choice.candidate.method(choice.arguments, self.setting.budget.alone())
 
     def _method(self, choice: Choice, noise_multiplier: float) -> Any:
-        # the multiplier has paid for people with several records, and is what masks leave of it
+        # the multiplier accounts for persons with several records, and for the part that masks
+        # leave
         budget = changed(
             self.setting.budget.alone(),
             clip=choice.clip,
@@ -296,7 +297,7 @@ class Bench:
 
 
 def near(choices: Sequence[Choice], other: Choice) -> list[Choice]:
-    """Those with the rounds of another choice and a path beside its own, or the reverse."""
+    """Choices with the same rounds as another and an adjacent path, or the reverse."""
     found = [
         each
         for each in choices

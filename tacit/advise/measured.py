@@ -1,4 +1,4 @@
-"""What a setting came to on made-up records, in the units of a report."""
+"""The result of a setting on synthetic records, in the units of a report."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from jaxtyping import Float
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What a setting came to, on made-up records that it was not chosen on.
+    """The result of a setting, on synthetic records that it was not chosen on.
 
     Attributes:
         method: name in study files.
-        clip: of one record's contribution.
-        rounds: how many.
-        arguments: of the method.
-        shares: of every trial, what the agreed model keeps of what the pooled fit gains over the
-            base rate in mean loss on fresh records: 1 is as good as the pooled fit, 0 as the base
-            rate, minus infinity a trial that diverged; NaN where the pooled fit gains nothing.
+        clip: clip of one record's contribution.
+        rounds: number of rounds.
+        arguments: arguments of the method.
+        shares: for every trial, the share of the pooled fit's gain over the base rate that the
+            agreed model keeps, in mean loss on fresh records: 1 is as good as the pooled fit, 0 as
+            the base rate, minus infinity for a trial that diverged; NaN where the pooled fit gains
+        nothing.
         losses: mean loss on fresh records of the "pooled" fit and the "base rate", medians over the
-            made-up tables.
+            synthetic tables.
     """
 
     method: str
@@ -39,7 +40,7 @@ class Measured:
 
     @property
     def left(self) -> float:
-        """What privacy takes: one minus the share that is kept."""
+        """The loss due to privacy: one minus the kept share."""
         return 1.0 - self.kept
 
     @property
@@ -49,7 +50,7 @@ class Measured:
 
     @property
     def middle(self) -> tuple[float, float]:
-        """Shares between which the middle half of the trials lies."""
+        """The shares between which the middle half of the trials lies."""
         return self._between(0.25, 0.75)
 
     @property
@@ -62,6 +63,6 @@ class Measured:
         known = self.shares[~np.isnan(self.shares)]
         if not len(known):
             return float("nan"), float("nan")
-        # of the trials themselves: between minus infinity and a number there is nothing
+        # of the trials themselves: between minus infinity and a number there is no other value
         low, high = np.quantile(known, levels, method="nearest")
         return float(low), float(high)

@@ -1,4 +1,4 @@
-"""How much noise a budget would ask for: for advice, before there is a problem."""
+"""The noise that a budget would require: for advice, before a problem exists."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from tacit.method.phase import AbstractMethod
 from tacit.types import PublicContext, Unit
 
 MOST_EPSILON = 50.0
-"""A larger epsilon is no protection worth advising."""
+"""A larger epsilon is not protection worth advising."""
 
 
 def multiplier(setting: Setting, rounds: int, method: AbstractMethod) -> float:
-    """The noise multiplier that the budget asks of so many rounds; the most active site's.
+    """The noise multiplier that the budget requires for a number of rounds, at the most active
+    site.
 
-    Masks leave an agent the noise of all honest ones, so that its own is a share of that; what a
-    mean of such answers is worth does not depend on the masks themselves, which are left out.
+    Masks leave an agent the noise of all honest ones, so that its own is a share of it; the value
+    of a mean of such answers does not depend on the masks themselves, which are left out.
 
     Args:
-        setting: with the budget and the network.
-        rounds: how many.
-        method: without masks, whose releases are counted.
+        setting: declared dimensions, with the budget and the network.
+        rounds: number of rounds.
+        method: method without masks, whose releases are counted.
 
     Raises:
         PrivacyError: a budget that no noise can meet.
@@ -63,7 +64,7 @@ def owners(setting: Setting, rounds: int) -> Owners:
 
 
 def _charged(setting: Setting, rounds: int) -> Int[np.ndarray, " agents"]:
-    """How often every site releases, sums included that are given up because one is missing."""
+    """Number of releases of every site, including sums abandoned because one is missing."""
     return np.asarray(setting.budget.hides.releases(setting.network, rounds, public_key(0)))
 
 
@@ -78,10 +79,10 @@ def epsilon_for(
     """Smallest epsilon, to two digits, whose noise is `factor` times smaller; `None` above 50.
 
     Args:
-        setting: with the budget that is asked about.
-        rounds: how many.
-        method: as it is set, without masks.
-        factor: above 1.
+        setting: declared dimensions, with the budget in question.
+        rounds: number of rounds.
+        method: method as set, without masks.
+        factor: reduction of the noise, above 1.
     """
     import equinox as eqx
 

@@ -1,4 +1,4 @@
-"""What could be arranged otherwise in a study, if its owners agree."""
+"""Different arrangements of a study, if its owners agree."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Plan:
     """A setting with its arrangement in words.
 
     Attributes:
-        words: what is changed; empty for the study as it stands.
-        setting: with the change.
+        words: description of the change; empty for the study as it stands.
+        setting: declared dimensions, with the change.
         sections: lines of the study file that make the change, before those of the method.
-        method: the only one that is tried, if not all are.
+        method: name of the only method tried, if not all are.
     """
 
     words: str
@@ -29,14 +29,14 @@ class Plan:
 
 
 def changes(setting: Setting, best: str) -> list[Plan]:
-    """Arrangements that may leave less to privacy than the study's own.
+    """Arrangements that may lose less to privacy than the study's own.
 
-    Every record counts the same where sites are uneven: else the small ones, whose noise is large,
-    decide. A coordinator with masks lets the sites hide each other.
+    Every record counts equally where sites are uneven: otherwise the small ones, whose noise is
+    large, dominate. A coordinator with masks lets the sites hide each other.
 
     Args:
-        setting: the study's own.
-        best: the method that did best there.
+        setting: declared dimensions of the study itself.
+        best: name of the method that did best there.
     """
     found: list[Plan] = []
     pooled, weighted = setting, ()
@@ -56,7 +56,7 @@ def changes(setting: Setting, best: str) -> list[Plan]:
 
 
 def _masked(setting: Setting) -> Setting | None:
-    """With a coordinator, and masks against every single site; `None` where they cannot be."""
+    """With a coordinator, and masks against every single site; `None` where impossible."""
     if setting.budget.hides.summed or setting.network.varying or setting.agents < 3:
         return None
     network = setting.network if setting.network.coordinated else Coordinator(setting.agents)

@@ -1,4 +1,4 @@
-"""The declared dimensions of a study: all that advice rests on."""
+"""The declared dimensions of a study, on which all advice rests."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ from tacit.ranges import Range
 from tacit.types import Oracle, Relation
 
 PREVALENCE, GAIN = 0.3, 0.2
-"""Share of yes, and share of the base rate's loss that a fit without privacy takes away, where they
-are not said: assumptions, which are named wherever something rests on them."""
+"""Fraction of yes, and fraction of the base rate's loss that a fit without privacy removes, if not
+given: assumptions, which are named wherever something rests on them."""
 
 
 @checked(ConfigError)
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What is known before any record is read.
+    """The facts known before any record is read.
 
     Attributes:
-        records: of every site, `N_k`, at least 1: one number for all, or one a site.
-        parameters: `P`, at least 1; a multiple of the classes for softmax.
-        network: who talks to whom; it has the number of sites, `K`.
-        budget: epsilon, delta, relation, law of the noise and masks; its clip is not looked at.
-        loss: of one record.
-        regulariser: public penalty, strength included; an intercept is spared.
-        constraint: public set of the parameters.
-        columns: what a record is made of besides an intercept; `None` for numbers within bounds
-            that are mapped onto [-1, 1].
+        records: number of records per site, `N_k`, at least 1: one number for all, or one per site.
+        parameters: number of parameters, `P`, at least 1; a multiple of the classes for softmax.
+        network: network between the sites; it determines their number, `K`.
+        budget: epsilon, delta, relation, law of the noise and masks; its clip is ignored.
+        loss: loss of one record.
+        regulariser: public penalty, strength included; an intercept is not penalised.
+        constraint: public convex set of the parameters.
+        columns: composition of a record besides an intercept; `None` for numbers within bounds that
+            are mapped onto [-1, 1].
         intercept: whether the last feature is a column of ones.
         row_norm: largest l2 norm of a record's features, positive; `None` for none.
-        weighting: by what a site's sum of losses is divided.
-        normaliser: declared divisor of every site's sum instead, one number or one a site.
-        oracle: `Oracle.VALUE` where only values of the loss can be had.
-        target: bounds of an answer that is a number, after it was mapped.
-        prevalence: share of yes among answers that are yes or no, in (0, 1); `None` assumes one.
-        gain: share of the base rate's loss that a fit without privacy takes away, in (0, 1): the
-            coefficient of determination for squared loss. `None` assumes one.
-        methods: of other packages, to be measured beside tacit's own.
+        weighting: divisor of a site's sum of losses.
+        normaliser: declared divisor of every site's sum instead, one number or one per site.
+        oracle: `Oracle.VALUE` if only values of the loss are available.
+        target: bounds of a numeric answer, after mapping.
+        prevalence: fraction of yes among yes/no answers, in (0, 1); `None` assumes a default.
+        gain: fraction of the base rate's loss that a fit without privacy removes, in (0, 1): the
+            coefficient of determination for squared loss. `None` assumes a default.
+        methods: methods of other packages, to be measured besides tacit's own.
 
     Raises:
         ConfigError: a number out of range, or a budget without one epsilon for all sites.
-        PrivacyError: masks that hide nobody among so many sites.
+        PrivacyError: masks that hide nobody among this number of sites.
     """
 
     records: int | Sequence[int]
@@ -81,7 +81,7 @@ class Setting:
         if np.ndim(self.records) and np.size(self.records) != self.agents:
             raise ConfigError(
                 f"records has {np.size(self.records)} numbers for {self.agents} sites; give one "
-                "number for all, or one a site"
+                "number for all, or one per site"
             )
         if np.min(self.records) < 1:
             raise ConfigError(f"records={self.records!r} must be at least 1")
@@ -98,7 +98,7 @@ class Setting:
         if self.parameters % self.classes:
             raise ConfigError(
                 f"parameters={self.parameters} must be a multiple of the {self.classes} classes: "
-                "softmax has one parameter a feature and class"
+                "softmax has one parameter per feature and class"
             )
         if self.columns is not None:
             width = sum(each.count for each in self.columns) + int(self.intercept)
@@ -128,7 +128,7 @@ class Setting:
 
     @property
     def counts(self) -> Int[np.ndarray, " agents"]:
-        """`N_k`, records of every site."""
+        """`N_k`, number of records of every site."""
         return np.broadcast_to(np.asarray(self.records, dtype=np.int64), (self.agents,))
 
     @property
@@ -138,7 +138,7 @@ class Setting:
 
     @property
     def divisors(self) -> Float[np.ndarray, " agents"]:
-        """By what every site's sum of losses is divided."""
+        """Divisor of every site's sum of losses."""
         if self.normaliser is not None:
             return np.broadcast_to(np.asarray(self.normaliser, dtype=float), (self.agents,))
         counts = self.counts.astype(float)
@@ -150,13 +150,13 @@ class Setting:
 
     @property
     def epsilon(self) -> float:
-        """Of the whole run."""
+        """Epsilon for the whole run."""
         assert self.budget.epsilon is not None
         return float(self.budget.epsilon)
 
     @property
     def classes(self) -> int:
-        """Scores of one record: the classes of softmax, else 1."""
+        """Number of scores of one record: the classes of softmax, else 1."""
         return self.loss.classes if isinstance(self.loss, Softmax) else 1
 
     @property
@@ -166,7 +166,7 @@ class Setting:
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """What was not said and is assumed, in words that end with the argument that says it."""
+        """Assumptions about values not given; each ends with the argument that sets it."""
         found: list[str] = []
         if self.binary and self.prevalence is None:
             found.append(f"{PREVALENCE:.0%} of the answers are yes (prevalence)")
@@ -176,7 +176,7 @@ class Setting:
 
     @property
     def features(self) -> int:
-        """Entries of one record, an intercept included."""
+        """Number of entries of one record, an intercept included."""
         return self.parameters // self.classes
 
     @property
@@ -194,5 +194,5 @@ def changed(budget: Privacy, **values: Any) -> Privacy:
 
 
 def two_digits(value: float) -> float:
-    """Rounded to two significant digits: what is advised is what was measured."""
+    """Rounded to two significant digits: the advice is what was measured."""
     return float(f"{float(value):.2g}")

@@ -14,26 +14,26 @@ from tacit.network.star import Coordinator
 from tacit.network.topologies import TOPOLOGIES, random_regular
 
 MOST_AGENTS = 32
-"""More sites than that are not simulated."""
+"""Maximum number of simulated sites."""
 
 _ENTRIES = 4e4
 _TRIALS = ((2e5, 8), (math.inf, 4))
-"""Largest number of features in all records, and the trials that it allows."""
+"""Largest number of features in all records, and the number of trials that it allows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What is simulated.
+    """The shape of a simulation.
 
     Attributes:
-        counts: records of every site that is simulated.
-        divisors: by what its sum of losses is divided.
-        network: of at most `MOST_AGENTS` sites.
-        trials: repetitions with other noise.
+        counts: number of records of every simulated site.
+        divisors: divisor of each site's sum.
+        network: network of at most `MOST_AGENTS` sites.
+        trials: number of repetitions with different noise.
         work: multiplications of one round in all trials.
-        notes: how it differs from what was asked about, in words.
-        asked: sites that were asked about.
-        ratio: simulated records over those that were asked about.
+        notes: differences from the study, in words.
+        asked: number of sites of the study.
+        ratio: ratio of simulated records to those of the study.
     """
 
     counts: Int[np.ndarray, " sites"]
@@ -47,12 +47,12 @@ class Shape:
 
     @property
     def agents(self) -> int:
-        """Sites that are simulated."""
+        """Number of simulated sites."""
         return self.network.agents
 
     @property
     def noise(self) -> float:
-        """By how much a noise multiplier is scaled, so that the noise is that of all records.
+        """Factor for a noise multiplier, so that the noise corresponds to all records.
 
         The noise on a site's mean gradient falls as one over its records. A coordinator averages
         the noise of all its clients, which fewer clients with less noise reproduce exactly.
@@ -62,7 +62,7 @@ class Shape:
 
 
 def shape(setting: Setting) -> Shape:
-    """The problem to simulate: as asked about where that is small, else with fewer records."""
+    """The problem to simulate: the study itself if small, otherwise with fewer records."""
     notes: list[str] = []
     network, counts, divisors = setting.network, setting.counts, setting.divisors
     if network.agents > MOST_AGENTS:
@@ -73,7 +73,7 @@ def shape(setting: Setting) -> Shape:
             else "which is pessimistic where all of them mix well"
         )
         notes.append(f"{network.agents} sites stand for {setting.agents:,} ({network.kind}), {how}")
-        # small and large ones in the same shares
+        # small and large sites in the same proportions
         order = np.argsort(counts, kind="stable")
         kept = order[((np.arange(network.agents) + 0.5) * len(order) / network.agents).astype(int)]
         counts, divisors = counts[kept], divisors[kept]

@@ -1,6 +1,6 @@
 """Declared columns of a table as entries of a record, and the cells that records are counted in.
 
-What a column is follows from its declaration alone, so that nothing here depends on data.
+A column follows from its declaration alone, so that nothing here depends on data.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from tacit.data.schema import Schema
 from tacit.errors import ProblemError
 
 MISSING = "missing"
-"""The level of records without a value, where `missing="indicator"` keeps them apart."""
+"""Level of records without a value, where `missing="indicator"` keeps them apart."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How a number stands in a record: clipped to bounds, then `(value - centre) / unit`.
+    """How a number is stored in a record: clipped to bounds, then `(value - centre) / unit`.
 
     Attributes:
-        lower: declared bound.
-        upper: declared bound, above `lower`.
-        centre: what is taken off.
-        unit: by what is divided, positive.
+        lower: declared lower bound.
+        upper: declared upper bound, above `lower`.
+        centre: number that is subtracted.
+        unit: number that is divided by, positive.
     """
 
     lower: float
@@ -40,7 +40,7 @@ class Scale:
     unit: float
 
     def of(self, value: float | int) -> float:
-        """A number as it stands in a record, rounded as a table's values are."""
+        """A number as it is stored in a record, rounded as a table's values are."""
         return float((np.float64(value) - self.centre) / self.unit)
 
 
@@ -49,13 +49,13 @@ class Column:
     """One declared column of a table.
 
     Attributes:
-        name: of the column.
-        levels: names of the cells that its records are counted in, in order; none for a number
+        name: name of the column.
+        levels: names of the cells in which its records are counted, in order; none for a number
             that is not cut into intervals yet (`cut`).
-        places: entries of a record that hold it: one for each level, or one for a number.
-        scale: of a number.
-        edges: where a number is cut, as it stands in a record, ascending.
-        missing: entry that is 1 where a number is missing, `None` where there is none.
+        places: entries of a record that hold the column: one per level, or one for a number.
+        scale: scale of a number.
+        edges: points at which a number is cut, as stored in a record, ascending.
+        missing: entry that is 1 where a number is missing, or `None`.
     """
 
     name: str
@@ -67,20 +67,20 @@ class Column:
 
     @property
     def declared(self) -> Column:
-        """The column as its table declares it, without the cuts of a question."""
+        """The column as its table declares it, without the cuts of a query."""
         plain = self.scale is None or self.levels == _truth(self.missing)
         return self if plain else replace(self, levels=(), edges=())
 
     def cut(self, *edges: float | int) -> Column:
-        """A number as one of several intervals: between its bounds, cut at these edges.
+        """A number as one of several intervals: its bounds, cut at these edges.
 
         An edge belongs to the interval above it; the last one holds the upper bound.
 
         Args:
-            edges: ascending, strictly between the declared bounds; at least one.
+            edges: cut points, ascending, strictly between the declared bounds; at least one.
 
         Raises:
-            ProblemError: a column that is no number, or edges that are none.
+            ProblemError: a column that is not a number, or edges that are not valid.
         """
         scale = self.scale
         if scale is None or self.levels == _truth(self.missing):
@@ -102,11 +102,11 @@ class Column:
         )
 
     def cell(self, record: Float[Array, " d"], point: Any = None) -> Float[Array, ""]:
-        """Number of the level that a record has, or -1 for none.
+        """Number of a record's level, or -1 for none.
 
         Args:
-            record: shape `(d,)`.
-            point: of no meaning here.
+            record: one record, shape `(d,)`.
+            point: ignored.
         """
         if not self.edges:
             hot = record[np.array(self.places)] > 0.5
@@ -121,10 +121,10 @@ class Column:
 
 
 def columns_of(schema: Schema) -> dict[str, Column]:
-    """Where each declared column stands in a record that `prepare` makes.
+    """The position of each declared column in a record made by `prepare`.
 
     Args:
-        schema: with declared levels and bounds; without `row_norm`.
+        schema: schema with declared levels and bounds, without `row_norm`.
 
     Raises:
         ProblemError: a declaration that leaves something to the data, or that scales records.
@@ -178,7 +178,7 @@ def chosen(columns: Any, name: str) -> Column:
     """One of the declared columns.
 
     Raises:
-        ProblemError: no such column.
+        ProblemError: no column of that name.
     """
     found = columns.get(name)
     if found is None:

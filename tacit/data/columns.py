@@ -16,7 +16,7 @@ Frame: TypeAlias = pd.DataFrame
 
 
 def where(frame: Frame | pd.Series, row: int | np.integer) -> str:
-    """The `row`-th record as the user finds it: "line 7" of a CSV file, else "row 5"."""
+    """The `row`-th record as the user finds it: "line 7" of a CSV file, otherwise "row 5"."""
     return f"{frame.index.name or 'row'} {frame.index[int(row)]}"
 
 
@@ -42,11 +42,11 @@ def column_of(frame: Frame, name: str) -> pd.Series:
 def numbers(
     column: pd.Series, remedy: str, flags: bool = False, decimal: str = "."
 ) -> Float[np.ndarray, " n"]:
-    """`read_numbers`, of a column of which every value is a real number or missing.
+    """`read_numbers` for a column in which every value is a real number or missing.
 
     Args:
-        column: numbers, or texts that say numbers.
-        remedy: ends the message.
+        column: numbers, or texts that represent numbers.
+        remedy: end of the error message.
         flags: as for `read_numbers`.
         decimal: as for `read_numbers`.
 
@@ -67,18 +67,18 @@ def numbers(
 def read_numbers(
     column: pd.Series, remedy: str = "leave it out", flags: bool = False, decimal: str = "."
 ) -> tuple[Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-    """The values as float64, NaN where one is missing or no number; and which are no number.
+    """The values as float64, NaN where missing or not a number; and which are not numbers.
 
-    What a value becomes depends on this value only, never on the others of its column.
+    The result for a value depends on this value only, never on the others in its column.
 
     Args:
-        column: numbers, or texts that say numbers.
-        remedy: ends the message.
-        flags: whether the texts "true" and "false" are the numbers 1 and 0.
-        decimal: mark in texts that say numbers, a point or a comma; the other is none in them.
+        column: numbers, or texts that represent numbers.
+        remedy: end of the error message.
+        flags: whether the texts "true" and "false" mean the numbers 1 and 0.
+        decimal: decimal mark in texts, a point or a comma; the other one is not allowed.
 
     Raises:
-        ProblemError: a column whose type is not one of numbers or texts.
+        ProblemError: a column whose type is neither numbers nor texts.
     """
     kind = column.dtype
     if isinstance(kind, pd.CategoricalDtype):
@@ -101,13 +101,13 @@ def read_numbers(
 
 
 def _number(value: Any, flags: bool, decimal: str) -> float:
-    """One value as a number, NaN if it is none."""
+    """One value as a number, NaN if it is not one."""
     if isinstance(value, str):
         if flags and value.strip().lower() in ("true", "false"):
             return float(value.strip().lower() == "true")
         if "_" in value:  # Python reads "1_000" as a number, tables do not
             return np.nan
-        if decimal == ",":  # a point is a mark of thousands then, and nobody can tell
+        if decimal == ",":  # a point may then separate thousands
             value = "" if "." in value else value.replace(",", ".")
     try:
         return float(value)
@@ -116,7 +116,7 @@ def _number(value: Any, flags: bool, decimal: str) -> float:
 
 
 def _other_mark(value: Any, decimal: str) -> str:
-    """What else to do about a text that says a number with the other mark."""
+    """The remedy for a text that represents a number with the other decimal mark."""
     if not isinstance(value, str):
         return ""
     if decimal == "," and "." in value:
@@ -155,7 +155,7 @@ def finite(frame: Frame, name: str, remedy: str, decimal: str) -> Float[np.ndarr
 
 
 def infinite(frame: Frame, name: str, row: int | np.integer) -> ProblemError:
-    """The error of an infinite value, to be raised."""
+    """The error for an infinite value, to be raised."""
     return ProblemError(
         f"column {name!r} is infinite in {where(frame, row)}: put a finite number there, or leave "
         "the value empty and declare missing="
@@ -163,6 +163,6 @@ def infinite(frame: Frame, name: str, row: int | np.integer) -> ProblemError:
 
 
 def show(value: object) -> str:
-    """A value for a message, cut to 40 characters."""
+    """A value for a message, shortened to 40 characters."""
     text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= 40 else text[:37] + "..."

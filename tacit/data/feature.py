@@ -1,7 +1,7 @@
-"""How one column of a table is declared to become numbers.
+"""How a column of a table is declared to become numbers.
 
 Bounds, levels and constants are public: they are declared by people who have not looked at the
-data. Whoever sets `statistics="public"` says that the data's own statistics are public too, and the
+data. Setting `statistics="public"` declares that the data's own statistics are public too, and the
 prepared table repeats that as an assumption.
 """
 
@@ -38,13 +38,13 @@ class Numeric:
     Args:
         lower: declared lower bound, finite.
         upper: declared upper bound, finite and above `lower`.
-        to: image of `(lower, upper)`.
+        to: image of `(lower, upper)`, as a pair.
         mean: declared centre; give it together with `deviation`.
         deviation: declared standard deviation, positive.
-        missing: what a missing value becomes; the schema's rule when `None`. A number must lie
+        missing: replacement for a missing value; the schema's rule when `None`. A number must lie
             within the bounds.
-        statistics: `"public"` takes bounds that are not declared from the data.
-        standardise: with `statistics="public"`, take mean and deviation from the data.
+        statistics: `"public"` to take undeclared bounds from the data.
+        standardise: whether to take mean and deviation from the data, with `statistics="public"`.
 
     Raises:
         ProblemError: bounds that are missing, not finite or not in order.
@@ -105,15 +105,15 @@ class Categorical:
     """One of several declared levels, as 0/1 columns named `column=level`.
 
     Args:
-        levels: the values that may occur, without repetition; a number and its text are one level.
-        drop_first: leave out the column of the first level (the reference).
-        other: `"error"` refuses another value, `"zero"` gives it 0 in every column.
-        missing: `"error"`, `"drop"` or `"indicator"` (a further column `column=missing`); the
+        levels: values that may occur, without repetition; a number and its text are one level.
+        drop_first: whether to leave out the column of the first level (the reference).
+        other: rule for other values: `"error"` refuses them, `"zero"` gives 0 in every column.
+        missing: `"error"`, `"drop"` or `"indicator"` (an additional column `column=missing`); the
             schema's rule when `None`.
-        statistics: `"public"` takes the levels from the data when none are declared.
+        statistics: `"public"` to take the levels from the data when none are declared.
 
     Raises:
-        ProblemError: no levels, a level twice, or a rule that does not exist.
+        ProblemError: no levels, a repeated level, or a rule that does not exist.
     """
 
     levels: Levels | None = None
@@ -148,7 +148,7 @@ class Boolean:
     """True or false (or 1 and 0), as the numbers 1 and 0.
 
     Args:
-        missing: what a missing value becomes; the schema's rule when `None`.
+        missing: replacement for a missing value; the schema's rule when `None`.
     """
 
     missing: Missing | None = None
@@ -160,13 +160,13 @@ class Boolean:
 
 
 class AbstractFeature(abc.ABC):
-    """A column of one's own kind. A package can add one to studies: docs/add_a_method.md.
+    """A column of your own kind. A package can add one to studies: docs/add_a_method.md.
 
-    It is given one value at a time, so that what a record becomes depends on that record only.
+    It receives one value at a time, so that the numbers of a record depend on that record only.
 
     Attributes:
-        missing: what a missing value becomes, `"error"` or `"drop"`; the schema's rule when `None`,
-            if that is one of the two, else `"error"`.
+        missing: rule for a missing value, `"error"` or `"drop"`; the schema's rule when `None`, if
+            that is one of the two, else `"error"`.
     """
 
     missing: Missing | None = None
@@ -181,14 +181,15 @@ class AbstractFeature(abc.ABC):
 
     @abc.abstractmethod
     def numbers(self, value: str) -> Sequence[float]:
-        """The numbers that a value becomes: finite, and as many as there are names.
+        """The numbers that a value becomes: finite, one per name.
 
         Args:
-            value: as text, the same however the column was read: `1`, `1.0` and `"1"` are `"1"`.
+            value: value as text, the same however the column was read: `1`, `1.0` and `"1"` are
+                `"1"`.
 
         Raises:
-            Exception: any, if the value is none of this kind. `prepare` says so with its row; of a
-                site that takes part in a run, the record counts and contributes nothing.
+            Exception: any exception, if the value is not of this kind. `prepare` reports it with
+                its row; at a site in a run, the record counts and contributes nothing.
         """
 
 

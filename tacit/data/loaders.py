@@ -1,7 +1,7 @@
 """Reading tables from files. Nothing is executed: no loader ever unpickles.
 
-Every loader returns a pandas frame whose index says where a record stands in the file: the line of
-a CSV file, or the row number counted from 0.
+Every loader returns a pandas frame whose index locates each record in the file: the line of a CSV
+file, or the row number counted from 0.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from tacit.data.columns import check_distinct
 from tacit.errors import ProblemError
 
 MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
-"""Texts that stand for a missing value in a CSV file."""
+"""Texts that mean a missing value in a CSV file."""
 
 _IDX_TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
 
 @checked(ProblemError)
 def load(path: str | Path, **options: Any) -> pd.DataFrame:
-    """Read a table; the suffix of the file name says how.
+    """Read a table; the suffix of the file name selects the loader.
 
     Args:
         path: `.csv`, `.tsv` (either may end in `.gz`), `.parquet`, `.npz` or idx images.
-        options: of the loader for that kind of file.
+        options: options of the loader for that kind of file.
 
     Raises:
-        ProblemError: another suffix, or what the loader raises.
+        ProblemError: another suffix, or an error from the loader.
     """
     name = Path(path).name.lower().removesuffix(".gz")
     if name.endswith(".csv"):
@@ -68,18 +68,18 @@ def load_csv(
 ) -> pd.DataFrame:
     """Read a CSV file with a header line; every value as text, or as missing.
 
-    Kinds are not guessed, for a guess about a column lets one record change how all others are
-    read. `prepare` makes of each value what the schema declares, value by value.
+    Types are not guessed, because a guess about a column lets one record change how all others are
+    read. `prepare` turns each value into what the schema declares, one by one.
 
     Args:
-        path: the file; decompressed first when it ends in `.gz`.
-        separator: one character.
-        encoding: of the text.
-        missing: texts that stand for a missing value.
+        path: path of the file; decompressed first when it ends in `.gz`.
+        separator: separator between values, one character.
+        encoding: encoding of the text.
+        missing: texts that mean a missing value.
 
     Raises:
-        ProblemError: unreadable, empty or wrongly encoded file, a column name twice or empty, or a
-            line with too few or too many values.
+        ProblemError: unreadable, empty or wrongly encoded file, a duplicate or empty column name,
+            or a line with too few or too many values.
     """
     if len(separator) != 1 or separator in '"\r\n':
         raise ProblemError(
@@ -112,10 +112,10 @@ def load_csv(
 
 
 def guess_kinds(frame: pd.DataFrame, decimal: str = ".") -> pd.DataFrame:
-    """The frame with columns of numbers, or of true and false, that are text, as what they say.
+    """The frame with text columns of numbers, or of true and false, converted to these.
 
-    For a first look at a table. Never prepare what it gives: one record that says something else
-    turns its column back to text.
+    For a first look at a table. Never prepare the result: a single record with another value turns
+    its column back to text.
     """
     return frame.assign(**{str(name): _guessed(column, decimal) for name, column in frame.items()})
 
@@ -126,7 +126,7 @@ def _guessed(column: pd.Series, decimal: str) -> pd.Series:
     words = column.str.strip().str.lower()
     if words.dropna().isin(("true", "false")).all():
         return words.map({"true": True, "false": False})
-    if decimal == ",":  # a point is no part of a number then
+    if decimal == ",":  # a point is then not part of a number
         words = words.str.replace(".", "?", regex=False).str.replace(",", ".", regex=False)
     try:
         return pd.Series(pd.to_numeric(words))
@@ -139,7 +139,7 @@ def load_parquet(path: str | Path) -> pd.DataFrame:
     """Read a Parquet file.
 
     Raises:
-        ProblemError: unreadable, empty or truncated file, or a column name twice.
+        ProblemError: unreadable, empty or truncated file, or a duplicate column name.
     """
     try:
         import pyarrow as pa
@@ -170,13 +170,13 @@ def load_npz(
     """Read an array of features, and of targets, from an npz archive.
 
     Args:
-        path: the archive.
+        path: path of the archive.
         features: name of the array of shape `(n, ...)`; all axes but the first are flattened.
         target: name of the array of shape `(n,)`, which becomes the column of that name, or `None`.
-        names: of the columns; `x0, x1, ...` (from the array's name) when `None`.
+        names: names of the columns; `x0, x1, ...` (from the array's name) when `None`.
 
     Raises:
-        ProblemError: unreadable or truncated archive, an array that is not there or holds Python
+        ProblemError: unreadable or truncated archive, an array that is absent or holds Python
             objects, or lengths that differ.
     """
     wanted = [features] if target is None else [features, target]
@@ -219,8 +219,8 @@ def load_idx(
     """Read images and labels in the idx format of MNIST, plain or gzipped.
 
     Args:
-        images: file of an array of shape `(n, ...)`; pixels become columns `pixel_i_j`.
-        labels: file of an array of shape `(n,)`.
+        images: file with an array of shape `(n, ...)`; pixels become columns `pixel_i_j`.
+        labels: file with an array of shape `(n,)`.
         target: name of the column of labels.
 
     Raises:
@@ -237,10 +237,10 @@ def load_idx(
 
 @checked(ProblemError)
 def from_pandas(frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame of the user's own, checked; its index names the rows in messages.
+    """The user's own frame, checked; its index names the rows in messages.
 
     Raises:
-        ProblemError: not a frame, several levels of columns, or a column name twice.
+        ProblemError: not a frame, several levels of columns, or a duplicate column name.
     """
     if not isinstance(frame, pd.DataFrame):
         raise ProblemError(f"expected a pandas DataFrame, got {type(frame).__name__}")
@@ -278,11 +278,11 @@ def _read(path: str | Path) -> bytes:
 
 
 def _check_csv(text: str, path: str | Path, separator: str) -> list[int]:
-    """Check names and lengths, which pandas repairs silently; give each record's first line."""
+    """Check names and lengths, which pandas repairs silently; return each record's first line."""
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         header = next((row for row in reader if row), [])
-        _check_separator(header, path)  # first: the wrong one makes lines too short or too long
+        _check_separator(header, path)  # first: a wrong one makes lines too short or too long
         lines: list[int] = []
         end = reader.line_num
         for row in reader:

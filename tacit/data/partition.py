@@ -1,8 +1,8 @@
 """Who holds which records: by a site column, drawn, evenly, by label, or unevenly by Dirichlet.
 
-All but `by_column` are for simulation: nobody has all records otherwise. Every record stands at
-exactly one site. What decided where is kept, because a guarantee rests on it: a record that changes
-must not move others. Proof: docs/proofs/division.md.
+All but `by_column` are for simulation, because otherwise nobody has all records. Every record
+belongs to exactly one site. What decided this is kept, because a guarantee rests on it: a record
+that changes must not move others. Proof: docs/proofs/division.md.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ _ATTEMPTS = 1000
 
 
 class Tables(list[Any]):
-    """One array a site, with what a guarantee about them rests on.
+    """One array per site, with the facts on which a guarantee about them rests.
 
-    A list like any other, which tells `empirical_risk` what stands in `Sites`, so that it is not
-    forgotten. Arrays made of these are the caller's own: pass `assumptions` and `divided` on.
+    A list like any other, which passes the facts in `Sites` on to `empirical_risk`, so that they
+    are not forgotten. Arrays made from these are the caller's own: pass `assumptions` and
+    `divided` on.
 
     Args:
-        arrays: one a site.
+        arrays: arrays, one per site.
         assumptions: as in `Sites`.
         divided: as in `Sites`.
     """
@@ -53,14 +54,14 @@ class Sites:
     """Records by site.
 
     Attributes:
-        features: one array of shape `(N_k, d)` a site.
-        targets: one array of shape `(N_k,)` a site.
-        names: of the sites.
-        feature_names: of the columns.
-        rows: which records of the prepared table each site holds, in increasing order.
-        assumptions: of the prepared table.
-        notes: of the prepared table.
-        divided: what decided which record stands where, and which were held out.
+        features: feature tables, one array of shape `(N_k, d)` per site.
+        targets: targets, one array of shape `(N_k,)` per site.
+        names: names of the sites.
+        feature_names: names of the columns.
+        rows: indices of each site's records in the prepared table, in increasing order.
+        assumptions: assumptions of the prepared table.
+        notes: notes of the prepared table.
+        divided: what decided which record belongs to which site, and which were held out.
     """
 
     features: list[Float[np.ndarray, "_ d"]]
@@ -85,15 +86,15 @@ class Sites:
 
 @checked(ProblemError)
 def by_column(prepared: Prepared, sites: Names | None = None) -> Sites:
-    """Each record at the site that its site column names.
+    """Each record at the site named in its site column.
 
     Args:
         prepared: records with sites.
-        sites: that take part, in this order; all, sorted by name, when `None`. A guarantee names it
-            as an assumption that such names are public.
+        sites: names of the participating sites, in this order; all, sorted by name, when `None`. A
+            guarantee states the assumption that such names are public.
 
     Raises:
-        ProblemError: no site column, a single site, one without records, or a record at a site
+        ProblemError: no site column, a single site, a site without records, or a record at a site
             that is not among `sites`.
     """
     if prepared.sites is None:
@@ -102,7 +103,7 @@ def by_column(prepared: Prepared, sites: Names | None = None) -> Sites:
         )
     present, codes = np.unique(prepared.sites, return_inverse=True)
     if sites is None:
-        # the last record of a site would take its name along
+        # the last record of a site would otherwise remove its name
         taken = "the names of the sites were taken from the data: assumed public"
         named = replace(prepared, assumptions=(*prepared.assumptions, taken))
         return at_sites(named, codes, [str(name) for name in present])
@@ -122,15 +123,15 @@ def by_column(prepared: Prepared, sites: Names | None = None) -> Sites:
 
 @checked(ProblemError)
 def drawn(prepared: Prepared, sites: int, seed: int = 0) -> Sites:
-    """Each record at a site that a keyed hash of its own features and target draws.
+    """Each record at a site drawn by a keyed hash of its own features and target.
 
-    Where a record stands depends on that record alone, so adding or removing one moves no other: a
-    guarantee about adding and removing records holds as it is. Sizes are even in the mean only, and
-    equal records stand at one site.
+    The site of a record depends on that record alone, so adding or removing one moves no other: a
+    guarantee under add-remove adjacency holds as it is. Sizes are even in the mean only, and equal
+    records belong to the same site.
 
     Args:
-        prepared: records.
-        sites: how many, at least 2 and at most the number of records.
+        prepared: prepared records.
+        sites: number of sites, at least 2 and at most the number of records.
         seed: key of the hash, at least 0.
 
     Raises:
@@ -150,19 +151,19 @@ def drawn(prepared: Prepared, sites: int, seed: int = 0) -> Sites:
 
 @checked(ProblemError)
 def even(prepared: Prepared, sites: int, seed: int = 0) -> Sites:
-    """Records dealt at random to sites of equal size (up to one record).
+    """Records split at random over sites of equal size (up to one record).
 
-    Where a record stands depends on its place in the table and the number of places. That is public
+    The site of a record depends on its place in the table and the number of places. That is public
     where a record is replaced; where one is added or removed the others may move, which the
-    guarantee names as an assumption. `drawn` needs none there.
+    guarantee states as an assumption. `drawn` needs none there.
 
     Args:
-        prepared: records.
-        sites: how many, at least 2 and at most the number of records.
-        seed: of the random order, at least 0.
+        prepared: prepared records.
+        sites: number of sites, at least 2 and at most the number of records.
+        seed: seed of the random order, at least 0.
 
     Raises:
-        ProblemError: fewer than two sites, or more than records.
+        ProblemError: fewer than two sites, or more sites than records.
 
     Example:
         >>> import numpy as np
@@ -178,17 +179,17 @@ def even(prepared: Prepared, sites: int, seed: int = 0) -> Sites:
 
 @checked(ProblemError)
 def sorted_by_label(prepared: Prepared, sites: int) -> Sites:
-    """Records sorted by target, cut into sites of equal size: the least alike that sites can be.
+    """Records sorted by target, cut into sites of equal size: the most dissimilar sites possible.
 
-    Another label moves other records, too. A guarantee therefore assumes that the division is
+    A different label moves other records, too. A guarantee therefore assumes that the division is
     public and depends on no record.
 
     Args:
-        prepared: records.
-        sites: how many, at least 2 and at most the number of records.
+        prepared: prepared records.
+        sites: number of sites, at least 2 and at most the number of records.
 
     Raises:
-        ProblemError: fewer than two sites, or more than records.
+        ProblemError: fewer than two sites, or more sites than records.
     """
     check_sites(prepared, sites)
     by_label = np.argsort(prepared.targets, kind="stable")
@@ -199,21 +200,21 @@ def sorted_by_label(prepared: Prepared, sites: int) -> Sites:
 def dirichlet(
     prepared: Prepared, sites: int, concentration: Real, seed: int = 0, minimum: int = 1
 ) -> Sites:
-    """The records of each label dealt in proportions drawn from a Dirichlet distribution.
+    """The records of each label split in proportions drawn from a Dirichlet distribution.
 
     Source: Hsu, Qi, Brown (2019), section 3. Here the proportions are drawn for each label over the
-    sites, and drawn again until every site has `minimum` records. Another label moves other
+    sites, and drawn again until every site has `minimum` records. A different label moves other
     records, too: a guarantee assumes that the division is public and depends on no record.
 
     Args:
-        prepared: records whose target takes few values.
-        sites: how many, at least 2.
-        concentration: positive; small is uneven, large is even.
-        seed: of the random draws, at least 0.
-        minimum: least number of records of a site, at least 1.
+        prepared: prepared records whose target takes few values.
+        sites: number of sites, at least 2.
+        concentration: concentration of the distribution, positive; small is uneven, large is even.
+        seed: seed of the random draws, at least 0.
+        minimum: least number of records per site, at least 1.
 
     Raises:
-        ProblemError: a value out of its range, a target of too many values, or no draw that gives
+        ProblemError: a value out of its range, a target with too many values, or no draw that gives
             every site its minimum.
     """
     check_sites(prepared, sites)
@@ -262,21 +263,21 @@ def train_test_split(
     """Records to fit on, and records held out.
 
     A guarantee about the records to fit on rests on what decided which these are, and names it:
-    `by="place"` fits replacing a record, `by="record"` adding and removing one, and `stratify`,
-    which looks at all labels, neither.
+    `by="place"` suits replacing a record, `by="record"` adding and removing one, and `stratify`,
+    which looks at all labels, suits neither.
 
     Args:
-        prepared: records.
-        fraction: held out, in (0, 1).
-        seed: of the random choice, at least 0.
-        stratify: hold out the same fraction of each label, up to one record.
-        by: what decides: "place", the record's place in the table and the number of places, so that
-            the fraction is met up to one record; or "record", a keyed hash of the record itself, so
-            that it is met in the mean.
+        prepared: prepared records.
+        fraction: fraction of records held out, in (0, 1).
+        seed: seed of the random choice, at least 0.
+        stratify: whether to hold out the same fraction of each label, up to one record.
+        by: basis of the choice: "place", the record's place in the table and the number of places,
+            so that the fraction is exact up to one record; or "record", a keyed hash of the record
+            itself, so that the fraction holds in the mean.
 
     Raises:
-        ProblemError: a fraction that leaves one of the two parts empty, or labels and records
-            deciding at once.
+        ProblemError: a fraction that leaves one of the two parts empty, or a choice by labels and
+            by record at once.
     """
     if by not in ("place", "record"):
         raise ProblemError(f"by={by!r} must be 'place' or 'record'")
@@ -314,7 +315,7 @@ def _split_by_record(prepared: Prepared, fraction: Real, seed: int) -> tuple[Pre
 
 def _hashed(prepared: Prepared, purpose: str, seed: int) -> Float[np.ndarray, " n"]:
     """A number in [0, 1) for each record, drawn by a keyed hash of its own values alone."""
-    _generator(seed)  # for its check
+    _generator(seed)  # to check the seed
     key = hashlib.blake2b(f"{purpose} {seed}".encode(), digest_size=32).digest()
     # added to 0.0 because 0.0 and -0.0 are one value and two patterns of bits
     rows = np.column_stack([prepared.features, prepared.targets]).astype("<f8") + 0.0
@@ -340,10 +341,10 @@ def _take(prepared: Prepared, rows: Int[np.ndarray, " n"]) -> Prepared:
 
 
 def check_sites(prepared: Prepared, sites: int) -> None:
-    """Refuse a number of sites that records cannot be divided among."""
+    """Refuse a number of sites over which the records cannot be divided."""
     records = len(prepared.targets)
     if sites < 2:
-        raise ProblemError(f"sites={sites!r} must be at least 2, for somebody to agree with")
+        raise ProblemError(f"sites={sites!r} must be at least 2: agreement needs two sites")
     if sites > records:
         raise ProblemError(
             f"sites={sites} but only {records} records: a site would be empty; take fewer sites"
@@ -357,7 +358,7 @@ def _generator(seed: int) -> np.random.Generator:
 
 
 def numbered(agents: int) -> list[str]:
-    """Names of sites that have no other."""
+    """Default names of sites."""
     return [f"site {k}" for k in range(agents)]
 
 
@@ -374,13 +375,13 @@ def at_sites(
     """The records by site.
 
     Args:
-        prepared: records.
-        owner: number of each one's site.
-        names: of the sites.
-        by: what decided who owns which.
+        prepared: prepared records.
+        owner: number of each record's site.
+        names: names of the sites.
+        by: what decided which site owns which record.
 
     Raises:
-        ProblemError: fewer than two sites, or one without records.
+        ProblemError: fewer than two sites, or a site without records.
     """
     counts = np.bincount(owner, minlength=len(names))
     for name, count in zip(names, counts, strict=True):

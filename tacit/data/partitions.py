@@ -1,4 +1,4 @@
-"""Rules for dividing records that a study can name: those of `partition`, and one's own."""
+"""Rules for dividing records that a study can name: those of `partition`, and your own."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tacit.types import Division
 
 
 class AbstractPartition(abc.ABC):
-    """A rule of one's own. A package can add one to studies: docs/add_a_method.md.
+    """Your own rule for dividing records. A package can add one to studies: docs/add_a_method.md.
 
     It sees all records, so a guarantee assumes that the division is public and depends on none.
-    It is for simulations and rehearsals: between sites everybody has its own records.
+    It is for simulations and rehearsals: in a run between sites every site has its own records.
 
     Attributes:
-        sites: how many, at least 2 and at most the number of records. An argument, and a key.
+        sites: number of sites, at least 2 and at most the number of records; an argument and a key.
     """
 
     sites: int
@@ -41,15 +41,15 @@ class AbstractPartition(abc.ABC):
         """The number of the site of each record, from 0 and below `sites`.
 
         Args:
-            prepared: records. The same records get the same owners again: what is random has a
-                seed.
+            prepared: prepared records. The same records always get the same owners: a random rule
+                has a seed.
         """
 
     def divide(self, prepared: Prepared) -> Sites:
         """The records by site.
 
         Raises:
-            ProblemError: owners that are no such numbers, or a site without records.
+            ProblemError: owners that are not such numbers, or a site without records.
         """
         name = type(self).__name__
         check_sites(prepared, self.sites)

@@ -1,4 +1,4 @@
-"""Rules and small checks that the declarations of features and targets share."""
+"""Rules and small checks shared by the declarations of features and targets."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Number: TypeAlias = Annotated[Real | int, Key(float)]
 _RULES = Literal["error", "drop", "middle", "indicator"]
 
 Missing: TypeAlias = Annotated[_RULES | Real | int, Key(_RULES | float)]
-"""What a missing value becomes.
+"""Rule for a missing value.
 
 `"error"`: the table is refused; `"drop"`: the record is left out; `"middle"`: the middle of the
-declared bounds; `"indicator"`: the middle, and a further 0/1 column; a number: that number.
+declared bounds; `"indicator"`: the middle, and an additional 0/1 column; a number: that number.
 """
 
 Statistics: TypeAlias = Literal["declared", "public"]
-"""Where constants come from: declarations only, or the data's own statistics, said to be public."""
+"""Source of constants: declarations only, or the data's own statistics, declared public."""
 
 _LEVEL = str | int | float | bool
 
@@ -36,13 +36,13 @@ Levels: TypeAlias = Annotated[Sequence[Any], Key(tuple[_LEVEL, ...])]
 """Values of a column."""
 
 Names: TypeAlias = Annotated[Sequence[Any], Key(tuple[str, ...])]
-"""Names of sites, as a column has them."""
+"""Names of sites, as in their column."""
 
 OneOrMore: TypeAlias = Annotated[Any, Key(_LEVEL | tuple[_LEVEL, ...])]
 """A value of a column, or several."""
 
 _LEVELS = (str, bool, numbers.Real, np.generic, datetime.date)
-"""What a level may be; a time is a date, too."""
+"""Types of a level; a time is a date, too."""
 
 _DECIMAL = re.compile(r"\s*([-+]?)(\d+)(?:\.(\d*))?\s*", re.ASCII)
 
@@ -50,8 +50,8 @@ _DECIMAL = re.compile(r"\s*([-+]?)(\d+)(?:\.(\d*))?\s*", re.ASCII)
 def level_key(value: object) -> str:
     """Text by which values are compared, the same however their column was read.
 
-    Numbers compare by value, also those written as text: 1, 1.0, "1" and "01.0" are one level. So
-    are True, "True" and "TRUE"; all other texts are as they stand.
+    Numbers compare by value, even when written as text: 1, 1.0, "1" and "01.0" are one level. So
+    are True, "True" and "TRUE"; all other texts are compared unchanged.
     """
     if isinstance(value, float | np.floating) and np.isfinite(value):
         value = np.format_float_positional(value, trim="-")
@@ -71,7 +71,7 @@ def as_levels(value: Any) -> tuple[Any, ...]:
 
 
 def check_levels(levels: Iterable[Any], name: str = "levels") -> tuple[Any, ...]:
-    """The levels as a tuple; refuses none, a missing value, and a level twice."""
+    """The levels as a tuple; refuses an empty list, a missing value, and a repeated level."""
     levels = tuple(levels)
     if not levels:
         raise ProblemError(f"{name} is empty: declare at least one value")
@@ -102,7 +102,7 @@ def check_missing(rule: Any) -> None:
 
 
 def is_public(value: str) -> bool:
-    """Whether the data's own statistics are said to be public."""
+    """Whether the data's own statistics are declared public."""
     if value not in ("declared", "public"):
         raise ProblemError(f"statistics={value!r} must be 'declared' or 'public'")
     return value == "public"

@@ -1,4 +1,4 @@
-"""What a whole table is declared to become, and the numbers that come out."""
+"""The declaration of a whole table, and the numbers that result."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Schema:
 
     Args:
         features: declaration of every column used, in the order of the parameters.
-        target: what is to be predicted; `None` where nothing is, as for counts.
-        site: column that says where a record stands, or `None`.
-        intercept: add a column `intercept` of ones at the end.
+        target: declaration of the column to be predicted; `None` if there is none, as for counts.
+        site: name of the column that holds each record's site, or `None`.
+        intercept: whether to add a column `intercept` of ones at the end.
         missing: rule for features that declare none of their own.
         row_norm: largest l2 norm of a row of features (intercept included); longer rows are
-            scaled down. `None` for no such bound.
-        decimal: mark of decimals in numbers that a table has as text, `"."` or `","`.
+            scaled down. `None` for no bound.
+        decimal: decimal mark of numbers that a table holds as text, `"."` or `","`.
 
     Raises:
         ProblemError: no features, the target among them, or a value out of its range.
@@ -83,14 +83,14 @@ class Prepared:
     """Numbers ready for a loss.
 
     Attributes:
-        features: shape `(n, d)`, float64.
-        targets: shape `(n,)`; float64, or int64 for classes. Zeros where nothing is predicted.
-        feature_names: `d` distinct names.
-        sites: where each record stands, shape `(n,)`, or `None`.
-        assumptions: what has to be public for a guarantee to hold, in sentences.
-        notes: what else was done to the data, in sentences.
+        features: feature table, shape `(n, d)`, float64.
+        targets: shape `(n,)`; float64, or int64 for classes. Zeros without a declared target.
+        feature_names: names of the columns, `d` distinct ones.
+        sites: site of each record, shape `(n,)`, or `None`.
+        assumptions: what must be public for a guarantee to hold, in sentences.
+        notes: other changes made to the data, in sentences.
         levels: names of the classes when the target is one of several.
-        divided: what decided which records these are, where others were held out.
+        divided: what decided which records these are, if others were held out.
     """
 
     features: Float[np.ndarray, "n d"]

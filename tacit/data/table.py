@@ -1,4 +1,4 @@
-"""From a table as it was loaded to numbers, by what a schema declares and nothing else."""
+"""From a loaded table to numbers, by a schema's declarations and nothing else."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
     Rows are named in messages by the frame's index: the line of a CSV file, or the row number.
 
     Args:
-        frame: a table from one of the loaders, or any pandas frame.
-        schema: what each column becomes.
+        frame: table from one of the loaders, or any pandas frame.
+        schema: declaration of each column.
 
     Raises:
-        ProblemError: a column that is not there, twice there, or not of its declared kind; a
+        ProblemError: a column that is absent, duplicated, or not of its declared kind; a
             missing, infinite or undeclared value. Names column, first row, value and remedy.
 
     Example:
@@ -80,15 +80,15 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
 
 
 def numbers_of(frame: Frame, schema: Schema, assumptions: list[str]) -> Prepared:
-    """`prepare`, of records that lack no value which they must have.
+    """`prepare` for records that lack no required value.
 
     Args:
-        frame: with all columns of the schema; it may have no rows.
-        schema: what each column becomes.
-        assumptions: so far; more are put behind.
+        frame: table with all columns of the schema; it may have no rows.
+        schema: declaration of each column.
+        assumptions: assumptions so far; more are appended.
 
     Raises:
-        ProblemError: as `prepare`, of values.
+        ProblemError: as for `prepare`, for values.
     """
     names, features = _features(frame, schema, assumptions)
     notes: list[str] = []
@@ -119,7 +119,7 @@ def numbers_of(frame: Frame, schema: Schema, assumptions: list[str]) -> Prepared
 
 
 def check_columns(frame: Frame, schema: Schema) -> None:
-    """Refuse a table without a column that the schema needs, or with one twice."""
+    """Refuse a table that lacks a column of the schema, or has one twice."""
     check_distinct(frame.columns, "the table")
     wanted = [*schema.features, *([] if schema.target is None else [schema.target.name])]
     if schema.site is not None:
@@ -138,7 +138,7 @@ def _check_any(frame: Frame) -> None:
 
 
 def rule_of(feature: Feature, schema: Schema) -> Missing:
-    """What a missing value of a column becomes."""
+    """The rule for a missing value of a column."""
     if isinstance(feature, AbstractFeature):
         asked = schema.missing if feature.missing is None else feature.missing
         return "drop" if asked == "drop" else "error"
@@ -150,7 +150,7 @@ def rule_of(feature: Feature, schema: Schema) -> Missing:
 
 
 def missing_rules(schema: Schema) -> dict[str, Missing]:
-    """What a missing value of each column becomes."""
+    """The rule for a missing value of each column."""
     rules: dict[str, Missing] = {name: rule_of(f, schema) for name, f in schema.features.items()}
     if schema.target is not None:
         rules[schema.target.name] = schema.target.missing
@@ -160,7 +160,7 @@ def missing_rules(schema: Schema) -> dict[str, Missing]:
 
 
 def of_dropping(rules: Mapping[str, Missing]) -> list[str]:
-    """What is assumed where records that lack a value are left out: by the rules alone."""
+    """The assumption where records that lack a value are dropped: from the rules alone."""
     dropping = [name for name, rule in rules.items() if rule == "drop"]
     if not dropping:
         return []
@@ -174,7 +174,8 @@ def of_dropping(rules: Mapping[str, Missing]) -> list[str]:
 def _complete(frame: Frame, schema: Schema, assumptions: list[str]) -> Frame:
     """Refuse or drop records with missing values where the rules say so.
 
-    What is assumed follows from the rules alone: it must not tell whether a record lacked a value.
+    The assumptions follow from the rules alone: they must not reveal whether a record lacked a
+    value.
     """
     rules = missing_rules(schema)
     assumptions += of_dropping(rules)
@@ -389,13 +390,13 @@ def _target(frame: Frame, target: Target, decimal: str) -> Shaped[np.ndarray, " 
 
 
 def sites_of(column: pd.Series) -> Shaped[np.ndarray, " n"]:
-    """Where each record stands, by a column that lacks no value."""
+    """The site of each record, from a column without missing values."""
     positions, values = pd.factorize(column)
     return np.array([level_key(value) for value in values])[positions]
 
 
 def _bound_rows(features: Float[np.ndarray, "n d"], bound: Number) -> None:
     norms = np.linalg.norm(features, axis=1)
-    # A hair below the bound, so that rounding cannot lift a row above it.
+    # Slightly below the bound, so that rounding cannot lift a row above it.
     factors = np.minimum(1.0, bound * (1 - 1e-12) / np.maximum(norms, np.finfo(float).tiny))
     features *= np.where(norms > bound * (1 - 1e-12), factors, 1.0)[:, None]

@@ -35,16 +35,16 @@ _THRESHOLD = re.compile(r"\s*(>=|<=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?
 @checked(ProblemError)
 @dataclass(frozen=True)
 class BinaryTarget:
-    """What is to be predicted, as 0 or 1.
+    """A target that is 0 or 1.
 
     Args:
-        name: column.
-        positive: the value or values that count as 1, or a threshold such as `"> 0"`.
-        negative: the value or values that count as 0; when given, any other value is an error.
-        missing: `"error"` or `"drop"`.
+        name: name of the target column.
+        positive: value or values that count as 1, or a threshold such as `"> 0"`.
+        negative: value or values that count as 0; when given, any other value is an error.
+        missing: rule for missing values, `"error"` or `"drop"`.
 
     Raises:
-        ProblemError: nothing positive, or a rule that does not exist.
+        ProblemError: no positive value, or a rule that does not exist.
     """
 
     name: str
@@ -74,14 +74,14 @@ class BinaryTarget:
 @checked(ProblemError)
 @dataclass(frozen=True)
 class NumericTarget:
-    """What is to be predicted: a number, clipped to declared bounds.
+    """A target that is a number, clipped to declared bounds.
 
     Args:
-        name: column.
+        name: name of the target column.
         lower: declared lower bound, finite.
         upper: declared upper bound, finite and above `lower`.
-        to: image of `(lower, upper)`; `None` leaves the clipped value as it is.
-        missing: `"error"` or `"drop"`.
+        to: image of `(lower, upper)`, as a pair; `None` leaves the clipped value as it is.
+        missing: rule for missing values, `"error"` or `"drop"`.
 
     Raises:
         ProblemError: bounds that are not finite or not in order.
@@ -105,15 +105,15 @@ class NumericTarget:
 @checked(ProblemError)
 @dataclass(frozen=True)
 class ClassTarget:
-    """What is to be predicted: one of several classes, as 0, 1, ... in the order of `levels`.
+    """A target that is one of several classes, as 0, 1, ... in the order of `levels`.
 
     Args:
-        name: column.
-        levels: the classes, at least two.
-        missing: `"error"` or `"drop"`.
+        name: name of the target column.
+        levels: names of the classes, at least two.
+        missing: rule for missing values, `"error"` or `"drop"`.
 
     Raises:
-        ProblemError: fewer than two classes, or one twice.
+        ProblemError: fewer than two classes, or a repeated class.
     """
 
     name: str
@@ -128,13 +128,13 @@ class ClassTarget:
 
 
 class AbstractTarget(abc.ABC):
-    """A target of one's own kind. A package can add one to studies: docs/add_a_method.md.
+    """A target of your own kind. A package can add one to studies: docs/add_a_method.md.
 
-    It is given one value at a time, so that what a record becomes depends on that record only.
+    It receives one value at a time, so that the number of a record depends on that record only.
 
     Attributes:
-        name: of the column; the first argument, which studies call `column`.
-        missing: `"error"` or `"drop"`.
+        name: name of the target column; the first argument, which studies call `column`.
+        missing: rule for missing values, `"error"` or `"drop"`.
         binary: whether the number is always 0 or 1, as some losses need.
     """
 
@@ -144,13 +144,15 @@ class AbstractTarget(abc.ABC):
 
     @abc.abstractmethod
     def number(self, value: str) -> float:
-        """The number that a value becomes, finite; 0 or 1 where `binary` says so.
+        """The number that a value becomes, finite; 0 or 1 if `binary`.
 
         Args:
-            value: as text, the same however the column was read: `1`, `1.0` and `"1"` are `"1"`.
+            value: value as text, the same however the column was read: `1`, `1.0` and `"1"` are
+                `"1"`.
 
         Raises:
-            Exception: any, if the value is none of this kind, as for `AbstractFeature.numbers`.
+            Exception: any exception, if the value is not of this kind, as for
+                `AbstractFeature.numbers`.
         """
 
 

@@ -1,7 +1,7 @@
-"""Preparing records so that nothing depends on whether one of them fits: for sites that take part.
+"""Preparing records so that nothing reveals whether one is invalid: for sites in a run.
 
-`prepare` refuses a table for one wrong value, and whoever sees that a site does not start learns
-of that record. Here a record that does not fit becomes a row of zeros with the target 0. It still
+`prepare` refuses a table for one invalid value, and anyone who sees that a site does not start
+learns about that record. Here an invalid record becomes a row of zeros with the target 0. It still
 counts, and it contributes nothing: the gradient of a loss of `row @ x` is a multiple of the row.
 """
 
@@ -23,14 +23,13 @@ from tacit.data.values import read_values
 
 @dataclass(frozen=True, eq=False)
 class Total:
-    """Records of which all that did not fit are empty.
+    """Prepared records, with invalid ones emptied.
 
     Attributes:
-        prepared: one row for each record that was not dropped, in their order; none, if there are
-            none.
-        unfit: which of these rows are empty because their record does not fit, shape `(n,)`.
+        prepared: one row per record that was not dropped, in order; possibly none.
+        unfit: whether each of these rows is empty because its record is invalid, shape `(n,)`.
             Private: for the owner's eyes only.
-        rows: which records of the table they are, shape `(n,)`; the others were dropped.
+        rows: indices of these records in the table, shape `(n,)`; the others were dropped.
     """
 
     prepared: Prepared
@@ -39,20 +38,20 @@ class Total:
 
 
 def prepare_total(frame: Frame, schema: Schema) -> Total:
-    """Turn the declared columns into numbers, whatever stands in them.
+    """Turn the declared columns into numbers, whatever they contain.
 
-    As `prepare` for every record that fits. One that `prepare` refuses (no number, infinite, not
+    As `prepare` for every valid record. One that `prepare` refuses (not a number, infinite, not
     among the declared values, missing where that is an error) is emptied; without a target its
-    entries are NaN, which no statistic counts. Targets without a
-    positive value, and tables without rows, are as good as others.
+    entries are NaN, which no statistic counts. Targets without a positive value, and tables
+    without rows, are accepted.
 
     Args:
-        frame: a table from one of the loaders.
-        schema: what each column becomes; bounds and levels are declared.
+        frame: table from one of the loaders.
+        schema: declaration of each column, with declared bounds and levels.
 
     Raises:
-        ProblemError: a column that is not there, or whose type is not one of numbers or texts:
-            nothing that a single record decides.
+        ProblemError: a column that is absent, or whose type is neither numbers nor texts; never
+            anything that a single record decides.
 
     Example:
         >>> import pandas as pd
@@ -93,7 +92,7 @@ def prepare_total(frame: Frame, schema: Schema) -> Total:
 
 
 def _wrong(frame: Frame, schema: Schema) -> Bool[np.ndarray, " n"]:
-    """Which records have a value, in any column, that is none of its kind."""
+    """Which records have a value, in any column, that is not of its kind."""
     wrong = np.zeros(len(frame), dtype=bool)
     for name, feature in schema.features.items():
         if isinstance(feature, AbstractFeature):
@@ -111,7 +110,7 @@ def _wrong(frame: Frame, schema: Schema) -> Bool[np.ndarray, " n"]:
         return wrong | _other(frame, target.name, target.levels)
     if not isinstance(target, BinaryTarget) or target.threshold is not None:
         return wrong | _no_number(frame, target.name, schema)
-    if target.negative is None:  # whatever is not positive is negative
+    if target.negative is None:  # everything that is not positive is negative
         return wrong
     return wrong | _other(
         frame, target.name, (*as_levels(target.positive), *as_levels(target.negative))

@@ -1,4 +1,4 @@
-"""Columns of kinds that other packages add, read value by value: no value is told of another."""
+"""Columns of kinds added by other packages, read value by value: no value affects another."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tacit.errors import ProblemError
 def read_values(
     column: pd.Series, kind: AbstractFeature | AbstractTarget
 ) -> tuple[Float[np.ndarray, "n m"], Bool[np.ndarray, " n"]]:
-    """The numbers of every value, 0 where one is missing or none of the kind; and which are none.
+    """The numbers of every value, 0 where missing or invalid; and which values are invalid.
 
     Args:
-        column: of a table.
-        kind: what its values are declared to be.
+        column: column of a table.
+        kind: declared kind of its values.
     """
     numbers, width = _asked(column, kind)
     positions, distinct = pd.factorize(column)
@@ -31,7 +31,7 @@ def read_values(
     for row, value in enumerate(distinct):
         try:
             table[row] = numbers(level_key(value))
-        except Exception:  # whatever somebody else's code raises: the value is none of its kind
+        except Exception:  # any exception of foreign code: the value is not of its kind
             wrong[row] = True
     return table[positions], wrong[positions]
 
@@ -39,10 +39,10 @@ def read_values(
 def values_of(
     column: pd.Series, kind: AbstractFeature | AbstractTarget
 ) -> Float[np.ndarray, "n m"]:
-    """`read_values`, of a column of which every value is of its kind or missing.
+    """`read_values` for a column in which every value is of its kind or missing.
 
     Raises:
-        ProblemError: the first value that is none, with its row.
+        ProblemError: first invalid value, with its row.
     """
     found, wrong = read_values(column, kind)
     if not wrong.any():
@@ -58,12 +58,12 @@ def values_of(
             "record out"
         ) from error
     raise ProblemError(  # pragma: no cover - it gave no answer before
-        f"column {column.name!r}: {type(kind).__name__} gives another answer when it is asked again"
+        f"column {column.name!r}: {type(kind).__name__} gives a different answer when called again"
     )
 
 
 def trusted(kind: Any, column: str) -> tuple[str, ...]:
-    """What a guarantee takes for granted of a column of a kind that another package adds."""
+    """What a guarantee assumes about a column whose kind another package adds."""
     if not isinstance(kind, AbstractFeature | AbstractTarget):
         return ()
     return (
@@ -75,10 +75,10 @@ def trusted(kind: Any, column: str) -> tuple[str, ...]:
 def _asked(
     column: pd.Series, kind: AbstractFeature | AbstractTarget
 ) -> tuple[Callable[[str], Float[np.ndarray, " m"]], int]:
-    """What makes numbers of a value, and how many.
+    """The conversion of a value to numbers, and their count.
 
     Raises:
-        ProblemError: names that a feature must not have.
+        ProblemError: invalid names of a feature.
     """
     if isinstance(kind, AbstractTarget):
         return lambda value: _number(kind, value), 1
@@ -90,7 +90,7 @@ def names_of(kind: AbstractFeature, column: str) -> tuple[str, ...]:
     """Names of the numbers that a value becomes.
 
     Raises:
-        ProblemError: there is none, or one that is no text.
+        ProblemError: no name, or one that is not text.
     """
     names = kind.names(column)
     if not isinstance(names, tuple) or not names or not all(type(n) is str for n in names):

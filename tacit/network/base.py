@@ -1,4 +1,4 @@
-"""Who may talk to whom, and with which weights."""
+"""Who exchanges messages with whom, and with which weights."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Mixing(eqx.Module):
 
     Attributes:
         active: whether a link carries a message, shape `(links,)`.
-        weight: the receiver's weight of the sender, 0 where inactive, shape `(links,)`.
-        self_weight: weight of one's own value, shape `(agents,)`.
+        weight: weight that the receiver gives the sender, 0 where inactive, shape `(links,)`.
+        self_weight: weight that an agent gives its own value, shape `(agents,)`.
         participates: whether an agent takes part at all, shape `(agents,)`.
     """
 
@@ -35,20 +35,20 @@ class AbstractNetwork(eqx.Module):
     """A network of agents `0 .. agents - 1`.
 
     Its links are the directed edges of the union graph over all rounds, sorted by (receiver,
-    sender); an undirected edge stands twice. Every agent can compute `mixing` by itself from the
+    sender); an undirected edge appears twice. Every agent can compute `mixing` by itself from the
     public key, so no coordinator has to announce who is active.
 
     Attributes:
-        agents: how many.
+        agents: number of agents.
         receivers: receiver of every link, shape `(links,)`.
         senders: sender of every link, shape `(links,)`.
         varying: whether `mixing` differs between rounds.
         directed: whether some link has no counterpart.
-        coordinated: whether a server stands in the middle (a star of clients) instead of peers, or
-            peers who each compute what it would.
+        coordinated: whether a coordinator stands in the middle (a star of clients) instead of
+            peers, or peers that each compute its step.
         names: the user's label of every agent, in the order of the ids.
-        kind: the family that it was built as ("ring", "grid", "coordinator", ...), for drawing.
-        connectivity: in words, in which sense the network is connected.
+        kind: family of graphs that it belongs to ("ring", "grid", "coordinator", ...), for drawing.
+        connectivity: sense in which the network is connected, in words.
     """
 
     agents: eqx.AbstractVar[int]
@@ -67,7 +67,7 @@ class AbstractNetwork(eqx.Module):
 
     @abc.abstractmethod
     def neighbours(self) -> Int[Array, "agents slots"]:
-        """Senders of every receiver in the union graph, sorted; filled up with `agents`."""
+        """Senders of every receiver in the union graph, sorted; padded with `agents`."""
 
     @property
     @abc.abstractmethod
@@ -76,16 +76,18 @@ class AbstractNetwork(eqx.Module):
 
     @abc.abstractmethod
     def participations(self, rounds: int, public_key: PRNGKeyArray) -> Int[np.ndarray, " agents"]:
-        """How many of the first `rounds` rounds every agent takes part in; outside traced code.
+        """The number of the first `rounds` rounds that every agent takes part in; outside traced
+        code.
 
         Raises:
             NetworkError: the network cannot serve that many rounds.
         """
 
     def attempts(self, rounds: int, public_key: PRNGKeyArray) -> Int[np.ndarray, " agents"]:
-        """How often every agent answers in the first `rounds` rounds, where only sums count.
+        """How often every agent answers in the first `rounds` rounds, for methods that use sums
+        only.
 
-        A sum from which somebody is missing is given up and asked for again. By default nobody who
+        A sum with a missing contribution is abandoned and requested again. By default no agent that
         takes part in a round goes missing in it.
 
         Raises:
@@ -95,9 +97,9 @@ class AbstractNetwork(eqx.Module):
 
     @property
     def carrier(self) -> AbstractNetwork:
-        """The network that messages really travel over: this one, unless a network says otherwise.
+        """The network that carries the messages: this one, unless a network overrides it.
 
-        It is what drawings and descriptions show.
+        Drawings and descriptions show this one.
         """
         return self
 
@@ -107,16 +109,17 @@ class AbstractNetwork(eqx.Module):
         """How often a payload crosses a link in each round, for counting bytes.
 
         Args:
-            clients: how many take part in each round.
+            clients: number of clients in each round.
 
         Returns:
-            Crossings of the payloads that all clients together send to the server in one phase, and
-            of the one that the server sends: by default one for each client.
+            Crossings of the payloads that all clients together send to the coordinator in one
+            phase, and
+            of the one that the coordinator sends: by default one for each client.
         """
         return clients, clients
 
     def answers(self, round: Int[ArrayLike, ""], public_key: PRNGKeyArray) -> Int[Array, " agents"]:
-        """How often every agent answers in one round, where only sums count."""
+        """How often every agent answers in one round, for methods that use sums only."""
         return jnp.asarray(self.mixing(round, public_key).participates).astype(int)
 
     @property
@@ -126,5 +129,5 @@ class AbstractNetwork(eqx.Module):
 
     @property
     def client_weight(self) -> Float[np.ndarray, " agents"]:
-        """A coordinator's weight of every client: equal, unless a network says otherwise."""
+        """A coordinator's weight for every client: equal, unless a network overrides it."""
         return np.full(self.agents, 1.0 / self.agents)

@@ -1,4 +1,4 @@
-"""Public coins: every agent that knows the public key draws the same."""
+"""Public coins: every agent that knows the public key draws the same values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tacit.errors import NetworkError
 from tacit.network.base import AbstractNetwork
 
 _BITS = 24
-"""Random bits of a coin: few enough for float32, so that a draw is the same in every precision."""
+"""Random bits of a coin: few enough for float32, so that a draw is the same in any precision."""
 
 
 def coins(
@@ -39,7 +39,7 @@ def as_probability(value: object, what: str) -> Float[np.ndarray, ""]:
     """Check a probability in (0, 1].
 
     Raises:
-        NetworkError: anything else.
+        NetworkError: any other value.
     """
     checks.real(what, value, NetworkError)
     array = np.asarray(value, dtype=np.float64)
@@ -51,7 +51,7 @@ def as_probability(value: object, what: str) -> Float[np.ndarray, ""]:
 def count_participations(
     network: AbstractNetwork, rounds: int, public_key: PRNGKeyArray
 ) -> Int[np.ndarray, " agents"]:
-    """Go through the rounds of a network and count in how many each agent takes part."""
+    """Count the rounds of a network in which each agent takes part."""
     with jax.enable_x64(True):
         return np.asarray(_count(network, jnp.asarray(rounds), public_key))
 

@@ -1,4 +1,4 @@
-"""Exact sums over a graph of peers, in the place of a coordinator."""
+"""Exact sums over a graph of peers, instead of a coordinator."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ _PROBES = 4
 
 
 class ExactSum(AbstractNetwork):
-    """Peers who compute each round's sum exactly, and so need no coordinator.
+    """Peers that compute each round's sum exactly, and so need no coordinator.
 
     In each round all messages to the server are relayed over the graph until every peer has their
-    sum, and everybody takes the server's step itself: whatever that step draws is drawn from public
-    randomness. To a method it is a `Coordinator` with everybody in every round, whose server is
-    sent sums and says nothing. Three ways to sum:
+    sum, and every peer takes the server's step itself: whatever that step draws is drawn from
+    public randomness. To a method it is a `Coordinator` with every peer in every round, whose
+    server receives sums and sends nothing. Three ways to sum:
 
-    * "flooding": everybody passes on what it has newly got; after as many phases as the diameter
-      everybody has every message. The only way to single messages, and on graphs that change.
-    * "tree": partial sums up a tree and the total down again, the fewest messages.
+    * "flooding": every peer passes on what is new to it; after as many phases as the diameter
+      every peer has every message. The only way to get single messages, and for changing graphs.
+    * "tree": partial sums up a tree and the total down again; needs the fewest messages.
     * "polynomial": averaging with one step size for each eigenvalue of the Laplacian; peers agree
       up to rounding, and whole numbers modulo 2^64 cannot be summed.
 
     Args:
-        graph: undirected: a `Graph`; for flooding also a `Periodic` or `Recorded` sequence, one
-            graph for each communication phase.
-        by: how sums are computed.
-        window: of a sequence: communication phases of a round. Every message must reach everybody
-            within every window.
+        graph: undirected graph: a `Graph`; for flooding also a `Periodic` or `Recorded` sequence,
+            one graph for each communication phase.
+        by: way of computing sums.
+        window: number of communication phases per round, for a sequence. Every message must reach
+            every peer within every window.
 
     Attributes:
-        costs: of the rounds, one after the other: one for all on a graph that stays the same, one a
-            window of a period (it then starts again), one a window that a record can serve.
-        residual: of a polynomial: the error that rounding leaves in a mean, measured, relative to
-            the largest value; otherwise 0.
+        costs: costs of the rounds, in order: one for all on a fixed graph, one per window of a
+            period (it then starts again), or one per window that a record can serve.
+        residual: for a polynomial, the measured rounding error of a mean, relative to the largest
+            value; otherwise 0.
 
     Raises:
         NetworkError: a graph with directed links or drawn at random, a network with a coordinator,
-            a sequence for another way than flooding, a window that is missing or too short (names
+            a sequence for a way other than flooding, a window that is missing or too short (names
             the first window that fails), or a polynomial whose rounding is not negligible.
 
     Example:
@@ -114,7 +114,7 @@ class ExactSum(AbstractNetwork):
 
     @property
     def cost(self) -> RelayCost:
-        """Of one round; where rounds differ, the most of any."""
+        """Cost of one round; where rounds differ, the largest."""
         return RelayCost(
             max(cost.phases for cost in self.costs),
             max(cost.messages for cost in self.costs),
@@ -133,12 +133,12 @@ class ExactSum(AbstractNetwork):
     def carried(
         self, clients: Int[np.ndarray, " rounds"]
     ) -> tuple[Int[np.ndarray, " rounds"], Int[np.ndarray, " rounds"]]:
-        """What is relayed for a sum, and nothing from the server: everybody is it."""
+        """The messages relayed for a sum; there are none from a server."""
         messages = np.array([cost.messages for cost in self.costs], dtype=np.int64)
         return np.resize(messages, clients.shape), np.zeros_like(clients)
 
     def mixing(self, round: Int[ArrayLike, ""], public_key: PRNGKeyArray) -> Mixing:
-        """No links between clients; everybody takes part."""
+        """No links between clients; every peer takes part."""
         return Mixing(
             active=np.zeros(0, dtype=bool),
             weight=np.zeros(0),
@@ -159,8 +159,8 @@ class ExactSum(AbstractNetwork):
         """All rounds, for every peer.
 
         Raises:
-            NetworkError: a record that ends before, or a window of it in which not every message
-                reaches everybody.
+            NetworkError: a record that ends too early, or a window of it in which not every message
+                reaches every peer.
         """
         if self.window is not None and not isinstance(self.graph, Periodic):
             served = len(self.costs)
@@ -173,14 +173,14 @@ def require_way(by: str) -> None:
     """Refuse a way to sum that does not exist.
 
     Raises:
-        NetworkError: naming those that do.
+        NetworkError: naming the ways that exist.
     """
     if by not in _WAYS:
-        raise NetworkError(f"by={by!r} is no way to sum; choose one of {', '.join(_WAYS)}")
+        raise NetworkError(f"by={by!r} is not a way to sum; choose one of {', '.join(_WAYS)}")
 
 
 def _require_fixed(graph: AbstractNetwork, by: str) -> None:
-    """Refuse what no protocol here can sum over."""
+    """Refuse graphs over which no protocol here can sum."""
     name = type(graph).__name__
     if graph.coordinated:
         raise NetworkError(
@@ -189,7 +189,7 @@ def _require_fixed(graph: AbstractNetwork, by: str) -> None:
     if not isinstance(graph, Graph | AbstractSequence):
         raise NetworkError(
             f"ExactSum needs links that are known beforehand, and those of a {name} are drawn: no "
-            "number of phases is sure to bring every message to everybody, and a sum that lacks "
+            "number of phases is certain to bring every message to every peer, and a sum without "
             "one is not exact; use a graph that stays the same, Periodic or Recorded"
         )
     if isinstance(graph, AbstractSequence) and by != "flooding":
@@ -214,7 +214,7 @@ def _one_way(graph: AbstractSequence, active: Bool[np.ndarray, " links"]) -> boo
 
 
 def _of_graph(graph: AbstractNetwork, by: str) -> tuple[tuple[RelayCost, ...], float]:
-    """Cost and residual on a graph that stays the same."""
+    """Cost and residual on a fixed graph."""
     assert isinstance(graph, Graph)
     if by == "flooding":
         return (flood_cost(graph.links),), 0.0
@@ -248,7 +248,7 @@ def _of_windows(graph: AbstractSequence, window: int | None) -> tuple[RelayCost,
         try:
             costs.append(_require_window(graph, len(costs), window))
         except NetworkError:
-            break  # for runs that are longer
+            break  # for longer runs
     return tuple(costs)
 
 

@@ -1,4 +1,4 @@
-"""A network that stays the same in every round."""
+"""A network with a fixed graph."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Graph(AbstractPeerNetwork):
     fields are arrays, so that it passes through `jax.jit`, and `mixing` computes nothing.
 
     Attributes:
-        weight: the receiver's weight of the sender, shape `(links,)`.
-        self_weight: weight of one's own value, shape `(agents,)`.
+        weight: weight that the receiver gives the sender, shape `(links,)`.
+        self_weight: weight that an agent gives its own value, shape `(agents,)`.
 
     Example:
         >>> graph = Graph.from_edges(3, [(0, 1), (1, 2)])
@@ -53,17 +53,17 @@ class Graph(AbstractPeerNetwork):
     def from_networkx(
         cls, graph: networkx.Graph[Any], weights: object = None, kind: str = "graph"
     ) -> Graph:
-        """Take over a NetworkX graph; an arrow `u -> v` of a directed one lets `u` send to `v`.
+        """Convert a NetworkX graph; an arrow `u -> v` of a directed one lets `u` send to `v`.
 
-        Agents are numbered in the sorted order of the nodes, or in their own order where nodes
-        cannot be compared. Parallel edges are merged, edge attributes are not read.
+        Agents are numbered in the sorted order of the nodes, or in their given order where nodes
+        cannot be compared. Parallel edges are merged, edge attributes are ignored.
 
         Args:
-            graph: connected; strongly connected if directed. No self-loops.
+            graph: connected graph, strongly connected if directed, without self-loops.
             weights: "metropolis", "max_degree" or "balanced" (for directed graphs); or a doubly
-                stochastic matrix whose row `i` has the weights that agent `i` gives; `None` for
+                stochastic matrix whose row `i` holds the weights that agent `i` gives; `None` for
                 "metropolis", or "balanced" if directed.
-            kind: what the graph is called, for drawing.
+            kind: name of the graph, for drawing.
 
         Raises:
             NetworkError: fewer than two agents, a self-loop, several components, wrong weights.
@@ -83,15 +83,15 @@ class Graph(AbstractPeerNetwork):
         """Build a graph from pairs `(sender, receiver)`, or unordered pairs if not `directed`.
 
         Args:
-            agents: how many (pairs then hold ids from 0), or all their names, in the order in which
-                they are to be numbered.
+            agents: number of agents (pairs then hold ids from 0), or all their names, in the order
+                in which they are to be numbered.
             edges: pairs of ids or names; duplicates are merged, an edge to itself is an error.
-            directed: whether a pair is one link only.
+            directed: whether a pair is a single directed link.
             weights: see `from_networkx`.
-            kind: what the graph is called, for drawing.
+            kind: name of the graph, for drawing.
 
         Raises:
-            NetworkError: as in `from_networkx`; besides, a duplicate or unknown name.
+            NetworkError: as in `from_networkx`, or a duplicate or unknown name.
         """
         names = range(agents) if isinstance(agents, int) else tuple(agents)
         links = links_from_edges(names, _edge_ids(names, edges), directed)

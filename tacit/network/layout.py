@@ -1,4 +1,4 @@
-"""Where to draw the agents of a network."""
+"""Positions of the agents of a network in a drawing."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from tacit.errors import NetworkError
 from tacit.network.base import AbstractNetwork
 
 _SPRINGS = 300
-"""Above so many agents, distances between all pairs take too long to fit."""
+"""Above this number of agents, distances between all pairs take too long to fit."""
 
 
 @checked(NetworkError)
 def layout(network: AbstractNetwork) -> Float[np.ndarray, "agents 2"]:
     """Positions of the agents in the square from -1 to 1, the same in every call.
 
-    Rings and complete graphs stand on a circle, stars around their hub, paths on a line, trees
-    level by level, clients around the coordinator at the origin; other graphs are fitted to their
-    distances (Kamada and Kawai), and large ones to their smoothest eigenvectors.
+    Rings and complete graphs are drawn on a circle, stars around their centre, paths on a line,
+    trees level by level, clients around the coordinator at the origin; other graphs are fitted to
+    their distances (Kamada and Kawai), and large ones to their smoothest eigenvectors.
 
     Example:
         >>> from tacit.network import path

@@ -38,7 +38,7 @@ class Links:
 
     @property
     def agents(self) -> int:
-        """How many agents."""
+        """Number of agents."""
         return len(self.names)
 
     def degrees(self) -> Int[np.ndarray, " agents"]:
@@ -84,12 +84,12 @@ def links_from_edges(
 
 
 def links_from_networkx(graph: networkx.Graph[Any]) -> Links:
-    """Number the nodes of a NetworkX graph (sorted if they can be) and sort its edges.
+    """Number the nodes of a NetworkX graph (sorted if possible) and sort its edges.
 
-    Parallel edges are merged; edge attributes are not read.
+    Parallel edges are merged; edge attributes are ignored.
 
     Raises:
-        NetworkError: see `links_from_edges`.
+        NetworkError: as for `links_from_edges`.
     """
     if not hasattr(graph, "is_directed"):
         raise NetworkError(
@@ -106,7 +106,7 @@ def links_from_networkx(graph: networkx.Graph[Any]) -> Links:
 
 
 def sorted_names(nodes: Iterable[Hashable]) -> Sequence[Hashable]:
-    """Labels sorted where they can be, else as given; a `range` where they are 0 .. n-1.
+    """Labels sorted if possible, else in the given order; a `range` where they are 0 .. n-1.
 
     A range keeps the hash of a large network cheap, which every traced call needs.
     """
@@ -119,20 +119,20 @@ def sorted_names(nodes: Iterable[Hashable]) -> Sequence[Hashable]:
 
 
 def union(links: Sequence[Links]) -> Links:
-    """All links that stand in at least one of several graphs over the same agents."""
+    """All links that occur in at least one of several graphs over the same agents."""
     edges = np.concatenate([np.stack([one.senders, one.receivers], axis=1) for one in links])
     return links_from_edges(links[0].names, edges, directed=True)
 
 
 def positions(links: Links, whole: Links) -> Int[np.ndarray, " links"]:
-    """Where each link of a graph stands among those of a union graph."""
+    """The position of each link of a graph among those of a union graph."""
     agents = whole.agents
     keys = whole.receivers.astype(np.int64) * agents + whole.senders
     return np.searchsorted(keys, links.receivers.astype(np.int64) * agents + links.senders)
 
 
 def component_labels(links: Links) -> tuple[int, Int[np.ndarray, " agents"]]:
-    """Number of (strongly) connected components, and which one every agent is in."""
+    """Number of (strongly) connected components, and the component of every agent."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -145,11 +145,11 @@ def component_labels(links: Links) -> tuple[int, Int[np.ndarray, " agents"]]:
 
 
 def require_connected(links: Links, what: str) -> None:
-    """Refuse links that do not join all agents, naming the components.
+    """Refuse links that do not connect all agents, naming the components.
 
     Args:
-        links: the graph.
-        what: begins the message, such as "the graph" or "round 3".
+        links: links of the graph.
+        what: beginning of the error message, such as "the graph" or "round 3".
 
     Raises:
         NetworkError: more than one (strongly) connected component.

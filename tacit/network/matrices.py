@@ -1,4 +1,4 @@
-"""Graphs as matrices, for what asks about agents rather than about links."""
+"""Graphs as matrices, for questions about agents rather than links."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tacit.network.graph import Graph
 
 @checked(NetworkError)
 def weight_matrix(graph: Graph) -> Float[np.ndarray, "agents agents"]:
-    """Row `i` the weights that agent `i` gives to every agent's value, its own included.
+    """Row `i` holds the weights that agent `i` gives to every agent's value, its own included.
 
     Args:
-        graph: who averages with whom.
+        graph: graph with mixing weights.
 
     Example:
         >>> from tacit import network
@@ -32,7 +32,7 @@ def adjacency_matrix(graph: Graph) -> Bool[np.ndarray, "agents agents"]:
     """Which pairs of agents are neighbours, in either direction.
 
     Args:
-        graph: who talks to whom.
+        graph: graph whose links are read.
 
     Example:
         >>> from tacit import network

@@ -1,4 +1,4 @@
-"""What all networks without a coordinator share."""
+"""The common part of all networks without a coordinator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class AbstractPeerNetwork(AbstractNetwork):
     """A network whose agents talk to each other along the links of a union graph.
 
     Attributes:
-        slots: most senders that any agent has.
+        slots: largest number of senders of any agent.
     """
 
     agents: int = eqx.field(static=True)
@@ -51,7 +51,7 @@ class AbstractPeerNetwork(AbstractNetwork):
         )
 
     def neighbours(self) -> Int[Array, "agents slots"]:
-        """Senders of every receiver in the union graph, sorted; filled up with `agents`."""
+        """Senders of every receiver in the union graph, sorted; padded with `agents`."""
         receivers = jnp.asarray(self.receivers)
         first = jnp.searchsorted(receivers, receivers, side="left")
         slot = jnp.arange(receivers.size) - first

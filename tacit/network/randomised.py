@@ -1,4 +1,4 @@
-"""Networks that are drawn anew in every round, from the public key."""
+"""Networks that are redrawn in every round, from the public key."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from tacit.ranges import One
 
 
 class RandomActivation(AbstractPeerNetwork):
-    """Each agent is awake with a probability, in each round anew; links join awake agents only.
+    """Each agent is active with a probability, independently per round; links join active agents
+    only.
 
-    Who is awake follows from the public key and is known to all. The weights of a round are the
-    Metropolis weights of the graph between the awake agents; a sleeping agent keeps its value.
+    Activity follows from the public key and is known to all. The weights of a round are the
+    Metropolis weights of the graph between the active agents; an inactive agent keeps its value.
 
     Args:
-        graph: undirected; its own weights are not used.
-        probability: of being awake, above 0 and at most 1.
+        graph: undirected graph; its own weights are not used.
+        probability: probability of being active, above 0 and at most 1.
 
     Raises:
         NetworkError: a directed graph, or an impossible probability.
@@ -37,7 +38,7 @@ class RandomActivation(AbstractPeerNetwork):
         super().__init__(graph.links, graph.kind, _connectivity(self.probability), varying=True)
 
     def mixing(self, round: Int[ArrayLike, ""], public_key: PRNGKeyArray) -> Mixing:
-        """Metropolis weights between the agents that are awake in this round."""
+        """Metropolis weights between the agents that are active in this round."""
         awake = coins(public_key, round, np.arange(self.agents), self.probability)
         receivers, senders = jnp.asarray(self.receivers), jnp.asarray(self.senders)
         active = awake[receivers] & awake[senders]
@@ -45,20 +46,20 @@ class RandomActivation(AbstractPeerNetwork):
         return Mixing(active, weight, self_weight, awake)
 
     def participations(self, rounds: int, public_key: PRNGKeyArray) -> Int[np.ndarray, " agents"]:
-        """The rounds in which each agent is awake."""
+        """The rounds in which each agent is active."""
         return count_participations(self, rounds, public_key)
 
 
 class LinkFailure(AbstractPeerNetwork):
-    """Each undirected link fails with a probability, in each round anew; all agents take part.
+    """Each undirected link fails with a probability, independently per round; all agents take part.
 
     Failures follow from the public key, so that both ends and their neighbours know of them: the
-    Metropolis weights of what is left stay doubly stochastic. A message that is lost without the
-    others knowing would break that.
+    Metropolis weights of the remaining links stay doubly stochastic. A lost message that the others
+    do not know of would break that.
 
     Args:
-        graph: undirected; its own weights are not used.
-        probability: of a failure, at least 0 and below 1.
+        graph: undirected graph; its own weights are not used.
+        probability: probability of a failure, at least 0 and below 1.
 
     Attributes:
         edges: number of the undirected edge that each link belongs to, shape `(links,)`.

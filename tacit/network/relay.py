@@ -1,8 +1,8 @@
 """Sums that peers compute exactly by relaying over a graph: flooding, a tree, a polynomial.
 
-Each function passes real values from neighbour to neighbour and counts what it does: a phase is a
-time in which every agent may send to its neighbours once, a message one vector over one directed
-link. All agents know the graph, so nobody announces an end.
+Each function passes real values from neighbour to neighbour and counts its own work: a phase is a
+period in which every agent may send to its neighbours once, a message is one vector over one
+directed link. All agents know the graph, so no agent announces an end.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from tacit.network.links import Links
 from tacit.network.spread import Spread, spread
 
 MOST_FILTERED = 500
-"""Most agents of a polynomial, for which all eigenvalues are computed."""
+"""Largest number of agents for a polynomial, for which all eigenvalues are computed."""
 
 _SAME = 1e-10
-"""Eigenvalues closer than this share of the largest are taken for one."""
+"""Eigenvalues closer than this fraction of the largest are treated as one."""
 
 
 @dataclass(frozen=True)
 class RelayCost:
-    """What a sum costs.
+    """The cost of a sum.
 
     Attributes:
-        phases: times in which agents may send, one after the other.
-        messages: vectors over directed links, all agents together.
-        largest: most messages that one agent sends.
+        phases: number of phases, in sequence, in which agents may send.
+        messages: number of vectors sent over directed links, over all agents.
+        largest: largest number of messages sent by one agent.
     """
 
     phases: int
@@ -43,11 +43,11 @@ class RelayCost:
 
 @dataclass(frozen=True)
 class Flooded:
-    """What has arrived after flooding.
+    """The result of flooding.
 
     Attributes:
-        arrived: for every agent, the values that it has by the agent they are from.
-        cost: what it took.
+        arrived: values that each agent has, by the agent they come from.
+        cost: cost of the flooding.
     """
 
     arrived: tuple[dict[int, Any], ...]
@@ -55,7 +55,7 @@ class Flooded:
 
     @property
     def totals(self) -> tuple[Any, ...]:
-        """Every agent's sum of what it has, in the order of the agents: all get the same bits."""
+        """Every agent's sum of its values, in the order of the agents: all get the same bits."""
         return tuple(
             np.stack([have[origin] for origin in sorted(have)]).sum(axis=0, dtype=_kind(have))
             for have in self.arrived
@@ -64,11 +64,11 @@ class Flooded:
 
 @dataclass(frozen=True)
 class Relayed:
-    """What every agent has for the sum.
+    """Every agent's result for the sum.
 
     Attributes:
-        totals: one an agent, shape `(agents, ...)`.
-        cost: what it took.
+        totals: totals, one per agent, shape `(agents, ...)`.
+        cost: cost of the sum.
     """
 
     totals: Shaped[np.ndarray, "agents ..."]
@@ -79,16 +79,15 @@ def flood(
     values: Shaped[np.ndarray, "agents ..."],
     adjacency_of_phase: Sequence[Bool[np.ndarray, "agents agents"]],
 ) -> Flooded:
-    """Store and forward: every agent passes on what it has newly got, except to where it came from.
+    """Store and forward: every agent passes on what is new, except to where it came from.
 
-    To a neighbour that is there in a phase it sends everything that has not passed between the two
-    yet, so what a neighbour missed while it was away follows later. It ends when everybody has
-    everything, on a graph that stays the same after as many phases as its diameter; or with the
-    last phase.
+    To a neighbour that is present in a phase it sends everything that has not passed between the
+    two yet, so that values missed during an absence follow later. It ends when every agent has
+    everything, on a fixed graph after as many phases as its diameter; or with the last phase.
 
     Args:
-        values: one an agent, of any type.
-        adjacency_of_phase: who is a neighbour of whom, symmetric, one matrix a phase.
+        values: values of any type, one per agent.
+        adjacency_of_phase: symmetric adjacency matrices, one per phase.
 
     Raises:
         NetworkError: a matrix that is not symmetric.
@@ -122,7 +121,7 @@ def flood(
 
 
 def flood_cost(links: Links) -> RelayCost:
-    """What `flood` costs on a connected graph that stays the same, without values.
+    """The cost of `flood` on a fixed connected graph, without values.
 
     Example:
         >>> from tacit.network import path
@@ -133,7 +132,7 @@ def flood_cost(links: Links) -> RelayCost:
 
 
 def cost_of(found: Spread) -> RelayCost:
-    """The cost of messages that have spread."""
+    """The cost of spread messages."""
     return RelayCost(len(found.sent), int(found.sent.sum()), int(found.sent.sum(axis=0).max()))
 
 
@@ -141,13 +140,13 @@ def tree_sum(values: Shaped[np.ndarray, "agents ..."], graph: Graph) -> Relayed:
     """Partial sums up a tree to its root, and the total down again.
 
     The tree is a breadth-first one from a centre of the graph: the agent with the smallest
-    eccentricity, the first of several. It takes two phases a level and two messages an edge of the
-    tree. All get the same bits; whole numbers wrap around, so of `uint64` it is the sum modulo
-    2^64.
+    eccentricity, the first of several. It takes two phases per level and two messages per edge of
+    the tree. All agents get the same bits; whole numbers wrap around, so for `uint64` it is the sum
+    modulo 2^64.
 
     Args:
-        values: one an agent, numbers of any type.
-        graph: undirected.
+        values: numbers of any type, one per agent.
+        graph: undirected graph.
 
     Raises:
         NetworkError: directed links.
@@ -159,7 +158,7 @@ def tree_sum(values: Shaped[np.ndarray, "agents ..."], graph: Graph) -> Relayed:
     """
     parents, levels = _tree(_undirected(graph))
     totals = np.array(values)
-    # of at least one dimension each, for single numbers warn where arrays wrap around
+    # of at least one dimension each, because single numbers warn where arrays wrap around
     rows = totals.reshape(graph.agents, -1)
     sent, phases = np.zeros(graph.agents, dtype=np.int64), 0
     for level in reversed(levels[1:]):
@@ -179,8 +178,8 @@ def polynomial_sum(values: Shaped[np.ndarray, "agents ..."], graph: Graph) -> Re
     """Average exactly in finitely many steps, each with all neighbours once.
 
     In step `k` every agent takes `x_i <- x_i - sum_(j ~ i) (x_i - x_j) / l_k`, for the distinct
-    nonzero eigenvalues `l_k` of the Laplacian `L`: `prod_k (I - L / l_k)` leaves the mean alone and
-    takes everything else away. The eigenvalues come in Leja's order, each the one whose product of
+    nonzero eigenvalues `l_k` of the Laplacian `L`: `prod_k (I - L / l_k)` keeps the mean and
+    removes everything else. The eigenvalues come in Leja's order, each the one whose product of
     distances to 0 and to those before is largest: in rising order rounding grows without bound.
     Agents agree up to rounding only.
 
@@ -188,11 +187,11 @@ def polynomial_sum(values: Shaped[np.ndarray, "agents ..."], graph: Graph) -> Re
     undirected graphs; the order after Reichel (1990), Newton interpolation at Leja points.
 
     Args:
-        values: one an agent, real numbers; whole numbers are refused.
-        graph: undirected, of at most `MOST_FILTERED` agents.
+        values: real numbers, one per agent; whole numbers are refused.
+        graph: undirected graph with at most `MOST_FILTERED` agents.
 
     Raises:
-        NetworkError: directed links, too many agents, or values that are no real numbers: dividing
+        NetworkError: directed links, too many agents, or values that are not real numbers: dividing
             by an eigenvalue has no meaning modulo 2^64.
 
     Example:
@@ -222,7 +221,7 @@ def averaging_eigenvalues(graph: Graph) -> Float[np.ndarray, " distinct"]:
     takes them: with one step for each, neighbours average exactly.
 
     Args:
-        graph: undirected, of at most `MOST_FILTERED` agents.
+        graph: undirected graph with at most `MOST_FILTERED` agents.
 
     Raises:
         NetworkError: directed links, or too many agents.
@@ -263,7 +262,7 @@ def _undirected(graph: Graph) -> Links:
 
 
 def _tree(links: Links) -> tuple[Int[np.ndarray, " agents"], list[list[int]]]:
-    """Everybody's parent, and the agents level by level from the root."""
+    """Each agent's parent, and the agents level by level from the root."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
@@ -294,14 +293,14 @@ def _laplacian(links: Links) -> Float[np.ndarray, "agents agents"]:
 
 
 def _eigenvalues(laplacian: Float[np.ndarray, "agents agents"]) -> Float[np.ndarray, " distinct"]:
-    """The distinct ones above 0 of a connected graph."""
+    """The distinct eigenvalues above 0 of a connected graph."""
     found = np.linalg.eigvalsh(laplacian)[1:]
     apart = np.flatnonzero(np.diff(found) > _SAME * found[-1]) + 1
     return np.array([group.mean() for group in np.split(found, apart)])
 
 
 def _leja(points: Float[np.ndarray, " distinct"]) -> Float[np.ndarray, " distinct"]:
-    """The points in Leja's order, from the largest on."""
+    """The points in Leja's order, starting with the largest."""
     ordered = np.empty_like(points)
     left = points
     logarithm = np.log(points)

@@ -31,16 +31,16 @@ else:
     Graphs: TypeAlias = Sequence
 
 Connected: TypeAlias = Literal["every_round"] | int
-"""What is declared of a sequence: connected in every round, or jointly over so many in a row."""
+"""Declared connectivity of a sequence: in every round, or jointly over several rounds in a row."""
 
 
 class AbstractSequence(AbstractPeerNetwork):
     """The graphs of a sequence, laid out on the links of their union.
 
     Attributes:
-        weight: the receiver's weight of the sender in every graph, shape `(graphs, links)`.
-        self_weight: weight of one's own value, shape `(graphs, agents)`.
-        active: which links each graph has, shape `(graphs, links)`.
+        weight: weight that the receiver gives the sender in every graph, shape `(graphs, links)`.
+        self_weight: weight that an agent gives its own value, shape `(graphs, agents)`.
+        active: links of each graph, shape `(graphs, links)`.
     """
 
     weight: Float[ArrayLike, "graphs links"]
@@ -67,16 +67,16 @@ class Periodic(AbstractSequence):
     """A sequence of graphs that starts again when it ends.
 
     Args:
-        graphs: one a round, over the same agents: `Graph`s with weights of their own, or NetworkX
-            graphs. Single NetworkX graphs may fall apart where `connected` allows it; an agent
-            without a link in a round keeps its value.
-        connected: "every_round", or a number of rounds: the union of the graphs of so many rounds
+        graphs: graphs over the same agents, one per round: `Graph`s with their own weights, or
+            NetworkX graphs. Single NetworkX graphs may be disconnected where `connected` allows it;
+            an agent without a link in a round keeps its value.
+        connected: "every_round", or a number of rounds: the union of the graphs of that many rounds
             in a row is always (strongly) connected.
-        weights: rule for each NetworkX graph by itself, see `Graph.from_networkx`.
+        weights: rule for each NetworkX graph by itself; see `Graph.from_networkx`.
 
     Raises:
-        NetworkError: no graph, other agents in one of them, not connected as declared (names the
-            round or window and its components), or wrong weights.
+        NetworkError: no graph, different agents in one of them, not connected as declared (names
+            the round or window and its components), or wrong weights.
 
     Example:
         >>> import networkx as nx
@@ -94,7 +94,7 @@ class Periodic(AbstractSequence):
         super().__init__(graphs, connected, weights, repeats=True)
 
     def mixing(self, round: Int[ArrayLike, ""], public_key: PRNGKeyArray) -> Mixing:
-        """The graph whose turn it is."""
+        """The graph of the round."""
         active = jnp.asarray(self.active)
         turn = jnp.asarray(round) % len(active)
         return Mixing(
@@ -110,15 +110,15 @@ class Periodic(AbstractSequence):
 
 
 class Recorded(AbstractSequence):
-    """A recorded sequence of graphs, replayed once: a run may not be longer than the record.
+    """A recorded sequence of graphs, replayed once: a run must not be longer than the record.
 
     Args:
-        graphs: as in `Periodic`.
-        connected: as in `Periodic`, for windows inside the record.
-        weights: as in `Periodic`.
+        graphs: as for `Periodic`.
+        connected: as for `Periodic`, for windows inside the record.
+        weights: as for `Periodic`.
 
     Raises:
-        NetworkError: as in `Periodic`, or a window longer than the record.
+        NetworkError: as for `Periodic`, or a window longer than the record.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ def _weights(graph: Graph | networkx.Graph[Any], links: Links, weights: str | No
 
 
 def _declared(links: list[Links], connected: Connected, repeats: bool) -> str:
-    """Check what is declared of a sequence, and say it in words."""
+    """Check the declared connectivity of a sequence, and return it in words."""
     strongly = "strongly " if any(one.directed for one in links) else ""
     if connected == "every_round":
         for number, one in enumerate(links):

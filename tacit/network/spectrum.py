@@ -17,10 +17,10 @@ from tacit.network.randomised import LinkFailure, RandomActivation
 from tacit.network.sequence import AbstractSequence
 
 DENSE = 500
-"""Up to so many agents all eigenvalues are computed; beyond, only the extreme ones, iteratively."""
+"""Up to this many agents all eigenvalues are computed; above, only the extreme ones."""
 
 TOLERANCE = 1e-5
-"""Relative error that is accepted of an eigenvalue that full precision takes too long for."""
+"""Accepted relative error of an eigenvalue for which full precision takes too long."""
 
 _NEARLY_SINGULAR = 1e-9
 _FEW = 15
@@ -50,7 +50,7 @@ def spectral_gap(network: AbstractNetwork) -> float:
     """One minus the second largest absolute value among the eigenvalues of the mixing matrix.
 
     Args:
-        network: a `Graph`.
+        network: `Graph` with mixing weights.
 
     Raises:
         NetworkError: a network whose weights differ between rounds, one with a coordinator, or no
@@ -83,7 +83,7 @@ def laplacian_extremes(network: AbstractNetwork) -> LaplacianExtremes:
     """Extreme eigenvalues of the signed and the signless Laplacian of the union graph.
 
     Args:
-        network: undirected, without a coordinator; weights play no part.
+        network: undirected network without a coordinator; weights are ignored.
 
     Raises:
         NetworkError: a directed network or one with a coordinator, or no convergence.
@@ -121,7 +121,7 @@ def laplacian_extremes(network: AbstractNetwork) -> LaplacianExtremes:
 
 @checked(NetworkError)
 def smallest_positive_weight(network: AbstractNetwork) -> float:
-    """The smallest positive weight that occurs in any round, weights of own values included.
+    """The smallest positive weight in any round, weights of own values included.
 
     Example:
         >>> from tacit.network import ring
@@ -140,7 +140,7 @@ def smallest_positive_weight(network: AbstractNetwork) -> float:
 
 
 def _bipartite(network: AbstractPeerNetwork) -> bool:
-    """Whether the agents fall into two sides with links between the sides only."""
+    """Whether the agents split into two sides with links between the sides only."""
     from scipy.sparse.csgraph import breadth_first_order
 
     links = network.links
@@ -169,10 +169,10 @@ def _extreme(
     """An extreme eigenvalue of a symmetric matrix.
 
     Args:
-        matrix: sparse and symmetric.
-        end: which one.
-        bound: no eigenvalue lies beyond it at this end; the closer, the faster.
-        trivial: whether the eigenvalue of the constant vector stands at this end, to be left out.
+        matrix: sparse symmetric matrix.
+        end: which end of the spectrum.
+        bound: bound on the eigenvalues at this end; the tighter, the faster.
+        trivial: whether the eigenvalue of the constant vector is at this end, to be left out.
 
     Raises:
         NetworkError: no convergence.

@@ -1,4 +1,4 @@
-"""How far store-and-forward messages get, phase by phase: many agents at once, one bit a message.
+"""How far store-and-forward messages get per phase: many agents at once, one bit per message.
 
 Agent `u` sends to `v` in a phase every message that it holds and that has not passed between the
 two before. `tacit.network.relay.flood` does the same with real values, agent by agent.
@@ -16,19 +16,19 @@ from tacit.network.links import Links
 
 _WORD = 64
 _WORDS = 1 << 21
-"""Words of 64 messages that are held at a time, over all links."""
+"""Number of words of 64 messages held at a time, over all links."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Where the messages of all agents have got.
+    """How far the messages of all agents have spread.
 
     Attributes:
-        sent: how many messages every agent sent in every phase, shape `(phases, agents)`.
-        complete: phases after which an agent has everybody's message, -1 if it never has, shape
-            `(agents,)`; on a graph that stays the same, its eccentricity.
-        missing: an agent whose message does not reach everybody and one that it does not reach, or
-            `None`.
+        sent: number of messages that every agent sent in every phase, shape `(phases, agents)`.
+        complete: number of phases after which an agent has every message, -1 if it never does,
+            shape `(agents,)`; on a fixed graph, its eccentricity.
+        missing: pair of an agent whose message does not reach every agent and an agent that lacks
+            it, or `None`.
     """
 
     sent: Int[np.ndarray, "phases agents"]
@@ -40,9 +40,9 @@ def spread(links: Links, active: Bool[np.ndarray, "phases links"] | None = None)
     """Let a message of every agent spread by store and forward.
 
     Args:
-        links: undirected.
-        active: which links are there in each phase, both ways of an edge alike; `None`: all links,
-            for as many phases as it takes (the graph is then connected).
+        links: undirected links.
+        active: which links are present in each phase, both directions of an edge alike; `None`: all
+            links, for as many phases as needed (the graph is then connected).
 
     Example:
         >>> from tacit.network import path
@@ -59,7 +59,7 @@ def spread(links: Links, active: Bool[np.ndarray, "phases links"] | None = None)
         complete = np.where((complete < 0) | (done < 0), -1, np.maximum(complete, done))
         missing = missing or absent
     if missing is None:
-        # all know the graph, and so when everybody has everything
+        # all agents know the graph, and so when every agent has everything
         sent = sent[: complete.max()]
     return Spread(sent, complete, missing)
 
@@ -77,7 +77,7 @@ def _spread(
     origins: range,
     active: Bool[np.ndarray, "phases links"] | None,
 ) -> tuple[Int[np.ndarray, "phases agents"], Int[np.ndarray, " agents"], tuple[int, int] | None]:
-    """The same for the messages of some agents."""
+    """`spread` for the messages of some agents."""
     agents, senders = links.agents, links.senders
     first = np.searchsorted(links.receivers, np.arange(agents))
     places = np.arange(len(origins))
@@ -108,7 +108,7 @@ def _missing(
     origins: range,
     everything: UInt64[np.ndarray, " words"],
 ) -> tuple[int, int] | None:
-    """The first agent that lacks a message, and whose, as (origin, agent)."""
+    """The first agent that lacks a message, and its origin, as (origin, agent)."""
     lacks = everything & ~held
     without = np.flatnonzero(lacks.any(axis=1))
     if not without.size:
@@ -127,7 +127,7 @@ def _per_agent(
 
 
 def _reverse(links: Links) -> Int[np.ndarray, " links"]:
-    """For every link the number of the one the other way."""
+    """For every link the number of its reverse."""
     keys = links.receivers.astype(np.int64) * links.agents + links.senders
     return np.searchsorted(keys, links.senders.astype(np.int64) * links.agents + links.receivers)
 
@@ -135,7 +135,7 @@ def _reverse(links: Links) -> Int[np.ndarray, " links"]:
 def _added(
     one: Int[np.ndarray, "some agents"], other: Int[np.ndarray, "more agents"]
 ) -> Int[np.ndarray, "most agents"]:
-    """The sum of two tables, the shorter one filled up with 0."""
+    """The sum of two tables, the shorter one padded with 0."""
     total = np.zeros((max(len(one), len(other)), one.shape[1]), dtype=np.int64)
     total[: len(one)] += one
     total[: len(other)] += other

@@ -17,22 +17,22 @@ from tacit.network.base import AbstractNetwork, Mixing
 from tacit.network.draws import as_probability, coins, count_participations
 
 _MISSING = 7_349
-"""Folded into the public key for who goes missing: other coins than for who takes part."""
+"""Folded into the public key for dropouts: other coins than for participation."""
 
 
 class Coordinator(AbstractNetwork):
     """A server that talks to every client; clients do not talk to each other.
 
     Args:
-        agents: how many clients (at least 1), or their names.
-        probability: with which a client takes part in a round, independently of the others, drawn
-            from the public key; above 0 and at most 1. `None`: all take part in every round.
-        dropout: with which a client goes missing in a round that it took part in, after it said
-            that it would, independently of the others; below 1. What it had to say is lost; a
-            masked sum is given up and asked for again without those who are missing.
+        agents: number of clients (at least 1), or their names.
+        probability: probability that a client takes part in a round, independently of the others,
+            drawn from the public key; above 0 and at most 1. `None`: all take part in every round.
+        dropout: probability that a client goes missing in a round that it joined, independently of
+            the others; below 1. Its contribution is lost; a masked sum is abandoned and requested
+            again without the missing clients.
 
     Raises:
-        NetworkError: no client, a name twice, or an impossible probability.
+        NetworkError: no client, a repeated name, or an impossible probability.
 
     Example:
         >>> Coordinator(4).client_weight.tolist()
@@ -91,7 +91,7 @@ class Coordinator(AbstractNetwork):
         self.coordinated = True
 
     def mixing(self, round: Int[ArrayLike, ""], public_key: PRNGKeyArray) -> Mixing:
-        """No peer links; who takes part."""
+        """No peer links; only who takes part."""
         participates = self._announced(round, public_key)
         if self.dropout is not None:
             participates = participates & ~self._missing(round, public_key)
@@ -113,7 +113,7 @@ class Coordinator(AbstractNetwork):
         return coins(key, round, np.arange(self.agents), self.dropout)
 
     def neighbours(self) -> Int[Array, "agents slots"]:
-        """An empty table: no client hears another."""
+        """An empty table: no client receives from another."""
         return jnp.zeros((self.agents, 0), dtype=jnp.int32)
 
     @property
@@ -128,7 +128,7 @@ class Coordinator(AbstractNetwork):
         return count_participations(self, rounds, public_key)
 
     def attempts(self, rounds: int, public_key: PRNGKeyArray) -> Int[np.ndarray, " agents"]:
-        """How often a client answers: once in a round, and again where another went missing."""
+        """How often a client answers: once per round, and again where another went missing."""
         if self.dropout is None:
             return self.participations(rounds, public_key)
 
@@ -136,7 +136,7 @@ class Coordinator(AbstractNetwork):
             return np.asarray(_count_attempts(self, jnp.asarray(rounds), public_key))
 
     def answers(self, round: Int[ArrayLike, ""], public_key: PRNGKeyArray) -> Int[Array, " agents"]:
-        """How often every client answers in one round, where only sums count."""
+        """How often every client answers in one round, for methods that use sums only."""
         if self.dropout is None:
             return super().answers(round, public_key)
         there = jnp.asarray(self._announced(round, public_key))

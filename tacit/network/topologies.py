@@ -1,4 +1,4 @@
-"""Graphs by name: what a study file may ask for."""
+"""Graphs by name, as a study file may request them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import networkx
 
 ATTEMPTS = 100
-"""How many draws of a random graph are tried until one is connected."""
+"""Number of draws of a random graph that are tried until one is connected."""
 
 
 @checked(NetworkError)
@@ -29,8 +29,8 @@ def ring(agents: int, weights: object = None) -> Graph:
     """Agent `i` talks to `i - 1` and `i + 1`, around a circle.
 
     Args:
-        agents: at least 3.
-        weights: see `Graph.from_networkx`.
+        agents: number of agents, at least 3.
+        weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
         NetworkError: too few agents.
@@ -49,8 +49,8 @@ def path(agents: int, weights: object = None) -> Graph:
     """Agents in a line.
 
     Args:
-        agents: at least 2.
-        weights: see `Graph.from_networkx`.
+        agents: number of agents, at least 2.
+        weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
         NetworkError: too few agents.
@@ -62,11 +62,11 @@ def path(agents: int, weights: object = None) -> Graph:
 
 @checked(NetworkError)
 def star(agents: int, weights: object = None) -> Graph:
-    """Peers around agent 0; for a server that owns no data, see `Coordinator`.
+    """Peers around agent 0; for a coordinator that owns no data, see `Coordinator`.
 
     Args:
-        agents: at least 2, the hub included.
-        weights: see `Graph.from_networkx`.
+        agents: number of agents, at least 2, the centre included.
+        weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
         NetworkError: too few agents.
@@ -78,11 +78,11 @@ def star(agents: int, weights: object = None) -> Graph:
 
 @checked(NetworkError)
 def complete(agents: int, weights: object = None) -> Graph:
-    """Everybody talks to everybody.
+    """Every agent talks to every other.
 
     Args:
-        agents: at least 2.
-        weights: see `Graph.from_networkx`.
+        agents: number of agents, at least 2.
+        weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
         NetworkError: too few agents.
@@ -96,9 +96,9 @@ def grid(rows: int, columns: int, weights: object = None) -> Graph:
     """A rectangle in which agent `row * columns + column` talks to those beside, above and below.
 
     Args:
-        rows: at least 1.
-        columns: at least 1; not both 1.
-        weights: see `Graph.from_networkx`.
+        rows: number of rows, at least 1.
+        columns: number of columns, at least 1; not both 1.
+        weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
         NetworkError: too few agents.
@@ -116,9 +116,9 @@ def tree(agents: int, branching: int = 2, weights: object = None) -> Graph:
     """A full tree with agent 0 at its root, filled level by level.
 
     Args:
-        agents: at least 2.
-        branching: children of an agent, at least 1.
-        weights: see `Graph.from_networkx`.
+        agents: number of agents, at least 2.
+        branching: number of children per agent, at least 1.
+        weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
         NetworkError: too few agents or children.
@@ -134,10 +134,11 @@ def erdos_renyi(agents: int, probability: float, seed: int, weights: object = No
     """Each pair of agents is joined with the same probability, independently.
 
     Args:
-        agents: at least 2.
-        probability: above 0 and at most 1; below `log(agents) / agents` the graph falls apart.
-        seed: of the draw; up to 100 draws are tried until one is connected.
-        weights: see `Graph.from_networkx`.
+        agents: number of agents, at least 2.
+        probability: link probability, above 0 and at most 1; below `log(agents) / agents` the graph
+            is likely disconnected.
+        seed: seed of the draw; up to 100 draws are tried until one is connected.
+        weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
         NetworkError: an argument out of range, or no connected draw.
@@ -163,10 +164,10 @@ def random_regular(agents: int, degree: int, seed: int, weights: object = None) 
     """A random graph in which every agent has the same number of neighbours.
 
     Args:
-        agents: at least 2.
-        degree: at least 1 and below `agents`; `agents * degree` must be even.
-        seed: of the draw; up to 100 draws are tried until one is connected.
-        weights: see `Graph.from_networkx`.
+        agents: number of agents, at least 2.
+        degree: neighbours per agent, at least 1, below `agents`; `agents * degree` must be even.
+        seed: seed of the draw; up to 100 draws are tried until one is connected.
+        weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
         NetworkError: an argument out of range, or no connected draw.
@@ -191,13 +192,14 @@ def random_regular(agents: int, degree: int, seed: int, weights: object = None) 
 
 @checked(NetworkError)
 def geometric(agents: int, radius: float, seed: int, weights: object = None) -> Graph:
-    """Agents at random places of the unit square talk to those within a radius.
+    """Agents at random positions in the unit square talk to those within a radius.
 
     Args:
-        agents: at least 2.
-        radius: positive; below `sqrt(log(agents) / (pi * agents))` the graph falls apart.
-        seed: of the draw; up to 100 draws are tried until one is connected.
-        weights: see `Graph.from_networkx`.
+        agents: number of agents, at least 2.
+        radius: link radius, positive; below `sqrt(log(agents) / (pi * agents))` the graph is likely
+            disconnected.
+        seed: seed of the draw; up to 100 draws are tried until one is connected.
+        weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
         NetworkError: an argument out of range, or no connected draw.
@@ -227,11 +229,11 @@ def small_world(
     Source: Watts, Strogatz (1998), Collective Dynamics of 'Small-World' Networks, figure 1.
 
     Args:
-        agents: at least 3.
-        neighbours: of each agent before rewiring: even, at least 2 and below `agents`.
-        rewiring: probability that a link gets another end, from 0 to 1.
-        seed: of the draw; up to 100 draws are tried until one is connected.
-        weights: see `Graph.from_networkx`.
+        agents: number of agents, at least 3.
+        neighbours: neighbours of each agent before rewiring: even, at least 2 and below `agents`.
+        rewiring: probability that a link is rewired, from 0 to 1.
+        seed: seed of the draw; up to 100 draws are tried until one is connected.
+        weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
         NetworkError: an argument out of range, or no connected draw.
@@ -257,7 +259,7 @@ def small_world(
 
 
 class AbstractTopology(abc.ABC):
-    """A rule for drawing a graph, as another package may declare one for study files.
+    """A rule for drawing a graph, which another package can add to study files.
 
     The arguments of the class are the keys of [network]; the number of agents follows from the
     study. tacit's own graphs are functions (`TOPOLOGIES`).
@@ -273,10 +275,10 @@ class AbstractTopology(abc.ABC):
 
     @abc.abstractmethod
     def graph(self, agents: int) -> networkx.Graph[Any]:
-        """The graph, the same whenever it is drawn: its nodes in sorted order are the agents.
+        """The graph, the same on every call: its nodes in sorted order are the agents.
 
         Args:
-            agents: how many nodes it must have, at least 2.
+            agents: number of nodes, at least 2.
         """
 
 
@@ -285,8 +287,8 @@ class Topology:
     """One entry of the registry.
 
     Attributes:
-        build: the function.
-        required: arguments that must be given, with their types.
+        build: function that builds the graph.
+        required: required arguments, with their types.
         optional: arguments with a default, with their types.
     """
 
@@ -316,7 +318,7 @@ TOPOLOGIES: Mapping[str, Topology] = MappingProxyType(
         ),
     }
 )
-"""Names in study files, and what they build; every function also takes `weights`."""
+"""Names in study files, and the functions that build them; each also takes `weights`."""
 
 
 def _at_least(least: int, **argument: Any) -> int:

@@ -1,8 +1,8 @@
 """Doubly stochastic mixing weights.
 
-A weight matrix `W` has in row `i` the weights that agent `i` gives to what it receives, on the
-diagonal its weight of its own value. Rows and columns sum to 1, so that repeated mixing keeps the
-average of all agents and ends at it.
+A weight matrix `W` holds in row `i` the weights that agent `i` gives to what it receives, and on
+the diagonal the weight of its own value. Rows and columns sum to 1, so that repeated mixing keeps
+the average of all agents and converges to it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from tacit.errors import NetworkError
 from tacit.network.links import Links, component_labels
 
 LinkWeights: TypeAlias = tuple[Float[np.ndarray, " links"], Float[np.ndarray, " agents"]]
-"""Weight of every link, and every agent's weight of its own value."""
+"""Weight of every link, and the weight that every agent gives its own value."""
 
 TOLERANCE = 1e-9
-"""Largest deviation from 1 of a row or column sum of a user's matrix."""
+"""Largest accepted deviation from 1 of a row or column sum of a user's matrix."""
 
 _SINKHORN_TOLERANCE = 1e-13
 _SINKHORN_STEPS = 20_000
@@ -38,7 +38,7 @@ def metropolis(links: Links) -> LinkWeights:
 
 
 def max_degree(links: Links) -> LinkWeights:
-    """`w_ij = 1 / (1 + d_max)`: all must know the largest degree."""
+    """`w_ij = 1 / (1 + d_max)`: all agents must know the largest degree."""
     largest = links.degrees().max(initial=0)
     return _completed(links, np.full(len(links.receivers), 1.0 / (1.0 + largest)))
 
@@ -46,14 +46,14 @@ def max_degree(links: Links) -> LinkWeights:
 def balanced(links: Links) -> LinkWeights:
     """Scale rows and columns of adjacency plus identity until both sum to 1.
 
-    With a positive diagonal that is possible if and only if every link lies on a cycle (then the
+    With a positive diagonal this is possible if and only if every link lies on a cycle (then the
     pattern has total support), that is, if each component is strongly connected.
 
     Source: Sinkhorn, Knopp (1967), Concerning Nonnegative Matrices and Doubly Stochastic Matrices,
     section 2.
 
     Raises:
-        NetworkError: a link on no cycle, or sums that stay away from 1.
+        NetworkError: a link on no cycle, or sums that do not converge to 1.
     """
     from scipy.sparse import csr_array
 
@@ -93,8 +93,8 @@ def from_matrix(links: Links, matrix: object, tolerance: float = TOLERANCE) -> L
     """Check a user's weight matrix and read the links' weights from it.
 
     Args:
-        links: the graph.
-        matrix: shape `(agents, agents)`, dense or a SciPy sparse matrix, rows and columns in the
+        links: links of the graph.
+        matrix: matrix of shape `(agents, agents)`, dense or SciPy sparse, rows and columns in the
             order of `links.names`; `matrix[i, j]` is the weight that `i` gives to `j`.
         tolerance: largest deviation of a row or column sum from 1.
 
@@ -155,7 +155,7 @@ def link_weights(links: Links, weights: object) -> LinkWeights:
     """Weights by the name of a rule, or from a matrix.
 
     Args:
-        links: the graph.
+        links: links of the graph.
         weights: "metropolis", "max_degree" or "balanced"; a matrix (see `from_matrix`); `None` for
             "metropolis" on an undirected and "balanced" on a directed graph.
 

@@ -59,7 +59,7 @@ _HOME = {
     ),
     "simulator": ("AbstractBlackBox",),
 }
-"""Which module each public name stands in; it is imported when the name is first asked for."""
+"""The module that defines each public name; it is imported when the name is first used."""
 
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

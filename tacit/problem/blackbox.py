@@ -1,4 +1,4 @@
-"""Objectives of which only values can be had: any Python function, called on the host.
+"""Objectives that give values only: any Python function, called on the host.
 
 The function has to be deterministic: XLA may call it once where the program asks twice for the same
 point.
@@ -38,7 +38,7 @@ class BlackBox(AbstractObjective):
 
     Attributes:
         normaliser: declared public number that the sum is divided by, positive.
-        agent: whose objective it is.
+        agent: index of the agent that owns the objective.
         host: the function, its counter and its first error.
     """
 
@@ -48,7 +48,7 @@ class BlackBox(AbstractObjective):
 
     @property
     def calls(self) -> int:
-        """How many points the function has been evaluated at so far, all agents together."""
+        """Number of points evaluated so far, over all agents."""
         return int(self.host.calls.sum())
 
     def raise_pending(self) -> None:
@@ -75,7 +75,7 @@ class CostBox(BlackBox):
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What the function has to keep to: an error of it would tell of the cost."""
+        """What the function must keep to: an error would reveal something about the cost."""
         return (
             "the function of each cost uses data of its own agent only, is deterministic and gives "
             "a finite number everywhere",
@@ -93,11 +93,11 @@ class CostBox(BlackBox):
 class RecordBox(BlackBox):
     """A loss of every record: `losses(x) = function(x, records)` with the agent's own records.
 
-    A loss that is not a finite number becomes NaN, and its record counts 0 where it is clipped: an
-    error would tell of the record.
+    A loss that is not a finite number becomes NaN, and its record counts as 0 where it is clipped:
+    an error would reveal something about the record.
 
     Attributes:
-        mask: 1 for a record, 0 for what an agent with fewer records is filled up with.
+        mask: 1 for a record, 0 for padding of an agent with fewer records.
     """
 
     normaliser: Float[ArrayLike, "*agents"]
@@ -118,7 +118,7 @@ class RecordBox(BlackBox):
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What the function, which is given all records at once, has to keep to."""
+        """What the function, which receives all records at once, must keep to."""
         return (
             "the loss of each record depends on that record only, and the function is "
             "deterministic",
@@ -126,7 +126,7 @@ class RecordBox(BlackBox):
         )
 
     def losses(self, x: Params) -> Float[Array, " n"]:
-        """Loss of every record at `x`; exactly 0 for what was filled up."""
+        """Loss of every record at `x`; exactly 0 for padding."""
         return jnp.where(self.mask, _call(self.host, x, self.agent, self.units), 0.0)
 
     def value(self, x: Params) -> Float[Array, ""]:
@@ -140,14 +140,14 @@ def _call(host: Host, x: Params, agent: Int[ArrayLike, ""], units: int) -> Float
 
 @checked(ProblemError, own="agents function")
 def black_box(function: Callable[..., Any], agents: int, *, batched: bool = False) -> CostBox:
-    """The costs of all agents, each a whole that only its owner can evaluate.
+    """The costs of all agents; each is protected as a whole and only its owner can evaluate it.
 
     Args:
         function: `(x, agent) -> float`, deterministic, with `x` a float64 NumPy array of shape
             `(p,)` and `agent` an int; with `batched`, `(points, agent) -> (m,)` for points of
             shape `(m, p)`. A cost written in JAX has gradients: give it to `costs` instead.
-        agents: how many, at least 2.
-        batched: whether the function takes many points at once.
+        agents: number of agents, at least 2.
+        batched: whether the function takes many points per call.
 
     Raises:
         ProblemError: not callable, or fewer than two agents.
@@ -170,19 +170,19 @@ def record_box(
     normaliser: Any = None,
     batched: bool = False,
 ) -> RecordBox:
-    """The losses of all agents' records, where records and not whole costs are protected.
+    """The losses of all agents' records, where records rather than whole costs are protected.
 
     Args:
         function: `(x, records) -> (n,)`, deterministic: the loss of each record at `x`, which must
-            depend on this record only. Where it has no loss it returns NaN, and the record counts 0
-            where it is clipped; an exception ends the run for everybody to see. `x` is a float64
-            NumPy array of shape `(p,)`; with `batched`, `(points, records) -> (m, n)` for points of
-            shape `(m, p)`.
+            depend on this record only. Where there is no loss it returns NaN, and the record counts
+            as 0 where it is clipped; an exception ends the run, visibly to everyone. `x` is a
+            float64 NumPy array of shape `(p,)`; with `batched`, `(points, records) -> (m, n)` for
+            points of shape `(m, p)`.
         records: for each agent an array, or a tuple or dict of arrays, whose first axis is the
             record.
-        normaliser: public number (one, or one an agent) by which an agent's sum is divided; its
+        normaliser: public number (one, or one per agent) by which an agent's sum is divided; its
             number of records when `None`.
-        batched: whether the function takes many points at once.
+        batched: whether the function takes many points per call.
 
     Raises:
         ProblemError: not callable, fewer than two agents, or an agent without records or with
@@ -219,14 +219,14 @@ def black_box_problem(
     Args:
         function: `(x, agent) -> float` when `agents` is a number, `(x, records) -> (n,)` when it
             is a sequence of the agents' records; see `black_box` and `record_box`.
-        agents: how many agents, or their records.
+        agents: number of agents, or their records.
         x0: public starting point, shape `(p,)`.
         regulariser: public penalty `R`, strength included.
-        constraint: public set.
-        names: of the agents; "agent 0", ... by default.
-        parameter_names: of the coordinates of `x`; "x0", ... by default.
-        normaliser: only with records, see `record_box`.
-        batched: whether the function takes many points at once.
+        constraint: public convex set.
+        names: names of the agents; "agent 0", ... by default.
+        parameter_names: names of the coordinates of `x`; "x0", ... by default.
+        normaliser: divisor of sums over records, only with records; see `record_box`.
+        batched: whether the function takes many points per call.
 
     Raises:
         ProblemError: what `black_box`, `record_box` and `Problem` refuse.
@@ -269,11 +269,11 @@ def black_box_problem(
 
 
 def asked_of(objectives: AbstractPrivate, awake: Bool[ArrayLike, " agents"]) -> Any:
-    """The objectives of a round: black boxes of who sleeps are not called, and give 0.
+    """The objectives of a round: black boxes of inactive agents are not called, and give 0.
 
     Args:
-        objectives: of all agents, black boxes or not.
-        awake: who takes part.
+        objectives: objectives of all agents, black boxes or not.
+        awake: whether each agent takes part.
     """
     if not isinstance(objectives, BlackBox):
         return objectives
@@ -282,7 +282,7 @@ def asked_of(objectives: AbstractPrivate, awake: Bool[ArrayLike, " agents"]) -> 
 
 
 def raise_pending(objectives: AbstractPrivate) -> None:
-    """Raise what a black box has kept, if the objectives are one; to be called after a segment.
+    """Raise the error that a black box has kept, if any; to be called after a segment.
 
     Raises:
         OracleError: see `BlackBox.raise_pending`.

@@ -1,4 +1,4 @@
-"""Bounds that a user declares of every record: enforced on the data, never taken on trust."""
+"""Bounds that a user declares on every record: enforced on the data, never taken on trust."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from tacit.ranges import Real
 from tacit.types import Order
 
 _ROOM = 1.0 + 1e-12
-"""A row whose norm exceeds its bound by rounding alone is within it."""
+"""A row whose norm exceeds its bound only by rounding is within it."""
 
 
 @checked(ProblemError)
 @dataclass(frozen=True)
 class RecordBounds:
-    """Every record keeps to these bounds, because the code sees to it.
+    """Bounds on every record, enforced by the code.
 
-    With a loss of bounded slope a bound on rows implies one on gradients, and no clip need be
+    With a loss of bounded slope a bound on rows implies one on gradients, so no clip has to be
     chosen. Proof: docs/proofs/declared_bounds.md.
 
     Args:
         row: largest norm of a record's features (the intercept included), positive.
-        order: 1, 2 or `math.inf`, the norm of `row`.
+        order: norm in which `row` is measured: 1, 2 or `math.inf`.
         target: largest size of a target, positive.
         beyond: "error" refuses data with a record beyond a bound and names it, "clip" scales its
-            row (or cuts its target) to the bound. An error tells its reader about a record, so it
+            row (or cuts its target) to the bound. An error reveals something about a record, so it
             belongs where only the owner reads it.
 
     Raises:
@@ -101,11 +101,11 @@ class RecordBounds:
     def of_gradient(self, loss: AbstractLoss, features: int) -> tuple[float, float, float]:
         """Largest l1, l2 and linf norm of one record's gradient, at any parameter vector.
 
-        Infinite for a loss whose slope has no bound, and for one that is no function of scores.
+        Infinite for a loss whose slope has no bound, and for one that is not a function of scores.
 
         Args:
-            loss: of one record.
-            features: entries of a row.
+            loss: loss of one record.
+            features: number of entries per row.
         """
         if not isinstance(loss, AbstractLinearLoss):
             return (math.inf, math.inf, math.inf)
@@ -113,6 +113,6 @@ class RecordBounds:
             loss.slope_bound(order) * self.row * norm_ratio(self.order, order, features)
             for order in ORDERS
         )
-        # what is no bound, such as a slope bound that is not a number, bounds nothing
+        # an invalid bound, such as a slope bound that is not a number, bounds nothing
         first, second, largest = (each if each >= 0.0 else math.inf for each in found)
         return first, second, largest

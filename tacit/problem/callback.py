@@ -1,11 +1,11 @@
-"""Calls from compiled code to plain Python; there is no other way to them in tacit.
+"""Calls from compiled code to plain Python: the only place in tacit that makes them.
 
 JAX calls back on any thread, and only the one that opened it knows of `jax.enable_x64`: elsewhere
 float64 numbers become float32, silently on their way in and with an error on their way out. So
 numbers travel as bytes, and the function is called within a 64-bit context of its own.
 
-An exception cannot cross compiled code in one piece: XLA passes on its text. `host_errors` raises
-the one that was meant.
+An exception cannot cross compiled code in one piece: XLA passes on its text only. `host_errors`
+raises the original one.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from tacit.errors import TacitError
 _DTYPES = {4: np.dtype(np.float32), 8: np.dtype(np.float64)}
 
 _RAISED: deque[TacitError] = deque(maxlen=16)
-"""What host functions raised of late, on any thread."""
+"""Recent exceptions of host functions, on any thread."""
 
 
 @contextmanager
 def host_errors() -> Iterator[None]:
-    """Raise what a host function raised in the place of the error that JAX makes of it."""
+    """Raise the exception of a host function instead of the error that JAX makes of it."""
     try:
         yield
     except jax.errors.JaxRuntimeError as error:
@@ -49,15 +49,15 @@ def call_host(
     *integers: ArrayLike,
     vmap_method: Literal["sequential", "expand_dims"] = "sequential",
 ) -> Float[Array, "*shape"]:
-    """What `function` makes of `numbers`, in their precision. Traced.
+    """The result of `function` on `numbers`, in their precision. Traced.
 
     Args:
         function: `(numbers, *integers) -> numbers` in NumPy, deterministic: gets float64 and int32,
-            returns numbers of shape `shape`. Can be hashed; calls of equal ones compile once.
-        shape: of the result, without axes that `jax.vmap` adds.
-        numbers: floating-point, with at least one axis.
-        integers: small ones, which are the same in any precision.
-        vmap_method: "sequential" for one call after the other, "expand_dims" for one call with all
+            returns numbers of shape `shape`. Hashable; calls of equal functions compile once.
+        shape: shape of the result, without axes that `jax.vmap` adds.
+        numbers: floating-point numbers, with at least one axis.
+        integers: small integers, which are the same in any precision.
+        vmap_method: "sequential" for one call after another, "expand_dims" for one call with all
             arguments, whose leading axes broadcast.
     """
     numbers = jnp.asarray(numbers)
@@ -73,7 +73,7 @@ def call_host(
 
 @dataclass(frozen=True)
 class _Bytes:
-    """The function, from bytes to bytes; as equal as the functions are."""
+    """The function, from bytes to bytes; equal if the functions are equal."""
 
     function: Callable[..., Any]
 
@@ -89,6 +89,6 @@ class _Bytes:
             except TacitError as error:
                 _RAISED.append(error)
                 raise
-        # too large for float32 is infinite there, and no news for the screen
+        # too large for float32 is infinite there, and not worth a warning
         with np.errstate(over="ignore"):
             return answer.astype(dtype)[..., None].view(np.uint8)

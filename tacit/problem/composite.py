@@ -19,7 +19,7 @@ class Composite(eqx.Module):
 
     Attributes:
         objectives: the `f_k`, with a leading agent axis.
-        ridge: the differentiable part of the regulariser.
+        ridge: differentiable part of the regulariser.
         rest: `h`, the rest of the regulariser, together with the constraint.
     """
 
@@ -71,5 +71,5 @@ def prox_and_jacobian(rest: Public, v: Params, step: Scalar) -> tuple[Array, Arr
 
 
 def total(whole: Composite, x: np.ndarray) -> float:
-    """`F(x)`, the constraint left aside."""
+    """`F(x)`, without the constraint."""
     return float(value_and_gradient(whole, x)[0] + whole.rest.value(x))

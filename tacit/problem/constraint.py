@@ -1,4 +1,4 @@
-"""Public convex sets that the parameters must stay in, with their projections."""
+"""Public convex sets that constrain the parameters, with their projections."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def _numbers(value: Any) -> Any:
 
 @checked(ProblemError)
 class AbstractConstraint(eqx.Module):
-    """A closed convex set that is not empty.
+    """A non-empty closed convex set.
 
     Attributes:
-        exact: whether `project` is exact up to rounding. What a solver finds lengthens distances
+        exact: whether `project` is exact up to rounding. A solver's projection lengthens distances
             that are shorter than its error, so no bound on a private answer can rest on it.
     """
 
@@ -45,10 +45,10 @@ class AbstractConstraint(eqx.Module):
 
     @abc.abstractmethod
     def violation(self, x: np.ndarray) -> float:
-        """By how much `x` misses the set, in the units of the bound that it breaks; 0 inside."""
+        """Distance by which `x` misses the set, in the units of the violated bound; 0 inside."""
 
     def check(self, dimension: int) -> None:
-        """Refuse a set that is empty or lives in another dimension."""
+        """Refuse a set that is empty or has another dimension."""
         return None
 
     def contains(self, x: Listed, tolerance: float = 1e-9) -> bool:
@@ -69,15 +69,15 @@ class Free(AbstractConstraint):
 
 
 FREE = Free()
-"""The default of everything that takes a constraint."""
+"""Default wherever a constraint is taken."""
 
 
 class Box(AbstractConstraint):
     """`lower <= x <= upper`, coordinate by coordinate.
 
     Args:
-        lower: one number or one a coordinate; may be -inf.
-        upper: one number or one a coordinate; may be inf.
+        lower: lower bound, one number or one per coordinate; may be -inf.
+        upper: upper bound, one number or one per coordinate; may be inf.
 
     Example:
         >>> print(Box(0.0, 1.0).project(np.array([-2.0, 0.5, 3.0])))
@@ -113,7 +113,7 @@ class Box(AbstractConstraint):
         return float(np.max(np.maximum(self.lower - x, x - self.upper), initial=0.0))
 
     def check(self, dimension: int) -> None:
-        """Refuse bounds of another length than the parameters'."""
+        """Refuse bounds whose length differs from the number of parameters."""
         for name, bound in (("lower", self.lower), ("upper", self.upper)):
             _length("box", name, bound, dimension)
 
@@ -125,9 +125,9 @@ class Ball(AbstractConstraint):
     projections onto the l1-ball, figure 1.
 
     Args:
-        radius: positive.
-        centre: shape `(p,)`; the origin by default.
-        order: 2 or 1, the norm.
+        radius: radius of the ball, positive.
+        centre: centre of the ball, shape `(p,)`; the origin by default.
+        order: order of the norm, 1 or 2.
     """
 
     radius: One = eqx.field(converter=_numbers)
@@ -160,7 +160,7 @@ class Ball(AbstractConstraint):
         return float(max(np.linalg.norm(away, ord=self.order) - self.radius, 0.0))
 
     def check(self, dimension: int) -> None:
-        """Refuse a centre of another length than the parameters'."""
+        """Refuse a centre whose length differs from the number of parameters."""
         if self.centre is not None:
             _length("ball", "centre", self.centre, dimension)
 
@@ -169,7 +169,7 @@ class Simplex(AbstractConstraint):
     """`x >= 0` and `sum x = total`.
 
     Args:
-        total: positive; 1 for probabilities.
+        total: sum of the coordinates, positive; 1 for probabilities.
 
     Example:
         >>> print(Simplex().project(np.array([0.5, 1.0, -1.0])))
@@ -186,7 +186,7 @@ class Simplex(AbstractConstraint):
         return _onto_simplex(jnp.asarray(v), self.total)
 
     def violation(self, x: np.ndarray) -> float:
-        """The larger of the most negative coordinate and the miss of the total."""
+        """The larger of the most negative coordinate and the error of the total."""
         return float(max(np.max(-x, initial=0.0), abs(np.sum(x) - self.total)))
 
 
@@ -198,7 +198,7 @@ class Affine(AbstractConstraint):
         target: `b`, shape `(m,)`.
 
     Raises:
-        ProblemError: shapes that do not fit, or no solution.
+        ProblemError: shapes that do not match, or no solution.
     """
 
     matrix: Annotated[Numbers, Range(axes=2)] = eqx.field(converter=_numbers)
@@ -230,11 +230,11 @@ class Affine(AbstractConstraint):
         return v - self.inverse @ (self.matrix @ v - self.target)
 
     def violation(self, x: np.ndarray) -> float:
-        """Largest miss of a row."""
+        """Largest residual of a row."""
         return float(np.max(np.abs(self.matrix @ x - self.target), initial=0.0))
 
     def check(self, dimension: int) -> None:
-        """Refuse a matrix with another number of columns than there are parameters."""
+        """Refuse a matrix whose number of columns differs from the number of parameters."""
         if np.shape(self.matrix)[1] != dimension:
             raise ProblemError(
                 f"affine: matrix has {np.shape(self.matrix)[1]} columns, "
@@ -247,12 +247,12 @@ class ConvexSet(AbstractConstraint):
 
     Each projection solves a small convex program on the host, and is not exact: on a half disc it
     was wrong by up to 7e-5, for points up to 300 away. The built-in sets are exact and thousands of
-    times faster. Methods that project within a private question (PDOP, PVP) refuse it. Needs
+    times faster. Methods that project within a private query (PDOP, PVP) refuse it. Needs
     `tacit[convex]`.
 
     Args:
-        builder: takes a cvxpy variable of shape `(p,)`, returns a list of cvxpy constraints. Define
-            it once and keep it: a new lambda each time compiles each time.
+        builder: function from a cvxpy variable of shape `(p,)` to a list of cvxpy constraints;
+            define it once and keep it, because every new lambda compiles again.
 
     Example:
         >>> def half_disc(x):
@@ -274,23 +274,23 @@ class ConvexSet(AbstractConstraint):
         return violation_of(self.builder, x)
 
     def check(self, dimension: int) -> None:
-        """Refuse what cvxpy cannot solve, and an empty set."""
+        """Refuse a set that cvxpy cannot handle, and an empty one."""
         project_onto(self.builder, np.zeros(dimension))
 
 
 class Polyhedron(ConvexSet):
-    """`G x <= h`, and `A x = b` if equations are given. Projections as those of any `ConvexSet`.
+    """`G x <= h`, and `A x = b` if equations are given. Projects as any `ConvexSet` does.
 
     A box, a simplex and equations alone have classes of their own, which are far faster.
 
     Args:
         matrix: `G`, shape `(m, p)`.
         bound: `h`, shape `(m,)`.
-        equations: `A`, shape `(k, p)`; none if left out.
-        target: `b`, shape `(k,)`.
+        equations: `A`, shape `(k, p)`; none by default.
+        target: `b`, shape `(k,)`; none by default.
 
     Raises:
-        ProblemError: shapes that do not fit, or numbers that are not finite.
+        ProblemError: shapes that do not match, or numbers that are not finite.
 
     Example:
         >>> capped = Polyhedron([[1.0, 1.0], [-1.0, 0.0]], [1.0, 0.0])
@@ -317,7 +317,7 @@ class Polyhedron(ConvexSet):
         self.builder = _Polyhedron(inequalities, equal)
 
     def check(self, dimension: int) -> None:
-        """Refuse a matrix with another number of columns than there are parameters."""
+        """Refuse a matrix whose number of columns differs from the number of parameters."""
         assert isinstance(self.builder, _Polyhedron)
         columns = len(self.builder.inequalities[0][0])
         if columns != dimension:
@@ -329,12 +329,12 @@ class Polyhedron(ConvexSet):
 
 
 _Rows = tuple[tuple[tuple[float, ...], ...], tuple[float, ...]]
-"""A matrix and a vector with as many entries as it has rows, in a form that can be compared."""
+"""A matrix and a vector with one entry per row, in a form that can be compared."""
 
 
 @dataclass(frozen=True)
 class _Polyhedron:
-    """What describes a polyhedron to cvxpy; equal ones compile once."""
+    """Describes a polyhedron to cvxpy; equal ones compile once."""
 
     inequalities: _Rows
     equations: _Rows | None
@@ -362,7 +362,7 @@ def _rows(name: str, matrix: Any, vector_name: str, vector: Any) -> _Rows:
 
 @dataclass(frozen=True)
 class _Projection:
-    """Equal to another one of the same set, so that it compiles once."""
+    """Equal to any other projection onto the same set, so that it compiles once."""
 
     builder: Builder
 

@@ -1,4 +1,4 @@
-"""A whole cost per agent, written in JAX: what is protected is the cost, not a record."""
+"""A whole cost per agent, written in JAX: the cost is protected, not a record."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Cost(AbstractDifferentiable):
     """`f(x) = function(x, parameters)`, one unit whose gradient is clipped as a whole.
 
     Attributes:
-        normaliser: 1.
+        normaliser: divisor of the cost, 1.
         function: `(x, parameters) -> scalar` in JAX, the same for all agents.
-        parameters: what is this agent's own; with many agents every array has a leading agent axis.
-        smooth: whether its gradient is continuous; the user's promise.
-        convex: whether it is convex in `x`; the user's promise.
+        parameters: this agent's own arrays; with many agents every array has a leading agent axis.
+        smooth: whether the gradient is continuous, as the user declares.
+        convex: whether the cost is convex in `x`, as the user declares.
     """
 
     normaliser: Float[ArrayLike, "*agents"]
@@ -61,7 +61,7 @@ class Cost(AbstractDifferentiable):
     def clipped_gradient(
         self, x: Params, clip: Scalar, order: Order, keep: Bool[Array, " n"] | None
     ) -> Float[Array, " p"]:
-        """The gradient clipped to norm `clip`; 0 where it is not finite or the unit is left out."""
+        """The gradient clipped to norm `clip`; 0 where it is not finite or the unit is masked."""
         slope = clipped(self._slope(x)[None], clip, order)[0]
         return (slope if keep is None else slope * keep[0]) / self.normaliser
 
@@ -85,15 +85,15 @@ def costs(
     """A problem of whole costs: `min_x sum_k function(x, parameters_k) + R(x)`.
 
     Args:
-        function: `(x, parameters) -> scalar` in JAX. Define it once and keep it.
-        parameters: any nest of numeric arrays, each with one entry an agent along its first axis.
+        function: `(x, parameters) -> scalar` in JAX; define it once and keep it.
+        parameters: any nest of numeric arrays, each with one entry per agent along its first axis.
         x0: public starting point, shape `(p,)`.
         regulariser: public penalty.
-        constraint: public set.
-        names: of the agents; "agent 0", ... by default.
-        parameter_names: of the coordinates of `x`; "x0", ... by default.
-        smooth: whether `function` has a continuous gradient in `x`; your promise.
-        convex: whether `function` is convex in `x`; your promise.
+        constraint: public convex set.
+        names: names of the agents; "agent 0", ... by default.
+        parameter_names: names of the coordinates of `x`; "x0", ... by default.
+        smooth: whether `function` has a continuous gradient in `x`, as you declare.
+        convex: whether `function` is convex in `x`, as you declare.
 
     Raises:
         ProblemError: arrays of different lengths, or values that are not finite numbers.

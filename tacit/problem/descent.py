@@ -71,8 +71,8 @@ def proximal_gradient(whole: Composite, start: np.ndarray, rounds: int = 5000) -
     """Accelerated proximal gradients with backtracking and restarts, for any exact proximal map.
 
     Source: Beck, Teboulle (2009), eqs (4.1), (4.2), (4.3); O'Donoghue, Candes (2015), section 3.2.
-    The restarts are those of the second. It stops at about six digits: Newton's method adds the
-    others.
+    The restarts are those of the second. It stops at about six digits; Newton's method adds the
+    rest.
     """
     x = ahead = np.asarray(prox(whole.rest, start, np.float64(0.0)))
     momentum, step = 1.0, 1.0

@@ -1,4 +1,4 @@
-"""Empirical risk: the loss of an agent's records, with fast gradients clipped record by record."""
+"""Empirical risk: the loss over an agent's records, with fast gradients clipped per record."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from tacit.problem.normaliser import check_normaliser
 from tacit.types import AbstractDifferentiable, Order, Params, Scalar, Unit
 
 _BLOCK = 500
-"""Records that are worked on at a time in float32: with 784 features 1.5 MB of them."""
+"""Number of records per block in float32: with 784 features 1.5 MB of them."""
 
 
 class EmpiricalRisk(AbstractDifferentiable):
     """`f(x) = sum_j loss(x; row_j, target_j) / normaliser` over one agent's records.
 
     With many agents every array has a leading agent axis. Agents with fewer records than the
-    largest are filled up with rows of zeros whose `mask` is 0: they count for nothing in any sum.
+    largest are padded with rows of zeros whose `mask` is 0, which count for nothing in any sum.
 
     Attributes:
         normaliser: declared public number that the sum is divided by, positive.
-        features: shape `(n, d)`.
-        targets: shape `(n,)`, as the loss encodes them.
-        mask: 1 for a record, 0 for a filled-up row, shape `(n,)`.
-        loss: of one record.
+        features: feature table, shape `(n, d)`.
+        targets: targets as the loss encodes them, shape `(n,)`.
+        mask: 1 for a record, 0 for a padding row, shape `(n,)`.
+        loss: loss of one record.
         gradient_bounds: largest l1, l2 and linf norm of one record's gradient that follow from
             declared bounds (`RecordBounds.of_gradient`), shape `(3,)`; infinite without any. A
-            query clips to them, so that a wrong one costs accuracy and never privacy.
+            query clips to them, so that a wrong bound costs accuracy and never privacy.
         norms: l1, l2 and linf norm of every row of `features`, shape `(3, n)`. Clipping rests on
             them, so they are computed here and other rows need another object: never replace
             `features` in an existing one.
 
     Raises:
-        ProblemError: a feature that is not a finite number, a mask of other numbers than 0 and 1 (a
+        ProblemError: a feature that is not a finite number, a mask value other than 0 and 1 (a
             weight would lengthen what is clipped), or a normaliser that is not positive.
     """
 
@@ -86,7 +86,7 @@ class EmpiricalRisk(AbstractDifferentiable):
 
     @property
     def units(self) -> int:
-        """Number of rows, filled-up ones included."""
+        """Number of rows, padding included."""
         return np.shape(self.features)[-2]
 
     @property
@@ -95,15 +95,15 @@ class EmpiricalRisk(AbstractDifferentiable):
         return jnp.asarray(self.mask) > 0
 
     def rows(self, function: Callable[[Any], Any]) -> Float[Array, "n ..."]:
-        """What a function makes of every record: its features, then its target."""
+        """The values of a function of every record: its features, then its target."""
         targets = jnp.asarray(self.targets)[:, None]
         return jax.vmap(function)(jnp.concatenate([jnp.asarray(self.features), targets], axis=1))
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """That a user's own linear loss, which is given all records at once, keeps them apart.
+        """That a user's own linear loss, which receives all records at once, keeps them apart.
 
-        The losses of this package do, and a `JaxLoss` is given one record at a time.
+        The losses of this package do, and a `JaxLoss` receives one record at a time.
         """
         kind = type(self.loss)
         if kind is JaxLoss or kind in LOSSES.values():
@@ -114,7 +114,7 @@ class EmpiricalRisk(AbstractDifferentiable):
         )
 
     def losses(self, x: Params) -> Float[Array, " n"]:
-        """Loss of every record at `x`; exactly 0 for filled-up rows."""
+        """Loss of every record at `x`; exactly 0 for padding rows."""
         if isinstance(self.loss, AbstractLinearLoss):
             values = self.loss.value(self._scores(self.loss, x), self.targets)
         else:
@@ -143,8 +143,8 @@ class EmpiricalRisk(AbstractDifferentiable):
         """Sum over the kept records of their clipped gradients, over `normaliser`.
 
         With a linear loss the gradient of a record is an outer product, so that its norm is the
-        product of two norms and no gradient is ever stored. A gradient that is not finite counts 0.
-        So does, with a linear loss, the gradient of a record whose own norm is not finite (in
+        product of two norms and no gradient is ever stored. A gradient that is not finite counts as
+        0. So does, with a linear loss, the gradient of a record whose own norm is not finite (in
         float32, features above 3e38).
         """
         counted = jnp.asarray(self.mask) * (1.0 if keep is None else keep)
@@ -161,9 +161,9 @@ class EmpiricalRisk(AbstractDifferentiable):
         return counted @ gradients / self.normaliser
 
     def shortened(self, longest: Scalar) -> EmpiricalRisk:
-        """The same records, with every row that is longer than `longest` scaled to that l2 length.
+        """The same records, with every row longer than `longest` scaled to that l2 length.
 
-        Each row is scaled by what it is itself, so one record still changes one summand only.
+        Each row is scaled by itself alone, so one record still changes one summand only.
         """
         norms = jnp.asarray(self.norms)
         factor = jnp.minimum(1.0, longest / jnp.maximum(norms[1], jnp.finfo(norms.dtype).tiny))
@@ -179,13 +179,13 @@ class EmpiricalRisk(AbstractDifferentiable):
     def _pull(self, slopes: Array, weights: Array) -> Float[Array, " p"]:
         """`sum_j weight_j slope_j row_j`, laid out as a parameter vector."""
         weighted = slopes * weights.reshape(-1, *[1] * (slopes.ndim - 1))
-        # with the records on the right: XLA multiplies the other way round at half the speed
+        # with the records on the right: the other way round XLA multiplies at half the speed
         return (weighted.T @ self._finite_rows()).T.reshape(-1)
 
     def _finite_rows(self) -> Array:
         """The features, with 0 for rows that overflowed: their weight of 0 would make them NaN.
 
-        In float64 none does, for `__init__` refuses them, and the copy is spared.
+        In float64 none overflows, because `__init__` refuses such rows, and the copy is saved.
         """
         features = jnp.asarray(self.features)
         if features.dtype == jnp.float64:
@@ -193,9 +193,9 @@ class EmpiricalRisk(AbstractDifferentiable):
         return jnp.where(jnp.isfinite(jnp.asarray(self.norms)[1])[:, None], features, 0.0)
 
     def _each(self, function: Any, x: Params) -> Array:
-        """`function(x, row, target)` for every record; filled-up rows repeat the first record.
+        """`function(x, row, target)` for every record; padding rows repeat the first record.
 
-        They are masked afterwards; a row of zeros could be where a user's loss is not finite.
+        They are masked afterwards; at a row of zeros a user's loss might not be finite.
         """
         mask, features, targets = (
             jnp.asarray(array) for array in (self.mask, self.features, self.targets)
@@ -208,13 +208,13 @@ class EmpiricalRisk(AbstractDifferentiable):
 def _clipped_sum(
     loss: AbstractLinearLoss, weights: Any, clip: Any, order: Order, records: Any
 ) -> Array:
-    """`sum_j counted_j clip(slope_j row_j)` with one row for each score.
+    """`sum_j counted_j clip(slope_j row_j)` with one row per score.
 
     Args:
-        loss: of one record.
+        loss: loss of one record.
         weights: the parameters, as they multiply a row.
         clip: largest norm of one record's gradient.
-        order: of the norm.
+        order: order of that norm.
         records: rows, targets, whether each counts, and the norms of the rows.
     """
     rows, targets, counted, lengths = records
@@ -235,8 +235,8 @@ def _clipped_sum(
 def _in_blocks(function: Callable[[Any], Array], records: tuple[Array, ...]) -> Array:
     """`function` of all records, as a sum over blocks that stay in the cache.
 
-    What it computes of a block is then not written to memory, and its rows are read once. In
-    float64, whose answers must not depend on how many records there are, all are one block.
+    Intermediate results of a block are then not written to memory, and its rows are read once. In
+    float64, whose answers must not depend on the number of records, all records are one block.
     """
     count = records[0].shape[0]
     whole = 0 if records[0].dtype == jnp.float64 else count - count % _BLOCK

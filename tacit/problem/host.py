@@ -1,4 +1,4 @@
-"""The side of a black box that stands in plain Python: calls, their count, and the first error."""
+"""The plain Python side of a black box: calls, their count, and the first error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxtyping import ArrayLike, Float, Int
 from tacit.errors import OracleError, ProblemError
 
 NOBODY = -1
-"""The agent of a point at which nothing is asked: its values are 0."""
+"""The agent of a point at which nothing is queried: its values are 0."""
 
 
 class Host:
@@ -20,9 +20,9 @@ class Host:
     Args:
         function: `(x, own) -> value`, or `(points, own) -> values` when `batched`.
         own: second argument of the function, for every agent.
-        counts: number of values a call gives, for every agent; `None` for one number.
-        batched: whether the function takes many points at once.
-        width: number of values to give, 0 behind those of the function; the largest count if 0.
+        counts: number of values per call, for every agent; `None` for a single number.
+        batched: whether the function takes many points per call.
+        width: number of values returned, padded with 0; the largest count if 0.
 
     Raises:
         ProblemError: the function cannot be called.
@@ -51,7 +51,7 @@ class Host:
 
     @property
     def calls(self) -> Int[np.ndarray, " agents"]:
-        """Number of points that the function was evaluated at, for every agent."""
+        """Number of points at which the function was evaluated, for every agent."""
         with self._lock:
             return self._calls.copy()
 
@@ -67,7 +67,7 @@ class Host:
 
         Args:
             points: float64, shape `(*batch, p)`.
-            agents: shape `(*batch,)`, `NOBODY` where nothing is asked; axes of `points` and
+            agents: shape `(*batch,)`, `NOBODY` where nothing is queried; axes of `points` and
                 `agents` broadcast.
         """
         dimension = np.shape(points)[-1]
@@ -75,7 +75,7 @@ class Host:
         x = np.broadcast_to(points, (*batch, dimension)).reshape(-1, dimension)
         owners = np.broadcast_to(agents, batch).reshape(-1)
         values = np.zeros((len(owners), self._width))
-        # A program that asks two boxes at once calls from two threads; user code sees one.
+        # A program that queries two boxes at once calls from two threads; user code sees one.
         with self._lock:
             self._fill(values, x, owners)
         return values.reshape(*batch, self._width)
@@ -86,7 +86,7 @@ class Host:
         x: Float[np.ndarray, "m p"],
         owners: Int[np.ndarray, " m"],
     ) -> None:
-        # A point that is not finite is one that nobody needs, or a run that diverged: no error of
+        # A point that is not finite is unused, or belongs to a run that diverged: not an error of
         # the function.
         usable = np.isfinite(x).all(axis=1)
         values[~usable] = np.nan
@@ -115,7 +115,7 @@ class Host:
             )
             self._error.__cause__ = error
         except BaseException as error:
-            # An interrupt: not the function's fault, and it ends the run as it is.
+            # An interrupt is not the function's fault, and ends the run as it is.
             self._error = error
         else:
             shape = (len(points),) if self._batched else ()
@@ -153,7 +153,7 @@ def _not_finite(
     """The complaint about a whole cost; a record's loss is left to the clip, which makes it 0."""
     if not np.isfinite(answer).all():
         bad = np.argwhere(~np.isfinite(answer))
-        # Only a batched function says which of its points it was.
+        # Only a batched function knows which of its points it was.
         point = points[bad[0][0]] if len(points) > 1 else points[0]
         value = np.atleast_1d(answer)[tuple(bad[0])] if answer.ndim else answer
         return OracleError(

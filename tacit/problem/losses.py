@@ -33,11 +33,11 @@ Where = Callable[[int], str]
 
 @checked(ProblemError)
 class AbstractLoss(eqx.Module):
-    """Loss of one record. A package of your own can add one to studies: docs/add_a_method.md.
+    """Loss of one record. Your own package can add one to studies: docs/add_a_method.md.
 
     Attributes:
-        smooth: whether its gradient is continuous everywhere.
-        convex: whether it is convex in the parameters.
+        smooth: whether the gradient is continuous everywhere.
+        convex: whether the loss is convex in the parameters.
     """
 
     smooth: eqx.AbstractVar[bool]
@@ -49,14 +49,14 @@ class AbstractLoss(eqx.Module):
 
     @abc.abstractmethod
     def encode(self, targets: np.ndarray, where: Where) -> np.ndarray:
-        """Targets as the loss wants them.
+        """Targets as the loss needs them.
 
         Args:
             targets: finite numbers, shape `(n,)`.
-            where: names a row for the message.
+            where: function that names a row for the error message.
 
         Raises:
-            ProblemError: a target that this loss has no meaning for.
+            ProblemError: a target that has no meaning for this loss.
         """
 
 
@@ -82,19 +82,19 @@ class AbstractLinearLoss(AbstractLoss):
         """(Sub)derivative in the score, in the shape of `scores`."""
 
     def slope_bound(self, order: Order) -> float:
-        """Largest norm of `derivative` over all scores and targets; infinite where there is none.
+        """Largest norm of `derivative` over all scores and targets; infinite where unbounded.
 
         Args:
-            order: 1, 2 or infinity; it matters only where a record has several scores.
+            order: order of the norm, 1, 2 or infinity; matters only if a record has several scores.
         """
         return math.inf
 
 
 class AbstractScalarLoss(AbstractLinearLoss):
-    """A linear loss with one score a record: the parameters are one weight a feature."""
+    """A linear loss with one score per record: the parameters are one weight per feature."""
 
     def dimension(self, features: int) -> int:
-        """One parameter a feature."""
+        """One parameter per feature."""
         return features
 
     def weights(self, x: Params, features: int) -> Any:
@@ -164,7 +164,7 @@ class Softmax(AbstractLinearLoss):
     The parameter vector is a matrix `(features, classes)` laid out row by row.
 
     Args:
-        classes: how many, at least 2; targets are 0 .. classes - 1.
+        classes: number of classes, at least 2; targets are 0 .. classes - 1.
     """
 
     classes: int = eqx.field(static=True)
@@ -177,7 +177,7 @@ class Softmax(AbstractLinearLoss):
             raise ProblemError(f"softmax: classes={self.classes} must be at least 2")
 
     def dimension(self, features: int) -> int:
-        """One parameter a feature and class."""
+        """One parameter per feature and class."""
         return features * self.classes
 
     def weights(self, x: Params, features: int) -> Any:
@@ -201,7 +201,7 @@ class Softmax(AbstractLinearLoss):
         return jax.nn.softmax(jnp.asarray(scores), axis=-1) - self._one_hot(targets)
 
     def slope_bound(self, order: Order) -> float:
-        """2, `sqrt(2)` or 1: what the own class lacks is what the others have too much."""
+        """2, `sqrt(2)` or 1: the own class lacks what the other classes have in excess."""
         return (2.0, math.sqrt(2.0), 1.0)[ORDERS.index(order)]
 
     def _one_hot(self, targets: ArrayLike) -> Array:
@@ -214,7 +214,7 @@ class Huber(AbstractScalarLoss):
     After Huber (1964), Robust estimation of a location parameter.
 
     Args:
-        threshold: where the linear part begins, positive, in units of the target.
+        threshold: residual at which the linear part begins, positive, in units of the target.
     """
 
     threshold: One = eqx.field(default=1.0, converter=np.float64)
@@ -278,7 +278,7 @@ class Quantile(AbstractScalarLoss):
     After Koenker, Bassett (1978), Regression quantiles.
 
     Args:
-        level: which quantile, in (0, 1).
+        level: level of the quantile, in (0, 1).
     """
 
     level: One = eqx.field(default=0.5, converter=np.float64)
@@ -320,7 +320,7 @@ class Poisson(AbstractScalarLoss):
     curvature: ClassVar[float] = math.inf
 
     def encode(self, targets: np.ndarray, where: Where) -> np.ndarray:
-        """Numbers that are not negative."""
+        """Non-negative numbers."""
         _refuse("poisson", targets, targets < 0, where, "not be negative: it is a count")
         return targets
 
@@ -336,13 +336,13 @@ class Poisson(AbstractScalarLoss):
 class JaxLoss(AbstractLoss):
     """Any loss of one record that is written in JAX.
 
-    Define the function once and keep it: a new lambda each time compiles each time.
+    Define the function once and keep it: every new lambda compiles again.
 
     Args:
         function: `(x, row, target) -> scalar`, differentiated by JAX.
-        parameters: length of `x`; by default one parameter a feature.
-        smooth: whether its gradient is continuous; your promise, used by the reference solution.
-        convex: whether it is convex in `x`; your promise, used by the reference solution.
+        parameters: length of `x`; one parameter per feature by default.
+        smooth: whether the gradient is continuous, as you declare; used by the reference solution.
+        convex: whether the loss is convex in `x`, as you declare; used by the reference solution.
 
     Example:
         >>> def cosh(x, row, target):
@@ -357,7 +357,7 @@ class JaxLoss(AbstractLoss):
     convex: bool = eqx.field(static=True, default=False, kw_only=True)
 
     def dimension(self, features: int) -> int:
-        """As declared, else one parameter a feature."""
+        """The declared number, else one parameter per feature."""
         return features if self.parameters is None else self.parameters
 
     def encode(self, targets: np.ndarray, where: Where) -> np.ndarray:

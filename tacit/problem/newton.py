@@ -25,13 +25,13 @@ LARGEST = 5_000_000
 
 @dataclass(frozen=True)
 class Polished:
-    """Where Newton's method ended.
+    """The point at which Newton's method ended.
 
     Attributes:
-        x: the point.
+        x: the point, shape `(p,)`.
         converged: whether the steps shrank and the point is nearly fixed; otherwise there may be
             no minimiser at all.
-        decrease: by how much one more step should lower the objective.
+        decrease: predicted decrease of the objective by one more step.
     """
 
     x: np.ndarray
@@ -57,7 +57,7 @@ def polish(whole: Composite, start: np.ndarray, steps: int = 50) -> Polished:
         residual, slope = _residual(whole, x, gradient, hessian, step)
     x = x - residual
     # Where the objective only flattens out, gradient and curvature fade together: a step measured
-    # by the curvature found here is still long, and so was the last one.
+    # by the curvature found here is still long, and so was the previous one.
     gradient, hessian = _derivatives(whole, x)
     step = _step(hessian)
     residual, slope = _residual(whole, x, gradient, hessian, step)

@@ -10,14 +10,14 @@ from jax.core import Tracer
 from tacit.errors import ProblemError
 
 MOST = 2.0**53
-"""Whole numbers beyond it are no longer told apart, and nobody has as many records."""
+"""Whole numbers above it are no longer distinguishable, and nobody has that many records."""
 
 
 def check_normaliser(normaliser: Any) -> None:
-    """Refuse what cannot divide a sum: sensitivities are made with it.
+    """Refuse a number that cannot divide a sum: sensitivities are derived from it.
 
     Raises:
-        ProblemError: a number that is not positive, or above `MOST`.
+        ProblemError: a number that is not positive or is above `MOST`.
     """
     if isinstance(normaliser, Tracer):
         return

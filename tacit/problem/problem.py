@@ -32,19 +32,19 @@ class Problem(eqx.Module):
     """`min_x sum_k [f_k(x) + R(x) / K]` over `x` in a public convex set.
 
     Attributes:
-        objectives: the private `f_k`, one module whose arrays all have a leading agent axis.
+        objectives: private `f_k`, one module whose arrays all have a leading agent axis.
         x0: public starting point, shape `(p,)`.
         counts: declared number of records of every agent (1 for a whole cost), shape `(K,)`.
         names: owner of every objective.
-        parameter_names: what each coordinate of `x` means.
-        regulariser: the public `R`, strength included.
-        constraint: the public set.
+        parameter_names: meaning of each coordinate of `x`.
+        regulariser: public `R`, strength included.
+        constraint: public convex set.
         declared: whether the normalisers are declared numbers rather than record counts.
         assumptions: what was taken to be public when the records were prepared, in sentences.
-        divided: what decided which record stands where; empty where the owners brought their own.
+        divided: what decided which record belongs to whom; empty if owners brought their own.
 
     Raises:
-        ProblemError: fewer than two agents, or parts that do not fit each other.
+        ProblemError: fewer than two agents, or parts that do not match each other.
     """
 
     objectives: AbstractObjective
@@ -102,16 +102,16 @@ class Problem(eqx.Module):
 
     @property
     def told(self) -> Int[np.ndarray, " agents"]:
-        """Normalisers in the place of numbers of records, where these are private."""
+        """Normalisers instead of numbers of records, where the latter are private."""
         return np.maximum(1, np.rint(self.normaliser)).astype(int)
 
     @property
     def public(self) -> Public:
-        """What every agent knows: one agent's share of the regulariser, and the constraint."""
+        """What every agent knows: its share of the regulariser, and the constraint."""
         return Public(self.regulariser.scaled(1.0 / self.agents), self.constraint)
 
     def agent(self, index: int) -> AbstractObjective:
-        """The objective of one agent, filled up to the size of the largest."""
+        """The objective of one agent, padded to the size of the largest."""
         return agent_of(self.objectives, index, self.agents)
 
     def start(self) -> np.ndarray:
@@ -119,10 +119,10 @@ class Problem(eqx.Module):
         return np.asarray(self.x0, dtype=float)
 
     def value(self, x: Listed) -> float:
-        """`sum_k f_k(x) + R(x)`: needs everybody's data, so for simulations only.
+        """`sum_k f_k(x) + R(x)`: needs every agent's data, so for simulations only.
 
         Args:
-            x: where, shape `(p,)`.
+            x: point of evaluation, shape `(p,)`.
         """
         with jax.enable_x64(True):
             point = jnp.asarray(x, dtype=jnp.float64)
@@ -143,12 +143,12 @@ class Problem(eqx.Module):
 
 
 def agent_of(objectives: Any, index: int, agents: int) -> Any:
-    """The private data of one agent, of a module whose arrays all have a leading agent axis.
+    """The private data of one agent, from a module whose arrays all have a leading agent axis.
 
     Args:
-        objectives: of all agents.
-        index: which agent.
-        agents: how many there are.
+        objectives: objectives of all agents.
+        index: index of the agent.
+        agents: number of agents.
 
     Raises:
         ProblemError: there is no such agent.
@@ -160,15 +160,15 @@ def agent_of(objectives: Any, index: int, agents: int) -> Any:
 
 
 def check_names(names: tuple[str, ...], agents: int, whose: str) -> None:
-    """Refuse fewer than two agents, and names that are not one an agent.
+    """Refuse fewer than two agents, and a number of names other than one per agent.
 
     Args:
-        names: of the agents.
-        agents: how many there are.
-        whose: what is said to have so many agents, such as "tables are of".
+        names: names of the agents.
+        agents: number of agents.
+        whose: start of the error message, before the number of agents, such as "tables are of".
 
     Raises:
-        ProblemError: naming what does not fit.
+        ProblemError: fewer than two agents, or names that do not match them.
     """
     _check_several(agents)
     if len(names) != agents:
@@ -185,10 +185,10 @@ def _check_several(agents: int) -> None:
 
 
 def check_public(regulariser: object, constraint: object) -> None:
-    """Refuse what is no regulariser and no constraint.
+    """Refuse anything that is not a regulariser or a constraint.
 
     Raises:
-        ProblemError: such as a number, of which nobody knows which penalty is meant.
+        ProblemError: another object, such as a number, which does not say which penalty is meant.
     """
     strength = regulariser if isinstance(regulariser, int | float) else 0.1
     checks.instance(
@@ -216,22 +216,22 @@ def _distinct(kind: str, names: tuple[str, ...]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise ProblemError(f"the {kind} name {name!r} stands twice; names must differ")
+            raise ProblemError(f"the {kind} name {name!r} occurs twice; names must differ")
         seen.add(name)
 
 
 def anonymous(names: Sequence[str]) -> bool:
-    """Whether agents have numbers for names, as by default and where records are dealt to sites."""
+    """Whether agents have numbers for names, by default or because records are split over sites."""
     return any(
         all(name == f"{kind} {k}" for k, name in enumerate(names)) for kind in ("agent", "site")
     )
 
 
 def declared_normaliser(normaliser: Any, agents: int) -> np.ndarray:
-    """A declared divisor, one or one an agent, as an array of shape `(agents,)`.
+    """A declared divisor, one or one per agent, as an array of shape `(agents,)`.
 
     Raises:
-        ProblemError: not positive finite numbers, or of another number of agents.
+        ProblemError: not positive finite numbers, or a wrong number of agents.
     """
     given = checks.shown(normaliser)
     problem = f"normaliser={given} must be a positive number, or {agents} of them"
@@ -248,7 +248,7 @@ def starting_point(x0: Any, dimension: int, constraint: AbstractConstraint) -> n
     """The declared starting point, or the point of the constraint set nearest to 0.
 
     Raises:
-        ProblemError: another shape than `(dimension,)`, numbers that are not finite, or a point
+        ProblemError: a shape other than `(dimension,)`, numbers that are not finite, or a point
             outside the constraint set.
     """
     if x0 is not None:
@@ -260,7 +260,7 @@ def starting_point(x0: Any, dimension: int, constraint: AbstractConstraint) -> n
     start = np.asarray(x0, dtype=np.float64)
     if start.shape != (dimension,) or not np.isfinite(start).all():
         raise ProblemError(
-            f"x0 has shape {start.shape}; it must be {dimension} finite numbers, one a parameter"
+            f"x0 has shape {start.shape}; it must be {dimension} finite numbers, one per parameter"
         )
     constraint.check(dimension)
     if not constraint.contains(start, tolerance=1e-6):

@@ -16,7 +16,7 @@ Builder = Callable[..., Sequence[Any]]
 """Takes a cvxpy variable of shape `(p,)`, returns the list of its cvxpy constraints."""
 
 TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
-"""Settings of Clarabel; it reports the accuracy it reached where it cannot reach these."""
+"""Settings of Clarabel; it reports the accuracy reached where it cannot meet these."""
 
 
 def cvxpy() -> Any:
@@ -32,12 +32,12 @@ def cvxpy() -> Any:
 
 @dataclass(frozen=True)
 class Answer:
-    """What Clarabel found.
+    """The result that Clarabel found.
 
     Attributes:
-        status: in the words of cvxpy.
+        status: status as named by cvxpy.
         point: value of the variable, or `None` without a solution.
-        bound: its dual value, a lower bound of the minimum up to its tolerances.
+        bound: dual value, a lower bound of the minimum up to the solver's tolerances.
     """
 
     status: str
@@ -49,7 +49,7 @@ def clarabel(program: Any, variable: Any) -> Answer:
     """Solve a cvxpy program as accurately as Clarabel can.
 
     Raises:
-        ProblemError: a program that is not convex in the eyes of cvxpy, or a solver that broke.
+        ProblemError: a program that cvxpy does not recognise as convex, or a solver failure.
     """
     cp = cvxpy()
     try:
@@ -107,7 +107,7 @@ class _Program:
 
     def nearest(self, v: np.ndarray) -> np.ndarray:
         if not np.isfinite(v).all():
-            return np.full_like(v, np.nan)  # divergence is the run's to report
+            return np.full_like(v, np.nan)  # the run reports its divergence
         with self.lock:
             self.point.value = v
             answer = clarabel(self.problem, self.variable)

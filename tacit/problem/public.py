@@ -1,4 +1,4 @@
-"""What every agent knows of the problem: its share of the regulariser, and the constraint."""
+"""What every agent knows about the problem: its share of the regulariser, and the constraint."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Public(eqx.Module):
     """One agent's share of the regulariser together with the constraint.
 
     Attributes:
-        regulariser: the share of one agent.
-        constraint: the set that the parameters must stay in.
+        regulariser: one agent's share.
+        constraint: convex set that constrains the parameters.
 
     Example:
         >>> Public(L1(1.0), Box(0.0, 1.0)).exact, Public(L1(1.0), Ball(1.0, [1.0, 0.0])).exact

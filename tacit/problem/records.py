@@ -25,7 +25,7 @@ from tacit.problem.simulator import AbstractBlackBox, LossBox, boxed
 
 
 class Weighting(StrEnum):
-    """By which declared number each agent's sum of losses is divided."""
+    """The declared number by which each agent's sum of losses is divided."""
 
     AGENT = "agent"
     RECORD = "record"
@@ -53,33 +53,33 @@ def empirical_risk(
     """Regularised empirical risk over the records of several agents.
 
     Args:
-        features: for each agent a table of shape `(N_k, d)`; the `N_k` may differ.
-        targets: for each agent its targets, shape `(N_k,)`.
-        loss: of one record.
+        features: one table per agent, of shape `(N_k, d)`; the `N_k` may differ.
+        targets: targets of each agent, shape `(N_k,)`.
+        loss: loss of one record.
         regulariser: public penalty `R`, strength included.
-        constraint: public set.
+        constraint: public convex set.
         weighting: "agent" divides each agent's sum by its own count `N_k`, "record" by the count of
             all records, "sum" by 1.
-        normaliser: declared public number, positive (one, or one an agent), by which each agent's
+        normaliser: declared public number, positive (one, or one per agent), by which each agent's
             sum is divided instead; leave `weighting` at its default then. A guarantee for adding
             and removing records needs it, because their number is private then.
         x0: public starting point, shape `(p,)`; by default the point of the set nearest to 0.
-        names: of the agents; "agent 0", ... by default.
-        feature_names: of the columns; "feature 0", ... by default.
+        names: names of the agents; "agent 0", ... by default.
+        feature_names: names of the columns; "feature 0", ... by default.
         intercept: whether to append a column of ones named "intercept", which is not penalised.
-        pad_to: declared size to which every agent is filled up; the largest count by default.
-            Agents that must agree to the last bit with others declare the same number.
-        bounds: what is declared of every record, and enforced here. With a loss of bounded slope
+        pad_to: declared size to which every agent is padded; the largest count by default. Agents
+            that must agree with others to the last bit declare the same number.
+        bounds: bounds declared on every record, and enforced here. With a loss of bounded slope
             (logistic, softmax, Huber, hinge, quantile) it bounds every record's gradient.
-        assumptions: what has to be public about the records for a guarantee to hold, in sentences
-            that every guarantee repeats. `Sites.features` and `Sites.targets` bring those of the
-            preparation and of the division along.
+        assumptions: what must be public about the records for a guarantee to hold, in sentences
+            that every guarantee repeats. `Sites.features` and `Sites.targets` include those of the
+            preparation and of the division.
 
     Raises:
-        ProblemError: tables that do not fit each other, entries that are not finite numbers,
-            targets that the loss has no meaning for, records beyond declared bounds, an agent
-            without records, fewer than two agents, or a normaliser that is not positive or stands
-            beside a weighting.
+        ProblemError: tables that do not match each other, entries that are not finite numbers,
+            targets that have no meaning for the loss, records beyond declared bounds, an agent
+            without records, fewer than two agents, or a normaliser that is not positive or is given
+            together with a weighting.
 
     Example:
         >>> from tacit.problem.losses import Squared
@@ -166,11 +166,11 @@ def _divisors(counts: np.ndarray, weighting: Weighting) -> np.ndarray:
 
 
 def declared_counts(problem: Problem, counts: Sequence[int], weighting: Weighting | str) -> Problem:
-    """A problem whose agents have declared numbers of records, more than are in its tables.
+    """A problem whose agents have declared numbers of records, larger than those of its tables.
 
     Args:
-        problem: of `empirical_risk`, with any tables.
-        counts: declared, one an agent.
+        problem: problem made by `empirical_risk`, with any tables.
+        counts: declared numbers of records, one per agent.
         weighting: as for `empirical_risk`.
     """
     numbers = np.asarray(counts)
@@ -187,19 +187,19 @@ def objective_of(
     bounds: RecordBounds | None = None,
     divisor: float | None = None,
 ) -> EmpiricalRisk | LossBox:
-    """One agent's objective, with its own records, where a problem has another table in its place.
+    """One agent's objective on its own records, where a problem holds another table in its place.
 
     Args:
-        problem: of `empirical_risk`; its loss and normaliser are taken.
-        agent: whose objective.
-        features: shape `(n, d)`, as the problem's.
-        targets: shape `(n,)`.
-        size: declared, up to which the records are filled up with empty ones.
-        bounds: declared of every record.
-        divisor: of the sum, positive; the problem's normaliser by default.
+        problem: problem made by `empirical_risk`; its loss and normaliser are taken.
+        agent: index of the agent.
+        features: feature table, shape `(n, d)`, with the problem's columns.
+        targets: targets, shape `(n,)`.
+        size: declared number of records, to which the table is padded with empty ones.
+        bounds: bounds declared on every record.
+        divisor: divisor of the sum, positive; the problem's normaliser by default.
 
     Raises:
-        ProblemError: as `empirical_risk`.
+        ProblemError: as for `empirical_risk`.
     """
     name, blank = problem.names[agent], problem.agent(agent)
     assert isinstance(blank, EmpiricalRisk | LossBox)
@@ -216,7 +216,7 @@ def objective_of(
 
 
 def _first(stacked: Any) -> Any:
-    """The first agent's of a module with a leading agent axis."""
+    """The first agent's part of a module with a leading agent axis."""
     arrays, rest = eqx.partition(stacked, eqx.is_array)
     return eqx.combine(jax.tree.map(lambda leaf: leaf[0], arrays), rest)
 
@@ -230,7 +230,7 @@ def _stack(
     pad_to: int | None,
     bounds: RecordBounds | None,
 ) -> EmpiricalRisk | LossBox:
-    """One objective with a leading agent axis, filled up with rows of zeros."""
+    """One objective with a leading agent axis, padded with rows of zeros."""
     agents, largest = len(tables), int(counts.max())
     size = largest if pad_to is None else pad_to
     if size < largest:
@@ -274,7 +274,7 @@ def names_of(names: Sequence[str] | None, agents: int) -> tuple[str, ...]:
     """Names of the agents; "agent 0", ... by default.
 
     Raises:
-        ProblemError: not one an agent.
+        ProblemError: a number of names other than one per agent.
     """
     if isinstance(names, str) or not (names is None or isinstance(names, Iterable)):
         raise ProblemError(
@@ -298,7 +298,7 @@ def _table(table: Any, columns: tuple[str, ...], name: str) -> np.ndarray:
     array = _unmasked(table, f"{name}: features")
     if array.ndim != 2 or array.shape[1] != len(columns) or not columns:
         raise ProblemError(
-            f"{name}: features have shape {array.shape}; they must be a table with one row a "
+            f"{name}: features have shape {array.shape}; they must be a table with one row per "
             f"record and {len(columns)} columns, like the first agent's or feature_names"
         )
     if len(array) == 0:
@@ -333,7 +333,7 @@ def _answers(column: Any, records: int, name: str) -> np.ndarray:
 
 
 def _unmasked(values: Any, what: str) -> np.ndarray:
-    """As an array, which has no mask: what lies under one is not to be taken for a value."""
+    """As an array, which has no mask: what is masked must not be taken for a value."""
     if np.ma.is_masked(values):
         raise ProblemError(f"{what} hold masked values; fill in or drop missing values first")
     return np.asarray(values)

@@ -1,12 +1,12 @@
-"""The centralised reference: what one computer with everybody's data would find.
+"""The centralised reference: what one computer with all agents' data would find.
 
 It sees all private data, so it belongs to simulations and never to a deployment.
 
-* SciPy's L-BFGS-B: differentiable losses with none, l1, l2 or elastic net, free or in a box.
+* SciPy's L-BFGS-B: differentiable losses with no, l1, l2 or elastic net penalty, free or in a box.
 * Clarabel through cvxpy (`tacit[convex]`): every other combination of the built-in parts.
 * Proximal gradients: a user's own differentiable loss where the proximal map is exact.
 
-Newton's method then adds the last digits wherever there are second derivatives.
+Newton's method then adds the last digits wherever second derivatives exist.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tacit.problem.regularisers import L1, L2, NoRegulariser
 
 
 class GapKind(StrEnum):
-    """How much trust the gap of a reference deserves."""
+    """How far the gap of a reference can be trusted."""
 
     CERTIFIED = "certified"
     SOLVER = "solver"
@@ -45,14 +45,14 @@ class Reference:
     """A centralised solution and how far from the minimum it can be.
 
     Attributes:
-        solution: shape `(p,)`.
-        value: `F(solution)`.
-        gap: `value - min F`, at most (see `gap_kind`); infinite where nothing is known.
+        solution: parameters, shape `(p,)`.
+        value: objective at the solution, `F(solution)`.
+        gap: upper bound of `value - min F` (see `gap_kind`); infinite if unknown.
         gap_kind: "certified" (a lower bound proved from convexity at the solution), "solver" (the
             dual value that the interior-point solver reports), "estimate" (what one more Newton
-            step would gain) or "none" (nothing is known, as when the problem was not declared
+            step would gain) or "none" (nothing is known, e.g. because the problem was not declared
             convex: then the solution is a stationary point).
-        solver: which algorithms found it.
+        solver: algorithms that found it.
     """
 
     solution: Float[np.ndarray, " p"]
@@ -67,8 +67,8 @@ def solve(problem: Problem) -> Reference:
     """Minimise the sum of all objectives with all data in one place.
 
     Raises:
-        ProblemError: values only, a loss that no solver here can take with this regulariser and
-            constraint, no finite minimiser, or the package cvxpy missing where it is needed.
+        ProblemError: values only, a loss that no solver here accepts with this regulariser and
+            constraint, no finite minimiser, or a missing package cvxpy where it is needed.
 
     Example:
         >>> from tacit.problem import Squared, empirical_risk
@@ -141,7 +141,7 @@ def _can_polish(problem: Problem, whole: Composite) -> bool:
 def _gap(
     whole: Composite, x: np.ndarray, value: float, bound: float, polished: Polished | None
 ) -> tuple[float, GapKind]:
-    """The smallest of what is known; what is proved before what is only estimated."""
+    """The smallest known gap; a proved one takes precedence over an estimate."""
     known = [(value - _lower_bound(whole, x), GapKind.CERTIFIED), (value - bound, GapKind.SOLVER)]
     if polished is not None and _quadratic(whole):
         known.append((polished.decrease, GapKind.CERTIFIED))
@@ -173,7 +173,7 @@ def _quadratic(whole: Composite) -> bool:
 
 
 def _lower_bound(whole: Composite, x: np.ndarray) -> float:
-    """A number that no feasible point can go below, from convexity of the losses at `x`.
+    """A lower bound over all feasible points, from convexity of the losses at `x`.
 
     With `g` the gradient of the losses, `sum_k f_k(y) >= sum_k f_k(x) + g @ (y - x)`; the right
     side plus the regulariser has a minimum over a box that is known coordinate by coordinate.

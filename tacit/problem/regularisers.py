@@ -28,11 +28,11 @@ Unpenalised = tuple[int, ...]
 
 @checked(ProblemError)
 class AbstractRegulariser(eqx.Module):
-    """A convex penalty that everybody knows.
+    """A convex public penalty.
 
     Attributes:
-        separable: whether it is a sum over coordinates.
-        smooth: whether it is differentiable everywhere.
+        separable: whether the penalty is a sum over coordinates.
+        smooth: whether the penalty is differentiable everywhere.
         unpenalised: coordinates without penalty, such as an intercept.
     """
 
@@ -110,14 +110,14 @@ class NoRegulariser(AbstractRegulariser):
 
 
 NO_REGULARISER = NoRegulariser()
-"""The default of everything that takes a regulariser."""
+"""Default wherever a regulariser is taken."""
 
 
 class L1(AbstractRegulariser):
     """`strength * ||x||_1`: the lasso's penalty.
 
     Args:
-        strength: at least 0.
+        strength: factor of the penalty, at least 0.
         unpenalised: coordinates without penalty.
 
     Example:
@@ -160,7 +160,7 @@ class L2(AbstractRegulariser):
     """`strength * ||x||_2^2`, without a half: ridge's penalty.
 
     Args:
-        strength: at least 0.
+        strength: factor of the penalty, at least 0.
         unpenalised: coordinates without penalty.
 
     Example:
@@ -253,8 +253,8 @@ class GroupL1(AbstractRegulariser):
     eq (2.1).
 
     Args:
-        strength: at least 0.
-        groups: number of the group of every coordinate, from 0; -1 for no penalty. Length `p`.
+        strength: factor of the penalty, at least 0.
+        groups: group number of every coordinate, from 0, or -1 for no penalty; length `p`.
 
     Example:
         >>> print(GroupL1(1.0, (0, 0, -1)).value(np.array([3.0, 4.0, 9.0])) / np.sqrt(2.0))
@@ -282,7 +282,7 @@ class GroupL1(AbstractRegulariser):
             )
 
     def check(self, dimension: int) -> None:
-        """Refuse a list of groups of another length than the parameters'."""
+        """Refuse a list of groups whose length differs from the number of parameters."""
         if len(self.groups) != dimension:
             raise ProblemError(
                 f"group_l1: groups has {len(self.groups)} entries, "
@@ -321,7 +321,7 @@ class GroupL1(AbstractRegulariser):
         return GroupL1(self.strength, tuple(order.get(group, -1) for group in spared))
 
     def _membership(self) -> np.ndarray:
-        """One row a group with 1 at its coordinates, shape `(groups, p)`."""
+        """One row per group with 1 at its coordinates, shape `(groups, p)`."""
         return np.equal.outer(np.arange(max(self.groups, default=-1) + 1), np.array(self.groups))
 
     def _norms(self, x: Array) -> tuple[Array, Array]:
@@ -333,7 +333,7 @@ class GroupL1(AbstractRegulariser):
         return norms, jnp.sqrt(jnp.asarray(membership.sum(axis=1), x.dtype))
 
     def _spread(self, by_group: Array, otherwise: float) -> Array:
-        """One number a group, given to its coordinates; `otherwise` to those without a group."""
+        """One number per group, assigned to its coordinates; `otherwise` to those without one."""
         return jnp.append(by_group, otherwise)[np.array(self.groups)]
 
 
@@ -348,7 +348,7 @@ REGULARISERS: dict[str, type[AbstractRegulariser]] = {
 
 
 def _where(x: Params, unpenalised: Unpenalised) -> Any:
-    """1 for a penalised coordinate, 0 for another; plain 1 when all are penalised."""
+    """1 for a penalised coordinate, 0 for any other; plain 1 when all are penalised."""
     if not unpenalised:
         return 1.0
     penalised = np.ones(np.shape(x)[-1])

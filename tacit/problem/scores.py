@@ -1,7 +1,7 @@
-"""Scores on records that were held out: for simulations only, none of them is private.
+"""Scores on held-out records: for simulations only, none of them is private.
 
-The yardstick is the *base rate*: the best constant answer, learned on the records that the sites
-have. A model is worth what it gains over that.
+The yardstick is the *base rate*: the best constant answer, learned on the sites' own records. The
+value of a model is its gain over the base rate.
 """
 
 from __future__ import annotations
@@ -34,17 +34,18 @@ def scores(
     targets: Shaped[np.ndarray, " n"],
     solution: Annotated[Listed, Range(infinite=True, unset=True)],
 ) -> dict[str, float]:
-    """What a solution is worth on records that it was not fitted to.
+    """Scores of a solution on records that it was not fitted to.
 
     Args:
-        loss: that was minimised; it says what kind of answer is expected.
-        features: of the records held out, shape `(n, d)`.
-        targets: their true answers, shape `(n,)`: 0 or 1 for yes/no, class numbers, or numbers.
+        loss: loss that was minimised; it determines the kind of answer.
+        features: features of the held-out records, shape `(n, d)`.
+        targets: true answers of these records, shape `(n,)`: 0 or 1 for yes/no, class numbers, or
+            numbers.
         solution: the parameters, shape `(p,)`.
 
     Returns:
         The mean `loss`, and by kind: `auc` and `accuracy` (yes/no), `accuracy` and `error`
-        (classes), `rmse` and `r2` (numbers), `coverage` (quantiles). A tie is no decision: it
+        (classes), `rmse` and `r2` (numbers), `coverage` (quantiles). A tie is not a decision: it
         counts as one drawn at random. A score that these records do not define, such as the AUC
         of a single class, is NaN.
 
@@ -62,7 +63,7 @@ def scores(
         )
     if np.shape(solution) != (size := loss.dimension(features.shape[1]),):
         raise ConfigError(f"solution has shape {np.shape(solution)}; it must be ({size},)")
-    # parameters of a run that diverged give infinite scores, which are right
+    # parameters of a run that diverged give infinite scores, which are correct
     with jax.enable_x64(True), np.errstate(over="ignore", invalid="ignore"):
         weights = loss.weights(np.asarray(solution, dtype=np.float64), features.shape[1])
         return _scores(loss, np.asarray(features @ np.asarray(weights)), targets)
@@ -72,19 +73,19 @@ def scores(
 def base_rate(
     loss: AbstractLinearLoss, learned_on: Shaped[np.ndarray, " m"]
 ) -> Float[np.ndarray, "*scores"]:
-    """The constant score with the smallest mean loss: what can be said without any feature.
+    """The constant score with the smallest mean loss: the best answer without any features.
 
     The mean for squared loss, the log-odds of the classes for a likelihood, the majority for hinge
     loss, the quantile for quantile loss. A class that does not occur counts as half a record, so
     that its log-odds are finite.
 
     Args:
-        loss: that is minimised.
+        loss: loss that is minimised.
         learned_on: targets of the records that it is learned on, at least one, shape `(m,)`. The
             answer is computed from them without noise: simulation only, unless they are public.
 
     Returns:
-        One number, or one a class for softmax, shape `()` or `(classes,)`.
+        One number, or one per class for softmax, shape `()` or `(classes,)`.
 
     Example:
         >>> import numpy as np
@@ -116,12 +117,12 @@ def base_scores(
     learned_on: Shaped[np.ndarray, " m"],
     targets: Shaped[np.ndarray, " n"],
 ) -> dict[str, float]:
-    """What the base rate is worth on records held out, as `scores` measures it.
+    """Scores of the base rate on held-out records, as measured by `scores`.
 
     Args:
-        loss: that is minimised.
+        loss: loss that is minimised.
         learned_on: targets of the records that the base rate is learned on, shape `(m,)`.
-        targets: of the records held out, shape `(n,)`.
+        targets: targets of the held-out records, shape `(n,)`.
     """
     constant = base_rate(loss, learned_on)
     with jax.enable_x64(True):
@@ -130,7 +131,7 @@ def base_scores(
 
 @checked(ConfigError)
 def share_kept(agreed: Real, pooled: Real, base: Real, *, higher: bool) -> float | None:
-    """How much of what the pooled fit gains over the base rate the agreed model keeps.
+    """The share of the pooled fit's gain over the base rate that the agreed model keeps.
 
     Args:
         agreed: score of the agreed model.
@@ -192,7 +193,7 @@ def _scores(
     predicted: Float[np.ndarray, "n ..."],
     targets: Shaped[np.ndarray, " n"],
 ) -> dict[str, float]:
-    """By the scores of the records instead of a solution; float64 is on."""
+    """The scores from the records' scores instead of a solution; float64 is on."""
     targets = loss.encode(np.asarray(targets, dtype=np.float64), "row {} held out".format)
     found = {"loss": float(np.mean(np.asarray(loss.value(predicted, targets))))}
     if isinstance(loss, Logistic | Hinge):
@@ -223,10 +224,10 @@ def auc(predicted: Float[np.ndarray, " n"], positive: Shaped[np.ndarray, " n"]) 
 
     Args:
         predicted: scores, shape `(n,)`.
-        positive: which records are positive, shape `(n,)`.
+        positive: whether each record is positive, shape `(n,)`.
 
     Returns:
-        In [0, 1]; NaN when all records are of one kind.
+        Area in [0, 1]; NaN when all records are of one kind.
     """
     from scipy.stats import rankdata
 

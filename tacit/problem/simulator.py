@@ -1,4 +1,4 @@
-"""Losses of which only values can be had: a simulator of one's own, asked record by record."""
+"""Losses that give values only: the user's own simulator, called record by record."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tacit.problem.losses import AbstractLoss, Where
 
 
 class AbstractBlackBox(AbstractLoss):
-    """The loss of one record, as any Python code finds it; only methods that ask for values run.
+    """The loss of one record, computed by any Python code; only methods that use values can run.
 
-    A package of your own can add one to studies: docs/add_a_method.md. Where each agent has one
-    record, the record is its whole cost. It is given one record at a time, so that what is computed
-    of a record depends on that record only.
+    Your own package can add one to studies: docs/add_a_method.md. Where each agent has one record,
+    the record is its whole cost. The code receives one record at a time, so that the result for a
+    record depends on that record only.
     """
 
     smooth: ClassVar[bool] = True
@@ -27,24 +27,24 @@ class AbstractBlackBox(AbstractLoss):
 
     @abc.abstractmethod
     def value(self, x: np.ndarray, row: np.ndarray, target: float) -> float:
-        """The loss of one record: deterministic; NaN where it has none, and it counts 0.
+        """The loss of one record: deterministic; NaN where undefined, which counts as 0.
 
         Args:
             x: parameters, float64, shape `(p,)`.
-            row: features of the record, float64, shape `(d,)`; not to be written to.
-            target: of the record.
+            row: features of the record, float64, shape `(d,)`; read-only.
+            target: target of the record.
 
         Raises:
-            Exception: any ends a simulation. Of a site that takes part in a run the record counts 0
-                then: that it raised must not be seen.
+            Exception: any exception ends a simulation. At a site in a run between sites the record
+                counts as 0 instead, because the exception must not be visible.
         """
 
     def dimension(self, features: int) -> int:
-        """One parameter a feature, unless a class says otherwise."""
+        """One parameter per feature, unless a subclass overrides it."""
         return features
 
     def encode(self, targets: np.ndarray, where: Where) -> np.ndarray:
-        """Any finite number, unless a class says otherwise."""
+        """Any finite number, unless a subclass overrides it."""
         return targets
 
 
@@ -52,14 +52,14 @@ class LossBox(RecordBox):
     """`f(x) = sum_j value(x, record_j) / normaliser` over one agent's records, for a black box.
 
     Attributes:
-        loss: of one record.
+        loss: loss of one record.
     """
 
     loss: AbstractBlackBox = eqx.field(static=True)
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What the code has to keep to."""
+        """What the code must keep to."""
         return (
             f"the loss {type(self.loss).__name__}, with code that is not tacit's, is deterministic "
             "and computes the loss of each record from that record and public values only, in a "
@@ -79,12 +79,12 @@ def boxed(
     """The objectives of all agents, with a leading agent axis.
 
     Args:
-        loss: of one record.
-        tables: of each agent, shape `(N_k, d)`.
-        targets: of each agent, shape `(N_k,)`.
-        normaliser: of each agent's sum.
-        size: up to which agents with fewer records are filled up.
-        quiet: whether a record of which the code raises counts 0, instead of ending the run.
+        loss: loss of one record.
+        tables: features of each agent, shape `(N_k, d)`.
+        targets: targets of each agent, shape `(N_k,)`.
+        normaliser: divisor of each agent's sum.
+        size: number of records to which smaller agents are padded.
+        quiet: whether a record for which the code raises counts as 0 instead of ending the run.
     """
     counts = tuple(map(len, tables))
     for array in (*tables, *targets):

@@ -1,4 +1,4 @@
-"""How smooth and how curved objectives are: what decides which methods and steps converge."""
+"""How smooth and how curved objectives are: this decides which methods and steps converge."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tacit.problem.task import Task
 
 @checked(ProblemError)
 def smooth(problem: Task) -> bool:
-    """Whether all gradients are continuous, as the losses declare; a black box is not asked.
+    """Whether all gradients are continuous, as the losses declare; a black box counts as smooth.
 
     Args:
-        problem: with any objectives.
+        problem: task with any objectives.
 
     Example:
         >>> from tacit.problem import Hinge, Logistic, empirical_risk
@@ -39,13 +39,13 @@ def curvature(problem: Task) -> Float[np.ndarray, " agents"]:
     """Upper bound of the second derivative of every `f_k` along any direction.
 
     It is the loss's own bound times the largest eigenvalue of `rows' rows`, over the normaliser. It
-    depends on private data, so a step size chosen with it belongs to runs without privacy.
+    depends on private data, so a step size derived from it belongs to runs without privacy.
 
     Args:
-        problem: with any objectives.
+        problem: task with any objectives.
 
     Returns:
-        Shape `(K,)`; infinite where there is no bound (hinge, quantile, Poisson, user functions),
+        Bounds, shape `(K,)`; infinite where none exists (hinge, quantile, Poisson, user functions),
         and for rows so long that their squares overflow.
 
     Example:

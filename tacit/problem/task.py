@@ -1,4 +1,4 @@
-"""What agents work on together: the protocol that a problem is one of, and plain records another.
+"""The protocol of what agents work on together: a problem to minimise, or plain records.
 
 A `Problem` has a minimiser; `Records` are tables of which statistics are released.
 """
@@ -30,7 +30,7 @@ from tacit.types import AbstractPrivate, Division, Unit
 
 @runtime_checkable
 class Task(Protocol):
-    """What agents work on together: private data, and what everybody knows of them."""
+    """What agents work on together: private data, and what everyone knows about them."""
 
     @property
     def objectives(self) -> AbstractPrivate:
@@ -44,12 +44,12 @@ class Task(Protocol):
 
     @property
     def told(self) -> Int[np.ndarray, " agents"]:
-        """Declared numbers in the place of the numbers of records, where these are private."""
+        """Declared numbers instead of numbers of records, where the latter are private."""
         ...
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Owner of each."""
+        """Owner of each agent's data."""
         ...
 
     @property
@@ -64,12 +64,12 @@ class Task(Protocol):
 
     @property
     def constraint(self) -> AbstractConstraint:
-        """The public set."""
+        """The public convex set."""
         ...
 
     @property
     def declared(self) -> bool:
-        """Whether nothing that sums are divided by depends on the number of records."""
+        """Whether every divisor of a sum is independent of the number of records."""
         ...
 
     @property
@@ -79,7 +79,7 @@ class Task(Protocol):
 
     @property
     def divided(self) -> frozenset[Division]:
-        """What decided which record stands where."""
+        """What decided which record belongs to which agent."""
         ...
 
     @property
@@ -94,7 +94,7 @@ class Task(Protocol):
 
     @property
     def unit(self) -> Unit:
-        """What one summand of the private data is."""
+        """The unit that one summand of the private data stands for."""
         ...
 
     @property
@@ -104,7 +104,7 @@ class Task(Protocol):
 
     @property
     def public(self) -> Public:
-        """What every agent knows besides."""
+        """What else every agent knows."""
         ...
 
     def agent(self, index: int) -> AbstractPrivate:
@@ -112,7 +112,7 @@ class Task(Protocol):
         ...
 
     def start(self) -> np.ndarray:
-        """Where answers begin, shape `(p,)`.
+        """The starting point, shape `(p,)`.
 
         Raises:
             ProblemError: there is nothing to minimise.
@@ -126,11 +126,11 @@ class Rows(AbstractPrivate):
 
     Attributes:
         normaliser: declared public number that sums are divided by, positive.
-        values: one record a row, shape `(n, d)`; NaN where a record has no value.
-        mask: 1 for a record, 0 for a filled-up row, shape `(n,)`.
+        values: one record per row, shape `(n, d)`; NaN where a record has no value.
+        mask: 1 for a record, 0 for a padding row, shape `(n,)`.
 
     Raises:
-        ProblemError: a mask of other numbers than 0 and 1: a weight would count a record twice.
+        ProblemError: a mask value other than 0 and 1, because a weight would count a record twice.
     """
 
     normaliser: Float[ArrayLike, "*agents"]
@@ -144,7 +144,7 @@ class Rows(AbstractPrivate):
 
     @property
     def units(self) -> int:
-        """Number of rows, filled-up ones included."""
+        """Number of rows, padding included."""
         return np.shape(self.values)[-2]
 
     @property
@@ -153,29 +153,29 @@ class Rows(AbstractPrivate):
         return jnp.asarray(self.mask) > 0
 
     def rows(self, function: Any) -> Float[Array, "n ..."]:
-        """What a function makes of every record."""
+        """The values of a function of every record."""
         return jax.vmap(function)(jnp.asarray(self.values))
 
 
 @checked(ProblemError)
 class Records(eqx.Module):
-    """Tables of records, one an agent, with declared columns and nothing to minimise.
+    """Tables of records, one per agent, with declared columns and nothing to minimise.
 
     Make one with `record_tables`.
 
     Attributes:
-        objectives: the tables, one module whose arrays all have a leading agent axis.
+        objectives: tables, as one module whose arrays all have a leading agent axis.
         counts: number of records of every agent, shape `(K,)`.
         names: owner of every table.
-        columns: as declared, in order.
-        parameter_names: what each entry of a record means.
-        size: public number near those of the records, one or one an agent; needed where records
-            may come and go, since their numbers are private then.
+        columns: declared columns, in order.
+        parameter_names: meaning of each entry of a record.
+        size: public number close to the numbers of records, one or one per agent; needed where
+            records may be added or removed, since their numbers are private then.
         assumptions: what was taken to be public when the records were prepared, in sentences.
-        divided: what decided which record stands where; empty where the owners brought their own.
+        divided: what decided which record belongs to whom; empty if owners brought their own.
 
     Raises:
-        ProblemError: fewer than two agents, or parts that do not fit each other.
+        ProblemError: fewer than two agents, or parts that do not match each other.
     """
 
     objectives: Rows
@@ -203,12 +203,12 @@ class Records(eqx.Module):
 
     @property
     def regulariser(self) -> AbstractRegulariser:
-        """None."""
+        """No regulariser."""
         return NO_REGULARISER
 
     @property
     def constraint(self) -> AbstractConstraint:
-        """None."""
+        """No constraint."""
         return FREE
 
     @property
@@ -218,7 +218,7 @@ class Records(eqx.Module):
 
     @property
     def dimension(self) -> int:
-        """Entries of a record."""
+        """Number of entries per record."""
         return len(self.parameter_names)
 
     @property
@@ -228,20 +228,20 @@ class Records(eqx.Module):
 
     @property
     def normaliser(self) -> np.ndarray:
-        """1 for each agent: what is released are sums."""
+        """1 for each agent: sums are released."""
         return np.asarray(self.objectives.normaliser, dtype=np.float64)
 
     @property
     def public(self) -> Public:
-        """No penalty and no set."""
+        """No penalty and no constraint."""
         return Public(self.regulariser, self.constraint)
 
     def agent(self, index: int) -> Rows:
-        """The table of one agent, filled up to the size of the largest."""
+        """The table of one agent, padded to the size of the largest."""
         return agent_of(self.objectives, index, self.agents)
 
     def start(self) -> np.ndarray:
-        """There is none.
+        """Not available: records have no starting point.
 
         Raises:
             ProblemError: always.
@@ -256,7 +256,7 @@ class Records(eqx.Module):
         """A declared column.
 
         Raises:
-            ProblemError: no such column.
+            ProblemError: no column of that name.
         """
         return chosen({column.name: column for column in self.columns}, name)
 
@@ -274,19 +274,19 @@ def record_tables(
     """Tables of several agents, to be counted or otherwise described.
 
     Args:
-        tables: for each agent a table of shape `(N_k, d)`, as `prepare` makes it; the `N_k` may
+        tables: one table per agent, of shape `(N_k, d)`, as made by `prepare`; the `N_k` may
             differ.
-        schema: by which it was made, with declared levels and bounds.
-        names: of the agents; "agent 0", ... by default.
-        size: declared public number near those of the records, at least 1 (one, or one an agent).
-            A guarantee for adding and removing records needs it, because their number is private.
-        pad_to: declared size to which every agent is filled up; the largest count by default.
-        assumptions: what has to be public about the records for a guarantee to hold, in sentences
-            that every guarantee repeats. `Sites.features` brings those of preparation and division
-            along.
+        schema: schema by which the tables were made, with declared levels and bounds.
+        names: names of the agents; "agent 0", ... by default.
+        size: declared public number close to the numbers of records, at least 1 (one, or one per
+            agent). A guarantee under add-remove adjacency needs it, because these are private then.
+        pad_to: declared size to which every agent is padded; the largest count by default.
+        assumptions: what must be public about the records for a guarantee to hold, in sentences
+            that every guarantee repeats. `Sites.features` includes those of preparation and
+            division.
 
     Raises:
-        ProblemError: tables that do not fit the schema, or fewer than two agents.
+        ProblemError: tables that do not match the schema, or fewer than two agents.
 
     Example:
         >>> from tacit.data.schema import Categorical, Schema
@@ -325,11 +325,11 @@ def record_tables(
 
 
 def rows_of(tables: Sequence[np.ndarray], pad_to: int | None = None) -> Rows:
-    """Tables of all agents as one module, filled up with rows that are none.
+    """Tables of all agents as one module, padded with empty rows.
 
     Args:
-        tables: each of shape `(N_k, d)`.
-        pad_to: to so many rows; to the largest table when `None`.
+        tables: tables, each of shape `(N_k, d)`.
+        pad_to: number of rows to pad to; that of the largest table when `None`.
 
     Raises:
         ProblemError: a table with more rows than that.
@@ -349,7 +349,7 @@ def rows_of(tables: Sequence[np.ndarray], pad_to: int | None = None) -> Rows:
 
 
 def entries_of(columns: Mapping[str, Column], intercept: bool) -> tuple[str, ...]:
-    """Names of the entries of a record, as `prepare` gives them."""
+    """Names of the entries of a record, as given by `prepare`."""
     found: list[str] = []
     for column in columns.values():
         if column.scale is None:

@@ -1,6 +1,7 @@
 """One self-contained HTML page about a run, readable offline, on a phone and on paper.
 
-`ReportData` says everything the page shows; `render` turns it into HTML and `write_report` into a
+`ReportData` holds everything that the page shows; `render` turns it into HTML and `write_report`
+into a
 file. `AuditData` and `write_audit` do the same for an audit. Nothing else in tacit draws.
 """
 

@@ -1,4 +1,4 @@
-"""What every page of tacit is made of: its files, scripts and their hashes, safe embedding."""
+"""The building blocks of every page of tacit: files, scripts and their hashes, safe embedding."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def plotly() -> Library:
 
 @functools.cache
 def template(name: str) -> jinja2.Template:
-    """A page's template, which may include others of this package."""
+    """A page's template, which may include others from this package."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -61,9 +61,9 @@ def page(name: str, figures: Mapping[str, go.Figure] | None = None, **given: obj
     """A page as HTML; with figures, the script that draws them and no other may run.
 
     Args:
-        name: of its template.
-        figures: anchor to figure; about 2 MB are added to a page that has any.
-        given: what the template shows.
+        name: name of the template.
+        figures: figures by anchor; about 2 MB are added to a page that has any.
+        given: values for the template.
     """
     drawing: dict[str, Any] = {"hashes": ()}
     if figures is not None:
@@ -84,13 +84,13 @@ def asset(name: str) -> str:
 
 
 def script_hash(script: str) -> str:
-    """By which a page's security policy knows a script."""
+    """The hash by which a page's security policy recognises a script."""
     digest = hashlib.sha256(script.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
 def embedded(value: object) -> str:
-    """JSON that cannot end the element it stands in; refuses numbers that JSON does not have."""
+    """JSON that cannot close its enclosing element; refuses numbers that JSON does not have."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -108,8 +108,8 @@ def write_audit(path: str | os.PathLike[str], data: AuditData) -> Path:
     """Write the page of an audit; an older file at `path` is replaced whole or not at all.
 
     Args:
-        path: of the HTML file; its directory must exist.
-        data: what to show.
+        path: path of the HTML file; its directory must exist.
+        data: contents of the page.
 
     Returns:
         The path written.
@@ -139,7 +139,7 @@ def trade_off(curve: TradeOff) -> go.Figure:
     """The measured curve with its band, and the region that the claim rules out.
 
     Args:
-        curve: what attackers achieved.
+        curve: trade-off that attackers achieved.
     """
     import plotly.graph_objects as go
 

@@ -1,7 +1,7 @@
-"""What a report shows, as plain data, and what of it depends on releases only.
+"""The contents of a report, as plain data, and which of them depend on releases only.
 
 The page is a pure function of `ReportData`: it needs neither the problem nor the method, so that a
-report can be written anew from stored results.
+report can be written again from stored results.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Column: TypeAlias = Sequence[Any] | np.ndarray
 """The values of one column."""
 
 STATUSES = ("proved", "model", "per_release", "refuted", "none")
-"""How sure a guarantee is, the surest first."""
+"""Statuses of a guarantee, the strongest first."""
 
 NOISES = ("simulated", "secure", "none")
 """Where the noise came from: a seeded generator, the operating system's entropy, or nowhere."""
@@ -33,8 +33,8 @@ PUBLIC_HISTORY = ("round", "consensus", "evaluations", "bytes", "epsilon")
 """Columns of the history that follow from releases and public constants.
 
 Every other column (objective, gap, distance, held-out scores) is computed from private data without
-noise, so it is for simulations only. The list names what may be shown, so a column that is new is
-held back until somebody has thought about it.
+noise, so it is for simulations only. The list names what may be shown, so a new column is held back
+until somebody has considered it.
 """
 
 PUBLIC_COEFFICIENTS = ("feature", "agreed")
@@ -43,16 +43,16 @@ PUBLIC_COEFFICIENTS = ("feature", "agreed")
 
 @dataclass(frozen=True)
 class NetworkPicture:
-    """The network, to be drawn.
+    """The network to be drawn.
 
     Attributes:
-        names: of the agents, in order.
-        edges: pairs of agents that may talk; may be empty where a coordinator stands between.
+        names: names of the agents, in order.
+        edges: pairs of agents that may exchange messages; may be empty with a coordinator.
         kind: the family in words, such as "ring".
-        positions: one `(x, y)` an agent; laid out by the report when `None`.
+        positions: one `(x, y)` per agent; laid out by the report when `None`.
         coordinated: whether a coordinator stands between the agents.
         directed: whether messages go one way only, from the first of a pair to the second.
-        facts: what else is worth knowing, name to value, such as "Spectral gap".
+        facts: other noteworthy facts, name to value, such as "Spectral gap".
     """
 
     names: Sequence[str]
@@ -73,7 +73,7 @@ class NetworkPicture:
         if self.positions is not None and len(self.positions) != len(self.names):
             raise ConfigError(
                 f"the network picture has {len(self.positions)} positions for "
-                f"{len(self.names)} agents; give one an agent, or None to have them laid out"
+                f"{len(self.names)} agents; give one per agent, or None to have them laid out"
             )
 
 
@@ -82,31 +82,31 @@ class ReportData:
     """Everything a report shows.
 
     Attributes:
-        title: of the page.
-        summary: what was run, in sentences that hold nothing private.
+        title: title of the page.
+        summary: what was run, in sentences without anything private.
         guarantee_sentence: the guarantee in one sentence.
         guarantee_status: one of `STATUSES`.
         noise: one of `NOISES`.
         status: how the run ended, such as "finished" or "diverged at round 17".
-        seconds: how long it took, at least 0; `None` leaves it out.
+        seconds: duration of the run in seconds, at least 0; left out if `None`.
         findings: sentences about held-out records or pooled fits (simulation only).
-        assumptions: what the guarantee rests on.
-        guarantee_table: one row an owner: owner, epsilon, delta, unit and others.
+        assumptions: assumptions on which the guarantee rests.
+        guarantee_table: one row per owner: owner, epsilon, delta, unit and others.
         epsilon_budget: the largest budget of an owner for the whole run, where one was set.
         network: the network, to be drawn.
-        phases: the table of releases, one row a phase of a round.
+        phases: table of releases, one row per phase of a round.
         history: columns of equal length, `round` among them; see `PUBLIC_HISTORY`.
-        accuracy: one row a fit with a `name` and one column a metric (simulation only).
-        coefficients: rows of `feature`, `agreed` and perhaps `pooled` (simulation only).
-        answer: rows of an answer that is no minimiser, such as counts; of releases only.
-        answer_sentence: what it is, in a sentence or two.
+        accuracy: one row per fit with a `name` and one column per metric (simulation only).
+        coefficients: rows of `feature`, `agreed` and optionally `pooled` (simulation only).
+        answer: rows of an answer that is not a minimiser, such as counts; from releases only.
+        answer_sentence: meaning of the answer, in a sentence or two.
         averaged: whether answers are means of the second half of the iterates.
         mean_noise: noise in the mean with and without masks, where a run could use them.
-        adversary: against whom the guarantee holds, in sentences.
+        adversary: adversary of the guarantee, in sentences.
         files: names of the files that the guarantee covers.
         secret: names of the files that hold the seed of the noise; shown beside `files`.
         environment: machine and versions.
-        public: leave out everything that is for simulations only.
+        public: whether to leave out everything that is for simulations only.
 
     Raises:
         ConfigError: an unknown status or noise, or a history whose columns differ in length.
@@ -163,14 +163,14 @@ class ReportData:
 def released_only(data: ReportData) -> ReportData:
     """`data` without anything that was computed from private values and not released.
 
-    A seed is left out as well: whoever knows it can subtract simulated noise. So is the time that
-    the run took, which nobody released.
+    A seed is left out as well: anyone who knows it can subtract simulated noise. So is the duration
+    of the run, which nobody released.
 
     Args:
-        data: everything known about a run.
+        data: all facts about a run.
 
     Returns:
-        What a public page may show, with `public` set.
+        Contents of a public page, with `public` set.
     """
     return replace(
         data,

@@ -1,4 +1,4 @@
-"""The network as a Plotly figure; of a large one, the surroundings of one agent.
+"""The network as a Plotly figure; for a large one, the surroundings of one agent.
 
 Laid out with NetworkX where no positions are given.
 """
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 DRAWN = 200
-"""Most agents drawn: beyond that a drawing is a blot."""
+"""Maximum number of agents drawn: a larger drawing would be illegible."""
 
 NAMED = 40
-"""Most agents whose names stand in the drawing; hovering tells the others."""
+"""Maximum number of agents labelled in the drawing; hovering shows the others."""
 
 
 def excerpt(picture: NetworkPicture, most: int = DRAWN) -> list[int]:
@@ -110,7 +110,7 @@ def _links(picture: NetworkPicture, agents: Sequence[int]) -> list[tuple[int, in
 
 
 def _places(picture: NetworkPicture, agents: Sequence[int]) -> dict[int, tuple[float, float]]:
-    """Where the drawn agents stand, within the square from -1 to 1."""
+    """Positions of the drawn agents, within the square from -1 to 1."""
     if picture.positions is not None and len(agents) == len(picture.names):
         return _within_square({a: (float(x), float(y)) for a, (x, y) in _pairs(picture, agents)})
     if picture.coordinated:
@@ -123,7 +123,7 @@ def _places(picture: NetworkPicture, agents: Sequence[int]) -> dict[int, tuple[f
     graph.add_edges_from(_links(picture, agents))
     degrees = dict(graph.degree)
     if all(degree == 2 for degree in degrees.values()) and nx.is_connected(graph):
-        # Walk round a ring from its first agent, so that neighbours stand next to each other.
+        # Walk round a ring from its first agent, so that neighbours are drawn next to each other.
         order = list(nx.dfs_preorder_nodes(graph, agents[0]))
         turn = 2 * math.pi / len(order)
         return {a: (math.sin(i * turn), math.cos(i * turn)) for i, a in enumerate(order)}

@@ -1,6 +1,6 @@
 """The figures of a report, as Plotly figures; the page gives them their size and its own colours.
 
-Every figure says the same without colour: series differ in dash or marker too, so that they can be
+Every figure is readable without colour: series also differ in dash or marker, so that they can be
 told apart in black and white.
 """
 
@@ -22,10 +22,10 @@ BLUE, ORANGE, GREEN, GREY = "#1b7fbd", "#c2571a", "#1c8a64", "#7d8790"
 SYMBOLS = ("circle", "diamond", "x", "square", "triangle-up")
 DASHES = ("solid", "dash", "dot", "dashdot")
 POINTS = 1000
-"""Most points of a line: more cannot be seen on a screen, and the page stays small."""
+"""Maximum number of points of a line: more cannot be seen on a screen, and the page stays small."""
 
 COEFFICIENTS = 30
-"""Most coefficients drawn, the largest first."""
+"""Maximum number of coefficients drawn, the largest first."""
 
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 
@@ -63,8 +63,8 @@ def convergence(rounds: Column, columns: Mapping[str, Column], colours: Sequence
 
     Args:
         rounds: the recorded rounds.
-        columns: label of each line to its values, each as long as `rounds`.
-        colours: of the lines, used in turn.
+        columns: values of each line by label, each as long as `rounds`.
+        colours: colours of the lines, used in turn.
     """
     import plotly.graph_objects as go
 
@@ -90,8 +90,8 @@ def spending(rounds: Column, epsilon: Column, budget: float | int | None = None)
 
     Args:
         rounds: the recorded rounds.
-        epsilon: spent so far, the most of any owner; as long as `rounds`.
-        budget: what may be spent over the whole run.
+        epsilon: epsilon spent so far, the largest of any owner; as long as `rounds`.
+        budget: epsilon that may be spent over the whole run.
     """
     import plotly.graph_objects as go
 
@@ -126,7 +126,7 @@ def accuracy(rows: Sequence[Row], metric: str) -> go.Figure:
 
     Args:
         rows: fits with a `name` and the metric; a row without the metric is left out.
-        metric: the column to draw.
+        metric: name of the column to draw.
     """
     import plotly.graph_objects as go
 
@@ -176,7 +176,8 @@ def coefficients(rows: Sequence[Row]) -> go.Figure:
     """Coefficients as dots, the pooled ones beside the agreed where they are given.
 
     Args:
-        rows: `feature`, `agreed` and perhaps `pooled`; the `COEFFICIENTS` largest are drawn.
+        rows: rows of `feature`, `agreed` and optionally `pooled`; the `COEFFICIENTS` largest are
+            drawn.
     """
     import plotly.graph_objects as go
 
@@ -227,7 +228,7 @@ def largest(rows: Sequence[Row], most: int) -> list[Row]:
 
 
 def direction(metric: str) -> str:
-    """Whether more or less of a metric is better, in words; empty when it is not known."""
+    """Whether more or less of a metric is better, in words; empty if unknown."""
     name = metric.replace("_", " ").lower()
     if name in HIGHER_IS_BETTER:
         return "higher is better"
@@ -241,12 +242,12 @@ def _fit_colour(name: str) -> str:
 
 
 def plain(text: object) -> str:
-    """Text that Plotly shows as it stands: its labels understand a few HTML tags and entities."""
+    """Text that Plotly shows unchanged: its labels understand a few HTML tags and entities."""
     return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def finish(figure: go.Figure, height: int, legend: bool = False, zero: bool = False) -> go.Figure:
-    """The look that all figures share."""
+    """The common look of all figures."""
     figure.update_layout(
         template=None,
         height=height,
@@ -272,7 +273,7 @@ def finish(figure: go.Figure, height: int, legend: bool = False, zero: bool = Fa
 
 
 def finite(value: Any) -> float | None:
-    """A finite number, or `None`: JSON has no other."""
+    """A finite number, or `None`: JSON has no other representation."""
     if value is None or isinstance(value, str) or not math.isfinite(value):
         return None
     return float(value)
@@ -284,7 +285,7 @@ def _positive(value: Any) -> float | None:
 
 
 def _ticks(columns: Collection[Column]) -> str | int | None:
-    """Ticks of a log axis: powers of ten where there are a few, and 2 and 5 between where not."""
+    """Ticks of a log axis: powers of ten if there are a few, otherwise 2 and 5 in between."""
     values = [v for column in columns for v in map(_positive, column) if v is not None]
     span = math.log10(max(values)) - math.log10(min(values)) if values else 0.0
     if span == 0.0 or span >= 2.0:

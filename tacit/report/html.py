@@ -1,4 +1,4 @@
-"""From `ReportData` to one HTML page that needs nothing else.
+"""From `ReportData` to one self-contained HTML page.
 
 The page forbids itself every request (Content-Security-Policy `default-src 'none'`) and runs only
 the two scripts whose hashes it names: Plotly and the few lines that draw the figures. Plotly is
@@ -20,8 +20,8 @@ def write_report(path: str | os.PathLike[str], data: ReportData) -> Path:
     """Write the page of a run; an older file at `path` is replaced whole or not at all.
 
     Args:
-        path: of the HTML file; its directory must exist.
-        data: what to show.
+        path: path of the HTML file; its directory must exist.
+        data: contents of the page.
 
     Returns:
         The path written.
@@ -36,7 +36,7 @@ def render(data: ReportData) -> str:
     """The page of a run as HTML.
 
     Args:
-        data: what to show; with `public` set, what is for simulations only is left out first.
+        data: contents; with `public` set, everything for simulations only is left out first.
 
     Returns:
         The whole page, about 2 MB, most of it Plotly.

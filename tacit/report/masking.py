@@ -1,4 +1,4 @@
-"""What secure aggregation saves, as a figure: noise in the mean, with local and central noise."""
+"""The saving from secure aggregation, as a figure: noise in the mean, local and central."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def ways(found: MeanNoise) -> go.Figure:
     """Standard deviation of the noise against the size of a coalition, the run's own marked.
 
     Args:
-        found: of a run.
+        found: noise in the mean of a run.
     """
     import plotly.graph_objects as go
 
@@ -105,7 +105,7 @@ def caption(found: MeanNoise) -> str:
 
 
 def alternative(found: MeanNoise) -> str:
-    """The figure read out."""
+    """The figure in words, to be read out."""
     shown = ", ".join(
         f"{number(value)} against {count}"
         for count, value in enumerate(found.masked[: COALITIONS + 1])

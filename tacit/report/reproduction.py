@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 COLOURS = (BLUE, ORANGE, GREEN, "#8a4fb0", "#a8791c", GREY)
-"""Of the curves of a panel, in turn; they differ in marker and dash, too."""
+"""Colours of the curves of a panel, in turn; they also differ in marker and dash."""
 
 HEIGHT = 340
 
 
 class Verdict(StrEnum):
-    """What came of a target, in a word."""
+    """The result for a target, in a word."""
 
     REPRODUCED = "reproduced"
     CONDITIONALLY = "reproduced with a change"
@@ -47,13 +47,13 @@ _WORST_FIRST = (
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says of a figure, and what came of it.
+    """A paper's statement about a figure, and our result.
 
     Attributes:
-        place: section, equation or caption where the paper says it.
-        said: what it says, in our words.
-        verdict: in a word.
-        found: what we found, in a sentence with its numbers.
+        place: section, equation or caption where the statement is made.
+        said: the statement, in our words.
+        verdict: verdict on the statement.
+        found: our result, in a sentence with its numbers.
     """
 
     place: str
@@ -63,7 +63,7 @@ class Claim:
 
 
 def stated(verdict: Verdict, *, shortened: bool) -> str:
-    """A verdict as it has to be shown anywhere: one of a shortened run says so."""
+    """A verdict as it must be shown everywhere: that of a shortened run includes this fact."""
     return f"{verdict.value} (shortened)" if shortened else verdict.value
 
 
@@ -71,7 +71,7 @@ def concluded(claims: Sequence[Claim], *, shortened: bool = False) -> tuple[Verd
     """The least favourable verdict of some claims, and all of them in a few sentences.
 
     Args:
-        claims: at least one.
+        claims: claims to combine, at least one.
         shortened: whether something was left out of the run.
 
     Example:
@@ -96,13 +96,14 @@ class Curve:
     """A line, points or bars of a panel.
 
     Attributes:
-        name: in the legend.
-        x: places; text for bars of categories.
-        y: values, as many.
+        name: name in the legend.
+        x: horizontal positions; text for bars of categories.
+        y: values, one per position.
         low: lower ends of a band or of error bars around `y`.
-        high: upper ends of the same.
-        shape: how it is drawn.
-        reference: a straight comparison, drawn grey and dashed: a bound, a prediction.
+        high: upper ends of the band or error bars.
+        shape: shape in which it is drawn.
+        reference: whether it is a straight comparison, drawn grey and dashed: a bound, a
+            prediction.
     """
 
     name: str
@@ -119,11 +120,11 @@ class Panel:
     """One coordinate system.
 
     Attributes:
-        title: what is shown, in a few words.
+        title: contents of the panel, in a few words.
         x: name of the horizontal axis.
         y: name of the vertical axis.
-        curves: what is drawn.
-        caption: what to see there, in a sentence.
+        curves: curves of the panel.
+        caption: what the panel shows, in a sentence.
         log: axes that are logarithmic: "", "x", "y" or "xy".
     """
 
@@ -137,21 +138,22 @@ class Panel:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What a target shows.
+    """The result of a target.
 
     Attributes:
-        verdict: in a word.
-        sentence: in a sentence, with its numbers.
-        published: the figure in the paper's layout, as it is published.
-        certified: the same comparison with methods whose guarantee is proved, at equal true total
+        verdict: verdict in a word.
+        sentence: result in a sentence, with its numbers.
+        published: panels in the paper's layout, as published.
+        certified: the same comparison with methods whose guarantee is proved, at the same true
+            total
             epsilon.
         comparison: rows with the paper's number, ours and their ratio.
-        parameters: name to value, those included that the paper leaves out.
-        notes: what else a reader must know, in sentences.
+        parameters: values by name, including those that the paper leaves out.
+        notes: other facts that a reader must know, in sentences.
         shortened: what was left out of a fast run; empty if nothing.
-        claims: what the paper says of the figure, each with its own verdict; `verdict` and
+        claims: the paper's statements about the figure, each with its own verdict; `verdict` and
             `sentence` are what `concluded` makes of them.
-        across: panels of the paper's figure beside each other, 2 or 3.
+        across: number of panels side by side in the paper's figure, 2 or 3.
     """
 
     verdict: Verdict
@@ -167,7 +169,7 @@ class Reproduction:
 
     @property
     def stated(self) -> str:
-        """The verdict as it has to be shown anywhere."""
+        """The verdict as it must be shown everywhere."""
         return stated(self.verdict, shortened=bool(self.shortened))
 
 
@@ -178,7 +180,7 @@ class Shown:
     Attributes:
         name: "paper/figure".
         title: what the paper shows there.
-        found: what came of it.
+        found: result of the target.
     """
 
     name: str
@@ -187,12 +189,12 @@ class Shown:
 
     @property
     def figure(self) -> str:
-        """The name without the paper, which is the anchor, too."""
+        """The name without the paper, which is also the anchor."""
         return self.name.partition("/")[2]
 
     @property
     def panels(self) -> list[tuple[str, str, list[tuple[str, Panel]]]]:
-        """Heading, explanation and panels with their anchors, of each half that is there."""
+        """Heading, explanation and panels with their anchors, for each half that exists."""
         halves = (
             ("As published", "", self.found.published),
             (
@@ -324,7 +326,7 @@ def _add(figure: go.Figure, curve: Curve, colour: str, index: int, log: str) -> 
 
 
 def _drawable(values: Column, log: bool) -> list[float | None]:
-    """Finite values, and on a logarithmic axis positive ones; the others leave a gap."""
+    """Finite values, and on a logarithmic axis positive ones; others leave a gap."""
     found = [finite(value) for value in values]
     return [value if value is not None and (value > 0 or not log) else None for value in found]
 
@@ -335,7 +337,7 @@ def _faint(colour: str) -> str:
 
 
 def _ticks(panel: Panel, axis: str) -> dict[str, Any]:
-    """Powers of ten; also twice and five times where there are few, written out: 20, not 2."""
+    """Powers of ten; also twice and five times if there are few, written out: 20, not 2."""
     values = [
         value
         for curve in panel.curves

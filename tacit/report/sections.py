@@ -65,7 +65,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with an anchor, an introduction and what stands below it."""
+    """A heading with an anchor, an introduction and the content below it."""
 
     anchor: str
     title: str

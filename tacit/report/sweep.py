@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 HEIGHT = 380
 
 MOST = 12
-"""Most lines that are drawn: more cannot be told apart."""
+"""Maximum number of lines drawn: more cannot be told apart."""
 
 CELLS = 500
-"""Most cells in a table of the page; the files have all."""
+"""Maximum number of cells in a table of the page; the files have all."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """The cells that differ in nothing but their place on the horizontal axis.
+    """The cells that differ only in their position on the horizontal axis.
 
     Attributes:
-        name: in the legend.
-        x: places: numbers, or names of cells.
-        y: means, as many.
+        name: name in the legend.
+        x: positions: numbers, or names of cells.
+        y: means, one per position.
         error: half the length of the interval around each mean; NaN for none.
-        level: the one mean has no place on the axis and is drawn as a level line.
+        level: whether the only mean has no position on the axis and is drawn as a level line.
     """
 
     name: str
@@ -48,19 +48,19 @@ class Series:
 
 @dataclass(frozen=True)
 class SweepData:
-    """What the page of a sweep shows.
+    """The contents of the page of a sweep.
 
     Attributes:
-        title: of the study.
-        summary: how large the sweep is, in a sentence.
-        warnings: what the numbers do not say by themselves, in sentences.
-        measure: what is drawn, in words.
-        axis: what the horizontal axis is; empty if every cell has a place of its own.
+        title: title of the study.
+        summary: size of the sweep, in a sentence.
+        warnings: limits on what the numbers show, in sentences.
+        measure: drawn measure, in words.
+        axis: meaning of the horizontal axis; empty if every cell has its own position.
         logarithmic: whether the measure is drawn on a logarithmic axis, where it is positive.
-        series: the lines.
-        cells: the table of cells.
-        others: for everything else that was measured, its table of means.
-        study: the study file.
+        series: lines of the figure.
+        cells: table of cells.
+        others: tables of means of all other measures.
+        study: text of the study file.
         notes: sentences of the study.
         environment: versions and machine.
     """
@@ -83,8 +83,8 @@ def write_sweep(path: str | os.PathLike[str], data: SweepData) -> Path:
     """Write the page of a sweep; an older file at `path` is replaced whole or not at all.
 
     Args:
-        path: of the HTML file; its directory must exist.
-        data: what to show.
+        path: path of the HTML file; its directory must exist.
+        data: contents of the page.
 
     Returns:
         The path written.
@@ -107,7 +107,7 @@ def write_sweep(path: str | os.PathLike[str], data: SweepData) -> Path:
 
 
 def draw(data: SweepData) -> go.Figure:
-    """Means with intervals over the axis, a line for all cells that differ in nothing else."""
+    """Means with intervals over the axis, one line for all cells that differ in nothing else."""
     import plotly.graph_objects as go
 
     figure = go.Figure()
@@ -149,7 +149,7 @@ def draw(data: SweepData) -> go.Figure:
 
 
 def caption(data: SweepData) -> str:
-    """How the figure is read."""
+    """How to read the figure."""
     said = (
         "Means of the runs that stayed finite; bars are two standard errors to either side and "
         "show the spread due to noise only, not to the choice of records."

@@ -1,4 +1,4 @@
-r"""Study files: one typed TOML file that says everything about a run.
+r"""Study files: one typed TOML file that describes a whole run.
 
 `read_study` reads a file and points at the line and key of every mistake; `assemble` builds what it
 describes and `execute` runs it; `account` states what it guarantees without running it.
@@ -69,7 +69,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # the models need the methods, which need JAX: found when first used
+    # the models need the methods, which need JAX: loaded when first used
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

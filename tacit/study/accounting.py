@@ -1,4 +1,4 @@
-"""What a study guarantees, and what masks save in it, without running it."""
+"""The guarantee of a study, and the saving from masks, without running it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from tacit.study.run import Assembled
 
 
 def account(assembled: Assembled, rounds: int | None = None) -> Account:
-    """What running the study would release, cost and promise.
+    """What a run of the study would release, cost and guarantee.
 
-    Nothing is asked of any record; that there are so many of them is all that is used.
+    No record is read; only the numbers of records are used.
 
     Args:
-        assembled: from `assemble`.
-        rounds: instead of the study's own.
+        assembled: result of `assemble`.
+        rounds: number of rounds; the study's own by default.
 
     Raises:
-        ConfigError: a method, network and budget that do not fit, with the line of the file.
+        ConfigError: a method, network and budget that do not match, with the line of the file.
     """
     settings = assembled.source.study.run
     with assembled.source.blamed():
@@ -32,11 +32,11 @@ def account(assembled: Assembled, rounds: int | None = None) -> Account:
 
 
 def mean_noise(assembled: Assembled, rounds: int | None = None) -> MeanNoise | None:
-    """What masks save in a study, or would save; `None` where it cannot use them.
+    """The saving from masks in a study, actual or possible; `None` where it cannot use them.
 
     Args:
-        assembled: from `assemble`.
-        rounds: instead of the study's own.
+        assembled: result of `assemble`.
+        rounds: number of rounds; the study's own by default.
 
     Raises:
         ConfigError: a budget that cannot be met, with the line of the file.

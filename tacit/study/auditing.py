@@ -23,19 +23,19 @@ def audit(
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Audit:
-    """Run a study's method on neighbouring data, and see whether its guarantee survives.
+    """Run a study's method on neighbouring data, and try to refute its guarantee.
 
     Args:
-        assembled: from `assemble`.
-        owner: whose data to attack; the first by default.
-        trials: runs on each of the two data sets.
-        rounds: of every run, instead of the study's own.
-        seed: instead of the study's own.
-        progress: called with the number of runs done and of all runs.
+        assembled: result of `assemble`.
+        owner: owner whose data to attack; the first by default.
+        trials: number of runs on each of the two data sets.
+        rounds: number of rounds per run; the study's own by default.
+        seed: random seed; the study's own by default.
+        progress: function called with the number of runs done and the number of all runs.
 
     Raises:
-        ConfigError: an owner that the study does not have, or what cannot be audited, with the line
-            of the file.
+        ConfigError: an owner that the study does not have, or a study that cannot be audited, with
+            the line of the file.
     """
     from tacit.audit.method import audit_method
 

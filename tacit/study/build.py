@@ -1,4 +1,4 @@
-"""From [problem], [network], [method] and [privacy] to what `tacit.run` takes."""
+"""From [problem], [network], [method] and [privacy] to the arguments of `tacit.run`."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ from tacit.study.read import Source
 from tacit.study.tables import schema
 
 PER_SITE = ("clip", "epsilon", "delta", "noise_multiplier")
-"""Keys of [privacy] that may have a value for each site."""
+"""Keys of [privacy] that may have one value per site."""
 
 
 def build_problem(source: Source, sites: Sites, classes: int) -> Task:
     """The problem that the sites solve together, or the records that they describe together.
 
     Args:
-        source: a study file.
-        sites: who holds which records.
-        classes: how many the target has, 0 for none.
+        source: study file.
+        sites: records by site.
+        classes: number of classes of the target, 0 for none.
     """
     if source.statistics:
         return _records(source, sites)
@@ -94,15 +94,15 @@ def build_declared(
     counts: Sequence[int],
     assumptions: tuple[str, ...] = (),
 ) -> Task:
-    """The problem as everybody knows it: declared numbers, and one row of zeros at every site.
+    """The problem as known to everyone: declared numbers, and one row of zeros at every site.
 
     Args:
-        source: a study file.
-        names: of the sites.
+        source: study file.
+        names: names of the sites.
         features: names of the columns.
-        classes: how many the target has, 0 for none.
-        counts: declared numbers of records, one a site.
-        assumptions: what has to be public for a guarantee to hold, in sentences.
+        classes: number of classes of the target, 0 for none.
+        counts: declared numbers of records, one per site.
+        assumptions: what must be public for a guarantee to hold, in sentences.
     """
     rows, column = np.zeros((1, len(features))), np.zeros(1)
     nobody = [np.arange(1)] * len(names)
@@ -118,7 +118,7 @@ def build_declared(
 
 
 def _records(source: Source, sites: Sites) -> Records:
-    """The sites' tables, with what the study declares of them."""
+    """The sites' tables, with the study's declarations."""
     declared: Any = source.study.problem
     with source.section("problem", "size"):
         size = _by_site("size", declared.size, sites.names)
@@ -132,11 +132,11 @@ def build_objective(
     """One site's private data: its objective, or its table.
 
     Args:
-        source: a study file.
-        problem: of `build_declared`.
+        source: study file.
+        problem: problem made by `build_declared`.
         agent: number of the site.
-        prepared: its records.
-        size: declared, up to which they are filled up.
+        prepared: the site's records.
+        size: declared number of records, to which the site's records are padded.
     """
     if not isinstance(problem, Problem):
         return agent_of(rows_of([prepared.features], size), 0, 1)
@@ -164,7 +164,7 @@ def build_network(source: Source, names: Sequence[str]) -> AbstractNetwork:
     """The network between the sites.
 
     Raises:
-        ConfigError: a graph that is not connected or has another number of agents.
+        ConfigError: a graph that is not connected or has a different number of agents.
     """
     with source.section("network"):
         network = _network(source, names)
@@ -216,7 +216,7 @@ def _names_columns(value: Any) -> bool:
 
 
 def _columns(source: Source, value: Sequence[ColumnSection]) -> tuple[Column, ...]:
-    """Declared columns of the study, cut where it says so."""
+    """Declared columns of the study, cut at the edges that it gives."""
     with source.section("data"):
         declared = columns_of(schema(source))
     found = [(declared_column(declared, each.column), each.edges) for each in value]
@@ -226,13 +226,13 @@ def _columns(source: Source, value: Sequence[ColumnSection]) -> tuple[Column, ..
 def _inner(
     source: Source, names: Sequence[str], at: tuple[str, ...], part: Section
 ) -> AbstractMethod:
-    """A method without a budget, that another one runs."""
+    """A method without a budget, to be run inside another one."""
     values = dict(part)
     return _method(source, _entry(source, values.pop("name")), values, names, at)
 
 
 def method_of(source: Source) -> Entry:
-    """What is known of the method that a study names."""
+    """The catalogue entry of the method that a study names."""
     return _entry(source, dict(source.study.method)["name"])
 
 
@@ -283,9 +283,9 @@ def check_privacy(source: Source) -> None:
     if chosen.ledger is not None and chosen.owner is None and dealt:
         with source.section("privacy", "ledger"):
             raise ConfigError(
-                "this study deals the records to made-up sites, so in another study a record may "
-                "stand at another site, and an account for each site would not add up what it "
-                "costs; add owner = '...', whose account is charged for all of them"
+                "this study divides the records over simulated sites, so in another study a "
+                "record may belong to another site, and an account for each site would not add up "
+                "its costs; add owner = '...', whose account is charged for all of them"
             )
     declared: Any = source.study.problem
     if source.statistics:
@@ -301,7 +301,7 @@ def check_privacy(source: Source) -> None:
             raise ConfigError(
                 "relation='add_remove' makes the number of records private, so sums must not be "
                 "divided by it; add normaliser = ... to [problem], a public number near the "
-                "number of a site's records (or a table with one a site)"
+                "number of a site's records (or a table with one per site)"
             )
 
 
@@ -329,7 +329,7 @@ def _by_site(key: str, value: Any, names: Sequence[str]) -> Any:
         if len(value) != len(names):
             raise PrivacyError(
                 f"{key}={list(value)!r} has {len(value)} entries for {len(names)} sites; "
-                "give one number for all, or one a site"
+                "give one number for all, or one per site"
             )
         return np.array(value)
     return value

@@ -1,7 +1,7 @@
-"""The code of another package: what its digest covers, and that nothing else of it is imported.
+"""The code of another package: what its digest covers, and that nothing else is imported from it.
 
-A package is imported from its sources and not from what Python keeps compiled beside them, which no
-digest covers. A file that was changed or added after the digest was taken is not imported.
+A package is imported from its sources and not from Python's compiled cache, which no digest covers.
+A file that was changed or added after the digest was taken is not imported.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Code:
     """The files of an import package at one moment.
 
     Attributes:
-        files: digest of each by its place, links followed.
-        sha256: of all of them, by path within the package and contents.
+        files: digest of each file by its path, links followed.
+        sha256: digest of all files, by path within the package and contents.
     """
 
     files: Mapping[Path, str]
@@ -38,18 +38,19 @@ class Code:
 
 
 def digest_of(package: str, distribution: str) -> str:
-    """Digest of the files of an import package: what would run, however it was installed.
+    """Digest of the files of an import package: the code that would run, however installed.
 
-    It covers every file of the package but Python's cache, by path and contents, and nothing that
-    the package imports from elsewhere. Once `imported` has imported the package, it is the digest
-    of what runs, whatever has become of the files.
+    It covers every file of the package except Python's cache, by path and contents, and nothing
+    that the package imports from elsewhere. Once `imported` has imported the package, it is the
+    digest of the running code, even if the files change.
 
     Args:
         package: name of the import package or module, without dots.
-        distribution: that it belongs to, for messages.
+        distribution: distribution that contains it, for messages.
 
     Raises:
-        ConfigError: there is none, it has no place of its own, or a link leads out of it.
+        ConfigError: no such package, a package without files of its own, or a link that leads out
+            of it.
     """
     held = _held.get(package)
     return (_read(package, distribution) if held is None else held).sha256
@@ -57,7 +58,7 @@ def digest_of(package: str, distribution: str) -> str:
 
 @contextmanager
 def imported(package: str, distribution: str) -> Iterator[None]:
-    """Import a package inside, and later its other modules, as its digest has them.
+    """Import a package inside, and later its other modules, as covered by its digest.
 
     Args:
         package: as for `digest_of`.
@@ -73,24 +74,24 @@ def imported(package: str, distribution: str) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if package not in sys.modules:  # it may be mended and tried again
+        if package not in sys.modules:  # it may be corrected and tried again
             del _held[package]
         raise
 
 
 _held: dict[str, Code] = {}
-"""The packages that were imported, as they were."""
+"""The packages that were imported, with their files at that time."""
 
 
 class _Sources(SourceFileLoader):
-    """Compiles anew what it loads."""
+    """Compiles every module from source."""
 
     def path_stats(self, path: Any) -> Any:
         raise OSError("what is compiled already is not looked for")
 
 
 class _Finder(MetaPathFinder):
-    """Finds modules of these packages as the others do, if their digest covers them."""
+    """Finds modules of these packages like the other finders, if their digest covers them."""
 
     def find_spec(
         self, fullname: str, path: Any, target: ModuleType | None = None
@@ -145,7 +146,7 @@ def _read(package: str, distribution: str) -> Code:
 
 
 def _files(home: Path, distribution: str) -> Iterator[Path]:
-    """All files of a folder, but for Python's cache."""
+    """All files of a folder, except Python's cache."""
     for folder, folders, names in os.walk(home, onerror=_raise):
         if _CACHE in folders:
             folders.remove(_CACHE)

@@ -1,7 +1,7 @@
-"""What a record becomes, from what a study declares of its columns.
+"""The numbers in a record, from a study's declarations of its columns.
 
-At most the line of column names of the table is read, and only where a declaration holds for all
-columns that match a pattern.
+At most the header line of the table is read, and only where a declaration applies to all columns
+that match a pattern.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from tacit.study.read import Source
 
 
 def columns(source: Source, features: int | None) -> tuple[Columns, ...]:
-    """What a study declares of the columns of a record, without the intercept.
+    """A study's declarations of the columns of a record, without the intercept.
 
     Args:
-        source: a study file.
-        features: how many numbers a record becomes, an intercept included, if that was said; what
-            is declared is cut, or its last part repeated, to make so many.
+        source: study file.
+        features: number of entries per record, an intercept included, if given; the declarations
+            are cut, or the last part repeated, to match it.
 
     Raises:
-        ConfigError: what follows from the records only; the message names the option.
+        ConfigError: a fact that follows from the records only; the message names the option.
     """
     data = source.study.data
     found: list[Columns] = []
@@ -55,7 +55,7 @@ def columns(source: Source, features: int | None) -> tuple[Columns, ...]:
 
 
 def _fitted(found: list[Columns], patterns: list[Columns], width: int) -> tuple[Columns, ...]:
-    """As many columns as were asked for; those of patterns stand for the rest."""
+    """The requested number of columns; those of patterns stand for the rest."""
     made: list[Columns] = []
     for each in found:
         rest = width - sum(part.count for part in made)
@@ -70,7 +70,7 @@ def _fitted(found: list[Columns], patterns: list[Columns], width: int) -> tuple[
 
 
 def _one(source: Source, name: str, declared: Any, rule: Any, *, known: bool) -> list[Columns]:
-    """What one column becomes."""
+    """The numbers of one column."""
     own = getattr(declared, "missing", None)
     missing = rule if own is None else own
     more = [Columns("rare")] if missing == "indicator" else []
@@ -81,7 +81,7 @@ def _one(source: Source, name: str, declared: Any, rule: Any, *, known: bool) ->
         return [Columns("numeric", low=low, high=high), *more]
     if declared.kind == "boolean":
         return [Columns("boolean"), *more]
-    if declared.kind not in FEATURES:  # what its numbers are like, only its package knows
+    if declared.kind not in FEATURES:  # only its package knows its numbers
         with source.section("data", "features", name):
             own = source.build("feature", declared.kind, FEATURES)(**plain(declared))
             return [Columns("numeric", count=len(names_of(own, name)))]
@@ -98,7 +98,7 @@ def _one(source: Source, name: str, declared: Any, rule: Any, *, known: bool) ->
 
 
 def _matching(source: Source, pattern: str) -> list[str]:
-    """Columns that a pattern stands for, from the table's line of column names."""
+    """Columns that a pattern stands for, from the table's header line."""
     data = source.study.data
     reserved = {data.target.column, *data.features, site_column(source.study.partition)}
     path = None if data.path is None else source.folder / data.path

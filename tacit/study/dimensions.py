@@ -1,4 +1,4 @@
-"""The dimensions of a study from what it declares: no record is read."""
+"""The dimensions of a study from its declarations: no record is read."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _PER_SITE = ("clip", "epsilon", "delta", "noise_multiplier")
 
 @dataclass(frozen=True)
 class Asked:
-    """What a study leaves open, or what is to be tried instead; `None` where nothing is said.
+    """Values that a study leaves open, or replacements to be tried; `None` where nothing is given.
 
     Attributes:
-        records: of every site, at least 1: one number for all, or one a site.
-        parameters: how many; read off the declared columns by default.
-        agents: number of sites, where the study does not list them.
-        epsilon: budget of the whole run.
-        delta: of the whole run.
+        records: number of records per site, at least 1: one number for all, or one per site.
+        parameters: number of parameters; taken from the declared columns by default.
+        agents: number of sites, if the study does not list them.
+        epsilon: epsilon for the whole run.
+        delta: delta for the whole run.
         row_norm: largest l2 norm of a record's features.
-        oracle: `Oracle.VALUE` where only values of the loss can be had.
-        prevalence: share of yes among answers that are yes or no.
-        gain: share of the base rate's loss that a fit without privacy takes away.
+        oracle: `Oracle.VALUE` if only values of the loss are available.
+        prevalence: fraction of yes among yes/no answers.
+        gain: fraction of the base rate's loss that a fit without privacy removes.
     """
 
     records: int | Sequence[int] | None = None
@@ -57,12 +57,12 @@ class Asked:
 def setting(source: Source, asked: Asked = Asked()) -> Setting:
     """The declared dimensions of a study, for `tacit.advise.advise`. No record is read.
 
-    At most the line of column names of the table is read, and only where a declaration holds for
-    all columns that match a pattern.
+    At most the header line of the table is read, and only where a declaration applies to all
+    columns that match a pattern.
 
     Args:
-        source: a study file, from `tacit.study.read_study`.
-        asked: what the file does not say, or what is to be tried instead.
+        source: study file, from `tacit.study.read_study`.
+        asked: values missing from the file, or replacements to be tried.
 
     Raises:
         ConfigError: something that neither declares; the message names it.
@@ -120,7 +120,7 @@ def setting(source: Source, asked: Asked = Asked()) -> Setting:
 
 
 def _divisors(declared: Any) -> float | list[float] | None:
-    """The declared normaliser: one number, or one a site in the order in which they stand."""
+    """The declared normaliser: one number, or one per site in the order of the sites."""
     if declared is None or isinstance(declared, int | float):
         return declared
     each = declared.values() if isinstance(declared, Mapping) else declared
@@ -128,14 +128,14 @@ def _divisors(declared: Any) -> float | list[float] | None:
 
 
 def _bounds(target: Any) -> tuple[float, float]:
-    """Bounds of a number that is predicted, as the loss sees it."""
+    """Bounds of a predicted number, as the loss sees it."""
     if target.kind != "numeric":
         return (-1.0, 1.0)
     return target.to or (float(target.lower), float(target.upper))
 
 
 def _smallest(value: Any) -> float:
-    """Of a number for all sites, a list, or a table by site."""
+    """The smallest of a number for all sites, a list, or a table by site."""
     return float(np.min(list(value.values()) if isinstance(value, Mapping) else value))
 
 
@@ -164,9 +164,9 @@ def _network(source: Source, asked: Asked) -> AbstractNetwork:
 
 
 def _budget(source: Source, asked: Asked, agents: int) -> Privacy:
-    """The study's budget, unless another is asked about; the smallest of all sites.
+    """The study's budget, unless another one is given; the smallest of all sites.
 
-    Of masks the attempts are left out: they are declared for the study's rounds, not for those that
+    Attempts of masks are left out: they are declared for the study's rounds, not for those that
     advice tries.
     """
     chosen = source.study.privacy
@@ -198,7 +198,7 @@ def _delta(asked: Asked, otherwise: float) -> float:
 
 
 def _classes(source: Source) -> int:
-    """Classes of the target, 0 for another kind."""
+    """Number of classes of the target, 0 for any other kind."""
     target = source.study.data.target
     return len(target.levels) if target.kind == "class" else 0
 

@@ -1,7 +1,7 @@
 """A first, commented study file for a table.
 
 Only names and kinds of columns are used. Bounds and levels are left open, because numbers taken
-from private data leak; the file is valid TOML and says on its first run what is still to declare.
+from private data leak; the file is valid TOML and lists on its first run what is still to declare.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Any
 from tacit.errors import ConfigError
 
 _MANY = 40
-"""A text column with more values than this is hardly a category."""
+"""A text column with more values than this is unlikely to be a category."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a CSV file is read, if not in the usual way.
+    """How a CSV file is read, if not in the default way.
 
     Attributes:
-        separator: column separator, one character; `None` for what the suffix says.
+        separator: column separator, one character; `None` for the one implied by the suffix.
         encoding: character encoding; `None` for UTF-8.
         decimal: decimal mark, a point or a comma.
     """
@@ -48,7 +48,7 @@ class Reading:
         return given
 
     def lines(self) -> str:
-        """Their lines in a study file."""
+        """These options as lines of a study file."""
         return "".join(
             f"{key} = {codec.dumps(value)}\n"
             for key, value in vars(self).items()
@@ -61,12 +61,12 @@ class Draft:
     """A study file that is still to be completed.
 
     Attributes:
-        text: of the file, TOML.
-        columns: how many the table has.
-        target: column to predict.
-        site: column with the site that holds each record, `None` for simulated sites.
-        to_declare: how many lines are left open.
-        decimal_commas: columns that would be numbers if commas marked decimals.
+        text: text of the file, TOML.
+        columns: number of columns of the table.
+        target: name of the column to predict.
+        site: name of the column that holds each record's site, `None` for simulated sites.
+        to_declare: number of lines left open.
+        decimal_commas: columns that would be numbers if commas were decimal marks.
     """
 
     text: str
@@ -89,12 +89,13 @@ def draft(
     """A study file for a table.
 
     Args:
-        data: the table.
-        folder: where the study file will lie; its path to the data is relative where that works.
-        target: column to predict; by default the last one.
-        site: column with the site that holds each record; by default sites are simulated.
-        bounds_from_data: declare the data's own bounds and levels public. This leaks information.
-        reading: how the file is read.
+        data: path of the table.
+        folder: folder of the study file; its path to the data is relative where possible.
+        target: name of the column to predict; the last one by default.
+        site: name of the column that holds each record's site; by default sites are simulated.
+        bounds_from_data: whether to declare the data's own bounds and levels public; leaks
+            information.
+        reading: options for reading the file.
 
     Raises:
         ConfigError: a column that the table does not have, or too few columns.
@@ -119,7 +120,7 @@ def draft(
 
 
 def _with_commas(table: Any, frame: Any, decimal: str) -> list[str]:
-    """Columns that are text as they were read and numbers if commas mark decimals."""
+    """Columns that are text as read and would be numbers if commas were decimal marks."""
     from tacit.data.loaders import guess_kinds
 
     if decimal == ",":
@@ -133,7 +134,7 @@ def _with_commas(table: Any, frame: Any, decimal: str) -> list[str]:
 
 
 OPEN = "# declare: "
-"""Begins a line that is still to be completed."""
+"""Beginning of a line that is still to be completed."""
 
 
 def study_text(
@@ -148,12 +149,12 @@ def study_text(
     """A study file for a table.
 
     Args:
-        frame: the table; only its column names and kinds are used, unless `public`.
-        path: of the data, as the study file is to name it.
-        target: column to predict.
-        site: column with the site that holds each record, if there is one.
-        public: declare the data's own bounds and levels public.
-        reading: how the file is read.
+        frame: table; only its column names and kinds are used, unless `public`.
+        path: path of the data, as written in the study file.
+        target: name of the column to predict.
+        site: name of the column that holds each record's site, if there is one.
+        public: whether to declare the data's own bounds and levels public.
+        reading: options for reading the file.
     """
     features = [name for name in frame.columns if name not in (target, site)]
     skipped = [name for name in features if public and _useless(frame[name])]

@@ -41,7 +41,7 @@ else:
 
 
 class Study(Section):
-    """Everything that a run needs, one section a subject."""
+    """Everything that a run needs, one section per subject."""
 
     title: str = Field("A study", description="heading of the report")
     notes: tuple[str, ...] = Field((), description="sentences that results and report repeat")
@@ -64,13 +64,13 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "graph": ("", "network"),
     "partition": ("", "partition"),
 }
-"""Where the kinds of a family stand in the model: section, empty for the study itself, and key."""
+"""Where the kinds of a family are in the model: section, empty for the study itself, and key."""
 
 _BASES: Mapping[str, type[Section]] = {"graph": PeerSection, "target": TargetSection}
 
 
 class StatisticsStudy(Study):
-    """A study whose method asks of the records themselves and fits no model."""
+    """A study whose method uses the records themselves and fits no model."""
 
     data: StatisticsData = Field(description="which records, and what each column holds")
     problem: RecordsSection = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -84,14 +84,14 @@ class StatisticsStudy(Study):
 
 @functools.cache
 def study_of(parts: tuple[Part, ...], method: str = "") -> type[Study]:
-    """The model of a study that names parts of other packages; they are imported.
+    """The model of a study that names parts of other packages, which are imported.
 
     Args:
-        parts: those that it names.
-        method: the name of its method.
+        parts: parts that the study names.
+        method: name of its method.
 
     Raises:
-        ConfigError: a part that cannot be imported, or is none.
+        ConfigError: a part that cannot be imported, or is not one.
     """
     entry = METHODS.get(method) or next(
         (Entry(p.build) for p in parts if (p.family.word, p.name) == ("method", method)), None
@@ -100,7 +100,7 @@ def study_of(parts: tuple[Part, ...], method: str = "") -> type[Study]:
     fields: dict[str, dict[str, Any]] = {}
     for word, (at, key) in _PLACES.items():
         if at == "problem" and base is not Study:
-            continue  # no loss, no regulariser and no constraint there
+            continue  # there is no loss, regulariser or constraint
         if found := [_section(part) for part in parts if part.family.word == word]:
             model = _section_model(base, at) if at else base
             fields.setdefault(at, {})[key] = widened(model, key, found)

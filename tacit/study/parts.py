@@ -1,15 +1,16 @@
 """Parts by name: tacit's own, and those that other packages declare as entry points.
 
-A part is a class below the base of its family. Its name, signature and docstring are all that a
-study, a sweep and `tacit describe` need: arguments are keys, and their `Args:` say what they mean.
+A part is a class derived from the base of its family. Its name, signature and docstring are all
+that a study, a sweep and `tacit describe` need: arguments are keys, and their `Args:` describe
+them.
 A package declares one in its metadata,
 
     [project.entry-points."tacit.methods"]
     acme-momentum = "acme_dp.momentum:Momentum"
 
-and a study names it as it names tacit's. What is declared is read from metadata; the package itself
-is imported only when a study names a part of it. Methods of papers, with the noise that these
-print, are declared by tacit in the same way: nothing else of tacit knows them.
+and a study names it like tacit's own. Declarations are read from metadata; the package itself is
+imported only when a study names one of its parts. Methods of papers, with their printed noise, are
+declared by tacit in the same way: no other part of tacit knows them.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ class Family:
     """A kind of part.
 
     Attributes:
-        word: what one is called.
-        at: where a study names one: section and key.
-        group: of the entry points.
-        home: the base that a class must derive from, as `package.module:Class`.
-        names: tacit's own by name, as `package.module:NAME`.
-        besides: names that studies have beside those.
-        leave_out: arguments that a study says elsewhere.
+        word: word for one part.
+        at: position in a study where a part is named: section and key.
+        group: name of the group of entry points.
+        home: base from which a class must derive, as `package.module:Class`.
+        names: tacit's own parts by name, as `package.module:NAME`.
+        besides: additional names in studies.
+        leave_out: arguments that a study gives elsewhere.
         nested: whether a part may hold others of its family, in tables of its section.
     """
 
@@ -60,7 +61,7 @@ class Family:
 
     @property
     def base(self) -> type:
-        """The class that a part must derive from. This imports it."""
+        """The class from which a part must derive. This imports it."""
         return resolve_name(self.home)
 
     def takes(self, name: str) -> bool:
@@ -129,21 +130,21 @@ FAMILIES: tuple[Family, ...] = (
         "tacit.data.partitions:PARTITIONS",
     ),
 )
-"""What other packages may add to a study."""
+"""Families of parts that other packages may add to a study."""
 
 METHOD = FAMILIES[0]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part that a package declares.
+    """A part declared by a package.
 
     Attributes:
-        family: its kind.
-        name: in studies.
-        target: `package.module:Class`.
-        distribution: the installed package that declares it.
-        version: of the distribution.
+        family: family of the part.
+        name: name in studies.
+        target: location, as `package.module:Class`.
+        distribution: installed package that declares the part.
+        version: version of the distribution.
     """
 
     family: Family
@@ -154,13 +155,13 @@ class Part:
 
     @property
     def own(self) -> bool:
-        """Whether it is tacit's."""
-        # by where its code is: anybody may write the name of a distribution into metadata
+        """Whether the part is tacit's."""
+        # by the location of its code: anyone may write the name of a distribution into metadata
         return self._package == self.distribution == _HERE
 
     @property
     def sha256(self) -> str:
-        """Digest of all files of the import package that holds it; see `digest_of`.
+        """Digest of all files of the import package that holds the part; see `digest_of`.
 
         Raises:
             ConfigError: the package cannot be found.
@@ -169,7 +170,7 @@ class Part:
 
     @property
     def _package(self) -> str:
-        """The import package that holds it."""
+        """The import package that holds the part."""
         return self.target.partition(":")[0].partition(".")[0]
 
     @property
@@ -195,7 +196,7 @@ class Part:
         """The class. This imports the package.
 
         Raises:
-            ConfigError: it cannot be imported, or is no class of the family.
+            ConfigError: the class cannot be imported, or does not belong to the family.
         """
         entry = EntryPoint(self.name, self.target, self.family.group)
         guarded = nullcontext() if self.own else imported(self._package, self.distribution)
@@ -204,7 +205,7 @@ class Part:
                 found = entry.load()
         except ConfigError:
             raise
-        except Exception as error:  # whatever somebody else's module raises
+        except Exception as error:  # any exception of foreign code
             remedy = "; reinstall it: its metadata are of another version" if self.own else ""
             raise ConfigError(
                 f"the {self.family.word} {self.name!r} of {self.distribution} {self.version} "
@@ -226,9 +227,9 @@ class Part:
 
 
 def installed(parts: Iterable[Part]) -> dict[str, str]:
-    """Versions and digests of what is installed here, or runs already, by distribution.
+    """Versions and digests of the code installed here, or already running, by distribution.
 
-    A distribution may have its parts in several import packages: then it has as many digests.
+    A distribution may have its parts in several import packages, with one digest each.
     """
     found: dict[str, list[str]] = {}
     for part in parts:
@@ -237,11 +238,11 @@ def installed(parts: Iterable[Part]) -> dict[str, str]:
 
 
 def declared(family: Family) -> dict[str, Part]:
-    """What packages declare, by name; read from metadata, without an import.
+    """Declarations of packages, by name; read from metadata, without an import.
 
     Raises:
-        ConfigError: a name that is tacit's own, or that two packages declare, or a package
-            without a name of its own and a version.
+        ConfigError: a name that is tacit's own, or that two packages declare, or a package without
+            a name of its own and a version.
     """
     found: dict[str, Part] = {}
     for entry in entry_points(group=family.group):
@@ -267,10 +268,10 @@ def declared(family: Family) -> dict[str, Part]:
 
 
 def _part(family: Family, entry: EntryPoint) -> Part:
-    """What an entry point declares.
+    """The part that an entry point declares.
 
     Raises:
-        ConfigError: its package calls itself nothing, or as it must not.
+        ConfigError: its package has no valid name.
     """
     assert entry.dist is not None
     named, version = entry.dist.metadata["Name"], entry.dist.metadata["Version"]
@@ -286,20 +287,20 @@ def _part(family: Family, entry: EntryPoint) -> Part:
 
 
 def foreign() -> list[Part]:
-    """All parts that other packages declare, family by family.
+    """All parts declared by other packages, family by family.
 
     Raises:
-        ConfigError: as `declared`.
+        ConfigError: as for `declared`.
     """
     found = (part for family in FAMILIES for _, part in sorted(declared(family).items()))
     return [part for part in found if not part.own]
 
 
 def published() -> dict[str, Part]:
-    """The methods of papers with the noise that these print, by name: for comparison only.
+    """The methods of papers with their printed noise, by name: for comparison only.
 
     Raises:
-        ConfigError: as `declared`, or tacit runs without its own metadata.
+        ConfigError: as for `declared`, or tacit runs without its own metadata.
     """
     found = {name: part for name, part in declared(METHOD).items() if part.own}
     if not found:
@@ -312,24 +313,24 @@ def published() -> dict[str, Part]:
 
 
 def named_in(document: object) -> Iterator[Part]:
-    """The parts that a study names beside those of its grammar; read without an import.
+    """The parts that a study names besides those of its grammar; read without an import.
 
     Args:
-        document: a study as TOML reads it, right or wrong.
+        document: study as read by TOML, valid or not.
 
     Raises:
-        ConfigError: as `declared`.
+        ConfigError: as for `declared`.
     """
     for family in FAMILIES:
         known = declared(family)
         named = sorted(set(_names(document, *family.at, nested=family.nested)))
         yield from (known[name] for name in named if name in known)
         if family is METHOD and not all(name in known or family.takes(name) for name in named):
-            published()  # tells where none is found because the metadata are stale
+            published()  # reports missing ones caused by stale metadata
 
 
 def _names(document: Any, step: str, *path: str, nested: bool) -> Iterator[str]:
-    """The names at a path, `*` standing for every key, and in tables below it."""
+    """The names at a path, `*` standing for any key, and in tables below it."""
     if not isinstance(document, Mapping):
         return
     if path:
@@ -350,7 +351,7 @@ def method(name: str) -> Entry:
     """A method by its name, tacit's own or declared; the latter is imported.
 
     Raises:
-        ConfigError: there is none, or as `Part.build`.
+        ConfigError: no such method, or as for `Part.build`.
     """
     from tacit.study._described.catalogue import METHODS, REFUSED, Entry
 
@@ -361,7 +362,7 @@ def method(name: str) -> Entry:
     others = declared(METHOD)
     if name in others:
         return Entry(others[name].build)
-    published()  # tells where none is found because the metadata are stale
+    published()  # reports missing ones caused by stale metadata
     known = [*METHODS, *others]
     close = difflib.get_close_matches(name, known, 1)
     hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"

@@ -18,20 +18,20 @@ from tacit.study.model import StatisticsStudy, Study, study_of
 from tacit.study.parts import Part, named_in
 
 Admit = Callable[[Sequence[Part]], None]
-"""Raises where a part of another package must not be imported."""
+"""Raises if a part of another package must not be imported."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A study file as it was written.
+    """A study file as written.
 
     Attributes:
-        name: how messages call it.
-        text: its contents.
-        folder: which relative paths start from.
-        study: its contents, checked.
+        name: name of the file in messages.
+        text: contents of the file.
+        folder: folder from which relative paths start.
+        study: checked contents.
         lines: line of every key.
-        parts: which it names beside those of the grammar: methods as published, and parts of other
+        parts: parts named besides those of the grammar: methods as published, and parts of other
             packages.
     """
 
@@ -44,21 +44,21 @@ class Source:
 
     @property
     def statistics(self) -> bool:
-        """Whether its method asks of the records themselves, and fits no model."""
+        """Whether its method uses the records themselves, and fits no model."""
         return isinstance(self.study, StatisticsStudy)
 
     @property
     def foreign(self) -> tuple[Part, ...]:
-        """The parts of other packages, which it names."""
+        """The parts of other packages that the study names."""
         return tuple(part for part in self.parts if not part.own)
 
     def build(self, word: str, name: str, own: Mapping[str, Any]) -> Any:
-        """What a name in the study stands for: tacit's own, or of another package.
+        """The object that a name in the study stands for: tacit's own, or from another package.
 
         Args:
-            word: of the family of parts.
-            name: of the part.
-            own: tacit's, by name.
+            word: word for the family of parts.
+            name: name of the part.
+            own: tacit's own parts, by name.
         """
         for part in self.parts:
             if (part.family.word, part.name) == (word, name):
@@ -67,7 +67,7 @@ class Source:
 
     @contextlib.contextmanager
     def section(self, *path: str | int) -> Iterator[None]:
-        """Point errors that are raised inside at a section, and at a key if they name one.
+        """Point errors raised inside at a section, and at a key if they name one.
 
         Raises:
             ConfigError: with file, line, section and key before the message.
@@ -84,10 +84,10 @@ class Source:
 
     @contextlib.contextmanager
     def blamed(self) -> Iterator[None]:
-        """Point errors that are raised inside at the section that their kind speaks of.
+        """Point errors raised inside at the section that their kind refers to.
 
         Raises:
-            ConfigError: as `section`. What is no mistake of the study passes as it is.
+            ConfigError: as for `section`. Errors that are not mistakes in the study pass unchanged.
         """
         try:
             yield
@@ -98,7 +98,7 @@ class Source:
                 raise
 
     def _named(self, path: locate.Path, message: str) -> locate.Path:
-        """The key or column that a message speaks of, where the section has it."""
+        """The key or column to which a message refers, if the section has it."""
         if found := re.match(r"(?:([\w ]+): )?(?:(\w+)=)?", message):
             table, key = found.groups(default="")
             for named in ((table, key), (key,), (table,)):
@@ -111,19 +111,19 @@ class Source:
 
 
 class Located(ConfigError):
-    """An error that already says where in the study file it comes from."""
+    """An error that already states its position in the study file."""
 
 
 def read_study(path: str | Path, admit: Admit | None = None) -> Source:
     """Read and check a study file.
 
     Args:
-        path: a TOML file.
-        admit: as in `parse_study`.
+        path: path of a TOML file.
+        admit: as for `parse_study`.
 
     Raises:
-        ConfigError: unreadable, not TOML, or with wrong or unknown keys: every one of them is named
-            with its line and what to do.
+        ConfigError: unreadable, not TOML, or with wrong or unknown keys: each is named with its
+            line and a remedy.
     """
     path = Path(path)
     try:
@@ -144,14 +144,14 @@ def parse_study(
     """Check the text of a study file.
 
     Args:
-        text: TOML.
-        name: how messages call the file.
-        folder: which relative paths start from.
-        admit: raises where a part of another package must not be imported; by default all that the
-            study names are.
+        text: text of the study file, TOML.
+        name: name of the file in messages.
+        folder: folder from which relative paths start.
+        admit: function that raises if a part of another package must not be imported; by default
+            all parts that the study names are imported.
 
     Raises:
-        ConfigError: as `read_study`.
+        ConfigError: as for `read_study`.
     """
     return check_document(toml.parse(text, name), name, folder, text, admit)
 
@@ -163,17 +163,17 @@ def check_document(
     text: str = "",
     admit: Admit | None = None,
 ) -> Source:
-    """Check what a study says.
+    """Check the contents of a study.
 
     Args:
-        document: what TOML makes of a study file.
-        name: how messages call it.
-        folder: which relative paths start from.
-        text: it was read from; empty if from none.
-        admit: as in `parse_study`.
+        document: study as read by TOML.
+        name: name of the file in messages.
+        folder: folder from which relative paths start.
+        text: text of the study; empty if there is none.
+        admit: as for `parse_study`.
 
     Raises:
-        ConfigError: as `read_study`; lines are named where there is a text.
+        ConfigError: as for `read_study`; lines are named if there is a text.
     """
     known = locate.lines(text)
     parts = tuple(named_in(document))

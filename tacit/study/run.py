@@ -30,7 +30,7 @@ from tacit.study.read import Source
 from tacit.study.tables import HeldOut, divide, held_out_by
 
 PRIVATE, POOLED, BASE = "agreed by the sites", "pooled, no privacy", "base rate"
-"""The fits that are compared; the base rate is the best constant answer to the sites' records."""
+"""The compared fits; the base rate is the best constant answer to the sites' records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +38,12 @@ class Assembled:
     """Everything that a run needs.
 
     Attributes:
-        source: the study file.
-        problem: what the sites minimise, or the records that they describe.
-        network: who talks to whom.
-        method: how they agree.
-        held_out: records that no site has, if any.
-        notes: what was done to the data besides.
+        source: study file.
+        problem: problem that the sites minimise, or records that they describe.
+        network: network between the sites.
+        method: method of the study.
+        held_out: held-out records that no site has, if any.
+        notes: other changes made to the data.
     """
 
     source: Source
@@ -56,13 +56,13 @@ class Assembled:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A run with what only a simulation can know.
+    """A run with the facts that only a simulation can know.
 
     Attributes:
-        assembled: what was run.
-        result: what came out.
-        reference: the fit of the pooled records without privacy, if asked for (simulation only).
-        scores: for each fit, its scores on the records held out, if any (simulation only).
+        assembled: study that was run.
+        result: result of the run.
+        reference: fit of the pooled records without privacy, if requested (simulation only).
+        scores: scores of each fit on the held-out records, if any (simulation only).
     """
 
     assembled: Assembled
@@ -80,9 +80,9 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
     """Build everything that a study describes; nothing runs yet.
 
     Args:
-        source: a study file.
-        like: another study; if it has the same records, divided alike, and the same problem, then
-            it lends them instead of having them read again.
+        source: study file.
+        like: another study; if it has the same records, divided alike, and the same problem, these
+            are reused instead of being read again.
 
     Raises:
         ConfigError: anything wrong with the study or its data, with the line of the file.
@@ -117,7 +117,7 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
 
 
 def _check_values(source: Source, problem: Task) -> None:
-    """Refuse what needs a loss that is written out, where only values of it can be had."""
+    """Refuse options that need a written-out loss, where only its values are available."""
     if not isinstance(problem.objectives, LossBox):
         return
     name = type(problem.objectives.loss).__name__
@@ -136,7 +136,7 @@ def _check_values(source: Source, problem: Task) -> None:
 
 
 def _records(source: Source) -> tuple[Any, ...]:
-    """All of a study that decides about its records and its problem."""
+    """All sections of a study that determine its records and its problem."""
     study, run = source.study, source.study.run
     data = (source.folder, study.data, study.partition, study.problem)
     return (*data, run.hold_out, run.split_seed, held_out_by(source))
@@ -148,14 +148,14 @@ def execute(
     """Run a study.
 
     Args:
-        assembled: from `assemble`.
+        assembled: result of `assemble`.
         checkpoint: file to save to and to resume from.
-        progress: called with (rounds done, rounds).
+        progress: function called with (rounds done, rounds).
 
     Raises:
-        ConfigError: a method, network and budget that do not fit, with the line of the file.
-        BudgetExceeded: the ledger that the study names does not pay for it.
-        RuntimeFailure: the run could not go on, or its ledger cannot be used.
+        ConfigError: a method, network and budget that do not match, with the line of the file.
+        BudgetExceeded: the budget in the named ledger does not cover the run.
+        RuntimeFailure: the run could not continue, or its ledger cannot be used.
     """
     source, problem = assembled.source, assembled.problem
     settings = source.study.run
@@ -223,6 +223,6 @@ def _scores(
 
 
 def targets(problem: Task) -> Float[np.ndarray, " n"]:
-    """Targets of the records of all sites, as the loss has them (simulation only)."""
+    """Targets of the records of all sites, as the loss encodes them (simulation only)."""
     objectives: Any = problem.objectives
     return np.asarray(objectives.targets)[np.asarray(objectives.mask) > 0]

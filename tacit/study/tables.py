@@ -1,4 +1,4 @@
-"""From [data] and [partition] to records at sites, and records held out."""
+"""From [data] and [partition] to records at sites, and held-out records."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class HeldOut:
     """Records that no site has: for scores, in simulations only.
 
     Attributes:
-        features: shape `(n, d)`.
-        targets: shape `(n,)`.
+        features: feature table, shape `(n, d)`.
+        targets: targets, shape `(n,)`.
     """
 
     features: Float[np.ndarray, "n d"]
@@ -41,13 +41,13 @@ class HeldOut:
 
 
 def divide(source: Source) -> tuple[Sites, Prepared, HeldOut | None]:
-    """Read the records, hold some out, and divide the rest among the sites.
+    """Read the records, hold some out, and divide the rest over the sites.
 
     Args:
-        source: a study file.
+        source: study file.
 
     Returns:
-        The sites, the records that they hold together, and those held out.
+        The sites, the records that they hold together, and the held-out records.
 
     Raises:
         ConfigError: wrong data or declarations, with the line of the study file.
@@ -73,16 +73,16 @@ def divide(source: Source) -> tuple[Sites, Prepared, HeldOut | None]:
 
 
 def divide_total(source: Source) -> tuple[Sites, Total, pd.DataFrame]:
-    """Read the records and divide them, as sites of their own would take them.
+    """Read the records and divide them, as independent sites would read them.
 
-    A record that does not fit is empty, as `prepare_total` says, and stands at its site as well.
-    Nothing is held out.
+    An invalid record is empty, as for `prepare_total`, and belongs to its site as well. Nothing is
+    held out.
 
     Args:
-        source: a study file.
+        source: study file.
 
     Returns:
-        The sites, the records, and the rows of the table that they are, as they are.
+        The sites, the records, and the corresponding rows of the table, unchanged.
 
     Raises:
         ConfigError: wrong columns or declarations, or a record without a site.
@@ -110,9 +110,9 @@ def divide_total(source: Source) -> tuple[Sites, Total, pd.DataFrame]:
 
 
 def held_out_by(source: Source) -> Literal["place", "record"]:
-    """What decides which records are held out: what fits the guarantee that the study asks for.
+    """The basis for choosing held-out records, as the study's guarantee requires.
 
-    Where records come and go, the places of those that stay are not public.
+    Where records may be added or removed, the places of the others are not public.
     """
     privacy = source.study.privacy
     added = privacy is not None and privacy.relation == "add_remove"
@@ -120,7 +120,7 @@ def held_out_by(source: Source) -> Literal["place", "record"]:
 
 
 def randhie() -> Path:
-    """The file of the RAND Health Insurance Experiment that the package statsmodels brings.
+    """The file of the RAND Health Insurance Experiment that comes with the package statsmodels.
 
     Only the file is used: importing the package would take seconds.
 
@@ -140,7 +140,7 @@ def randhie() -> Path:
 
 
 def table(source: Source) -> pd.DataFrame:
-    """The records that a study names, as they are."""
+    """The records that a study names, unchanged."""
     from tacit.data.loaders import load
 
     data = source.study.data
@@ -172,11 +172,11 @@ def table(source: Source) -> pd.DataFrame:
 
 
 def schema(source: Source, columns: list[str] | None = None) -> Schema:
-    """What each column of a table becomes, by a study file.
+    """What each column of a table becomes, according to a study file.
 
     Args:
-        source: a study file.
-        columns: of the table, for names with `*`; none of a study of statistics, which names each.
+        source: study file.
+        columns: names of the table's columns, for patterns with `*`; none in a study of statistics.
     """
     data = source.study.data
     return Schema(

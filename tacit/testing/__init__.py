@@ -1,4 +1,4 @@
-"""Tests for parts of your own: what tacit's own methods, losses and graphs are held to.
+"""Tests for your own parts: the requirements on tacit's own methods, losses and graphs.
 
 Each function checks one part and raises `AssertionError` with a sentence that says what does not
 hold. They work under pytest, or any other runner, without a plugin:

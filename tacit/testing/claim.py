@@ -1,4 +1,4 @@
-"""A method's claim of privacy, attacked."""
+"""Attacks on a method's privacy claim."""
 
 from __future__ import annotations
 
@@ -24,29 +24,30 @@ def check_claim(
     trials: int = 2_000,
     seed: int = 0,
 ) -> Audit:
-    """Attack the claim of privacy of a method, as `tacit.audit_method` does; fail if it is refuted.
+    """Attack the privacy claim of a method, as `tacit.audit_method` does; fail if it is refuted.
 
-    A true claim is refuted in one audit of twenty, by its confidence of 95 %. The seed is fixed, so
+    A true claim is refuted in one audit in twenty, by its confidence of 95 %. The seed is fixed, so
     a test that passes keeps passing until the code changes.
 
     Args:
-        problem: whose public parts and declared numbers are used; its data only with `neighbour`.
-        network: who talks to whom.
-        method: how.
-        rounds: of every run, at least 1.
+        problem: problem whose public parts and declared numbers are used; its data only with
+            `neighbour`.
+        network: network between the agents.
+        method: method under test.
+        rounds: number of rounds per run, at least 1.
         owner: number of the agent whose data change.
-        neighbour: the problem with one record (or cost) of the owner changed, instead of the worst
+        neighbour: problem with one record (or cost) of the owner changed, instead of the worst
             case that the method declares.
-        trials: runs on either data set; more find smaller leaks.
-        seed: of all randomness, at least 0.
+        trials: number of runs on each data set; more find smaller leaks.
+        seed: seed of all randomness, at least 0.
 
     Returns:
-        The audit, with the largest lower bound that was found.
+        Audit, with the largest lower bound that was found.
 
     Raises:
         AssertionError: the claim is refuted.
         NonPrivateRelease: the method claims nothing.
-        TacitError: as `tacit.audit_method` raises it.
+        TacitError: as raised by `tacit.audit_method`.
     """
     found = audit_method(
         problem,

@@ -1,4 +1,4 @@
-"""Other data for the same run, and neighbouring data of one agent."""
+"""Different data for the same run, and neighbouring data of one agent."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Neighbour(NamedTuple):
     """Two objectives of one agent that differ in one protected unit.
 
     Attributes:
-        here: one of them.
-        there: the other.
-        units: how many records they differ in.
-        how: what differs, as a clause.
+        here: one of the objectives.
+        there: the other objective.
+        units: number of records in which they differ.
+        how: description of the difference, as a clause.
     """
 
     here: Any
@@ -34,13 +34,13 @@ class Neighbour(NamedTuple):
 
 
 def other_data(problem: Task) -> Task:
-    """The same problem with other data: as many records, none of them longer in any norm.
+    """The same problem with different data: equally many records, none longer in any norm.
 
     Rows are shortened, entries change signs and columns, and targets change places; entries of
     records that are only described change columns; whole costs pass from agent to agent.
 
     Raises:
-        ConfigError: objectives of another kind, or costs that are all the same.
+        ConfigError: objectives of another kind, or costs that are all equal.
     """
     objectives = problem.objectives
     if isinstance(objectives, EmpiricalRisk):
@@ -70,22 +70,22 @@ def neighbours(
     """Neighbouring objectives of one agent: the method's worst case, then samples.
 
     Args:
-        problem: with the data.
-        other: with other data.
-        agreed: what a run on them agrees on.
-        relation: when two data sets are neighbours.
+        problem: problem with the data.
+        other: problem with different data.
+        agreed: contract of a run on them.
+        relation: adjacency of two data sets.
         owner: number of the agent.
     """
     method, privacy = agreed.method, agreed.method.privacy
     try:
         pair = method.worst_case(problem, owner)
     except PrivacyError:
-        pass  # nothing is bounded, or no worst case is known
+        pass  # unbounded, or no worst case is known
     else:
         records = 1 if privacy is None else privacy.records_per_person
         yield Neighbour(_own(pair.objectives, owner), _own(pair.others, owner), records, pair.how)
     if relation is Relation.METRIC:
-        return  # of other pairs nobody knows the distance
+        return  # the distance of other pairs is unknown
     here, there = _own(problem.objectives, owner), _own(other.objectives, owner)
     if method.protects(problem) is Unit.AGENT:
         yield Neighbour(here, there, 1, "all data of the agent replaced")
@@ -97,7 +97,7 @@ def neighbours(
 
 
 def _rows(here: Rows, there: Rows, relation: Relation) -> Iterator[Neighbour]:
-    """One record replaced, by an ordinary one and by one that is no number, or left out."""
+    """One record replaced by an ordinary one and by one that is not a number, or left out."""
     values, mask = np.asarray(here.values), np.asarray(here.mask)
     present = np.flatnonzero(mask > 0)
     for record in (present[0], present[-1]):
@@ -114,7 +114,7 @@ def _rows(here: Rows, there: Rows, relation: Relation) -> Iterator[Neighbour]:
 
 
 def _records(here: EmpiricalRisk, there: EmpiricalRisk, relation: Relation) -> Iterator[Neighbour]:
-    """One record replaced, by an ordinary one and by a steep one, or left out."""
+    """One record replaced by an ordinary one and by a steep one, or left out."""
     rows, targets, mask = (np.asarray(a) for a in (here.features, here.targets, here.mask))
     present = np.flatnonzero(mask > 0)
     for record in (present[0], present[-1]):

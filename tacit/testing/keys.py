@@ -1,4 +1,4 @@
-"""Whether a study can name a part: its signature and docstring are the keys."""
+"""Whether a study can name a part: its signature and docstring define the keys."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def keys_describe(part: type[AbstractMethod]) -> None:
             raise AssertionError(
                 f"{part.__name__}: no study can give its example: {error}"
             ) from None
-    document(entry)  # what `tacit describe` says of it
+    document(entry)  # the output of `tacit describe`
     family = next(family for family in FAMILIES if family.word == "method")
     registered = declared(family).get(part.name)
     hold(

@@ -1,4 +1,4 @@
-"""What every method is held to, tacit's own and others."""
+"""The requirements on every method, tacit's own and others."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tacit.testing.observed import Observed, Sent, Subject
 from tacit.types import Context, Oracle, Role
 
 _ROUNDING = 1.0 + 1e-9
-"""Of a sensitivity: what rounding may add to a movement that attains it."""
+"""Tolerance on a sensitivity: the rounding error of a movement that attains it."""
 
 
 @checked(ConfigError, own="problem network method other")
@@ -47,7 +47,7 @@ def check_method(
     rounds: Count = 6,
     other: Task | None = None,
 ) -> None:
-    """Hold a method to what every method of tacit is held to.
+    """Check a method against the requirements on every method of tacit.
 
     * What leaves an agent is made of released values and public ones: a run on other data in which
       the released values are those of the first run sends the same messages, and ends in the same
@@ -57,10 +57,10 @@ def check_method(
     * A query states the size of its answer and draws no noise; the scale of the noise does not
       depend on data.
     * The same seed gives the same bits, whatever the order of agents and the number of trials.
-    * The batched simulation agrees with the exact one: to 1e-12, or to 1e-6 for a method that asks
-      for function values or sums under masks. Numbers of size 1 are taken for granted.
+    * The batched simulation agrees with the exact one: to 1e-12, or to 1e-6 for a method that uses
+      function values or sums under masks. Numbers of size 1 are assumed.
     * Messages are finite, states hold no NaN, and both keep their shapes and types in all rounds.
-    * With a `name` it can stand in a study: every argument is described, and `example` fills in
+    * With a `name` it can be named in a study: every argument is described, and `example` sets
       those without a default.
 
     Samples find mistakes and prove nothing: the bound of a query of your own needs a proof, and
@@ -68,16 +68,16 @@ def check_method(
     of them to compile.
 
     Args:
-        problem: small, with numbers of size 1; the data are used.
-        network: who talks to whom.
-        method: how.
-        rounds: of every run, at least 1.
-        other: the same problem with other data and the same declared numbers. Made up for records
-            and for costs by default.
+        problem: small problem with numbers of size 1; its data are used.
+        network: network between the agents.
+        method: method under test.
+        rounds: number of rounds per run, at least 1.
+        other: the same problem with different data and the same declared numbers; by default made
+            up for records and for costs.
 
     Raises:
-        AssertionError: something does not hold.
-        ConfigError: no other data can be made up, or those given declare other numbers.
+        AssertionError: a requirement does not hold.
+        ConfigError: no different data can be made up, or those given declare other numbers.
         TacitError: the method does not run on this problem and network.
     """
     problem, network, method = inputs.admitted(problem, network, method)
@@ -129,7 +129,7 @@ def sizes_hold(subject: Subject) -> None:
 
 
 def queries_draw_no_noise(subject: Subject) -> None:
-    """The key of a query chooses records of a sample, or their rows of a mask, and nothing else."""
+    """The key of a query selects records of a sample, or their rows of a mask, and nothing else."""
     with jax.enable_x64(True):
         plan, roots = subject.laid_out()
         objective = jax.tree.map(lambda leaf: leaf[0], plan.objectives)
@@ -165,13 +165,13 @@ def sensitivities_hold(subject: Subject, agents: Sequence[int] = (0,)) -> None:
     """No answer moves further than stated, in any state of the run.
 
     Args:
-        subject: what is checked.
-        agents: numbers of those who are asked.
+        subject: run under test.
+        agents: numbers of the agents that are queried.
     """
     agreed = subject.agreed
     for index, phase in enumerate(agreed.phases):
         query, release = phase.query, phase.release
-        # a claim may take for granted of the data what nothing enforces
+        # a claim may assume about the data what nothing enforces
         if query is None or release is None or release.mechanism.claim is not None:
             continue
         for agent in agents:
@@ -225,7 +225,7 @@ def forms_hold(subject: Subject) -> None:
 
 
 def numbers_hold(subject: Subject) -> None:
-    """What is sent is finite, and no state holds NaN."""
+    """Every message is finite, and no state holds NaN."""
     for sent in subject.observed.sent:
         for leaf in jax.tree.leaves(from_bytes(sent.message)):
             hold(np.isfinite(leaf).all(), f"{_phase(subject, sent)}: the message is not finite")
@@ -269,16 +269,16 @@ def releases_determine_what_leaves(subject: Subject) -> None:
 
 
 def trials_do_not_matter(subject: Subject) -> None:
-    """One trial is the same, however many there are."""
+    """The first trial gives the same result, whatever the number of trials."""
     one, three = (_simulated(subject, trials, exact=True)[0] for trials in (1, 3))
     hold(np.array_equal(one, three), "the first of three trials is another than that of one")
 
 
 def simulations_agree(subject: Subject, batched: Float[np.ndarray, "trials agents p"]) -> None:
-    """The batched simulation gives what the exact one gives.
+    """The batched simulation gives the same as the exact one.
 
     Args:
-        subject: what is checked.
+        subject: run under test.
         batched: answers of two trials.
     """
     exact = _simulated(subject, trials=2, exact=True)
@@ -307,7 +307,7 @@ def _simulated(subject: Subject, trials: int, *, exact: bool = False) -> Any:
 
 
 def _context(plan: Plan, secret: Any, phase: int) -> tuple[Context, PhaseKeys]:
-    """What agent 0 knows in round 0."""
+    """The knowledge of agent 0 in round 0."""
     zero = jnp.asarray(0)
     return context_of(
         plan.public,

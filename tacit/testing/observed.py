@@ -1,4 +1,4 @@
-"""Exact runs of a method that keep what every agent sent, and the state that it sent it from."""
+"""Exact runs of a method that keep every message, with the state it was sent from."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Sent:
     """One message.
 
     Attributes:
-        at: where in the run.
+        at: position in the run.
         agent: number of the sender.
-        before: its state.
-        message: leaf by leaf as bytes.
-        released: what the message is made of; `None` where nothing was asked.
+        before: state of the sender.
+        message: message, leaf by leaf as bytes.
+        released: released values from which it was made; `None` if nothing was queried.
     """
 
     at: At
@@ -46,8 +46,8 @@ class Observed:
     """One exact run.
 
     Attributes:
-        released: everything, by place.
-        sent: all messages, in the order in which they were sent.
+        released: all releases, by position.
+        sent: all messages, in the order of sending.
         states: all final states, in one vector.
     """
 
@@ -57,7 +57,7 @@ class Observed:
 
 
 class _Watched(AgentStep):
-    """A desk of which every message is kept."""
+    """A desk that keeps every message."""
 
     def __init__(self, desk: AgentStep, sent: list[Sent]) -> None:
         self.__dict__.update(vars(desk))
@@ -73,15 +73,15 @@ class _Watched(AgentStep):
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What is checked: a method where it runs, and other data that it might have run on.
+    """The run under test: a method in its setting, and different data for the same run.
 
     Attributes:
-        problem: with the data of the run.
-        other: the same with other data; what is declared is the same.
-        network: who talks to whom.
-        method: how.
-        rounds: of every run.
-        seed: of all randomness.
+        problem: problem with the data of the run.
+        other: problem with different data; its declarations are the same.
+        network: network between the agents.
+        method: method under test.
+        rounds: number of rounds per run.
+        seed: seed of all randomness.
     """
 
     problem: Task
@@ -93,12 +93,12 @@ class Subject:
 
     @cached_property
     def agreed(self) -> Contract:
-        """What a run on the data agrees on."""
+        """The contract of a run on the data."""
         return self._agreed_on(self.problem)
 
     @cached_property
     def agreed_elsewhere(self) -> Contract:
-        """What a run on the other data agrees on."""
+        """The contract of a run on the other data."""
         return self._agreed_on(self.other)
 
     def laid_out(self, *, elsewhere: bool = False) -> tuple[Plan, Any]:
@@ -122,9 +122,9 @@ class Subject:
         """Run once more.
 
         Args:
-            elsewhere: whether on the other data.
-            replay: what an earlier run released, in the place of asking the data.
-            order: in which agents act within a phase.
+            elsewhere: whether to use the other data.
+            replay: releases of an earlier run, used instead of querying the data.
+            order: order in which agents act within a phase.
         """
         released, sent = Transcript(), list[Sent]()
         with jax.enable_x64(True):
@@ -143,7 +143,7 @@ class Subject:
         return Observed(released, sent, vector)
 
     def desks(self) -> Sequence[AgentStep]:
-        """Those of a run on the data; make and use them in double precision."""
+        """The desks of a run on the data; make and use them in double precision."""
         plan, roots = self.laid_out()
         return ExactEngine(plan, roots).desks[0]
 

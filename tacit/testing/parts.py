@@ -1,4 +1,4 @@
-"""What losses, regularisers, constraints and graphs are held to."""
+"""The requirements on losses, regularisers, constraints and graphs."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ _SEED = 0
 
 @checked(ConfigError)
 def check_loss(loss: AbstractLoss, targets: Point = (0.0, 1.0), *, features: Count = 3) -> None:
-    """Hold a loss to what it states, on random records.
+    """Check a loss against its statements, on random records.
 
-    * The value of a record, and its derivative, depend on that record only: not on the others, and
-      not on its place among them. Clipping rests on this.
+    * The value of a record, and its derivative, depend on that record only: not on the others, nor
+      on its place among them. Clipping rests on this.
     * `derivative` is that of `value`, by automatic differentiation.
     * No derivative is longer than `slope_bound`, in any norm and with scores from -1000 to 1000,
       and none changes by more than `curvature` times the change of the score.
-    * A loss that is said to be convex is.
+    * A loss declared convex is convex.
 
-    A `JaxLoss` is differentiated by JAX, one record at a time; of it, convexity and the shape of
-    the value are checked. Of an `AbstractBlackBox`, that it gives one finite number, the same when
-    it is asked again.
+    A `JaxLoss` is differentiated by JAX, one record at a time; only convexity and the shape of the
+    value are checked. An `AbstractBlackBox` must give one finite number, the same when called
+    again.
 
     Args:
-        loss: which.
-        targets: numbers that the loss has a meaning for, shape `(n,)`; of each as many records are
-            drawn.
-        features: of a record, at least 1.
+        loss: loss under test.
+        targets: numbers that have a meaning for the loss, shape `(n,)`; an equal number of records
+            is drawn for each.
+        features: number of features per record, at least 1.
 
     Raises:
-        AssertionError: something does not hold.
+        AssertionError: a statement does not hold.
         ProblemError: a target that the loss refuses.
     """
     name = type(loss).__name__
@@ -188,20 +188,20 @@ def _in_jax(loss: JaxLoss, name: str, points: Any, rows: Any, targets: Any) -> N
 
 @checked(ConfigError)
 def check_regulariser(regulariser: AbstractRegulariser, dimension: Count = 4) -> None:
-    """Hold a regulariser to what it states, at random points.
+    """Check a regulariser against its statements, at random points.
 
     * `prox` gives the minimiser of `step R(x) + |x - v|^2 / 2`: no other point that is tried is
-      better, and it brings no two points further apart (it is firmly non-expansive). Bounds of
+      better, and it brings no two points further apart (it is firmly non-expansive). Bounds on
       private answers rest on this.
     * `gradient` supports `value` from below, so the penalty is convex, and is its derivative.
     * `scaled` and `sparing` do what they say, and `separable` is true where it is stated.
 
     Args:
-        regulariser: which.
+        regulariser: regulariser under test.
         dimension: number of parameters, at least 2.
 
     Raises:
-        AssertionError: something does not hold.
+        AssertionError: a statement does not hold.
         ProblemError: a regulariser for another number of parameters.
     """
     name = type(regulariser).__name__
@@ -284,21 +284,21 @@ def _variants(regulariser: AbstractRegulariser, name: str, points: Any) -> None:
 
 @checked(ConfigError)
 def check_constraint(constraint: AbstractConstraint, dimension: Count = 4) -> None:
-    """Hold a constraint to what it states, at random points.
+    """Check a constraint against its statements, at random points.
 
     * `project` lands in the set, leaves points of the set where they are, and brings no two points
       further apart (it is firmly non-expansive). Together this makes it the nearest point, and
-      bounds of private answers rest on it.
+      bounds on private answers rest on it.
     * `violation` is 0 in the set, and more outside.
 
     What says `exact = False` is held to 1e-4 instead of 1e-9, times the squared size of a point.
 
     Args:
-        constraint: which.
+        constraint: constraint under test.
         dimension: number of parameters, at least 2.
 
     Raises:
-        AssertionError: something does not hold.
+        AssertionError: a statement does not hold.
         ProblemError: an empty set, or one of another dimension.
     """
     name = type(constraint).__name__
@@ -309,7 +309,7 @@ def check_constraint(constraint: AbstractConstraint, dimension: Count = 4) -> No
         ends = np.array([constraint.project(point) for point in points])
         hold(ends.shape == points.shape, f"{name}.project gives shape {ends.shape[1:]}")
         hold(np.isfinite(ends).all(), f"{name}.project gives numbers that are not finite")
-        # from just outside, too, where the end of a smaller set would show
+        # also from just outside, where the end of a smaller set would show
         ways = points - ends
         lengths = np.maximum(np.linalg.norm(ways, axis=1, keepdims=True), 1e-12)
         points = np.concatenate([points, ends + 0.05 * ways / lengths])
@@ -333,17 +333,17 @@ def check_constraint(constraint: AbstractConstraint, dimension: Count = 4) -> No
 
 @checked(ConfigError)
 def check_graph(topology: AbstractTopology, agents: Sequence[int] = (4, 5, 8)) -> None:
-    """Hold a rule for drawing graphs to what every network needs.
+    """Check a rule for drawing graphs against the requirements on every network.
 
-    The graph has as many nodes as there are agents, is connected, has no loops, is the same when
-    it is drawn again, and takes mixing weights whose rows and columns sum to 1.
+    The graph has one node per agent, is connected, has no loops, is the same when drawn again, and
+    admits mixing weights whose rows and columns sum to 1.
 
     Args:
-        topology: which.
-        agents: numbers of agents that it is to be drawn for, each at least 2.
+        topology: rule under test.
+        agents: numbers of agents to draw the graph for, each at least 2.
 
     Raises:
-        AssertionError: something does not hold.
+        AssertionError: a requirement does not hold.
         NetworkError: weights that cannot be made.
     """
     import networkx as nx

@@ -1,4 +1,4 @@
-"""A study between sites: real processes on this machine, held to what the simulation says of it."""
+"""A study between sites: real processes on this machine, compared with its simulation."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ if TYPE_CHECKING:
     from tacit.deploy.operate.rehearse import Rehearsal
 
 _CLOSE = 1e-3
-"""Of an epsilon: what the grid of the noise and rounding up may add."""
+"""Tolerance on an epsilon: for the grid of the noise and for rounding up."""
 
 
 @checked(ConfigError)
 def check_between_sites(
     study: Path | str, *, test_seed: Whole = 5, seconds: Positive = 600.0
 ) -> None:
-    """Run a study between real processes on this machine, twice, and hold them to the simulation.
+    """Run a study between real processes on this machine, twice, and compare with the simulation.
 
     With the noise of a run between sites:
 
-    * every site is promised what the simulation promises, and it is proved;
-    * its ledger is sound, has a charge for each of its releases, once, and the epsilon of the
-      promise;
+    * every site has the guarantee of the simulation, and it is proved;
+    * its ledger is sound, has exactly one charge for each of its releases, and the epsilon of the
+      guarantee;
     * no message leaves with two contents;
-    * a coordinator and all its clients end with one model.
+    * a coordinator and all its clients end with the same model.
 
-    With the simulated noise of a seed, all members end with the bits of the simulation that is
-    exact. The digests of the parts that the study names are pinned for these runs only: it takes
-    for granted what is installed. Needs `tacit[deploy]`, and about a minute.
+    With the simulated noise of a seed, all members end with the bits of the exact simulation. The
+    digests of the parts that the study names are pinned for these runs only: the installed code is
+    trusted. Needs `tacit[deploy]`, and about a minute.
 
     Args:
-        study: a study file.
-        test_seed: of the simulated noise, at least 0.
-        seconds: that each of both runs may take, positive.
+        study: study file.
+        test_seed: seed of the simulated noise, at least 0.
+        seconds: time limit per run, in seconds, positive.
 
     Raises:
-        AssertionError: something does not hold.
+        AssertionError: a requirement does not hold.
         ConfigError: a study that cannot be run between sites.
-        RuntimeFailure: a member failed; the last lines that it printed are in the message.
+        RuntimeFailure: a member failed; its last printed lines are in the message.
     """
     from tacit.deploy.operate.rehearse import perform, prepare, without_scores
 
@@ -74,7 +74,7 @@ def check_between_sites(
 
 
 def promises_hold(source: Source, rehearsal: Rehearsal) -> None:
-    """Every site is promised what the simulation promises."""
+    """Every site has the guarantee of the simulation."""
     from tacit.deploy.agreement.declared import declared
 
     with jax.enable_x64(True):
@@ -95,7 +95,7 @@ def promises_hold(source: Source, rehearsal: Rehearsal) -> None:
 
 
 def charges_hold(rehearsal: Rehearsal) -> None:
-    """A charge for each release, once, and the epsilon that was promised."""
+    """One charge for each release, and the epsilon of the guarantee."""
     from tacit.deploy.agreement.declared import declared
 
     with jax.enable_x64(True):
@@ -138,7 +138,7 @@ def messages_hold(rehearsal: Rehearsal) -> None:
 
 
 def models_hold(rehearsal: Rehearsal, found: list[Any]) -> None:
-    """A coordinator and its clients end with one model; peers with one of their own each."""
+    """A coordinator and its clients end with one model; peers with one each."""
     members = rehearsal.manifest.members
     models = [each.get("solution") for each in found]
     for member, model in zip(members, models, strict=True):
@@ -150,7 +150,7 @@ def models_hold(rehearsal: Rehearsal, found: list[Any]) -> None:
 
 
 def bits_hold(source: Source, rehearsal: Rehearsal, found: list[Any], seed: int) -> None:
-    """With noise of a seed all members end with the bits of the exact simulation."""
+    """With the noise of a seed, all members end with the bits of the exact simulation."""
     parts = assemble(source)
     expected = run(
         parts.problem,

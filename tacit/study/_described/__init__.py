@@ -1,1 +1,1 @@
-"""What a study can name, described: methods, what they take and what they promise."""
+"""The named parts of a study, described: methods, their requirements and their guarantees."""

@@ -31,17 +31,17 @@ class Protection(StrEnum):
 
 @dataclass(frozen=True)
 class Entry:
-    """What study files and `tacit describe` need to know of a method; it follows from the class.
+    """Facts about a method for study files and `tacit describe`; they follow from the class.
 
     Attributes:
-        build: the class.
+        build: class of the method.
     """
 
     build: type[AbstractMethod]
 
     @property
     def name(self) -> str:
-        """In study files."""
+        """Name in study files."""
         return self.build.name
 
     @property
@@ -51,12 +51,12 @@ class Entry:
 
     @property
     def per_site(self) -> tuple[str, ...]:
-        """Arguments that may differ from site to site."""
+        """Arguments that may differ between sites."""
         return self.build.per_agent
 
     @property
     def protection(self) -> Protection:
-        """Whether it takes a budget."""
+        """Whether the method takes a budget."""
         budget = inspect.signature(self.build).parameters.get("privacy")
         if budget is None:
             return Protection.NONE
@@ -65,12 +65,12 @@ class Entry:
 
     @property
     def status(self) -> str:
-        """How sure its guarantee is, in words."""
+        """Status of its guarantee, in words."""
         return self.traits.status
 
     @cached_property
     def traits(self) -> Traits:
-        """Its requirements and guarantee, found by asking it."""
+        """Its requirements and guarantee, found by calling it."""
         from tacit.study._described.traits import traits
 
         return traits(self.build)
@@ -98,7 +98,7 @@ class Entry:
 
     @property
     def coordinated(self) -> bool:
-        """Whether it needs a coordinator instead of peers."""
+        """Whether the method needs a coordinator instead of peers."""
         return any(phase.sender is Role.SERVER for phase in self.default().phases())
 
 
@@ -113,7 +113,7 @@ def _found() -> Mapping[str, Entry]:
 
 
 METHODS: Mapping[str, Entry] = _found()
-"""Every method, by the name that a study file gives it."""
+"""Every method, by its name in study files."""
 
 REFUSED: Mapping[str, str] = MappingProxyType(
     {
@@ -123,4 +123,4 @@ REFUSED: Mapping[str, str] = MappingProxyType(
         "noises the solution itself and is proved; 'dvp-as-published' reproduces the paper"
     }
 )
-"""Methods of the literature that a study cannot ask for, and why."""
+"""Methods of the literature that a study cannot name, with the reason."""

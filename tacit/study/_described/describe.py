@@ -19,7 +19,7 @@ TO_WHOM = {"peer": "its neighbours", "client": "every site", "server": "the coor
 
 
 def asked(query: AbstractQuery | None) -> str:
-    """What a query asks of private data, from the first line of its docstring."""
+    """What a query computes from private data, from the first line of its docstring."""
     if query is None:
         return "nothing"
     text = (inspect.getdoc(type(query)) or type(query).__name__).splitlines()[0]
@@ -35,7 +35,7 @@ def asked(query: AbstractQuery | None) -> str:
 
 
 def document(entry: Entry) -> dict[str, Any]:
-    """Everything that `tacit describe` says of a method, as plain values."""
+    """All facts that `tacit describe` prints about a method, as plain values."""
     method = entry.default()
     return {
         "format": "tacit-method-1",
@@ -65,7 +65,7 @@ def parameter(argument: Argument) -> dict[str, Any]:
 
 
 def phase_row(phase: Phase) -> dict[str, Any]:
-    """One line of the algorithm box: who, what is private, what leaves, to whom."""
+    """One line of the algorithm box: sender, private input, what leaves, and receiver."""
     private = phase.query is not None and phase.release is not None
     return {
         "phase": phase.name,
@@ -91,17 +91,17 @@ def _mechanism(phase: Phase) -> str:
 
 
 def _about(method: AbstractMethod) -> str:
-    """The docstring up to its arguments."""
+    """The docstring, up to its arguments."""
     text = inspect.getdoc(type(method)) or ""
     return text.split("\nArgs:")[0].strip()
 
 
 def cost_example(records: int = 2000, rounds: int = 100) -> dict[str, float]:
-    """Noise of one release at epsilon = 1, delta = 1e-6, clip 1, as an idea of what privacy costs.
+    """Noise of one release at epsilon = 1, delta = 1e-6, clip 1, as an indication of the cost.
 
     Args:
-        records: of a site.
-        rounds: of the run.
+        records: number of records per site.
+        rounds: number of rounds.
 
     Returns:
         Noise multiplier, sensitivity `2 clip / records` and their product, the noise scale.

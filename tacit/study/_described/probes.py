@@ -1,4 +1,4 @@
-"""Small problems and networks to offer to a method, and what it answers to them."""
+"""Small problems and networks on which a method is tried, and the results."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ from tacit.types import Relation, Unit
 _AGENTS, _ROUNDS = 3, 2
 
 HOMES = ("peers", "coordinator")
-"""The plainest network of each topology: every method runs on one of them."""
+"""The simplest network of each topology: every method runs on one of them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A problem to offer, and what is to be learned from it.
+    """A problem to try a method on, and its properties.
 
     Attributes:
-        problem: small, with declared normalisers, as every relation needs.
-        loss: "smooth" or "non-smooth"; "none" of records that are only described.
+        problem: small problem with declared normalisers, as every relation needs.
+        loss: "smooth" or "non-smooth"; "none" for records that are only described.
         penalty: "none", "smooth" or "non-smooth".
         constraint: "none", "box", "ball" or "simplex".
-        exact: whether penalty and set have an exact proximal map together.
+        exact: whether penalty and set together have an exact proximal map.
     """
 
     problem: Task
@@ -85,9 +85,9 @@ def _distance(x: Any, centre: Any) -> Any:
 
 @cache
 def probes() -> tuple[Probe, ...]:
-    """Smooth losses of records beside every penalty and set, other costs beside one of them.
+    """Smooth losses of records with every penalty and set, other costs with one of them.
 
-    Then records that are only described.
+    Finally records that are only described.
     """
     rng = np.random.default_rng(0)
     rows = [rng.uniform(-1.0, 1.0, (4, 2)) for _ in range(_AGENTS)]
@@ -114,7 +114,7 @@ def probes() -> tuple[Probe, ...]:
 
 @cache
 def networks() -> Mapping[str, AbstractNetwork]:
-    """One network of every kind, by the words that the table uses."""
+    """One network of every kind, by the words of the table."""
     peers = complete(_AGENTS)
     around = [(agent, (agent + 1) % _AGENTS) for agent in range(_AGENTS)]
     return {
@@ -131,7 +131,7 @@ def networks() -> Mapping[str, AbstractNetwork]:
 def instances(
     build: type[AbstractMethod], relation: Relation = Relation.REPLACE_ONE
 ) -> Mapping[str, AbstractMethod]:
-    """The method in every mode: with and without a budget as it allows, and its variants."""
+    """The method in every mode: with and without a budget where allowed, and its variants."""
     budget = inspect.signature(build).parameters.get("privacy")
     optional = budget is not None and budget.default is not inspect.Parameter.empty
     found = {"with [privacy]" if optional else "": _private(build, relation)}
@@ -145,10 +145,10 @@ def instances(
 def _private(
     build: type[AbstractMethod], relation: Relation, own: Mapping[str, Any] = MappingProxyType({})
 ) -> AbstractMethod:
-    """An instance that is private if it can be: Gaussian noise, or Laplace where that is asked.
+    """A private instance where possible: Gaussian noise, or Laplace noise where required.
 
-    The noise is given rather than calibrated: neither who is protected nor how surely depends on
-    how much of it there is.
+    The noise is given rather than calibrated: neither the protected unit nor the status of the
+    guarantee depends on its scale.
     """
     given = {**build.example, **own}
     if "privacy" not in inspect.signature(build).parameters:
@@ -163,10 +163,10 @@ def _private(
 def masked(
     build: type[AbstractMethod], own: Mapping[str, Any] = MappingProxyType({})
 ) -> AbstractMethod | None:
-    """An instance whose releases masks hide in sums, or `None` where it refuses masks.
+    """An instance whose releases are hidden in sums by masks, or `None` if it refuses masks.
 
     Args:
-        build: with an `example` for every argument that has no default.
+        build: class of the method, with an `example` for every argument without a default.
         own: arguments of a variant.
     """
     if "privacy" not in inspect.signature(build).parameters:
@@ -183,13 +183,13 @@ def masked(
 def accepted(
     method: AbstractMethod, offered: Iterable[Probe], network: AbstractNetwork
 ) -> Iterator[Probe]:
-    """The probes with which a run on the network begins, by the method's own checks."""
+    """The probes with which a run on the network can begin, by the method's own checks."""
     for probe in offered:
         try:
             rounds = _ROUNDS if method.only_rounds is None else method.only_rounds
             check_arguments(probe.problem, network, method, rounds)
         except NetworkError:
-            return  # all probes have as many agents: with each of them the network is refused
+            return  # all probes have the same number of agents: each is refused
         except TacitError:
             continue
         yield probe
@@ -198,13 +198,13 @@ def accepted(
 def promised(
     method: AbstractMethod, offered: Iterable[Probe], homes: Iterable[str], unit: Unit
 ) -> Guarantee | None:
-    """The guarantee of a short run, or `None` where the method refuses to begin each of them.
+    """The guarantee of a short run, or `None` if the method refuses every one of them.
 
     Args:
-        method: in the mode that is asked about.
-        offered: the problems; those whose summands are not `unit` are left out.
+        method: method in the mode of interest.
+        offered: problems to try; those whose summands are not `unit` are skipped.
         homes: names of the networks.
-        unit: a record, or a whole cost.
+        unit: protected unit, a record or a whole cost.
     """
     about = [probe for probe in offered if probe.problem.unit is unit]
     for name in homes:
@@ -215,7 +215,7 @@ def promised(
                     calibrated = calibrate(method.on(networks()[name]), owners)
                     return statement.guarantees(Releases(calibrated), owners).worst
             except PrivacyError:
-                return None  # it cannot protect this unit so: no other problem changes that
+                return None  # it cannot protect this unit: no other problem changes that
             except TacitError:
                 continue
     return None
@@ -223,6 +223,6 @@ def promised(
 
 @cache
 def _owners(probe: Probe, home: str, unit: Unit) -> Owners:
-    """The owners' constants where everybody takes part in every round."""
+    """The owners' constants where every agent takes part in every round."""
     everybody = np.full(_AGENTS, _ROUNDS)
     return Owners.of(probe.problem, networks()[home], _ROUNDS, everybody, unit=unit)

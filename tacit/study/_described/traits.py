@@ -1,7 +1,7 @@
-"""What a method takes and promises, found by asking it: nothing here is typed in per method.
+"""What a method takes and guarantees, found by calling it: no entry here is typed by hand.
 
-Small problems and networks are offered to the method's own checks, its phases are counted, and its
-guarantees are stated for every unit and neighbouring relation. A new method is described as soon as
+Small problems and networks are given to the method's own checks, its phases are counted, and its
+guarantees are stated for every unit and adjacency. A new method is described as soon as
 `tacit.method` exports it.
 """
 
@@ -45,16 +45,16 @@ class Traits:
     """One row of the comparison of methods, in words.
 
     Attributes:
-        oracle: what is asked of a private objective.
-        topology: who talks to whom.
-        constraints: which public sets the answer may be held in.
-        nonsmooth: which parts of the objective may have kinks.
-        varying: how the network may change between rounds.
-        adjacency: what two neighbouring data sets differ by, for every unit that is protected.
-        status: how sure the guarantee is.
-        masks: whether masks can hide what an agent releases in a sum over all, or in a mean.
-        releases: answers of private objectives that leave an agent, per round.
-        evaluations: what they cost of each record (or cost), per round.
+        oracle: what is queried of a private objective.
+        topology: who exchanges messages with whom.
+        constraints: public sets to which the answer may be constrained.
+        nonsmooth: parts of the objective that may have kinks.
+        varying: ways in which the network may change between rounds.
+        adjacency: what two neighbouring data sets differ by, for every protected unit.
+        status: status of the guarantee.
+        masks: whether masks can hide an agent's releases in a sum or mean over all agents.
+        releases: number of answers of private objectives that leave an agent, per round.
+        evaluations: evaluations per record (or cost) that they need, per round.
     """
 
     oracle: str
@@ -81,7 +81,7 @@ HEADINGS: Mapping[str, str] = {
     "releases": "Releases per round",
     "evaluations": "Evaluations per round",
 }
-"""What the columns are called, in order."""
+"""Headings of the columns, in order."""
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     "Requirements": ("oracle", "topology", "constraints", "nonsmooth", "varying"),
@@ -93,19 +93,19 @@ TABLES: Mapping[str, tuple[str, ...]] = {
         "evaluations",
     ),
 }
-"""The columns in two tables, as one with all of them is too wide to read."""
+"""The columns split over two tables, because one with all of them is too wide to read."""
 
 
 OWN_MASKS = "its own"
-"""What is said of the masks of a method that has them whatever its budget says."""
+"""Entry for the masks of a method that always has them, whatever its budget."""
 
 
 @cache
 def traits(build: type[AbstractMethod]) -> Traits:
-    """The row of a method, asked for once.
+    """The row of a method, computed once.
 
     Args:
-        build: with an `example` for every argument that has no default.
+        build: class of the method, with an `example` for every argument without a default.
     """
     modes = instances(build)
     method = next(iter(modes.values()))
@@ -142,7 +142,7 @@ def traits(build: type[AbstractMethod]) -> Traits:
 
 
 def _related(build: type[AbstractMethod]) -> Iterator[AbstractMethod]:
-    """The private modes under each relation but the usual one, where it is not refused."""
+    """The private modes under each relation but the default, where not refused."""
     for relation in (Relation.ADD_REMOVE, Relation.METRIC):
         with suppress(TacitError):
             found = instances(build, relation).values()
@@ -154,7 +154,7 @@ def _join(words: Iterable[str]) -> str:
 
 
 def _constraints(taken: Sequence[Probe]) -> str:
-    """Sets, and whether each goes with each penalty or needs an exact proximal map of both."""
+    """Sets, and whether each works with each penalty or needs an exact proximal map of both."""
     sets = list(dict.fromkeys(probe.constraint for probe in taken))
     held = [name for name in sets if name != "none"]
     words = "any set" if len(held) == 3 else _join(held)
@@ -167,7 +167,7 @@ def _constraints(taken: Sequence[Probe]) -> str:
 
 
 def _status(stated: Mapping[tuple[str, Unit], Guarantee | None]) -> str:
-    """The status of every mode; of several with the same one, the first stands for all."""
+    """The status of every mode; several modes with the same one share an entry."""
     modes: dict[str, str] = {}
     for mode, unit in stated:
         guarantee = stated[mode, unit]
@@ -181,7 +181,7 @@ def _status(stated: Mapping[tuple[str, Unit], Guarantee | None]) -> str:
 
 
 def _masks(build: type[AbstractMethod]) -> str:
-    """Whether the method takes masks or has its own, or else which of its variants take them."""
+    """Whether the method takes masks or has its own, or which of its variants take them."""
     if masked(build) is not None:
         return "yes"
     hidden = [phase.hides for one in instances(build).values() for phase in one.phases()]
@@ -216,7 +216,7 @@ def _evaluations(method: AbstractMethod) -> str:
 
 
 def _with_start(rounds: str, before: str) -> str:
-    """Numbers per round, and those before the first one."""
+    """Numbers per round, and those before the first round."""
     if before == "0":
         return rounds
     return f"{before} in all" if rounds == "0" else f"{rounds}, and {before} once"
@@ -241,12 +241,12 @@ def _formula(method: AbstractMethod, *, once: bool) -> str:
 
 
 def methods() -> tuple[type[AbstractMethod], ...]:
-    """Every method of tacit that can be described, those as published too."""
+    """Every method of tacit that can be described, including methods as published."""
     return tuple(each for each in exported() if not missing(each))
 
 
 def exported() -> tuple[type[AbstractMethod], ...]:
-    """Every method that `tacit.method` exports, and those as published."""
+    """Every method that `tacit.method` exports, and methods as published."""
     from tacit.study.parts import published
 
     found = [getattr(tacit.method, name) for name in tacit.method.__all__]

@@ -1,1 +1,1 @@
-"""How the keys of a study file are read: signatures as keys, places in the file, mistakes."""
+"""Reading the keys of a study file: signatures as keys, positions in the file, mistakes."""

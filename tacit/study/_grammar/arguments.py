@@ -27,7 +27,7 @@ from tacit.study._grammar.section import Flag, Number, PerSite, Section, Whole
 Extra = TypeVar("Extra")
 
 REQUIRED: Any = ...
-"""Stands for the default of an argument that has none."""
+"""Default of an argument that has none."""
 
 _STRICT: dict[Any, Any] = {
     float: Number,
@@ -41,13 +41,13 @@ _STRICT: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Argument:
-    """One key.
+    """One key of a section.
 
     Attributes:
-        name: of the key.
-        kind: its type.
-        default: `REQUIRED`, or what holds when it is left out.
-        text: what it means.
+        name: name of the key.
+        kind: type of the key.
+        default: `REQUIRED`, or the value if the key is left out.
+        text: meaning of the key.
     """
 
     name: str
@@ -62,9 +62,9 @@ def arguments(
     """The arguments of a class or function, in order.
 
     Args:
-        target: documented with an `Args:` section.
-        leave_out: names that the study file says elsewhere.
-        per_site: names whose value may differ from site to site.
+        target: class or function documented with an `Args:` section.
+        leave_out: names that the study file gives elsewhere.
+        per_site: names whose value may differ between sites.
 
     Example:
         >>> from tacit.network import grid
@@ -73,12 +73,12 @@ def arguments(
     """
     hints = dict(typing.get_type_hints(target, include_extras=True))
     if inspect.isclass(target):
-        # what a class inherits is annotated with names of the module of its base
+        # inherited annotations use names of the module of the base class
         names: dict[str, Any] = {}
         for base in reversed(target.__mro__):
             names |= vars(sys.modules[base.__module__])
         given = typing.get_type_hints(target.__init__, localns=names, include_extras=True)
-        # a field with a converter may be given anything: what is meant stands at the field
+        # a field with a converter accepts anything: its annotation gives the intended type
         meant = {key for key, kind in given.items() if kind not in (Any, object)}
         hints |= {key: given[key] for key in given if key in meant or key not in hints}
     texts = described(target)
@@ -102,7 +102,7 @@ def _kind(hint: Any, text: str) -> Any:
     if typing.get_origin(hint) is tuple:
         return tuple[tuple(_kind(each, text) for each in members)]
     annotated = typing.get_origin(hint) is typing.Annotated
-    if Numbers in members and not annotated:  # `Numbers | X`: an X is for Python only
+    if Numbers in members and not annotated:  # `Numbers | X`: X is for Python only
         return Number
     if members and all(isinstance(each, type) and issubclass(each, eqx.Module) for each in members):
         from tacit.study._sections.nested import choice
@@ -131,7 +131,7 @@ def _kind(hint: Any, text: str) -> Any:
 
 
 def _given(kind: Any) -> Any:
-    """What a `Key` says, in strict types."""
+    """The type given by a `Key`, in strict types."""
     members = tuple(map(_given, typing.get_args(kind)))
     if typing.get_origin(kind) is tuple:
         return tuple[members]
@@ -141,7 +141,7 @@ def _given(kind: Any) -> Any:
 
 
 def _extra(hint: Any, kind: type[Extra]) -> Extra | None:
-    """What an annotation says besides in an object of this class, if anything."""
+    """The first object of this class attached to an annotation, if any."""
     extras = getattr(hint, "__metadata__", ())
     return next((each for each in extras if isinstance(each, kind)), None)
 
@@ -152,7 +152,7 @@ def summary(target: object) -> str:
 
 
 def described(target: object) -> dict[str, str]:
-    """The `Args:` section of a docstring, name by name."""
+    """The `Args:` section of a docstring, by name."""
     lines = (inspect.getdoc(target) or "").splitlines()
     texts: dict[str, str] = {}
     if "Args:" not in lines:
@@ -178,7 +178,7 @@ def section(
 ) -> type[Section]:
     """A section for one kind of thing: `key = value`, its arguments, and the keys of `base`.
 
-    Without a `key` there is but one kind, and `value` names the section only.
+    Without a `key` there is only one kind, and `value` only names the section.
     """
     fields: dict[str, Any] = {
         argument.name: (argument.kind, Field(argument.default, description=argument.text))

@@ -1,4 +1,4 @@
-"""What is wrong with a study file, in words: value, where it stands, remedy."""
+"""The mistakes in a study file, in words: value, position, remedy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TYPES = {
 
 
 _MOST = 50
-"""Keys whose mistakes are told at once."""
+"""Maximum number of mistakes reported at once."""
 
 
 def explain(
@@ -93,8 +93,8 @@ def _text(
 
 
 def _chooser(path: Path, key: str, document: Any) -> Path:
-    """The key that chooses between kinds, where it is written out."""
-    if key.endswith("()"):  # a function chose, because the key may be left out
+    """The key that selects a kind, where it is written out."""
+    if key.endswith("()"):  # a function chose, because the key is optional
         key = "kind"
     for part in path:
         document = document[part]
@@ -104,7 +104,7 @@ def _chooser(path: Path, key: str, document: Any) -> Path:
 def _siblings(
     one: ErrorDetails, path: Path, document: Mapping[str, Any], model: type[BaseModel]
 ) -> list[str]:
-    """Keys that could have been meant: all of the section's that are not there already."""
+    """Possible intended keys: all of the section's keys that are not present."""
     section = descriptions(model).get(str(path[0]), {}) if len(path) > 1 else model.model_fields
     there: Any = document
     for part in path[:-1]:
@@ -114,7 +114,7 @@ def _siblings(
 
 @functools.cache
 def descriptions(model: type[BaseModel]) -> dict[str, dict[str, str]]:
-    """For each section the keys that may stand in it or in its tables, with their meaning."""
+    """For each section, the keys allowed in it or in its tables, with their meaning."""
     found: dict[str, dict[str, str]] = {}
     for name, field in model.model_fields.items():
         keys = found.setdefault(name, {})
@@ -134,7 +134,7 @@ def _models(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
 
 
 def _path(loc: Sequence[str | int], document: Any, missing: bool) -> Path:
-    """The keys of the file among the parts of a location, which also names kinds of sections."""
+    """The keys of the file within a location, which also names kinds of sections."""
     best = _walk(tuple(loc), document, missing)
     return best[1] if best else ()
 
@@ -145,7 +145,7 @@ def _walk(loc: Path, value: Any, missing: bool) -> tuple[tuple[bool, int], Path]
     if missing and len(loc) == 1:
         return (isinstance(value, Mapping), 1), loc
     skipped_rank, skipped = _walk(loc[1:], value, missing)
-    # the last part counts only if it is really there
+    # the last part counts only if it is present
     candidates = [((skipped_rank[0] and len(loc) > 1, skipped_rank[1]), skipped)]
     head, found = loc[:1], _inside(value, *loc[:1])
     if found is not None:
@@ -155,7 +155,7 @@ def _walk(loc: Path, value: Any, missing: bool) -> tuple[tuple[bool, int], Path]
 
 
 def _inside(value: Any, part: str | int) -> Any:
-    """An entry of a table or list, `None` where there is no such entry (TOML has no null)."""
+    """An entry of a table or list, `None` where there is none (TOML has no null)."""
     if isinstance(value, Mapping):
         return value.get(part)
     if isinstance(value, list) and isinstance(part, int) and part < len(value):

@@ -1,7 +1,7 @@
-"""On which line of a TOML text a key stands.
+"""The line of each key in a TOML text.
 
 `tomllib` reads values only. This scanner follows table headers, dotted keys, inline tables and
-arrays just far enough to say where each key begins; it is run on texts that `tomllib` has accepted.
+arrays just far enough to find where each key begins; it runs on texts that `tomllib` has accepted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def lines(text: str) -> dict[Path, int]:
 
 
 def line_of(path: Sequence[str | int], known: dict[Path, int]) -> int | None:
-    """The line of a key, or of the nearest table around it."""
+    """The line of a key, or of the nearest enclosing table."""
     for length in range(len(path), 0, -1):
         found = known.get(tuple(path[:length]))
         if found is not None:
@@ -88,7 +88,7 @@ class _Scanner:
         key = self._key()
         for length in range(1, len(key) + 1):
             self._note((*table, *key[:length]), line)
-        self.at += 1  # the sign =
+        self.at += 1  # the equals sign
         self._value((*table, *key))
 
     def _key(self) -> Path:

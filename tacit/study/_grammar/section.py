@@ -1,4 +1,4 @@
-"""What every section of a study file has in common."""
+"""The common base of all sections of a study file."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _per_site(value: Any) -> Any:
 PerSite: TypeAlias = Annotated[
     float | tuple[float, ...] | Mapping[str, float], PlainValidator(_per_site)
 ]
-"""A number for all sites, or one a site: a list in their order, or a table by name."""
+"""A number for all sites, or one per site: a list in their order, or a table by name."""
 
 
 def _named(value: Any) -> Any:

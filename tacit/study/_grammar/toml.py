@@ -1,4 +1,4 @@
-"""TOML that others may have written: read within bounds of size and time."""
+"""TOML from untrusted sources: read within limits of size and time."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 from tacit.errors import ConfigError
 
 LARGEST = 2 << 20
-"""Bytes of a file, at most: a study of 20,000 columns, or a manifest of 1,000 members."""
+"""Maximum size of a file in bytes: a study of 20,000 columns, or a manifest of 1,000 members."""
 
 _DEEPEST = 32
-"""Parts of a dotted key, at most; reading takes the square of their number."""
+"""Maximum number of parts of a dotted key; reading time grows with its square."""
 
 _PART = r"""[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
 _LONG_KEY = re.compile(rf"(?:^|[\[{{,]){_PART}(?:\.{_PART}){{{_DEEPEST}}}", re.MULTILINE)
 
 
 def read_bytes(path: Path, largest: int = LARGEST) -> bytes:
-    """The bytes of a file that is not larger than such files are.
+    """The bytes of a file within the size limit.
 
     Args:
-        path: of a file, or of what can be read like one.
-        largest: bytes that it may have.
+        path: path of a file, or of anything that can be read like one.
+        largest: maximum size in bytes.
 
     Raises:
-        OSError: it cannot be read.
-        ConfigError: it is larger.
+        OSError: the file cannot be read.
+        ConfigError: the file is too large.
     """
     with path.open("rb") as file:
         data = file.read(largest + 1)
@@ -37,12 +37,12 @@ def read_bytes(path: Path, largest: int = LARGEST) -> bytes:
 
 
 def parse(data: bytes | str, name: str, largest: int = LARGEST) -> dict[str, Any]:
-    """The document that a text holds.
+    """The document in a text.
 
     Args:
-        data: the text, or its bytes in UTF-8.
-        name: how messages call it.
-        largest: bytes that it may have.
+        data: text, or its bytes in UTF-8.
+        name: name of the file in messages.
+        largest: maximum size in bytes.
 
     Raises:
         ConfigError: too large or too deep, not UTF-8, or not TOML; with the line.

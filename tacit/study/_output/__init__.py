@@ -1,4 +1,4 @@
-"""What a run of a study leaves behind: its directory, files, page and printed words."""
+"""The output of a study: its directory, files, page and printed words."""
 
 from tacit.study._output.directory import Destination
 from tacit.study._output.files import result_document, write

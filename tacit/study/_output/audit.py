@@ -17,14 +17,14 @@ DOCUMENT, PAGE = "audit.json", "audit.html"
 
 
 def prepare(folder: Path, *, force: bool = False) -> None:
-    """Make sure, before anything runs, that the files can be written.
+    """Make sure that the files can be written, before anything runs.
 
     Args:
-        folder: where they go; made if it does not exist.
-        force: replace older ones.
+        folder: output directory; made if it does not exist.
+        force: whether to replace older files.
 
     Raises:
-        ConfigError: a folder that cannot be written, or older files.
+        ConfigError: a directory that cannot be written to, or older files in it.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -42,15 +42,15 @@ def prepare(folder: Path, *, force: bool = False) -> None:
 
 
 def write(assembled: Assembled, found: Audit, folder: Path) -> dict[str, Any]:
-    """Write both files, and give the document that audit.json holds.
+    """Write both files, and return the document in audit.json.
 
     Args:
         assembled: the study.
-        found: its audit.
-        folder: checked with `prepare`.
+        found: audit of the study.
+        folder: output directory, checked with `prepare`.
 
     Raises:
-        RuntimeFailure: a disk that is full.
+        RuntimeFailure: the disk is full.
     """
     source = assembled.source
     document = {**found.to_dict(), "study": str(source.folder / source.name)}
@@ -66,19 +66,19 @@ def write(assembled: Assembled, found: Audit, folder: Path) -> dict[str, Any]:
 
 
 def attacked(found: Audit) -> str:
-    """On which data the guarantee was attacked."""
+    """The data on which the guarantee was attacked."""
     return f"two data sets that differ for {found.claim.owner} only: {found.how}"
 
 
 def _of_one_release(found: Audit) -> list[tuple[str, str]]:
-    """The claim for one release, beside what it comes to for all of them."""
+    """The claim for one release, beside its value for all of them."""
     if found.alone is None:
         return []
     return [("Claimed for one release", rounded_up(found.alone.epsilon))]
 
 
 def page(title: str, method: str, found: Audit) -> AuditData:
-    """What the HTML page shows."""
+    """The contents of the HTML page."""
     claim, curve = found.claim, found.curve
     return AuditData(
         title=title,

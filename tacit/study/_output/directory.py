@@ -1,4 +1,4 @@
-"""Where results go: a directory that appears whole or not at all."""
+"""The results directory, which appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ RESULT_FORMAT = "tacit-result-1"
 
 @dataclass(frozen=True)
 class Destination:
-    """A results directory to be.
+    """A results directory to be written.
 
-    Files are written to a hidden directory beside it, which takes its name at the end. The
-    checkpoint stands beside it too, so that an interrupted run leaves no directory at all.
+    Files are written to a hidden directory beside it, which is renamed at the end. The checkpoint
+    lies beside it too, so that an interrupted run leaves no directory at all.
 
     Attributes:
-        path: of the directory.
-        force: whether older results at `path`, or the checkpoint of an interrupted run, may go.
-        resume: whether to go on from the checkpoint of an interrupted run.
+        path: path of the directory.
+        force: whether older results at `path`, or the checkpoint of an interrupted run, may be
+            removed.
+        resume: whether to resume from the checkpoint of an interrupted run.
     """
 
     path: Path
@@ -32,19 +33,19 @@ class Destination:
 
     @property
     def checkpoint(self) -> Path:
-        """File that the run saves itself to."""
+        """File to which the run saves itself."""
         return self.path.with_name(self.path.name + ".checkpoint")
 
     @property
     def stage(self) -> Path:
-        """Directory that files are written to first."""
+        """Directory to which files are written first."""
         return self.path.with_name(f".{self.path.name}.partial")
 
     def prepare(self) -> None:
-        """Make sure, before anything runs, that the results can be written.
+        """Make sure that the results can be written, before anything runs.
 
         Raises:
-            ConfigError: something stands there already, or nothing can be written there.
+            ConfigError: something exists there already, or the directory cannot be written to.
         """
         try:
             self._refuse_existing()
@@ -66,10 +67,10 @@ class Destination:
             self.checkpoint.unlink()
 
     def commit(self) -> None:
-        """Give the written files their place, and remove the checkpoint.
+        """Move the written files to their place, and remove the checkpoint.
 
         Raises:
-            RuntimeFailure: they cannot be moved.
+            RuntimeFailure: the files cannot be moved.
         """
         older = self.path.with_name(f".{self.path.name}.older")
         try:
@@ -82,11 +83,11 @@ class Destination:
         except OSError as error:
             raise RuntimeFailure(
                 f"the results cannot be moved to {self.path} ({error.strerror}); "
-                f"they stand in {self.stage}"
+                f"they are in {self.stage}"
             ) from error
 
     def discard(self) -> None:
-        """Remove what was written, keep the checkpoint."""
+        """Remove the written files, keep the checkpoint."""
         shutil.rmtree(self.stage, ignore_errors=True)
 
     def _refuse_existing(self) -> None:

@@ -27,7 +27,7 @@ HISTORY_FORMAT = "tacit-history-1"
 ENVIRONMENT_FORMAT = "tacit-environment-1"
 
 SIMULATION_ONLY = "simulation_only"
-"""Folder, and key of `result.json`, of what was computed from private data without noise."""
+"""Folder, and key of `result.json`, of results computed from private data without noise."""
 
 RELEASED = ("coefficients.csv", "guarantee.json", "history.parquet", "model.npz")
 """Files of one trial that are functions of releases and public constants only."""
@@ -36,7 +36,7 @@ _SEEDED = ("report.html", "result.json", "study.toml")
 """Files that hold the study's seed."""
 
 _COVERING = (Status.PROVED, Status.MODEL)
-"""A guarantee for single releases, a refuted one and none say nothing about whole files."""
+"""A guarantee for single releases, a refuted one and none do not extend to whole files."""
 
 PUBLIC_REPORT = "report_public.html"
 
@@ -50,12 +50,12 @@ def write(outcome: Outcome, destination: Destination, public: bool = False) -> d
     """Write all results, whole or not at all.
 
     Args:
-        outcome: a run.
-        destination: prepared.
-        public: also write a report from releases only.
+        outcome: outcome of a run.
+        destination: prepared results directory.
+        public: whether to also write a report from releases only.
 
     Returns:
-        The contents of `result.json`.
+        Contents of `result.json`.
 
     Raises:
         RuntimeFailure: the files cannot be written; the checkpoint stays.
@@ -135,20 +135,20 @@ def result_document(outcome: Outcome) -> dict[str, Any]:
 
 
 def _answered(outcome: Outcome) -> dict[str, Any]:
-    """What the solution says, where it is no minimiser."""
+    """What the solution means, if it is not a minimiser."""
     answer = _answer(outcome)
     return {} if isinstance(answer, Minimiser) else {"answer": answer.to_dict()}
 
 
 def _relayed(network: AbstractNetwork) -> dict[str, Any]:
-    """How exact sums are computed, where they are."""
+    """How exact sums are computed, if any."""
     if not isinstance(network, ExactSum):
         return {}
     return {"graph": network.carrier.kind, "exact_sum": network.by, "cost": asdict(network.cost)}
 
 
 def jsonable(value: object) -> Any:
-    """A value as strict JSON has it: infinite numbers are "inf" or "-inf", NaN is null."""
+    """A value as strict JSON: infinite numbers are "inf" or "-inf", NaN is null."""
     if isinstance(value, dict):
         return {str(key): jsonable(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -205,9 +205,9 @@ def _answer(outcome: Outcome) -> Answer:
 
 
 def keep_secret(outcome: Outcome) -> tuple[str, ...]:
-    """Names of the files with which the noise can be taken off those that the guarantee covers.
+    """Names of the files with which the noise can be removed from those under the guarantee.
 
-    Not so with a ledger: the noise depends on its secret, too.
+    There are none with a ledger: the noise then depends on its secret, too.
     """
     noise = outcome.result.guarantee.worst.noise
     drawn_again = noise is NoiseSource.SIMULATED and outcome.result.charge is None
@@ -240,7 +240,7 @@ def _model(path: Path, outcome: Outcome) -> None:
 
 
 def _table(stage: Path, outcome: Outcome) -> None:
-    """The coefficients, or the table of an answer that is no minimiser."""
+    """The coefficients, or the table of an answer that is not a minimiser."""
     import pandas as pd
 
     answer = _answer(outcome)

@@ -1,4 +1,4 @@
-"""What the report shows of a run."""
+"""The contents of the report of a run."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from tacit.study.accounting import mean_noise
 from tacit.study.run import Outcome
 
 _DENSE = 500
-"""Up to so many agents the spectral gap is worth its time."""
+"""Up to this many agents the spectral gap is computed."""
 
 _EVERYBODY = {"server": "each site, alike"}
 _RELAYED = {"server": "every site, over its neighbours", "client": "nobody: every site has it"}
-"""Who the server is where peers compute exact sums."""
+"""The server where peers compute exact sums."""
 
 
 def report_data(outcome: Outcome, files: Sequence[str], public: bool = False) -> ReportData:
-    """Everything that the page of a run shows.
+    """The contents of the page of a run.
 
     Args:
-        outcome: a run.
+        outcome: outcome of a run.
         files: names of the files that the guarantee covers.
-        public: leave out what is for simulations only, and all trials but the first: each would
-            be a further release.
+        public: whether to leave out everything for simulations only, and all trials but the first,
+            because each would be a further release.
     """
     result, problem = outcome.result, outcome.assembled.problem
     worst, counted = result.guarantee.worst, counts_are_public(outcome)
@@ -83,14 +83,14 @@ def report_data(outcome: Outcome, files: Sequence[str], public: bool = False) ->
 
 
 def first_trial(result: Result) -> str:
-    """How the trial ended that is published."""
+    """How the published trial ended."""
     return replace(result, solutions=result.solutions[:1], diverged=result.diverged[:1]).status
 
 
 def coefficients(outcome: Outcome) -> list[dict[str, Any]]:
-    """One row a parameter: its name, the agreed value, and (simulation only) the pooled one.
+    """One row per parameter: its name, the agreed value, and (simulation only) the pooled one.
 
-    None for an answer that is no minimiser.
+    None for an answer that is not a minimiser.
     """
     if not _minimised(outcome):
         return []
@@ -109,19 +109,19 @@ def _minimised(outcome: Outcome) -> bool:
 
 
 def _answered(outcome: Outcome) -> list[dict[str, Any]]:
-    """The rows of an answer that is no minimiser."""
+    """The rows of an answer that is not a minimiser."""
     answer = outcome.result.answer
     return [] if answer is None or _minimised(outcome) else answer.frame().to_dict("records")
 
 
 def _sentence(outcome: Outcome) -> str:
-    """What such an answer is."""
+    """The meaning of such an answer."""
     answer = outcome.result.answer
     return "" if answer is None or _minimised(outcome) else answer.sentence()
 
 
 def picture(network: AbstractNetwork, names: Sequence[str]) -> NetworkPicture:
-    """The union graph of a network; of exact sums, the graph that they are computed over."""
+    """The union graph of a network; for exact sums, the graph that they are computed over."""
     facts: dict[str, Any] = {"Connectivity": network.connectivity}
     if isinstance(network, ExactSum):
         cost = network.cost

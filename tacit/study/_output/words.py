@@ -26,7 +26,7 @@ METRICS = {
     "coverage": "coverage",
     "loss": "mean loss",
 }
-"""Scores, in the order of preference for the headline."""
+"""Scores, in order of preference for the headline."""
 
 
 def summary(outcome: Outcome) -> list[str]:
@@ -82,10 +82,10 @@ def protection(outcome: Outcome) -> list[str]:
 
 
 def adversary(g: Guarantee) -> str:
-    """Against whom a guarantee holds; with the declared numbers under secure aggregation."""
+    """The adversary of a guarantee; with the declared numbers under secure aggregation."""
     if not g.min_cohort:
         return "sees every message and knows everything except what is protected."
-    # a model takes for granted what a proof does not
+    # a model assumes what a proof does not
     modelled = g.status is Status.MODEL
     behaved = "" if modelled else ", which may misbehave"
     whom = {0: "takes no part", 1: f"may be one of the agents{behaved}"}.get(

@@ -65,7 +65,7 @@ class MasksSection(Section):
     )
 
     def masks(self) -> Masks:
-        """What they stand for.
+        """The declared masks.
 
         Raises:
             PrivacyError: a number out of range.
@@ -127,12 +127,12 @@ class PrivacySection(Section):
 
     @property
     def summed(self) -> bool:
-        """Whether what sites release is read in sums only."""
+        """Whether the releases of sites are read in sums only."""
         return self.masks is not None
 
     @property
     def hidden(self) -> dict[str, Any]:
-        """The arguments of `Privacy` that say what hides a site besides its own noise.
+        """The arguments of `Privacy` that describe what hides a site besides its own noise.
 
         Raises:
             PrivacyError: a number out of range.

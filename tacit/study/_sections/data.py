@@ -104,5 +104,5 @@ class DataSection(Section):
 
 
 def site_column(partition: Any) -> str | None:
-    """The column that says where records stand, if the section [partition] names one."""
+    """The column that holds each record's site, if the section [partition] names one."""
     return partition.column if partition.by == "column" else None

@@ -1,4 +1,4 @@
-"""Kinds of parts as sections of a study file: a signature is their keys."""
+"""Kinds of parts as sections of a study file: their signatures give the keys."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def kinds(
     """The type of a table that is one of these parts.
 
     Args:
-        parts: classes or functions by name.
-        key: that names one.
-        leave_out: arguments that the study file says elsewhere.
-        base: with keys that all of them have.
+        parts: classes or functions, by name.
+        key: key that names the part.
+        leave_out: arguments that the study file gives elsewhere.
+        base: section with keys common to all of them.
     """
     return chosen(
         [
@@ -39,12 +39,12 @@ def kinds(
 
 
 def chosen(sections: Sequence[type[Section]], key: str) -> Any:
-    """The type of a table that is one of these sections, chosen by a key."""
+    """The type of a table that is one of these sections, selected by a key."""
     return Annotated[reduce(or_, sections), Field(discriminator=key)]
 
 
 def widened(model: type[Section], key: str, sections: Sequence[type[Section]]) -> tuple[Any, Any]:
-    """A key of a model, with more sections to choose among: type and field, for `create_model`."""
+    """A key of a model, with more sections to choose from: type and field, for `create_model`."""
     field = model.model_fields[key]
     return _widened(field.annotation, sections), copy.copy(field)
 

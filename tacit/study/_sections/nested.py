@@ -31,14 +31,14 @@ INNER = object()
 BASES: Mapping[str, type[AbstractBasis]] = MappingProxyType(
     {"legendre": LegendreBasis, "quadratic": QuadraticBasis}
 )
-"""By the kind that a study gives."""
+"""Tables by kind, as a study gives it."""
 
 
 def tables(family: type) -> Any:
-    """The type of a key whose value is one of a family, or the family itself if it is no table.
+    """The type of a key whose value is one of a family, or the family itself if it is not a table.
 
     Args:
-        family: what the argument is declared to be.
+        family: declared type of the argument.
     """
     if family is CurvatureBounds:
         return section(summary(family), "", "curvature_bounds", arguments(family))
@@ -53,10 +53,10 @@ def tables(family: type) -> Any:
 
 
 def nesting(model: type[Section], more: Sequence[type[Section]]) -> type[Section]:
-    """The section of a method, with more methods to choose among where it takes one.
+    """The section of a method, with more methods to choose from where it takes one.
 
     Args:
-        model: the section.
+        model: section of the method.
         more: sections of methods that run without a budget.
     """
     fields: dict[str, Any] = {
@@ -84,7 +84,7 @@ def choice(methods: Collection[type]) -> Any:
     """The type of a key whose value is one of these methods, without a budget.
 
     Args:
-        methods: their classes.
+        methods: classes of the methods.
     """
     from tacit.study._described.catalogue import METHODS
 
@@ -94,11 +94,11 @@ def choice(methods: Collection[type]) -> Any:
 
 
 def built(value: object, inner: Callable[[Section], AbstractMethod]) -> Any:
-    """What a value of the method's section stands for.
+    """The object that a value of the method's section represents.
 
     Args:
-        value: of a key.
-        inner: makes a method of its section.
+        value: value of a key.
+        inner: function from a section to its method.
     """
     if not isinstance(value, Section):
         return value

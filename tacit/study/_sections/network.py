@@ -43,7 +43,7 @@ class EdgesSection(PeerSection):
 
 
 class SequenceSection(Section):
-    """Graphs that follow each other, one a round."""
+    """A sequence of graphs, one per round."""
 
     graph: Literal["sequence"] = Field(description="a list of graphs")
     graphs: tuple[tuple[Edge, ...], ...] = Field(description="a list of edges a round")
