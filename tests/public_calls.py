@@ -15,14 +15,15 @@ import pandas as pd
 
 import tacit
 from tacit import advise, audit, data, method, network, privacy, problem, testing
+from tacit.papers import huang2015, nozari2016
 from tacit.papers.gratton2021.dp_admm import DPADMMPrinted
 from tacit.papers.gratton2021.dvp import DVPPrinted
 from tacit.papers.gratton2021.pvp import PVPPrinted
 from tacit.papers.huang2015 import heuristic
 from tacit.papers.huang2015.method import PDOPPrinted
 from tacit.papers.nozari2016 import accuracy as accuracy
-from tacit.papers.nozari2016 import argmin, message_noise
 from tacit.papers.nozari2016 import bounds as bounds
+from tacit.papers.nozari2016 import message_noise, minimisers
 from tacit.papers.ryu2021.bounds import global_l1_sensitivity, noise_scale_delta, noise_scale_event
 from tacit.papers.ryu2021.convergence import ConvergenceConstants, convergence_bound
 from tacit.papers.ryu2021.dp_iadmm import DPIADMMPrinted
@@ -167,7 +168,7 @@ def methods() -> list[Call]:
         call(OutPAsCoded, epsilon=1.0),
         call(method.PDOP, step=0.5, privacy=pure),
         call(
-            method.PDOPConstants,
+            huang2015.PDOPConstants,
             epsilon=1.0,
             dimension=2,
             agents=4,
@@ -198,7 +199,7 @@ def methods() -> list[Call]:
         ),
         call(method.QuadraticBasis, lower=[-1.0], upper=[1.0]),
         call(method.ZOOADMM, step=0.1),
-        call(method.check_stability_privacy, steps=steps, noise_scales=steps),
+        call(nozari2016.check_stability_privacy, steps=steps, noise_scales=steps),
         call(method.metric_epsilon, basis=legendre, scale=1.0, q=1.2, p=0.6),
     ]
 
@@ -384,8 +385,8 @@ def statements() -> list[Call]:
     one = {"strong_convexity": 0.5, "smoothness": 2.0, "dimension": 2}
     legendre = method.LegendreBasis([-1.0, -1.0], [1.0, 1.0], degree=2)
     curved = method.CurvatureBounds(0.5, 2.0, 5.0)
-    constants = method.PDOPConstants(1.0, 2, 4, 1.0, 1.0, 2.0, distance=1.0, start=1.0)
-    domain = argmin.Domain(2, 1.0, 1.5, 2.0)
+    constants = huang2015.PDOPConstants(1.0, 2, 4, 1.0, 1.0, 2.0, distance=1.0, start=1.0)
+    domain = minimisers.Domain(2, 1.0, 1.5, 2.0)
     return [
         call(global_l1_sensitivity, features=3, total=10.0, relation="replace_one"),
         call(noise_scale_delta, epsilon=1.0, dimension=2, ratio=0.5),
@@ -401,9 +402,9 @@ def statements() -> list[Call]:
             first_penalty=1.0,
             largest_penalty=2.0,
         ),
-        call(argmin.Domain, dimension=2, inradius=1.0, circumradius=1.5, diameter=2.0),
-        call(argmin.argmin_hoelder, norm=0.1, **one),
-        call(argmin.argmin_modulus, norm=0.1, bounds=curved, domain=domain),
+        call(minimisers.Domain, dimension=2, inradius=1.0, circumradius=1.5, diameter=2.0),
+        call(minimisers.argmin_hoelder, norm=0.1, **one),
+        call(minimisers.argmin_modulus, norm=0.1, bounds=curved, domain=domain),
         call(accuracy.noise_l2_norm, scale=1.0, p=0.7),
         call(accuracy.noise_scale, epsilon=1.0, q=1.2),
         call(accuracy.interior_accuracy, scales=1.0, p=0.7, **one, agents=4),
@@ -466,7 +467,7 @@ def doors() -> list[Call]:
     }
     legendre = method.LegendreBasis([-1.0, -1.0], [1.0, 1.0], degree=2)
     records = {"lower": [-1.0, -1.0], "upper": [1.0, 1.0], "targets": [0.0, 1.0]}
-    constants = method.PDOPConstants(1.0, 2, 4, 1.0, 1.0, 2.0, distance=1.0, start=1.0)
+    constants = huang2015.PDOPConstants(1.0, 2, 4, 1.0, 1.0, 2.0, distance=1.0, start=1.0)
     return [
         call(tacit.run, **three, rounds=2),
         call(tacit.account, **three, rounds=2),
@@ -484,7 +485,7 @@ def doors() -> list[Call]:
         call(testing.check_method, **three),
         call(method.record_distance, basis=legendre, loss=problem.Squared(), **records),
         call(method.record_ball, basis=legendre, loss=problem.Squared(), **records),
-        call(method.tune_pdop, constants=constants),
+        call(huang2015.tune_pdop, constants=constants),
     ]
 
 

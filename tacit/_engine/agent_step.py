@@ -24,7 +24,7 @@ from tacit.method.phase import Phase
 from tacit.network.base import Mixing
 from tacit.privacy.noise.sums import value_of
 from tacit.ranges import Numbers
-from tacit.types import AbstractObjective, Combine, Inbox, Index, Role, State
+from tacit.types import AbstractPrivate, Combine, Inbox, Index, Role, State
 
 Payload = tuple[Any, list[tuple[bytes, Any, tuple[int, ...]]]]
 """A message as structure and leaves, each leaf as bytes, dtype and shape."""
@@ -77,7 +77,7 @@ class _Common(eqx.Module):
 def _send(
     common: _Common,
     state: State,
-    objective: AbstractObjective | None,
+    objective: AbstractPrivate | None,
     scale: Numbers,
     replay: State,
 ) -> Any:
@@ -88,7 +88,7 @@ def _send(
 
 
 @eqx.filter_jit
-def _ask(common: _Common, state: State, objective: AbstractObjective | None, scale: Numbers) -> Any:
+def _ask(common: _Common, state: State, objective: AbstractPrivate | None, scale: Numbers) -> Any:
     context, keys = common.context()
     return ask(common.plan.method.phases()[common.phase], state, objective, context, keys, scale)
 
@@ -134,7 +134,7 @@ class AgentStep:
         self,
         at: At,
         state: State,
-        objective: AbstractObjective | None = None,
+        objective: AbstractPrivate | None = None,
         replay: State | None = None,
     ) -> tuple[Any, Payload, Any]:
         """The state after sending, the message, and what was released (`None` without a query).
@@ -149,12 +149,12 @@ class AgentStep:
         state, payload, released = _send(common, state, objective, scale, replay)
         return state, to_bytes(payload), released
 
-    def form(self, at: At, state: State, objective: AbstractObjective | None) -> Any:
+    def form(self, at: At, state: State, objective: AbstractPrivate | None) -> Any:
         """Shapes and types of the state after sending and of the message; computes no numbers."""
         common, scale = self._common(at), self.scale(at)
         return eqx.filter_eval_shape(_send, common, state, objective, scale, None)[:2]
 
-    def ask(self, at: At, state: State, objective: AbstractObjective | None) -> Any:
+    def ask(self, at: At, state: State, objective: AbstractPrivate | None) -> Any:
         """The private answer of a phase's query, for a mechanism that is applied elsewhere."""
         return _ask(self._common(at), state, objective, self.scale(at))
 

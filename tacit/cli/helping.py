@@ -58,6 +58,13 @@ _MOVED = {
     "--attempts": "masks",
 }
 _ORDER = ("masks", "gossip", "epsilon", "noise")
+_COMMANDS = {
+    "masks": "`tacit plan masks`",
+    "gossip": "`tacit plan gossip`",
+    "epsilon": "`tacit plan epsilon`",
+    "rounds": "`tacit plan rounds`",
+    "noise": "`tacit plan noise`",
+}
 
 
 class OfAStudy(TyperCommand):
@@ -74,6 +81,6 @@ class OfAStudy(TyperCommand):
                 command = "rounds"
             ctx.fail(
                 f"{given[0]} is not an option of `tacit account`, which answers for a study. For "
-                f"plain numbers use `tacit plan {command}`; in a study, change the file."
+                f"plain numbers use {_COMMANDS[command]}; in a study, change the file."
             )
         return super().parse_args(ctx, args)

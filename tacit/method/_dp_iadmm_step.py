@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import equinox as eqx
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
 from tacit.arguments import checked
 from tacit.errors import ConfigError
@@ -53,7 +54,7 @@ class GrowingPenalty(eqx.Module):
         if isinstance(self.epsilon, int | float) and not self.epsilon > 0:
             raise ConfigError(f"epsilon={self.epsilon!r} must be positive (infinite for no noise)")
 
-    def __call__(self, round: Index) -> Any:
+    def __call__(self, round: Index | Float[Array, ""]) -> Any:
         """The penalty of a round; the first is round 0, which the paper calls t = 1."""
         numbers = (self.epsilon, self.base, self.inverse, self.every)
         if isinstance(round, int):  # accounting, in plain Python

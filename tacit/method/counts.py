@@ -19,13 +19,14 @@ from tacit.method._oracle import combined, send_released
 from tacit.method.answer import Answer, Refused
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import Neighbours, block_neighbours
+from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import NO_NOISE, Release
 from tacit.privacy.query import own_public
 from tacit.privacy.statistics import BlockSum, Counts
-from tacit.problem.task import Records
-from tacit.types import Context, Inbox, Oracle, Relation, Role, Vector
+from tacit.problem.task import Records, Task
+from tacit.types import Context, Inbox, Index, Oracle, Relation, Role, Vector
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,13 +167,13 @@ class PrivateCounts(AbstractMethod):
         if self.privacy is not None:
             _check_budget(self.privacy)
 
-    def init(self, role: Role, x0: Vector, degree: Any) -> Tally:
+    def init(self, role: Role, x0: Vector, degree: Index) -> Tally:
         return Tally(jnp.zeros_like(x0[:-1]), jnp.zeros_like(x0[-1]))
 
-    def start(self, task: Any) -> np.ndarray:
+    def start(self, task: Task) -> np.ndarray:
         return np.zeros(sum(len(column.levels) for column in self.columns) + 1)
 
-    def numbers(self, task: Any) -> tuple[str, ...]:
+    def numbers(self, task: Task) -> tuple[str, ...]:
         cells = [f"{column.name}={level}" for column in self.columns for level in column.levels]
         return (*cells, "sites")
 
@@ -214,7 +215,7 @@ class PrivateCounts(AbstractMethod):
     def solution(self, state: Tally) -> Vector:
         return jnp.concatenate([*self.query.split(state.total), state.sites[None]])
 
-    def check(self, problem: Any, network: Any) -> None:
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
         """Records with these columns, whose numbers are declared where they are private."""
         if not isinstance(problem, Records):
             raise ProblemError(
@@ -234,7 +235,7 @@ class PrivateCounts(AbstractMethod):
                 "a public number near it, as size=... of the records"
             )
 
-    def worst_case(self, problem: Any, owner: int) -> Neighbours:
+    def worst_case(self, problem: Task, owner: int) -> Neighbours:
         return block_neighbours(self.privacy, problem.normaliser, owner)
 
     def answer(self, numbers: Float[np.ndarray, " p"], contract: Any) -> Answer:

@@ -143,7 +143,7 @@ class AbstractMethod(eqx.Module):
     def solution(self, state: Any) -> Vector:
         """This agent's answer: a function of released values only."""
 
-    def start(self, task: Any) -> np.ndarray:
+    def start(self, task: Task) -> np.ndarray:
         """Where answers begin, shape `(p,)`: by default at the task's own starting point.
 
         Args:
@@ -151,7 +151,7 @@ class AbstractMethod(eqx.Module):
         """
         return task.start()
 
-    def numbers(self, task: Any) -> tuple[str, ...]:
+    def numbers(self, task: Task) -> tuple[str, ...]:
         """Names of the numbers of `solution`: by default those of the task's parameters.
 
         Args:

@@ -4,8 +4,7 @@ The records are those of the RAND Health Insurance Experiment, as statsmodels sh
 come from its codebook. Step, rounds, clip and the scale of `disea` were chosen on the splits with
 seeds 1000 to 1003 and are fixed. The demo's own split (seed 20190) and those of
 `benchmarks/demo_splits.py` (seeds 0 to 19) are different, but all are splits of the same records,
-and
-seeds 0 to 19 had been run once with an earlier setting. So the guarantee's assumption that
+and seeds 0 to 19 had been run once with an earlier setting. So the guarantee's assumption that
 hyper-parameters were not chosen on these data is false here, and the demo says so.
 """
 
@@ -24,5 +23,5 @@ AFTER = ("For a table of your own, tacit init YOUR.csv writes a study file.",)
 
 def study() -> Source:
     """The built-in study file."""
-    text = resources.files("tacit").joinpath("demo.toml").read_text(encoding="utf-8")
+    text = resources.files("tacit.study").joinpath("demo.toml").read_text(encoding="utf-8")
     return parse_study(text, "demo.toml")

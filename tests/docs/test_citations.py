@@ -115,5 +115,5 @@ def test_the_tables_lead_from_equations_to_code_and_tests() -> None:
     lines = citation_tables.tables().splitlines()
     [row] = [line for line in lines if line.startswith("| V-A, eq (26) |")]
     assert "tacit.papers.gratton2021.bounds.inner_loop_bound" in row
-    assert "`test_d_zoa_bounds`" in row
+    assert "gratton2021/test_bounds`" in row
     assert citation_tables.shortened(["eq (3)", "eq (7)", "eq (8)", "eq (9)"]) == "(3), (7) to (9)"

@@ -41,7 +41,7 @@ def paper(monkeypatch: pytest.MonkeyPatch) -> Paper:
         "A. Someone: On squares & roots. 1999.",
         (target(), target("someone1999/fig2", 5)),
     )
-    for module in (papers, run):
+    for module in (catalogue, run):
         monkeypatch.setattr(module, "PAPERS", (found,))
     return found
 

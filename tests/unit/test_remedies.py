@@ -177,7 +177,7 @@ def test_what_is_asked_for_about_a_table_is_a_key_of_a_study() -> None:
     asked = [
         (where, name)
         for where, text in _texts()
-        if where.startswith(tuple(f"tacit/problem/{file}.py" for file in files))
+        if where.startswith(tuple(f"tacit/data/{file}.py" for file in files))
         for name in _keywords(text)
     ]
     assert {"decimal", "encoding", "separator"} <= known

@@ -24,7 +24,7 @@ from tacit.errors import ConfigError
 from tacit.method._schedule import positive
 from tacit.method.forms import Form, as_printed, not_negative
 from tacit.method.functional_projection import CurvatureBounds
-from tacit.papers.nozari2016.argmin import Domain, argmin_modulus, hoelder_constant
+from tacit.papers.nozari2016.minimisers import Domain, argmin_modulus, hoelder_constant
 
 PerAgent: TypeAlias = float | Sequence[float] | Float[ArrayLike, " agents"]
 """One number an agent, or one for all."""

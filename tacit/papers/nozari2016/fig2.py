@@ -11,8 +11,8 @@ import numpy as np
 from tacit.method import CurvatureBounds
 from tacit.papers.decide import every, ratio_above, smaller
 from tacit.papers.nozari2016.accuracy import modulus_accuracy_at
-from tacit.papers.nozari2016.argmin import Domain
 from tacit.papers.nozari2016.fits import bent
+from tacit.papers.nozari2016.minimisers import Domain
 from tacit.papers.nozari2016.plan import (
     DEGREES,
     EPSILONS,

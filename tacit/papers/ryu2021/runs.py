@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,6 @@ from tacit._engine.step import ask
 from tacit.errors import ConfigError
 from tacit.method import DPIADMMProx, DPIADMMTrust, GrowingPenalty
 from tacit.method._dp_iadmm_step import Penalty
-from tacit.method.phase import AbstractMethod
 from tacit.papers.ryu2021 import images
 from tacit.papers.ryu2021.dp_iadmm import DPIADMMPrinted
 from tacit.papers.ryu2021.images import Chosen, Images, Source
@@ -122,7 +121,7 @@ def path(
             done = ahead
             if done in stops:
                 row = list(stops).index(done)
-                for name, values in measured(read, plan.method, states).items():
+                for name, values in measured(read, plan.method.solution, states).items():
                     found[name][row] = values
             if kept is not None and time.monotonic() - saved > _SAVE_SECONDS:
                 save(kept, kept.stem, done, (states, found))
@@ -131,11 +130,11 @@ def path(
     return {name: values.tolist() for name, values in found.items()} | {"reach": reach}
 
 
-def measured(read: Images, method: AbstractMethod, states: Any) -> dict[str, Any]:
+def measured(read: Images, solution: Callable[..., Array], states: Any) -> dict[str, Any]:
     """What `path` returns of one stop, over trials."""
     clients = states[Role.CLIENT]
     return {
-        "error": errors(read, np.asarray(jax.vmap(method.solution)(states[Role.SERVER]))),
+        "error": errors(read, np.asarray(jax.vmap(solution)(states[Role.SERVER]))),
         "violation": np.asarray(jnp.abs(clients.w - clients.z).sum(axis=(-2, -1))),
     }
 

@@ -83,7 +83,7 @@ def test_hardly_any_noise_is_none() -> None:
     faint = calibrate(dpsg(noise_multiplier=1e-80, epsilon=None), owners())
     stated = guarantees(Releases(faint), owners()).worst
     assert (stated.status, stated.epsilon) == (Status.NONE, np.inf)
-    assert "released without noise that would protect them" in stated.sentence()
+    assert "without protective noise" in stated.sentence()
     little = calibrate(dpsg(noise_multiplier=1e-60, epsilon=None), owners())
     assert "(2.501e+120, 1e-5)" in guarantees(Releases(little), owners()).worst.sentence()
 
@@ -195,7 +195,7 @@ def test_a_claim_keeps_its_status_and_says_why() -> None:
     stated = guarantees(Releases(method), owners(rounds=200)).worst
     assert stated.status is Status.MODEL
     assert "variance" in stated.reason
-    assert "it is no proof because" in stated.sentence()
+    assert "it is not proved because" in stated.sentence()
     assert "(1.5" not in stated.theorem
     # exact composition of the claimed Gaussians; the paper's eq (25) says 2.04
     assert stated.epsilon == pytest.approx(1.51, abs=0.01)
@@ -230,7 +230,7 @@ def test_costs_compared_by_distance_are_promised_epsilon_a_unit_of_it() -> None:
     stated = guarantees(Releases(method), whole).worst
     assert (stated.unit, stated.relation) == (Unit.AGENT, Relation.METRIC)
     assert stated.epsilon == pytest.approx(1.0)
-    assert "by one whose gradient differs by at most 1 everywhere" in stated.sentence()
+    assert "under metric adjacency" in stated.sentence()
     assert "d times as large" in stated.sentence()
 
 

@@ -12,14 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.deploy.test_masked_party import (
-    AGENTS,
-    SERVER,
-    Star,
-    crashing,
-    go_through_a_crash,
-    one_message_each,
-)
 
 from tacit._engine.contract import contract
 from tacit.deploy.member import ending
@@ -30,6 +22,14 @@ from tacit.method.phase import AbstractMethod
 from tacit.network import Coordinator
 from tacit.privacy import Masks, Privacy
 from tests.two_sums import RECORDS, TwoSums, task
+from tests.unit.deploy.member.test_sum_session import (
+    AGENTS,
+    SERVER,
+    Star,
+    crashing,
+    go_through_a_crash,
+    one_message_each,
+)
 from tests.unit.deploy.ring import created
 
 GRADIENT, SLOPES = 1, 2

@@ -44,7 +44,7 @@ def test_pages_show_verdicts_and_link_to_each_other(tmp_path: Path, paper: Paper
 def test_a_fast_run_says_so_everywhere(tmp_path: Path, paper: Paper) -> None:
     reproduce(paper.targets[:1], tmp_path, scale=Scale.FAST)
     for name in ("index.html", "someone1999.html"):
-        assert "A fast run" in (tmp_path / name).read_text(encoding="utf-8")
+        assert "Fast run" in (tmp_path / name).read_text(encoding="utf-8")
     assert "Shortened: two numbers" in (tmp_path / "someone1999.html").read_text(encoding="utf-8")
     # wherever a verdict stands: the index, and each claim
     for name in ("index.html", "someone1999.html"):

@@ -55,8 +55,7 @@ def test_the_violation_is_the_printed_sum_over_agents(monkeypatch: pytest.Monkey
     monkeypatch.setattr(trajectories, "errors", lambda read, answers: [0.0])
     clients = SimpleNamespace(w=jnp.zeros((1, 4, 3)), z=jnp.ones((1, 4, 3)))
     states = {Role.CLIENT: clients, Role.SERVER: jnp.zeros((1, 3))}
-    method = SimpleNamespace(solution=lambda state: state)
-    found = trajectories.measured(images.read(images.chosen()), method, states)
+    found = trajectories.measured(images.read(images.chosen()), lambda state: state, states)
     assert found["violation"].tolist() == [12.0]
 
 
@@ -117,7 +116,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
             raise KeyboardInterrupt
         return advance(plan, roots, states, bounds)
 
-    monkeypatch.setattr(trajectories.simulation, "advance", interrupted)
+    monkeypatch.setattr(trajectories.batched, "advance", interrupted)
     kept = str(tmp_path / "run.part")
     with pytest.raises(KeyboardInterrupt):
         trajectories.path(**asked, checkpoint=kept)

@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 import pytest
-from tacit.cli.gossip import weight_matrix
 
 from tacit import network
 from tacit.errors import PrivacyError
+from tacit.network import weight_matrix
 from tacit.privacy import accounting
 from tacit.privacy.event import GaussianRelease
 from tacit.privacy.guarantee import Adversary, Guarantees, Status

@@ -43,7 +43,7 @@ def test_it_is_described_and_drawn_as_its_graph(outcome: Any) -> None:
     assert (data.network.kind, data.network.coordinated) == ("ring", False)
     assert data.network.edges == [(0, 1), (0, 3), (1, 2), (2, 3)]
     facts = data.network.facts
-    assert facts["Phases a round"] == 4 and facts["Messages a round"] == 6
+    assert facts["Phases per round"] == 4 and facts["Messages per round"] == 6
     iterate, gradient = data.phases
     assert (iterate["sender"], iterate["receiver"]) == (
         "each site, alike",

@@ -20,8 +20,8 @@ from tacit.papers.nozari2016.accuracy import (
     noise_scale,
     square_summable_from,
 )
-from tacit.papers.nozari2016.argmin import Domain, argmin_modulus, hoelder_constant
 from tacit.papers.nozari2016.bounds import agents_factor, printed_metric_epsilon
+from tacit.papers.nozari2016.minimisers import Domain, argmin_modulus, hoelder_constant
 
 SQUARE = Domain.box([-5.0, -5.0], [5.0, 5.0])
 RECORDS, WEIGHT, HALF = 100, 0.01, 5.0

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 
 from tacit.errors import ConfigError
 from tacit.method import CurvatureBounds
-from tacit.papers.nozari2016.argmin import (
+from tacit.papers.nozari2016.minimisers import (
     Domain,
     argmin_hoelder,
     argmin_modulus,
