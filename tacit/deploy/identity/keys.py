@@ -137,7 +137,7 @@ class Keys:
 
     @property
     def renewal(self) -> str:
-        """The command that renews the certificate, from the authority if one vouches for the agent."""
+        """The command that renews the certificate, by request if an authority vouches for it."""
         if self.card.voucher:
             return f"`tacit keys request {self.folder}`"
         return f"`tacit keys rotate {self.folder}`"

@@ -106,7 +106,7 @@ def admit_pinned(found: Sequence[Part]) -> None:
     """Refuse, before anything is imported, parts that are not pinned here.
 
     Args:
-        found: parts that somebody else's study names and this machine has, before a manifest exists.
+        found: parts that another's study names and this machine has, before a manifest exists.
 
     Raises:
         ConfigError: a part that is not pinned.
