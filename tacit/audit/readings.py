@@ -149,7 +149,7 @@ class HockeyStick(AbstractReading):
 
     @staticmethod
     def coins(runs: int) -> int:
-        """Coins of the game that so many runs a side afford."""
+        """The number of coins of the game that `runs` runs per side suffice for."""
         return 2 * (runs - int(_CHOOSING * runs))
 
     def bound(self, scores: Scores, others: Scores, delta: float, error: float) -> Bound:
@@ -188,7 +188,7 @@ class GaussianDP(AbstractReading):
 
     @staticmethod
     def coins(runs: int) -> int:
-        """Coins of the game that so many runs a side afford."""
+        """The number of coins of the game that `runs` runs per side suffice for."""
         return 2 * (runs - min(_FIRST, runs // 10))
 
     def bound(self, scores: Scores, others: Scores, delta: float, error: float) -> Bound:

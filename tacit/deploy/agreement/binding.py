@@ -79,7 +79,7 @@ class Binding:
             raise RuntimeFailure(
                 f"{keys.card.name!r} takes part in run {run.hex()[:12]} already: another process "
                 f"with the keys in {keys.folder} runs, and two would answer one question twice. "
-                "Let it go on, or end it first"
+                "Let it continue, or end it first"
             ) from error
         except OSError as error:
             raise _unwritable(keys, error) from error

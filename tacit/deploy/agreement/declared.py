@@ -127,7 +127,7 @@ def declared(
             )
         if method.hides.summed and network.varying:
             raise PrivacyError(
-                "masks between sites take all agents that are there; who is silent is left out of "
+                "masks between sites take all agents that are present; a silent one is left out of "
                 "the next sum, so leave probability and dropout out of [network]"
             )
         agreed = contract(

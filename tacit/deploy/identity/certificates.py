@@ -174,7 +174,7 @@ def read_authority(folder: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certi
             "authority`"
         ) from error
     if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ConfigError(f"{folder / 'authority.pem'} is no elliptic curve key; make a new one")
+        raise ConfigError(f"{folder / 'authority.pem'} is not an elliptic curve key; make another")
     return key, certificate
 
 

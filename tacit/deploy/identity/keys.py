@@ -75,8 +75,8 @@ class Card:
             )
         except ValueError as error:
             raise ConfigError(
-                f"signing_key={self.signing_key!r} of {self.name!r} is no Ed25519 key in base64; "
-                "take the card that `tacit keys new` wrote"
+                f"signing_key={self.signing_key!r} of {self.name!r} is not an Ed25519 key in "
+                "base64; take the card that `tacit keys new` wrote"
             ) from error
 
     def fingerprint(self) -> str:
@@ -299,7 +299,7 @@ def read_identity(folder: Path) -> Ed25519PrivateKey:
             f"the keys in {folder} cannot be read ({why(error)}); make some with `tacit keys new`"
         ) from error
     if not isinstance(found, Ed25519PrivateKey):
-        raise ConfigError(f"{path} is no Ed25519 key; make new keys")
+        raise ConfigError(f"{path} is not an Ed25519 key; make new keys")
     return found
 
 

@@ -153,7 +153,7 @@ def pinned() -> dict[str, tuple[str, ...]]:
     pins: Any = document.get("pins") if isinstance(document, dict) else None
     sound = isinstance(pins, dict) and all(isinstance(each, list) for each in pins.values())
     if not sound or document.get("format") != _FORMAT:
-        raise ConfigError(f"{path} is no file of {_FORMAT!r}; delete it and pin again")
+        raise ConfigError(f"{path} is not a file of {_FORMAT!r}; delete it and pin again")
     return {name: tuple(map(str, digests)) for name, digests in pins.items()}
 
 

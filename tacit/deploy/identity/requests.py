@@ -287,5 +287,5 @@ def _read(path: Path, kind: str, names: set[str]) -> dict[str, str]:
         raise ConfigError(f"{path} cannot be read ({why(error)}); check the path") from error
     found = toml.parse(data, str(path))
     if found.pop("format", None) != kind or set(found) != names:
-        raise ConfigError(f"{path} is no file of the format {kind!r}")
+        raise ConfigError(f"{path} is not a file of the format {kind!r}")
     return {key: str(value) for key, value in found.items()}

@@ -69,5 +69,5 @@ def check(state: Path) -> None:
         raise RuntimeFailure(
             f"a neighbour answered one question twice in this run; both answers are in {folder}. "
             "Speak with its owner, who has to end one of two processes or to put the newest state "
-            f"back. To go on with what came first, move {folder} elsewhere"
+            f"back. To continue with what came first, move {folder} elsewhere"
         )

@@ -3,8 +3,8 @@
 The listener behind it pauses for a tenth of a second after each failed handshake, and has no limit
 per address. So a stranger who starts handshakes and never finishes them would stop a run. The gate
 lets few connections through at a time, and fewer from one address; an address that was admitted
-once by its certificate never waits. Bytes are forwarded unchanged: the gate holds no key and reads
-only the beginning of a first message.
+once by its certificate never waits for others. Bytes are forwarded unchanged: the gate holds no key
+and reads only the beginning of a first message.
 """
 
 from __future__ import annotations

@@ -189,7 +189,7 @@ def decode(
         raise WireError("the signature is not the sender's") from error
     magic, _, kind, run, sender, round, phase, step, count = _HEAD.unpack_from(data)
     if magic != MAGIC:
-        raise WireError("bytes that are no message")
+        raise WireError("bytes that are not a message")
     if (address := Address(run, sender, round, phase, step, kind)) != expected:
         raise WireError(f"a message of {_place(address)} in the place of {_place(expected)}")
     if count != len(shapes):
