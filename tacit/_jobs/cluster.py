@@ -1,4 +1,4 @@
-"""Running pieces of work on a Dask cluster that is there already."""
+"""Running pieces of work on an existing Dask cluster."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ _ALIKE = ("tacit", "jax", "jaxlib", "equinox", "numpy", "scipy", "pandas", "dp-a
 
 @dataclass(frozen=True)
 class Cluster:
-    """A Dask cluster that is running, reached through its scheduler.
+    """A running Dask cluster, reached through its scheduler.
 
-    Whoever reaches a scheduler may run code on its workers and read what is sent there, so a
-    cluster beyond this machine should have certificates of an authority (CA) of its own.
+    Anyone who can reach a scheduler may run code on its workers and read what is sent there, so a
+    cluster beyond this machine should have certificates of its own authority (CA).
 
     Attributes:
-        address: "tls://host:port", or "tcp://host:port" for one without certificates, over which
-            everything travels unencrypted.
-        ca: certificate of the cluster's authority, PEM; with tls.
-        certificate: of this client, PEM; with tls.
-        key: of this client, PEM; with tls.
+        address: "tls://host:port", or "tcp://host:port" for a cluster without certificates, to
+            which everything travels unencrypted.
+        ca: certificate of the cluster's authority, PEM; only with tls.
+        certificate: certificate of this client, PEM; only with tls.
+        key: key of this client, PEM; only with tls.
 
     Raises:
-        ConfigError: an address of another form, or certificates that are missing, too many or
-            not there.
+        ConfigError: an address of another form, or certificates that are missing, superfluous or
+            not files.
     """
 
     address: str
@@ -86,7 +86,7 @@ class Cluster:
 def on_cluster(pieces: Sequence[Piece], cluster: Cluster) -> Iterator[tuple[Piece, Answer]]:
     """Pieces with their answers, as they end; see `tacit._jobs.run`.
 
-    A piece whose worker dies is begun again on another one.
+    A piece whose worker dies is restarted on another one.
     """
     if not pieces:
         return
@@ -142,12 +142,12 @@ def _submitted(client: Client, piece: Piece, contents: Mapping[str, Any]) -> Fut
 
 
 def _sent(client: Client, path: Path, held: dict[str, Future[bytes]]) -> Future[bytes]:
-    """A file's contents, once; as a task, since what is only scattered dies with its worker."""
+    """A file's contents, sent once; as a task, since scattered data die with their worker."""
     contents = path.read_bytes()
     key = f"tacit-file-{hashlib.sha256(contents).hexdigest()}"
     if key not in held:
         with warnings.catch_warnings():
-            # a table of records may well be larger than what Dask expects of a task
+            # a table of records may well be larger than Dask expects of a task
             warnings.filterwarnings("ignore", "Sending large graph")
             held[key] = client.submit(bytes, contents, key=key, pure=False)
     return held[key]
@@ -157,7 +157,7 @@ def _perform(
     task: tuple[Callable[..., Answer], Mapping[str, Any], bool, Mapping[str, str], str],
     **contents: bytes,
 ) -> Answer:
-    """Run a piece on a worker, if the answer would be that of the client's code."""
+    """Run a piece on a worker, if it has the same code as the client."""
     work, arguments, resumes, names, name = task
     inputs = {key: _kept(names[key], content) for key, content in contents.items()}
     if name_of(Piece(work, arguments, 1.0, inputs=inputs)) != name:
@@ -173,7 +173,7 @@ def _perform(
 
 
 def _kept(name: str, content: bytes) -> Path:
-    """A file with this content, the same one for all pieces that this process runs."""
+    """A file with this content, shared by all pieces that this process runs."""
     path = _folder() / hashlib.sha256(content).hexdigest() / name
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
@@ -185,7 +185,7 @@ def _kept(name: str, content: bytes) -> Path:
 
 @functools.cache
 def _folder() -> Path:
-    """A folder of this process within that of its worker, which goes when the worker goes."""
+    """A folder of this process within its worker's, which is deleted with the worker."""
     from distributed import get_worker
 
     return Path(tempfile.mkdtemp(prefix="tacit-", dir=get_worker().local_directory))
@@ -227,7 +227,7 @@ def _connected(cluster: Cluster) -> Iterator[Client]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what Dask prints of a connection that is lost: that is said here, with a remedy."""
+    """Suppress what Dask prints about a lost connection: this module reports it, with a remedy."""
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
     before = [logger.level for logger in loggers]
     for logger in loggers:
@@ -240,14 +240,14 @@ def _quiet() -> Iterator[None]:
 
 
 def _reason(error: BaseException) -> str:
-    """The innermost reason, in a line: what stands around it is about retrying."""
+    """The innermost reason, on one line: the errors around it are about retrying."""
     while error.__cause__ is not None:
         error = error.__cause__
     return (str(error) or type(error).__name__).splitlines()[0]
 
 
 def _check_workers(client: Any, cluster: Cluster, modules: set[str]) -> None:
-    """Refuse workers that are not there, or that would compute something else."""
+    """Refuse workers that are missing, or that would compute something else."""
     try:
         client.wait_for_workers(1, timeout=_SECONDS)
     except TimeoutError as error:

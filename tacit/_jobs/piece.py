@@ -17,12 +17,13 @@ class Piece:
 
     Attributes:
         work: a function at the top of its module; its keyword arguments are `arguments`. It must
-            answer the same to the same arguments: seeds are arguments.
-        arguments: names to values that JSON has.
-        seconds: that it takes on one core, as measured once; for what is announced beforehand.
+            give the same answer to the same arguments: seeds are arguments.
+        arguments: names to values that JSON can represent.
+        seconds: time that the piece takes on one core, in seconds, as measured once; used for
+            announcements.
         resumes: whether `work` takes a further argument `checkpoint`, the path of a file in which
-            it may keep how far it is; the file is removed when the answer is stored.
-        inputs: further arguments that are paths of files. What counts is what the files hold: a
+            it may keep its progress; the file is removed when the answer is stored.
+        inputs: further arguments that are paths of files. Only the contents of the files count: a
             cluster is given a copy, with the same name in another folder.
     """
 
@@ -34,6 +35,6 @@ class Piece:
 
     @property
     def label(self) -> str:
-        """The piece in a word, for errors."""
+        """A short name of the piece, for errors."""
         given = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
         return f"{self.work.__name__}({given})"

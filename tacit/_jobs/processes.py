@@ -1,4 +1,4 @@
-"""Running pieces of work in this process, or in several beside each other."""
+"""Running pieces of work in this process, or in several at a time."""
 
 from __future__ import annotations
 
@@ -37,12 +37,13 @@ def in_processes(
 
 
 def _worth(left: float, price: float, begun: int, patience: float) -> bool:
-    """Whether so many announced seconds of work are worth starting processes for.
+    """Whether the remaining work is worth starting processes for.
 
     Args:
-        left: announced.
-        price: the least that an announced second took here.
-        begun: pieces that it is known from; the first may have taken long to compile.
+        left: remaining work, in announced seconds.
+        price: least time that an announced second took here.
+        begun: number of pieces that the price is known from; the first may have taken long to
+            compile.
         patience: seconds of work for which no process is started.
     """
     if begun < 2:
@@ -51,7 +52,7 @@ def _worth(left: float, price: float, begun: int, patience: float) -> bool:
 
 
 def _spread(pieces: Sequence[Piece], store: Store, cores: int) -> Iterator[tuple[Piece, Answer]]:
-    """In new processes; those that were killed are replaced, and their work is done again."""
+    """Run in new processes; killed ones are replaced, and their work is repeated."""
     left, deaths = list(pieces), 0
     while left:
         try:
@@ -69,7 +70,7 @@ def _spread(pieces: Sequence[Piece], store: Store, cores: int) -> Iterator[tuple
 
 
 def _pool(pieces: Sequence[Piece], store: Store, cores: int) -> Iterator[tuple[Piece, Answer]]:
-    """In new processes; what fails is raised when nothing runs any more."""
+    """Run in new processes; a failure is raised once nothing is running."""
     # JAX does not survive a fork
     pool = ProcessPoolExecutor(
         min(cores, len(pieces)),
@@ -100,16 +101,16 @@ def _pool(pieces: Sequence[Piece], store: Store, cores: int) -> Iterator[tuple[P
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:
-    """End the processes at once: their work is not stored and will be done again."""
+    """End the processes at once: their work is not stored and will be repeated."""
     for process in list(pool._processes.values()):
         process.terminate()
 
 
 @contextmanager
 def _one_core_each() -> Iterator[None]:
-    """Let processes started here use one core each: as many of them as cores run already.
+    """Limit processes started here to one core each, since one runs on every core already.
 
-    Libraries read these when they are loaded, which is before a process does anything.
+    Libraries read these variables when they are loaded, before a process does anything.
     """
     flags = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
     wanted = {"XLA_FLAGS": flags, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

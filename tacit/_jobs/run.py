@@ -1,4 +1,4 @@
-"""Running pieces of work wherever there is room, each stored as soon as it ends."""
+"""Running pieces of work on any free process; each is stored as soon as it ends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def missing(pieces: Sequence[Piece], store: Store) -> list[Piece]:
 
 
 def announced(pieces: Sequence[Piece], cores: int) -> float:
-    """Seconds that the pieces take on so many cores, as far as can be said beforehand."""
+    """The estimated seconds that the pieces take on `cores` cores."""
     if not pieces:
         return 0.0
     longest = max(piece.seconds for piece in pieces)
@@ -42,22 +42,22 @@ def run(
     told: Told | None = None,
     patience: float = 0.0,
 ) -> Iterator[Piece]:
-    """Run pieces, beginning them in their order, and yield each when its answer is stored.
+    """Run pieces, started in their order, and yield each when its answer is stored.
 
     Args:
-        pieces: to run, each once.
-        store: of the answers.
-        where: processes at a time, at least 1; with 1 the work is done in this process. Or a
-            cluster.
+        pieces: pieces to run, each once.
+        store: store of the answers.
+        where: number of processes at a time, at least 1 (with 1 the work is done in this process),
+            or a cluster.
         told: progress.
-        patience: with several processes, the seconds of work for which none is started: pieces
-            are run in this process until they have shown that more than this is left.
+        patience: with several processes, seconds of work for which none is started: pieces are
+            run in this process until they have shown that more than this remains.
 
     Raises:
         ConfigError: a cluster that cannot be used.
-        RuntimeFailure: processes die again and again, the cluster is lost, the store cannot be
+        RuntimeFailure: processes die repeatedly, the cluster is lost, the store cannot be
             written, or the source was edited after it was loaded.
-        KeyboardInterrupt: what had ended is stored.
+        KeyboardInterrupt: interrupted; finished answers are stored.
     """
     _check_source(pieces)
     total, done = sum(piece.seconds for piece in pieces), 0.0
@@ -73,7 +73,7 @@ def answers(pieces: Sequence[Piece], store: Store) -> list[Answer]:
     """The stored answers, in the order of the pieces.
 
     Raises:
-        RuntimeFailure: one is not there any more.
+        RuntimeFailure: one no longer exists.
     """
     found = [answer for piece in pieces if (answer := store.get(piece)) is not None]
     if len(found) < len(pieces):

@@ -1,4 +1,4 @@
-"""Answers of pieces of work on disk, under a name that says what was computed with which code."""
+"""Answers of pieces of work on disk, named by a digest of the work and its code."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tacit.errors import RuntimeFailure
 
 
 class Store:
-    """A folder with one file an answer; a file is there whole or not at all.
+    """A folder with one file per answer; a file is complete or does not exist.
 
     Args:
-        folder: made when the first answer comes.
+        folder: path of the folder, created with the first answer.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def get(self, piece: Piece) -> Answer | None:
-        """The stored answer; `None` where there is none or it cannot be read."""
+        """The stored answer; `None` where it is missing or cannot be read."""
         try:
             return json.loads(self._path(piece).read_text(encoding="utf-8"))["answer"]
         except (OSError, ValueError, KeyError, TypeError):
@@ -56,7 +56,7 @@ class Store:
             ) from error
 
     def arguments(self, piece: Piece) -> dict[str, Any]:
-        """What the work of a piece is called with on this machine.
+        """The arguments with which the work of a piece is called on this machine.
 
         Raises:
             RuntimeFailure: the folder cannot be made.
@@ -98,7 +98,7 @@ def name_of(piece: Piece) -> str:
 
 
 def digest_of(path: Path) -> str:
-    """A digest of what a file holds.
+    """A digest of a file's contents.
 
     Raises:
         RuntimeFailure: it cannot be read.
@@ -115,6 +115,6 @@ def digest_of(path: Path) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _digest(path: Path, changed: int, size: int) -> str:
-    """Read once, and again when the file has changed."""
+    """The digest, computed once, and again when the file has changed."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

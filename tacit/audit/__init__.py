@@ -1,4 +1,4 @@
-"""Audits: does a claim of privacy survive an attack?"""
+"""Audits: attempts to refute a claim of privacy by attacking it."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ def tail(count: ArrayLike, trials: ArrayLike, rate: ArrayLike) -> Float[np.ndarr
     """`P(Bin(trials, rate) >= count)`; 1 for a count of at most 0.
 
     Args:
-        count: need not be whole, for planning.
-        trials: at least 0.
-        rate: in [0, 1].
+        count: number of successes; it need not be a whole number, for planning.
+        trials: number of trials, at least 0.
+        rate: probability of success, in [0, 1].
     """
     from scipy.special import betainc
 
@@ -22,12 +22,12 @@ def tail(count: ArrayLike, trials: ArrayLike, rate: ArrayLike) -> Float[np.ndarr
 
 
 def at_least(count: ArrayLike, runs: int, error: float) -> Float[np.ndarray, "*shape"]:
-    """Clopper-Pearson: a rate is larger than this, but with probability `error`.
+    """Clopper-Pearson: a lower limit of a rate, which fails with probability at most `error`.
 
     Args:
-        count: how often it happened; need not be whole, for planning.
-        runs: of how many.
-        error: allowed, in (0, 1).
+        count: number of times it happened; it need not be a whole number, for planning.
+        runs: number of runs.
+        error: allowed probability of error, in (0, 1).
     """
     from scipy.special import betaincinv
 
@@ -37,5 +37,5 @@ def at_least(count: ArrayLike, runs: int, error: float) -> Float[np.ndarray, "*s
 
 
 def at_most(count: ArrayLike, runs: int, error: float) -> Float[np.ndarray, "*shape"]:
-    """Clopper-Pearson: a rate is smaller than this, but with probability `error`."""
+    """Clopper-Pearson: an upper limit of a rate, which fails with probability at most `error`."""
     return np.asarray(1.0 - at_least(runs - np.asarray(count, dtype=float), runs, error))

@@ -52,28 +52,29 @@ def audit_callable(
     batch: int | None = None,
     progress: Progress | None = None,
 ) -> Audit:
-    """Run any mechanism on neighbouring data, and see whether a claim of privacy survives.
+    """Run any mechanism on neighbouring data, and try to refute a claim of privacy.
 
     Args:
-        mechanism: from (data, randomness) to an array of any shape, the same in every run. All its
-            randomness must come from its second argument. With JAX keys it is called for many runs
-            at once if that can be traced and gives the same as calling it (which is checked), and
-            run by run otherwise.
-        data: the data set D, handed on as it is.
-        neighbour: the data set D'. That the two are neighbours is up to you.
+        mechanism: function of (data, randomness) that gives an array of any shape, the same in
+            every run. All its randomness must come from its second argument. With JAX keys it is
+            called for many runs at once if it can be traced and gives the same values (which is
+            checked), and run by run otherwise.
+        data: the data set D, passed on unchanged.
+        neighbour: the data set D'. You must ensure that the two are neighbours.
         claim: epsilon and delta, or a whole guarantee.
-        trials: runs on either data set, at least `FEWEST`.
-        score: from outputs, shape `(runs, numbers)`, to one number a run, higher where D is
-            likelier, made without looking at the runs; learned from half of them if `None`.
-        events: what is claimed to be released, where that is known: a claim about Gaussian noise,
-            or about many Laplace releases, is then tested more sharply.
-        generator: what `mechanism` gets in each run: "jax", a key of its own, or "numpy", a
-            `numpy.random.Generator` of its own.
-        seed: of all randomness, at least 0; drawn and recorded if `None`.
+        trials: number of runs on each data set, at least `FEWEST`.
+        score: function of the outputs, shape `(runs, numbers)`, that gives one number per run,
+            higher where D is likelier; it must be made without looking at the runs. Learned from
+            half of them if `None`.
+        events: releases that are claimed, where they are known: a claim about Gaussian noise, or
+            about many Laplace releases, is then tested more sharply.
+        generator: source of randomness that `mechanism` gets, a new one for each run: "jax" for a
+            key, or "numpy" for a `numpy.random.Generator`.
+        seed: seed of all randomness, at least 0; drawn and recorded if `None`.
         confidence: probability, in (0.5, 1), with which a true claim is not refuted.
         stop: whether to stop as soon as the claim is refuted.
-        batch: runs a side that are held at once, at least 1; a 64th of all if `None`.
-        progress: called with (runs a side done, runs a side in all).
+        batch: number of runs per side that are held at once, at least 1; a 64th of all if `None`.
+        progress: function called with (runs done per side, all runs per side).
 
     Raises:
         ConfigError: an argument out of range.
@@ -131,7 +132,7 @@ def audit_callable(
         curve=trade_off(seen.scores, seen.others, least, confidence=confidence),
         trials=seen.trials,
         confidence=confidence,
-        # half of the runs teach the score
+        # the score is learned from half of the runs
         trials_needed_for_twice=needed if score is not None or needed is None else 2 * needed,
         ceiling=max(b.epsilon for b in lower_bounds(*perfect, confidence=confidence, **settings)),
         how="the data sets as given",
@@ -142,7 +143,7 @@ def audit_callable(
 
 
 class _Box:
-    """A mechanism on both data sets: many runs at a time, each with randomness of its own."""
+    """A mechanism on both data sets: many runs at a time, each with its own randomness."""
 
     def __init__(
         self, mechanism: Mechanism, sides: tuple[Any, Any], generator: str, seed: int
@@ -204,10 +205,10 @@ class _Box:
         return np.stack(found)
 
     def _vectorised(self, side: int) -> Callable[[Any], Any] | None:
-        """The mechanism over many keys, or `None` where that is not the same mechanism.
+        """The mechanism over many keys, or `None` where vectorising would change it.
 
-        A callable that draws noise behind JAX's back would be traced with one draw for all runs,
-        and refuted wrongly: its values are compared with those of calling it.
+        A callable that draws noise without JAX's knowledge would be traced with one draw for all
+        runs, and wrongly refuted: its values are compared with those of calling it.
         """
         with jax.enable_x64(True):
             keys = self._keys(side, 0, _TRIED)
@@ -215,7 +216,7 @@ class _Box:
             at_once = jax.jit(jax.vmap(lambda key: self.mechanism(self.sides[side], key)))
             try:
                 found = _rows(at_once(keys), _TRIED)
-            except Exception:  # whatever tracing raises: it runs untraced, as it has just done
+            except Exception:  # tracing may raise anything: then it runs untraced, as before
                 return None
         same = found.shape == expected.shape and np.allclose(found, expected, rtol=1e-6)
         return at_once if same else None

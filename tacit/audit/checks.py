@@ -1,9 +1,9 @@
-"""Is the noise what it is accounted for? Exact tests of draws that an audit can see by themselves.
+"""Exact tests of whether the noise that an audit sees is the noise that the accounting assumes.
 
-An audit knows the private answers, so it knows the noise: what was released less the answer. Noise
-of any known law is turned into numbers that are independent and standard normal if the code is
-right. Tables of them have one column for every draw of a run (agent, round) and one row for every
-repetition. A check gives the probability of what it saw under code that is right, counted for all
+An audit knows the private answers, so it knows the noise: the release minus the answer. Noise of
+any known law is turned into numbers that are independent and standard normal if the code is
+correct. Tables of them have one column for every draw of a run (agent, round) and one row for every
+repetition. A check gives the probability of its finding if the code is correct, adjusted for all
 comparisons that it makes; it fails below `ALARM / MOST`, so that all checks of an audit together
 raise a false alarm with a probability of at most `ALARM`.
 """
@@ -32,13 +32,13 @@ _VALUES = 20_000
 
 @dataclass(frozen=True)
 class Check:
-    """What one test of the noise saw.
+    """The result of one test of the noise.
 
     Attributes:
-        of: what was tested, such as "simulated noise of gradient".
-        what: which property.
-        found: what was measured, in words.
-        chance: of such a finding, or a worse one, if the code is right.
+        of: subject of the test, such as "simulated noise of gradient".
+        what: property that was tested.
+        found: measurement, in words.
+        chance: probability of this finding, or a worse one, if the code is correct.
     """
 
     of: str
@@ -48,7 +48,7 @@ class Check:
 
     @property
     def failed(self) -> bool:
-        """Whether the code cannot be right."""
+        """Whether the finding rules out that the code is correct."""
         return not self.chance >= ALARM / MOST
 
     def sentence(self) -> str:
@@ -65,10 +65,10 @@ def normal_checks(
     """All tests of noise that should be independent and standard normal, or larger.
 
     Args:
-        of: what is tested.
+        of: subject of the tests.
         draws: every repetition of every draw, `size` numbers each.
-        names: of the columns, as in "agent 0 in round 3".
-        resolution: how far apart draws are at least that are told apart.
+        names: names of the columns, as in "agent 0 in round 3".
+        resolution: smallest distance between draws that are not equal.
     """
     fine = max(resolution, float(np.finfo(float).eps))
     rows, columns, size = draws.shape
@@ -87,13 +87,13 @@ def normal_checks(
 def sample_checks(
     of: str, taken: Bool[np.ndarray, "rows columns"], rate: float, names: Sequence[str]
 ) -> list[Check]:
-    """Tests of samples in which every unit should stand independently with probability `rate`.
+    """Tests of samples that should contain every unit independently with probability `rate`.
 
     Args:
-        of: what is tested.
-        taken: whether a unit was drawn; a column for every sample, a row for every unit.
-        rate: in (0, 1).
-        names: of the columns.
+        of: subject of the tests.
+        taken: whether each unit was drawn; one column per sample, one row per unit.
+        rate: sampling probability of each unit, in (0, 1).
+        names: names of the columns.
     """
     from scipy.stats import binom
 
@@ -105,7 +105,7 @@ def sample_checks(
     kept = _some(taken.shape[1])
     if len(kept) < 2:
         return found
-    # the rarer case of both is more telling
+    # the rarer of the two cases tells more
     rare, chosen = min(rate, 1.0 - rate), taken[:, kept] == (rate <= 0.5)
     both = chosen.T.astype(float) @ chosen
     first, second = np.triu_indices(len(kept), 1)
@@ -122,7 +122,7 @@ def standard(draws: Float[np.ndarray, "... size"], law: str) -> Float[np.ndarray
     """Noise of scale 1 as standard normal numbers that keep its order and direction.
 
     Args:
-        draws: along the last axis the entries of one draw.
+        draws: noise, with the entries of one draw along the last axis.
         law: "gaussian", "laplace", or "l2_laplace" (density proportional to `exp(-||z||_2)`).
     """
     from scipy.special import chdtri, gammaincc, ndtri_exp

@@ -1,4 +1,4 @@
-"""Trade-off curves: what attackers of every caution achieve, and the least that a claim allows."""
+"""Trade-off curves: the errors of cautious and bold attackers, and the least a claim allows."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tacit.privacy.event import Event, GaussianRelease, PoissonSampled
 
 @dataclass(frozen=True)
 class Curve:
-    """The trade-off of the attacks, from cautious to bold: wrong alarms against missed ones.
+    """The trade-off of the attacks, from cautious to bold: false alarms against misses.
 
     Attributes:
-        false_alarms: how often the attacker says D when it was D', ascending from 0 to 1.
-        measured: how often it then misses D, as counted.
+        false_alarms: share of runs on D' that the attacker takes for D, ascending from 0 to 1.
+        measured: share of runs on D that it then misses, as counted.
         low: lower end of the confidence band, at every point.
-        high: upper end.
-        claimed: the least that the claim allows.
+        high: upper end of the confidence band, at every point.
+        claimed: smallest share of misses that the claim allows, at every point.
     """
 
     false_alarms: Float[np.ndarray, " points"]
@@ -65,7 +65,7 @@ def trade_off(
 def claimed_trade_off(
     events: Sequence[Event], epsilon: float, delta: float
 ) -> Callable[[Float[np.ndarray, " points"]], Float[np.ndarray, " points"]]:
-    """The least share of misses that a claim allows at a share of false alarms.
+    """The smallest share of misses that a claim allows at a given share of false alarms.
 
     A mechanism that is `(e, d)`-DP misses at least `max(1 - d - exp(e) x, exp(-e) (1 - d - x))`
     (Kairouz, Oh, Viswanath 2015, theorem 2.1), and the claim is that for a whole profile of pairs.
@@ -85,7 +85,7 @@ def claimed_trade_off(
 def claimed_pair(
     epsilon: float, delta: float
 ) -> Callable[[Float[np.ndarray, " points"]], Float[np.ndarray, " points"]]:
-    """The same where nothing is claimed but one pair."""
+    """The same where only one pair is claimed."""
 
     def least(x: Float[np.ndarray, " points"]) -> Float[np.ndarray, " points"]:
         up, down = 1.0 - delta - np.exp(epsilon) * x, np.exp(-epsilon) * (1.0 - delta - x)

@@ -1,8 +1,9 @@
-"""What a site would draw: noise on a grid from a secret stream, and masks between agents.
+"""Tests of what a site would draw: noise on a grid from a secret stream, and pairwise masks.
 
-A simulation draws neither. So an audit makes the releases that members of a run between sites would
-make, with the same grids, streams, keys and masks, of answers that it chose itself, and tests the
-noise as that of the simulation, and the masks besides. No key or number of a real run is touched.
+A simulation draws neither. So an audit makes the releases that the sites of a deployment would
+make, with the same grids, streams, keys and masks, from answers that it chose itself. It tests the
+noise in the same way as simulated noise, and also the masks. No key or number of a real run is
+used.
 """
 
 from __future__ import annotations
@@ -39,17 +40,17 @@ Drawn = Callable[[np.ndarray], np.ndarray]
 def deployed_checks(
     problem: Task, network: AbstractNetwork, method: AbstractMethod, rounds: int, seed: int
 ) -> list[Check]:
-    """Tests of the noise and the masks that members of a run between sites would draw.
+    """Tests of the noise and the masks that the sites of a deployment would draw.
 
     Args:
-        problem: its declared numbers are used.
-        network: who talks to whom.
-        method: with its budget.
-        rounds: of the run, for which noise is calibrated.
-        seed: of the answers that are released.
+        problem: problem whose declared numbers are used.
+        network: network of the agents.
+        method: method, with its budget.
+        rounds: number of rounds for which the noise is calibrated.
+        seed: seed of the answers that are released.
 
     Raises:
-        PrivacyError: the method has no form that could be run between sites.
+        PrivacyError: the method cannot be run between sites.
     """
     privacy = method.privacy
     if privacy is None or privacy.sampling < 1.0 or privacy.sites_per_person > 1:
@@ -107,18 +108,18 @@ def _noise_checks(
 
 
 def _drawn(release: GridRelease | SumRelease, answer: np.ndarray) -> np.ndarray:
-    """What leaves, in the unit of the values; of a part of a sum before its mask."""
+    """The release, in the unit of the values; for a part of a sum, before its mask is added."""
     if isinstance(release, GridRelease):
         return release(answer, noise=SecureNoise())
     return np.ldexp(release.noised(answer, SecureNoise()).astype(float), release.grid.exponent)
 
 
 def mask_checks(agents: int, phases: Sequence[int] = (0,)) -> list[Check]:
-    """Tests of masks: they cancel in a sum, look random, and serve once.
+    """Tests of masks: they cancel in a sum, look random, and are used only once.
 
     Args:
-        agents: in a sum, at least 2.
-        phases: numbers of those that are summed, each in every turn, at one iterate.
+        agents: number of agents in a sum, at least 2.
+        phases: numbers of the phases that are summed, each in every turn, at one iterate.
     """
     from scipy.stats import binom, poisson
 
@@ -140,7 +141,7 @@ def mask_checks(agents: int, phases: Sequence[int] = (0,)) -> list[Check]:
         values = [np.arange(_WORDS) * (agent + 1) - 100 for agent in cohort]
         messages = [sealed(value, each) for value, each in zip(values, drawn, strict=True)]
         wrong += int(np.sum(opened(messages) != np.sum(values, axis=0)))
-        # of two agents, the one has the other's mask with its sign turned
+        # of two agents, one has the other's mask with the opposite sign
         masks += drawn[: max(agents - 1, 1)]
     words = np.concatenate(masks)
     ones = int(np.unpackbits(words.view(np.uint8)).sum())

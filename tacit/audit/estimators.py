@@ -1,9 +1,9 @@
-"""From two piles of scores to lower bounds on epsilon.
+"""From two sets of scores to lower bounds on epsilon.
 
-Runs on D and on D' have a score each, higher where D is likelier. The scores are read in several
-ways (`tacit.audit.readings`), and the error that is allowed is divided among them in proportions
-fixed beforehand: the bounds hold together, so the largest of them may be quoted. Where the claim
-says more than one pair of epsilon and delta, the reading that uses it gets most of the error.
+Every run on D and on D' has a score, higher where D is likelier. The scores are read in several
+ways (`tacit.audit.readings`), and the allowed error is divided among them in proportions fixed
+beforehand: the bounds hold simultaneously, so the largest of them may be quoted. Where the claim
+covers more than one pair of epsilon and delta, the reading that uses it gets most of the error.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ def lower_bounds(
     gaussian: bool = False,
     curve: Curve | None = None,
 ) -> tuple[Bound, ...]:
-    """Lower bounds on epsilon that hold together with the stated confidence.
+    """Lower bounds on epsilon that hold simultaneously with the stated confidence.
 
     Args:
-        scores: of runs on D, at least 10.
-        others: of runs on D', at least 10.
-        delta: of the claim, in [0, 1).
-        confidence: with which all of them hold, in (0, 1).
+        scores: scores of at least 10 runs on D.
+        others: scores of at least 10 runs on D'.
+        delta: delta of the claim, in [0, 1).
+        confidence: probability with which all bounds hold, in (0, 1).
         gaussian: whether the claim is one of Gaussian-DP, for which a sharper bound is known.
-        curve: for other claims about releases of a known kind, as `tacit.audit.family.scaled` makes
-            it: a sharper bound for them.
+        curve: function made by `tacit.audit.family.scaled`, which gives a sharper bound for other
+            claims about releases of a known kind.
 
     Example:
         >>> import numpy as np
@@ -85,19 +85,20 @@ def trials_to_reject(
     gaussian: bool = False,
     curve: Curve | None = None,
 ) -> int | None:
-    """Runs a side that would refute a claim, if the scores are what they seem.
+    """The number of runs per side that would refute a claim, if the scores are representative.
 
     Args:
-        scores: of runs on D.
-        others: of runs on D'.
+        scores: scores of runs on D.
+        others: scores of runs on D'.
         claim: epsilon that is to be refuted, such as half of the true one.
-        delta: of the claim.
-        confidence: of the bounds.
+        delta: delta of the claim.
+        confidence: confidence of the bounds.
         gaussian: as for `lower_bounds`.
         curve: as for `lower_bounds`.
 
     Returns:
-        A number of runs with which most audits refute; `None` where ten million would not do.
+        The number of runs with which most audits refute the claim; `None` if ten million are too
+        few.
     """
     readings = _readings(delta, gaussian, curve)
     scores, others = without_last_digits(scores, others)
@@ -113,7 +114,7 @@ def trials_to_reject(
 
 
 def least(refutes: Callable[[int], bool]) -> int | None:
-    """The least number of runs that refutes, within 2 %; `None` where ten million do not."""
+    """The smallest number of runs that refutes, within 2 %; `None` where ten million do not."""
     high = 8
     while not refutes(high):
         high *= 2
@@ -127,7 +128,7 @@ def least(refutes: Callable[[int], bool]) -> int | None:
 
 
 def _readings(delta: float, gaussian: bool, curve: Curve | None) -> tuple[AbstractReading, ...]:
-    """The readings and their parts of the error, which add up to 1."""
+    """The readings and their shares of the error, which add up to 1."""
     if gaussian and delta > 0.0:
         rest = (1.0 - FOR_GAUSSIAN) / 2.0
         return ClopperPearson(rest), HockeyStick(rest), GaussianDP(FOR_GAUSSIAN)

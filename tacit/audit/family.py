@@ -1,4 +1,4 @@
-"""The family of releases that are as claimed but for the size of their noise."""
+"""The family of releases that are as claimed except for the size of their noise."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _STEPS = 1400
 
 
 def scaled(events: Sequence[Event]) -> Callable[[float, float], float] | None:
-    """From how far apart two laws are, to the epsilon of such releases with so little noise.
+    """The epsilon of releases with so little noise that two laws are a given distance apart.
 
     Of all releases like `events` with their noise multiplied by a common factor, those with more
     noise cannot be a total variation of `v` apart. The epsilon of the others is at least that of
     the one at the border.
 
     Args:
-        events: what is claimed to be released.
+        events: releases that are claimed.
 
     Returns:
-        A function of a total variation and a delta, which remembers what it has computed; `None`
-        where an event has no noise to scale.
+        A function of a total variation and a delta, which caches its results; `None` where an event
+        has no noise to scale.
 
     Example:
         >>> border = scaled([LaplaceRelease(1.0)])
@@ -59,11 +59,11 @@ def scaled(events: Sequence[Event]) -> Callable[[float, float], float] | None:
         return accounting.epsilon(at(step), delta)
 
     def border(apart: float, delta: float) -> float:
-        low, high = -_STEPS, _STEPS  # the least noise that is ruled out is between them
+        low, high = -_STEPS, _STEPS  # the smallest noise that is ruled out is between them
         if apart <= variation(high):
             return 0.0
         while high - low > 1:
-            # the noise as claimed first: most questions are about its surroundings
+            # the claimed noise first: most calls are for values near it
             middle = 0 if low == -_STEPS and high == _STEPS else _between(low, high)
             low, high = (low, middle) if apart > variation(middle) else (middle, high)
         return epsilon(high, delta)
@@ -72,7 +72,7 @@ def scaled(events: Sequence[Event]) -> Callable[[float, float], float] | None:
 
 
 def with_noise(event: Event, factor: float) -> Event | None:
-    """The event with its noise so many times as large; `None` where it has none to scale."""
+    """The event with its noise multiplied by `factor`; `None` where it has none to scale."""
     if event.inner is not None:
         inner = with_noise(event.inner, factor)
         return None if inner is None else dataclasses.replace(event, event=inner)
@@ -84,7 +84,7 @@ def with_noise(event: Event, factor: float) -> Event | None:
 
 
 def _between(low: int, high: int) -> int:
-    """The middle, or closer to no change: far from it loss distributions are dear and useless."""
+    """The middle, or closer to no change: far from it loss distributions are costly and useless."""
     if low == -_STEPS:
         return max(2 * high - 16, low + 1) if high <= 0 else (low + high) // 2
     if high == _STEPS:

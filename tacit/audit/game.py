@@ -1,8 +1,8 @@
 """The guessing game: coins choose between D and D', and the attacker says which, or abstains.
 
 Of `m` runs, each on D or on D' by the toss of a fair coin, the attacker picks `k` (a number fixed
-beforehand) and guesses their coins. How many guesses are right is a single count, and a claim of
-privacy bounds its upper tail exactly, whatever the attacker does with the outputs:
+beforehand) and guesses their coins. The number of right guesses is a single count, and a claim
+of privacy bounds its upper tail exactly, whatever the attacker does with the outputs:
 
     the count is stochastically smaller than if the attacker saw, for every run, which of the two
     outcomes of the claim's dominating pair it was, and guessed the k runs that it is surest of
@@ -41,14 +41,14 @@ _TINY = 1e-300
 
 @dataclass(frozen=True)
 class Guesses:
-    """How a game ended.
+    """The outcome of a game.
 
     Attributes:
-        runs: coins tossed, `m`.
-        made: guesses, `k`, the number fixed beforehand.
-        correct: guesses that were right.
-        false_alarms: share of the runs on D' of which the attacker said D.
-        missed: share of the runs on D of which it said D'.
+        runs: number of coins tossed, `m`.
+        made: number of guesses, `k`, fixed beforehand.
+        correct: number of right guesses.
+        false_alarms: share of the runs on D' for which the attacker guessed D.
+        missed: share of the runs on D for which it guessed D'.
     """
 
     runs: int
@@ -63,13 +63,13 @@ def play(
 ) -> Guesses:
     """Play the game with runs that were made on both sides.
 
-    The attacker says D of the highest scores and D' of the lowest. Where the coins ask for more
-    runs on one side than there are, it gets an uninformative score in their place.
+    The attacker guesses D for the highest scores and D' for the lowest. Where the coins require
+    more runs on one side than exist, it gets an uninformative score in their place.
 
     Args:
-        scores: of runs on D, higher where D is likelier.
-        others: of runs on D'.
-        share: of the coins that are guessed, in (0, 1].
+        scores: scores of runs on D, higher where D is likelier.
+        others: scores of runs on D'.
+        share: share of the coins that are guessed, in (0, 1].
     """
     flips = 2 * min(len(scores), len(others))
     heads = np.random.default_rng(_COINS).random(flips) < 0.5
@@ -93,7 +93,7 @@ def play(
 def revealed_tail(
     epsilon: float, delta: float, runs: int, made: int, correct: int | float
 ) -> Float[np.ndarray, ""]:
-    """Largest probability of so many right guesses under an `(epsilon, delta)`-DP claim.
+    """Largest probability of `correct` right guesses or more under an `(epsilon, delta)`-DP claim.
 
     Such a claim is dominated by randomised response that reveals the coin with probability `delta`
     (Kairouz, Oh, Viswanath 2015, theorem 2.1): `R ~ Bin(m, delta)` guesses are certain, and the
@@ -113,10 +113,10 @@ def revealed_tail(
 
 
 def gaussian_tail(mu: float, runs: int, made: int, correct: int | float) -> Float[np.ndarray, ""]:
-    """Largest probability of so many right guesses under a `mu`-Gaussian-DP claim.
+    """Largest probability of `correct` right guesses or more under a `mu`-Gaussian-DP claim.
 
     The attacker sees `u ~ N(mu/2, 1)` or `N(-mu/2, 1)` and is surest where `|u|` is largest. Given
-    the largest `|u|` that it leaves aside, its guesses are independent.
+    the largest `|u|` for which it abstains, its guesses are independent.
     """
     from scipy.special import betaincinv, ndtr
 
@@ -142,9 +142,9 @@ def largest_refuted(
     """Largest parameter, rounded down, below which every claim is refuted.
 
     Args:
-        pvalue: of a claim with that parameter; grows with it.
-        error: allowed.
-        high: parameters above are not tried.
+        pvalue: function that gives the p-value of a claim with that parameter; increasing in it.
+        error: allowed probability of error.
+        high: largest parameter that is tried.
     """
     from scipy.optimize import brentq
 

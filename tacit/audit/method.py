@@ -53,36 +53,37 @@ def audit_method(
     assumptions: tuple[str, ...] = (),
     progress: Progress | None = None,
 ) -> Audit:
-    """Run a method on neighbouring data, and see whether its claim of privacy survives.
+    """Run a method on neighbouring data, and try to refute its claim of privacy.
 
-    The claim is the one that the guarantee of such a run states for the owner, at its delta; of a
-    guarantee for one release, what it would come to for all releases of the run. Where every
+    The claim is the one that the guarantee of such a run states for the owner, at its delta; for a
+    guarantee per release, it is what all releases of the run compose to. Where every
     release carries noise of a known law, each run is scored by the exact likelihood ratio of
     everything that the owner released; otherwise a score is learned from half of the runs and tried
-    on the other half. Under masks what is weighed is the sums over the honest agents.
+    on the other half. With pairwise masks, the sums over the honest agents are scored.
 
     Args:
-        problem: whose public parts and declared numbers are used; its data only with `neighbour`.
-        network: who talks to whom.
-        method: how; calibrated as `tacit.run` would.
-        rounds: of every run, at least 1.
-        owner: number of the agent whose data change.
+        problem: problem whose public parts and declared numbers are used; its data are used only
+            with `neighbour`.
+        network: network of the agents.
+        method: method, calibrated as `tacit.run` would.
+        rounds: number of rounds per run, at least 1.
+        owner: index of the agent whose data change.
         neighbour: the problem with one record (or cost) of the owner changed, instead of the
             worst case that the method declares.
-        trials: runs on either data set, at least `FEWEST`.
-        seed: of all randomness, at least 0; drawn and recorded if `None`.
+        trials: number of runs on each data set, at least `FEWEST`.
+        seed: seed of all randomness, at least 0; drawn and recorded if `None`.
         confidence: probability, in (0.5, 1), with which a true claim is not refuted.
         stop: whether to stop as soon as the claim is refuted; `False` makes all the runs, for the
             largest lower bound.
-        assumptions: of the claim besides those that follow from the run, such as what a study
-            makes public of its data.
-        progress: called with (runs a side done, runs a side in all).
+        assumptions: assumptions of the claim beyond those that follow from the run, such as what a
+            study makes public about its data.
+        progress: function called with (runs done per side, all runs per side).
 
     Raises:
-        NonPrivateRelease: the method claims nothing that could be audited.
+        NonPrivateRelease: the method makes no claim that could be audited.
         ConfigError: an argument out of range.
         NetworkError: a network that does not fit the problem or the method.
-        ProblemError: no such owner, or a neighbouring problem that is none.
+        ProblemError: no such owner, or a neighbouring problem that is not a neighbour.
         PrivacyError: a budget that cannot be met, or a method without worst-case neighbours.
     """
     problem, network, method = inputs.admitted(problem, network, method)
@@ -156,7 +157,7 @@ def audit_method(
         ),
         trials=seen.trials,
         confidence=confidence,
-        # half of the runs teach the score
+        # the score is learned from half of the runs
         trials_needed_for_twice=needed if runs.exact or needed is None else 2 * needed,
         ceiling=max(
             bound.epsilon for bound in lower_bounds(*perfect, confidence=confidence, **settings)
@@ -178,7 +179,7 @@ def _checks(
     neighbours: Neighbours,
     claim: Guarantee,
 ) -> tuple[tuple[Check, ...], str]:
-    """What tests of noise, samples, grids and masks saw, and why some were not made."""
+    """The results of tests of noise, samples, grids and masks, and why some were not made."""
     proved = claim.status is Status.PROVED
     with jax.enable_x64(True):
         plan, _ = lay_out(agreed, problem)
@@ -196,5 +197,5 @@ def _checks(
 
 
 def _likelihoods(rows: Pile, others: Pile) -> tuple[Scores, Scores]:
-    """The exact log-likelihood ratio is all that a run gave."""
+    """Scores of runs that each give only their exact log-likelihood ratio."""
     return rows[:, 0], others[:, 0]

@@ -1,4 +1,4 @@
-"""Neighbouring problems that a user gives, and whether they are neighbours at all."""
+"""Neighbouring problems that a user gives, and checks that they are neighbours."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def replace_record(
     """The problem with one record of one owner replaced: a neighbour of it.
 
     Args:
-        problem: over records.
-        owner: number of the agent.
-        record: number of the record at this agent, from 0.
-        features: of the new record, shape `(d,)`; as they were if `None`.
-        target: of the new record, as the loss encodes it; as it was if `None`.
+        problem: problem over records.
+        owner: index of the agent.
+        record: index of the record at this agent, from 0.
+        features: features of the new record, shape `(d,)`; unchanged if `None`.
+        target: target of the new record, as the loss encodes it; unchanged if `None`.
 
     Raises:
         ProblemError: another kind of problem, or no such record.
@@ -74,30 +74,30 @@ def replace_record(
         targets=targets,
         mask=objectives.mask,
         loss=objectives.loss,
-        # a query clips to them, so a record beyond what was declared counts no more than it may
+        # a query clips to them, so a record beyond the declared numbers counts no more than allowed
         gradient_bounds=objectives.gradient_bounds,
     )
     return eqx.tree_at(lambda p: p.objectives, problem, risk)
 
 
 def check_owner(problem: Task, owner: int) -> None:
-    """Refuse the number of an agent that does not exist.
+    """Refuse the index of an agent that does not exist.
 
     Raises:
-        ProblemError: naming how many there are.
+        ProblemError: no such agent; the message gives their number.
     """
     if not isinstance(owner, int | np.integer) or not 0 <= owner < problem.agents:
         raise ProblemError(f"owner={owner!r}: the problem has {problem.agents} agents, from 0")
 
 
 def given(problem: Task, neighbour: Task, owner: int, units: int | None) -> Neighbours:
-    """A user's pair of problems as neighbours, after what can be checked has been.
+    """A user's pair of problems as neighbours, after every check that is possible.
 
     Args:
         problem: the data D.
         neighbour: the data D'.
-        owner: the agent whose data differ.
-        units: how many records of one agent one guarantee protects together; `None` for all.
+        owner: index of the agent whose data differ.
+        units: number of records of one agent that one guarantee protects together; `None` for all.
 
     Raises:
         ProblemError: public parts that differ, other owners whose data differ, or more than
@@ -126,7 +126,7 @@ def given(problem: Task, neighbour: Task, owner: int, units: int | None) -> Neig
             f"not {type(one).__name__}); neighbours differ in one owner's data only"
         )
     if jax.tree.structure(one) != jax.tree.structure(other):
-        # two black boxes, into which nobody looks
+        # two black boxes, whose data cannot be compared
         return Neighbours(one, other, (owner,), _HOW.format("the data", problem.names[owner]))
     if any(np.shape(a) != np.shape(b) for a, b in _leaves(one, other)):
         raise ProblemError(
@@ -154,7 +154,7 @@ def given(problem: Task, neighbour: Task, owner: int, units: int | None) -> Neig
 
 
 def _changed(one: AbstractPrivate, other: AbstractPrivate) -> int | None:
-    """How many records differ; `None` where there is no counting them."""
+    """The number of records that differ; `None` where they cannot be counted."""
     if isinstance(one, Rows) and isinstance(other, Rows):
         rows = [np.column_stack([np.asarray(r.values), np.asarray(r.mask)]) for r in (one, other)]
     elif isinstance(one, EmpiricalRisk) and isinstance(other, EmpiricalRisk):

@@ -1,10 +1,10 @@
 """What all agents draw in a simulated run: noise, samples, and how far one record moves an answer.
 
 An attack on the claim of one owner looks at that owner's releases on the worst data. Here the same
-compiled loop runs on the records as they are, and an observer writes down for all agents and rounds
-what was released less the private answer. It asks the query besides about units by which the sample
-shows, and about the records with one of them replaced by a huge one. What it gathers are private
-numbers; only whether they have the law that they should leaves this module.
+compiled loop runs on the records as they are, and an observer notes for all agents and rounds the
+release minus the private answer. It also asks the query about units that reveal the sample, and
+about the records with one of them replaced by a huge one. What it gathers are private numbers; only
+the verdict on whether they follow the right law leaves this module.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ _APART = 2**30
 
 
 class Draws(eqx.Module):
-    """Writes down noise, samples and movements of all agents.
+    """Notes the noise, the samples and the changes of the answers of all agents.
 
     Attributes:
-        objectives: of all agents, stacked.
-        rivals: the same with one record of every agent replaced, each in another way.
-        rounds: that are looked at.
+        objectives: objectives of all agents, stacked.
+        rivals: the same with one record of every agent replaced, each in a different way.
+        rounds: number of rounds that are observed.
         dimension: number of parameters.
     """
 
@@ -64,7 +64,7 @@ class Draws(eqx.Module):
     dimension: int = eqx.field(static=True)
 
     def start(self, plan: Plan) -> dict[int, dict[str, Array]]:
-        """Room for what is gathered of every phase that releases."""
+        """Empty arrays for what is gathered in every phase that releases."""
         sizes: dict[int, int] = {}
 
         def note(gathered: Any, seen: Observation) -> Any:
@@ -117,19 +117,19 @@ class Draws(eqx.Module):
         return self._asked(seen, objectives)[0]
 
     def _noise(self, seen: Observation) -> tuple[Array, Array, Array]:
-        """Noise of every agent over its scale, what was answered, and the scale."""
+        """Noise of every agent divided by its scale, the answers, and the scale."""
         assert seen.phase.release is not None
         (answers, scale), agents = self._asked(seen, self.objectives), len(seen.awake)
         noise = (jnp.reshape(seen.released, answers.shape) - answers) / scale[:, None]
         covariance = seen.phase.hides.covariance(agents)
-        if covariance is not None:  # what is left when the masks are taken out
+        if covariance is not None:  # what remains when the masks are removed
             noise = jnp.asarray(np.linalg.inv(np.linalg.cholesky(covariance))) @ noise
         return noise, answers, scale
 
     def _samples(self, seen: Observation) -> Array:
         """Which units of the probe every agent drew, as a whole number; none if it cannot be read.
 
-        It cannot where the answer is no sum over the units, such as that of an inner solver.
+        It cannot where the answer is not a sum over the units, such as that of an inner solver.
         """
         query = seen.phase.query
         assert query is not None
@@ -156,7 +156,7 @@ class Draws(eqx.Module):
         return jax.vmap(one)(jnp.arange(len(seen.awake)))
 
     def _probe(self, seen: Observation, agent: Array) -> LinearUnits:
-        """Units with gradients that no clip cuts, each twice as long as the one before."""
+        """Units with gradients that no clip shortens, each twice as long as the one before."""
         clip = jnp.asarray(getattr(seen.phase.query, "clip", 1.0))
         own = clip if clip.ndim == 0 else clip[agent]
         longest = _SMALL * jnp.where(jnp.isfinite(own), own, 1.0) / self.dimension
@@ -164,7 +164,7 @@ class Draws(eqx.Module):
         return LinearUnits(jnp.ones(()), lengths[:, None] * jnp.ones((1, self.dimension)))
 
     def _moved(self, seen: Observation) -> Array:
-        """The longest way between answers about neighbouring records."""
+        """The largest distance between answers about neighbouring records."""
         query, release = seen.phase.query, seen.phase.release
         assert query is not None and release is not None
         if not self.rivals:
@@ -188,11 +188,11 @@ def simulated_checks(
     """Tests of what all agents draw in simulated runs, in the current precision.
 
     Args:
-        plan: the run, with the records as they are or others in their place.
-        owners: their declared constants.
-        names: of the agents.
-        seed: of the runs.
-        proved: whether a bound on how far a record moves an answer is enforced, not assumed.
+        plan: the run, with the actual records or others in their place.
+        owners: declared constants of the owners.
+        names: names of the agents.
+        seed: seed of the runs.
+        proved: whether the bound on the sensitivity is enforced, not assumed.
     """
     rounds = min(int(plan.rounds), _ROUNDS)
     phases = plan.method.phases()
@@ -204,10 +204,10 @@ def simulated_checks(
         and exact_law(phase.release.mechanism) is not None
     }
     if len(releasing) < sum(phase.query is not None for phase in phases):
-        return []  # some release has no noise that could be told from what it hides
+        return []  # the noise of some release cannot be separated from what it hides
     runs_in = [phase.rounds for phase in releasing.values()]
     if any(each.of(int(plan.rounds)).start >= rounds for each in runs_in):
-        # what is asked at the end is seen in a run that ends sooner, with the same noise
+        # queries at the end are observed in a shorter run, with the same noise
         rounds = max(rounds, *(phase.rounds.least for phase in phases))
         plan = eqx.tree_at(lambda p: p.rounds, plan, jnp.asarray(rounds))
     rivals = _rivals(plan.objectives) if proved else ()
@@ -228,7 +228,7 @@ def simulated_checks(
 
 @eqx.filter_jit
 def _drawn(plan: Plan, draws: Draws, roots: Key[Array, " runs"]) -> Any:
-    # in turn: an answer about records holds as many numbers as there are records
+    # one after the other: an answer about records holds one number per record
     return jax.lax.map(
         lambda root: observed(plan, draws, root, draws.rounds), roots, batch_size=_FEWEST
     )
@@ -246,7 +246,7 @@ def _checks(phase: Phase, seen: dict[str, np.ndarray], names: tuple[str, ...]) -
         for agent in range(agents)
     ]
     noise = noise.reshape(runs, -1, size)
-    there = np.flatnonzero(np.isfinite(noise).all(axis=(0, 2)))  # who sleeps draws nothing
+    there = np.flatnonzero(np.isfinite(noise).all(axis=(0, 2)))  # an absent agent draws nothing
     if not len(there):
         return []
     kept = [columns[i] for i in there]
@@ -269,7 +269,7 @@ def _step(step: int, repeat: int) -> str:
 
 
 def _movement(phase: Phase, moved: np.ndarray, owners: Owners, names: tuple[str, ...]) -> Check:
-    """Whether one record moved an answer by more than its noise is made for."""
+    """Whether one record changed an answer by more than its noise allows for."""
     assert phase.query is not None and phase.release is not None
     relation = phase.release.relation
     most = np.array([phase.query.sensitivity(each, relation) for each in owners.contexts])
@@ -285,7 +285,7 @@ def _movement(phase: Phase, moved: np.ndarray, owners: Owners, names: tuple[str,
 
 
 def _rivals(objectives: AbstractPrivate) -> tuple[AbstractPrivate, ...]:
-    """The first record of every agent removed, as it is, and replaced by two huge ones."""
+    """The first record of every agent removed, unchanged, and replaced by two huge ones."""
     if isinstance(objectives, Rows):
         return _tables(objectives)
     if not isinstance(objectives, EmpiricalRisk):
@@ -312,7 +312,7 @@ def _rivals(objectives: AbstractPrivate) -> tuple[AbstractPrivate, ...]:
 
 
 def _tables(tables: Rows) -> tuple[Rows, ...]:
-    """The same of records that are only described."""
+    """The same for records that are only described."""
     found: list[Rows] = []
     for value, counted in ((0.0, 0.0), (None, 1.0), (_HUGE, 1.0), (-_HUGE, 1.0)):
         values, mask = np.array(tables.values), np.array(tables.mask)

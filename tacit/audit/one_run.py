@@ -1,4 +1,4 @@
-"""Auditing with a single run, into which many independent canaries were put or not."""
+"""Auditing with a single run, in which each of many independent canaries may take part."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def one_run_bound(
 ) -> Bound:
     """Lower bound on epsilon from one run, by guessing which canaries took part in it.
 
-    Each canary is a record of its own that took part by the toss of a fair coin, independently of
+    Each canary is a separate record that took part by the toss of a fair coin, independently of
     all others; the guarantee is about adding or removing one record. The attacker guesses that the
     highest scores took part and the lowest did not, and abstains in between. One run is much
     cheaper than thousands, and its bounds are looser: canaries share the noise of the run.
@@ -33,15 +33,15 @@ def one_run_bound(
     Source: Steinke, Nasr, Jagielski (2023), theorem 5.2.
 
     Args:
-        scores: of the canaries, higher where taking part is likelier, such as the inner product
-            of the canary's gradient with what was released.
-        included: whether each took part.
-        delta: of the claim, in [0, 1).
-        guesses: how many to guess, from 1 to the number of canaries; fixed before the run.
-        confidence: of the bound, in (0, 1).
+        scores: scores of the canaries, higher where taking part is likelier, such as the inner
+            product of the canary's gradient with the release.
+        included: whether each canary took part.
+        delta: delta of the claim, in [0, 1).
+        guesses: number of guesses, from 1 to the number of canaries; fixed before the run.
+        confidence: confidence of the bound, in (0, 1).
 
     Raises:
-        ConfigError: other numbers of scores than of canaries, or an argument out of its range.
+        ConfigError: different numbers of scores and canaries, or an argument out of its range.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -74,18 +74,18 @@ def one_run_bound(
 
 
 def one_run_tail(epsilon: float, delta: float, canaries: int, guesses: int, correct: int) -> float:
-    """Largest probability of so many right guesses in one `(epsilon, delta)`-DP run.
+    """Largest probability of `correct` right guesses or more in one `(epsilon, delta)`-DP run.
 
     With `W ~ Bin(guesses, e^epsilon / (1 + e^epsilon))`, it is at most
 
         P(W >= v) + 2 m delta max_{i=1..v} P(v - i <= W < v) / i.
 
     Args:
-        epsilon: of the claim.
-        delta: of the claim.
-        canaries: their number, `m`.
-        guesses: how many were guessed.
-        correct: how many of the guesses were right, `v`.
+        epsilon: epsilon of the claim.
+        delta: delta of the claim.
+        canaries: number of canaries, `m`.
+        guesses: number of guesses.
+        correct: number of right guesses, `v`.
     """
     rate = 1.0 / (1.0 + np.exp(-epsilon))
     above = float(tail(correct, guesses, rate))

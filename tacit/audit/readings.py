@@ -1,8 +1,8 @@
 """The readings of an audit: ways to turn scores into a lower bound on epsilon.
 
-Each is valid on its own at whatever error it is given; `tacit.audit.estimators` divides the error
-among them. What a reading has to choose (a threshold, a direction, how many guesses to make) it
-chooses on the first fifth of the runs and is tried on the rest, so that the choice costs no
+Each is valid on its own at the error that it is given; `tacit.audit.estimators` divides the error
+among them. What a reading has to choose (a threshold, a direction, the number of guesses) it
+chooses on the first fifth of the runs. It is tried on the rest, so that the choice costs no
 confidence. Proofs: docs/proofs/audit.md.
 """
 
@@ -64,10 +64,10 @@ class Bound:
     """A lower bound on epsilon.
 
     Attributes:
-        estimator: how it was found.
-        epsilon: at the claim's delta, at least 0.
-        false_alarms: how often the attack says D when it was D', as counted.
-        missed: how often it says D' when it was D. An attack that may abstain says neither.
+        estimator: name of the estimator that found it.
+        epsilon: lower bound on epsilon at the claim's delta, at least 0.
+        false_alarms: share of runs on D' that the attack takes for D, as counted.
+        missed: share of runs on D that it takes for D'. An attack that abstains counts as neither.
     """
 
     estimator: str
@@ -91,7 +91,7 @@ class AbstractReading(abc.ABC):
     def planned(
         self, scores: Scores, others: Scores, delta: float, error: float, runs: int
     ) -> float:
-        """The bound that nine of ten audits of so many runs a side reach, to judge by scores."""
+        """The bound that nine in ten audits with `runs` per side reach, judged by scores."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class ClopperPearson(AbstractReading):
         hits, alarms = _above(one, at), _above(other, at)
         epsilon = float(self._epsilon(hits, alarms, one, other, delta, error)[0])
         hit, alarm = float(hits[0] / len(one)), float(alarms[0] / len(other))
-        # turned, a hit is a run on D' that is known as one
+        # if turned, a hit is a run on D' that is recognised
         return Bound(self.name, epsilon, *((1.0 - hit, alarm) if turned else (alarm, 1.0 - hit)))
 
     def planned(
@@ -128,7 +128,7 @@ class ClopperPearson(AbstractReading):
             one, other = _turned(scores, others, turned)
             at = _thresholds(one, other)
             hit, alarm = _above(one, at) / len(one), _above(other, at) / len(other)
-            # both counts together miss their means by so much in one of ten audits
+            # in one of ten audits both counts together miss their means by this much
             hits = used * hit - UNLUCKY * np.sqrt(used * hit * (1.0 - hit) / 2.0)
             alarms = used * alarm + UNLUCKY * np.sqrt(used * alarm * (1.0 - alarm) / 2.0)
             best = max(best, float(np.max(_counted(hits, alarms, used, used, delta, error))))
@@ -149,7 +149,7 @@ class HockeyStick(AbstractReading):
 
     @staticmethod
     def coins(runs: int) -> int:
-        """Coins of the game that so many runs a side afford."""
+        """The number of coins of the game that `runs` runs per side suffice for."""
         return 2 * (runs - int(_CHOOSING * runs))
 
     def bound(self, scores: Scores, others: Scores, delta: float, error: float) -> Bound:
@@ -188,7 +188,7 @@ class GaussianDP(AbstractReading):
 
     @staticmethod
     def coins(runs: int) -> int:
-        """Coins of the game that so many runs a side afford."""
+        """The number of coins of the game that `runs` runs per side suffice for."""
         return 2 * (runs - min(_FIRST, runs // 10))
 
     def bound(self, scores: Scores, others: Scores, delta: float, error: float) -> Bound:
@@ -220,10 +220,10 @@ class TradeOffCurve(AbstractReading):
     Every coin is guessed. The share of right guesses is at most `(1 + TV) / 2`, where the total
     variation `TV = delta(0)` of the claim is the point of its curve at which false alarms and
     misses together are fewest. Too many right guesses refute the releases as claimed, and the
-    bound is the epsilon of the same releases with so much less noise that they are possible.
+    bound is the epsilon of the same releases with so little noise that the guesses are possible.
 
     Attributes:
-        epsilon: from a total variation and delta to the epsilon of such releases.
+        epsilon: function of a total variation and a delta that gives the epsilon of such releases.
     """
 
     weight: float
@@ -246,11 +246,11 @@ class TradeOffCurve(AbstractReading):
 
 
 def without_last_digits(scores: Scores, others: Scores) -> tuple[Scores, Scores]:
-    """Scores that are equal but for rounding made equal, judged by the runs that choose.
+    """Scores that differ only by rounding made equal, judged by the runs that choose.
 
-    Many outputs of Laplace noise have one likelihood ratio. Which way that was rounded depends on
-    the output's last digits, which tell the side: a leak of floating-point noise, and not of the
-    mechanism that is meant.
+    Many outputs of Laplace noise have one likelihood ratio. How it was rounded depends on the
+    output's last digits, which reveal the side: a leak of floating-point noise, not of the
+    intended mechanism.
     """
     pile = np.concatenate([_divided(scores)[0], _divided(others)[0]])
     if not len(pile):
@@ -268,7 +268,7 @@ def _of(name: str, epsilon: float, game: Guesses) -> Bound:
 
 
 def _expected(game: Guesses, share: float, coins: int) -> tuple[int, float]:
-    """Guesses in a game of so many coins, and how many are right in all but a tenth of games."""
+    """Guesses in a game of `coins` coins, and how many are right in nine of ten games."""
     made = max(1, round(share * coins))
     rate = game.correct / game.made
     return made, made * rate - UNLUCKY * math.sqrt(made * rate * (1.0 - rate))
@@ -283,7 +283,7 @@ def _hockey_stick(coins: int, made: int, correct: int | float, delta: float, err
 
 
 def _roughly(coins: int, made: int, correct: int | float, delta: float, error: float) -> float:
-    """About `_hockey_stick`, in one step: as many guesses as are expected are revealed."""
+    """Approximates `_hockey_stick` in one step, with the expected number of revealed guesses."""
     hidden = max(made - coins * delta, 1.0)
     return _log_odds(float(at_least(max(correct - coins * delta, 0.0), math.ceil(hidden), error)))
 

@@ -1,4 +1,4 @@
-"""What an audit found."""
+"""Results of audits."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ FORMAT = "tacit-audit-1"
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """A claim, and the lower bounds that were found beside it.
+    """The result of an audit: a claim and the lower bounds that were found.
 
     Attributes:
         claim: the guarantee that was put to the test.
-        bounds: lower bounds on epsilon at the claim's delta, which hold together.
+        bounds: lower bounds on epsilon at the claim's delta, which hold simultaneously.
         curve: the measured trade-off with its band, and what the claim allows.
-        trials: runs on either data set.
+        trials: number of runs on each data set.
         confidence: probability with which a true claim is not refuted.
-        trials_needed_for_twice: runs a side that would refute a claim of half this epsilon, if the
-            scores are what they seem; `None` for more than can be run.
-        ceiling: the largest lower bound that so many runs could give, were every guess right.
-        how: what was changed between the two data sets, as a clause.
+        trials_needed_for_twice: number of runs per side that would refute a claim of half this
+            epsilon, if the scores are representative; `None` for more than can be run.
+        ceiling: largest lower bound that this number of runs could give, if every guess were right.
+        how: difference between the two data sets, as a clause.
         exact: whether the score was the exact likelihood ratio, or learned on half of the runs.
-        rounds: of every run.
-        seed: of all randomness.
-        alone: the guarantee as its source states it, where that is about one release at a time;
-            `claim` is then what the audited run comes to.
-        checks: what tests of the noise itself saw, at all agents.
-        untested: why the path between sites was not tested, or empty.
+        rounds: number of rounds per run.
+        seed: seed of all randomness.
+        alone: the guarantee as its source states it, where that is per release; `claim` is then
+            the guarantee of the whole audited run.
+        checks: results of the tests of the noise itself, for all agents.
+        untested: reason why the deployment path was not tested, or empty.
     """
 
     claim: Guarantee
@@ -61,7 +61,7 @@ class Audit:
 
     @property
     def stated(self) -> Guarantee:
-        """The guarantee as the run states it: of one release, where its source claims no more."""
+        """The guarantee as the run states it: per release, where its source claims no more."""
         return self.claim if self.alone is None else self.alone
 
     @property
@@ -75,7 +75,7 @@ class Audit:
 
     @property
     def guarantee(self) -> Guarantee:
-        """The guarantee after the audit: `refuted` with the measured bound, or as it was."""
+        """The guarantee after the audit: `refuted` with the measured bound, or unchanged."""
         if not self.refuted:
             return self.claim
         if self._exceeded:
@@ -105,13 +105,13 @@ class Audit:
         )
 
     def weighed(self) -> str:
-        """What is read of every run, and how it is weighed, as a clause."""
+        """What is read from every run, and how it is scored, as a clause."""
         read = "everything that the owner releases"
         if self.claim.min_cohort:
             few = {0: "", 1: " but one, which looks on,"}
             some = few.get(self.claim.coalition, f" but {self.claim.coalition}, which look on,")
             read = f"what masks leave to be read, the sums over all agents{some or ','}"
-            if self.claim.status is Status.MODEL:  # every release is there to be read
+            if self.claim.status is Status.MODEL:  # every release can be read
                 who = {0: "an outsider", 1: "one of the others"}.get(
                     self.claim.coalition, f"a coalition of {self.claim.coalition}"
                 )
@@ -121,7 +121,7 @@ class Audit:
         return f"how to weigh {read} is learned from half of the runs"
 
     def scope(self) -> str:
-        """What the claim covers, in words, as far as `sentence` does not say it; or empty."""
+        """What the claim covers, in words, beyond what `sentence` says; or empty."""
         if self.alone is None:
             return ""
         count = self.alone.releases
@@ -135,7 +135,7 @@ class Audit:
         )
 
     def sentence(self) -> str:
-        """The finding in words, for somebody who answers for the data."""
+        """The finding in words, for an owner of data."""
         return " ".join(part for part in (self._finding(), self.scope()) if part)
 
     def _finding(self) -> str:

@@ -26,13 +26,13 @@ _AT_ONCE = 1000
 
 
 class Runs:
-    """What a run reveals about the data, run after run, on either side.
+    """What each run reveals about the data, on both sides.
 
-    Runs are numbered; what one gives does not depend on the batch in which it is computed.
+    Runs are numbered; the result of a run does not depend on the batch in which it is computed.
 
     Args:
-        agreed: what every run agrees on; its seed is that of all randomness.
-        problem: its public parts are used; the data are those of `neighbours`.
+        agreed: contract of every run; its seed is that of all randomness.
+        problem: problem whose public parts are used; the data are those of `neighbours`.
         neighbours: the two data sets.
 
     Attributes:
@@ -53,13 +53,13 @@ class Runs:
         self.largest = max(1, _NUMBERS // max(_numbers(side) for side in self.sides))
 
     def batch(self, trials: int, parts: int) -> int:
-        """How many runs a side to compute at once: equal parts of all, and no more than fit."""
+        """The number of runs per side to compute at once: equal parts that fit in memory."""
         return min(self.largest, -(-trials // parts))
 
     def __call__(
         self, first: int, count: int
     ) -> tuple[Float[np.ndarray, "count features"], Float[np.ndarray, "count features"]]:
-        """What `count` runs on D and as many on D' give, from run number `first` on."""
+        """The results of `count` runs on each of D and D', from run number `first` on."""
         with jax.enable_x64(True):
             numbers = 2 * (first + jnp.arange(count))
             found = [
@@ -74,9 +74,9 @@ def _roots(seed: int, numbers: Any) -> Any:
 
 
 def _numbers(plan: Plan) -> int:
-    """Numbers that one run holds at a time: vectors of all agents, and what a query asks for."""
+    """Numbers that one run holds at a time: vectors of all agents, and the queries' values."""
     dimension = len(plan.x0)
     queries = [phase.query for phase in plan.method.phases() if phase.query is not None]
-    # a query that asks for thousands of values asks for them in turn
+    # a query that asks for thousands of values asks for them one after the other
     points = max(min(query.evaluations(dimension), _AT_ONCE) for query in queries)
     return plan.agents * (16 * dimension + points * (dimension + plan.objectives.units))

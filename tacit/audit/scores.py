@@ -1,6 +1,6 @@
 """Scores: how much likelier an output is on D than on D', exactly where that is known, or learned.
 
-All take the outputs of many runs at once, runs along the first axis, and give one number a run,
+All take the outputs of many runs at once, runs along the first axis, and give one number per run,
 higher where D is likelier. Means and scales broadcast against the output of one run; numbers that
 are equal on both sides cancel before anything is squared or divided.
 """
@@ -36,10 +36,10 @@ def gaussian_log_ratio(
     `sum (||y - m'||^2 - ||y - m||^2) / (2 s^2)`, every term factored as `(m - m') (2y - m - m')`.
 
     Args:
-        outputs: of many runs, any shape after the first axis (rounds, coordinates).
+        outputs: outputs of many runs, any shape after the first axis (rounds, coordinates).
         mean: expected output on D.
         other: expected output on D'.
-        scale: standard deviation of the noise, positive; one number or one an entry.
+        scale: standard deviation of the noise, positive; one number, or one per entry.
 
     Example:
         >>> gaussian_log_ratio(np.array([[1.0], [0.5]]), mean=1.0, other=0.0, scale=0.5)
@@ -62,11 +62,11 @@ def laplace_log_ratio(
     """Exact log-likelihood ratio of outputs with Laplace noise, `sum (|y - m'| - |y - m|) / b`.
 
     Args:
-        outputs: of many runs, any shape after the first axis.
+        outputs: outputs of many runs, any shape after the first axis.
         mean: expected output on D.
         other: expected output on D'.
-        scale: of the noise on D, positive; one number or one an entry.
-        other_scale: on D', where the noise itself differs.
+        scale: scale of the noise on D, positive; one number, or one per entry.
+        other_scale: scale of the noise on D', where the noise itself differs.
 
     Example:
         >>> laplace_log_ratio(np.array([[3.0], [0.5]]), mean=1.0, other=0.0, scale=2.0)
@@ -99,10 +99,10 @@ def sampled_gaussian_log_ratio(
     otherwise; on D', which lacks the record, always the latter.
 
     Args:
-        outputs: of many runs; rounds along the second axis.
+        outputs: outputs of many runs; rounds along the second axis.
         base: expected output without the record.
-        shift: by which the record moves it.
-        rate: of the Poisson sample, in (0, 1).
+        shift: amount by which the record moves the output.
+        rate: rate of the Poisson sample, in (0, 1).
         scale: standard deviation of the noise, positive.
 
     Example:
@@ -120,13 +120,13 @@ def sampled_gaussian_log_ratio(
 def exposure(
     outputs: Float[np.ndarray, "runs rounds ..."], mean: Values, other: Values
 ) -> Float[np.ndarray, " runs"]:
-    """How nearly some round gives its exact answer away: for noise that is sometimes left out.
+    """How close some round comes to its exact answer: for noise that is sometimes missing.
 
-    The logarithm of the least distance to the answers on D', over that to the answers on D. A
-    likelihood ratio trusts the noise to be there, and does not notice an answer without any.
+    The logarithm of the smallest distance to the answers on D', divided by that to the answers on
+    D. A likelihood ratio assumes that the noise is present, and does not notice a missing one.
 
     Args:
-        outputs: of many runs; rounds along the second axis.
+        outputs: outputs of many runs; rounds along the second axis.
         mean: answers on D, which broadcast against one run.
         other: answers on D'.
 
@@ -149,9 +149,9 @@ class LearnedScore:
     """A score learned from examples: Fisher's linear discriminant, or a quadratic one.
 
     Attributes:
-        weights: of the features, shape `(features,)`.
-        curvature: of a quadratic score `d' C d + w' d`; `None` for a linear one.
-        centre: from which `d` is counted.
+        weights: weights `w` of the features, shape `(features,)`.
+        curvature: matrix `C` of a quadratic score `d' C d + w' d`; `None` for a linear one.
+        centre: point from which `d` is measured.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -171,8 +171,8 @@ class LearnedScore:
     ) -> LearnedScore:
         """Learn from runs on D and on D'.
 
-        Covariances are drawn towards a multiple of the identity, the more so the fewer runs there
-        are for each feature; a feature that never varies gets no weight. The quadratic score is
+        Covariances are shrunk towards a multiple of the identity, more strongly the fewer runs
+        there are per feature; a feature that never varies gets no weight. The quadratic score is
         taken if it guesses clearly better on runs that it was not fitted to.
 
         Args:
@@ -190,7 +190,7 @@ class LearnedScore:
         return _fitted(rows, others, curved=False)
 
     def __call__(self, rows: Float[np.ndarray, "runs features"]) -> Float[np.ndarray, " runs"]:
-        """One score a run, higher where D is likelier."""
+        """One score per run, higher where D is likelier."""
         apart = rows - self.centre
         line = apart @ self.weights
         if self.curvature is None:
@@ -204,7 +204,7 @@ def _fitted(
     *,
     curved: bool,
 ) -> LearnedScore:
-    """Gaussians with a common covariance, or one each, fitted to the two clouds."""
+    """Gaussians with a common covariance, or separate ones, fitted to the two sets of points."""
     spread = np.sqrt((rows.var(axis=0) + others.var(axis=0)) / 2.0)
     scale = np.where(spread > 0.0, spread, np.inf)
     centre = (rows.mean(axis=0) + others.mean(axis=0)) / 2.0
@@ -235,7 +235,7 @@ def _fitted(
 
 
 def _shrunk(covariance: Float[np.ndarray, "f f"], runs: int) -> Float[np.ndarray, "f f"]:
-    """Drawn towards the identity, the more so the fewer runs there are for each feature."""
+    """Shrunk towards the identity, more strongly the fewer runs there are per feature."""
     features = len(covariance)
     part = features / (features + runs)
     return (1.0 - part) * covariance + part * np.eye(features)
@@ -246,7 +246,7 @@ def _summed(terms: Float[np.ndarray, "runs ..."]) -> Float[np.ndarray, " runs"]:
 
 
 def _fitting(outputs: np.ndarray, **others: Any) -> None:
-    """Refuse what does not broadcast against one run."""
+    """Refuse arrays that do not broadcast against one run."""
     for name, each in others.items():
         shape = np.shape(0.0 if each is None else each)
         try:

@@ -1,8 +1,8 @@
-"""Looking at an audit while it runs, without paying for it in confidence.
+"""Interim looks at a running audit, at no cost in confidence.
 
-The runs are looked at a few times, after numbers that are fixed beforehand, and each look gets a
-part of the error that is allowed. The parts add up to the whole, so by the union bound a true claim
-is refuted at any of the looks with that probability at most (docs/proofs/audit.md).
+The runs are evaluated a few times, after numbers of runs that are fixed beforehand, and each look
+gets a part of the allowed error. The parts add up to the whole, so by the union bound a true claim
+is refuted at any of the looks with at most that probability (docs/proofs/audit.md).
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ allowed. A claim that is grossly wrong falls at the first look; half is kept for
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What a look at the runs so far shows.
+    """The result of a look at the runs so far.
 
     Attributes:
-        trials: runs made on either side.
-        scores: of those on D that were not used to learn a score.
-        others: of those on D'.
+        trials: number of runs made on each side.
+        scores: scores of the runs on D that were not used to learn a score.
+        others: scores of those on D'.
         bounds: lower bounds on epsilon.
     """
 
@@ -53,7 +53,7 @@ class Seen:
 
 
 def looks(trials: int) -> Iterator[tuple[int, float]]:
-    """After how many runs to look, and for which share of the error; the shares add up to 1."""
+    """The numbers of runs after which to look, and their shares of the error (total 1)."""
     left = 0.0
     for fraction, share in LOOKS:
         target = math.ceil(trials / fraction)
@@ -77,14 +77,14 @@ def attack(
     """Make runs until the claim is refuted or all are made.
 
     Args:
-        observe: makes runs number `first` to `first + count - 1` on both sides.
-        scoring: scores all runs so far.
-        claim: epsilon, at the delta in `settings`.
+        observe: function that makes runs number `first` to `first + count - 1` on both sides.
+        scoring: function that scores all runs so far.
+        claim: epsilon of the claim, at the delta in `settings`.
         when: looks, as `looks` gives them, or one with the whole error.
-        batch: runs a side that `observe` is asked for at a time, always the same number.
-        confidence: with which a true claim is not refuted at any look.
+        batch: number of runs per side that `observe` makes at a time, always the same.
+        confidence: probability with which a true claim is not refuted at any look.
         settings: further arguments of `lower_bounds`.
-        progress: called after every batch.
+        progress: function called after every batch.
     """
     trials, done = when[-1][0], 0
     piles: tuple[list[Pile], list[Pile]] = ([], [])

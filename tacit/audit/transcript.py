@@ -2,10 +2,11 @@
 
 The simulation's own loop runs the method, and an observer sees every release of the audited owner.
 At the same state, with the same public randomness, it asks the query about both data sets and adds
-up the exact log-likelihood ratio of what was released. Under masks nobody sees that release: the
-observer sees the sum over the honest agents (`sums`), or where pairs of agents share noise, what
-all releases say of it to a coalition (`correlated`). Where a release has no density to speak of
-(a method's own randomness is said to protect), it gathers features, from which a score is learned.
+up the exact log-likelihood ratio of the releases. With pairwise masks nobody sees that release:
+the observer sees the sum over the honest agents (`sums`), or where pairs of agents share noise,
+what all releases reveal about it to a coalition (`correlated`). Where a release has no usable
+density (a method's own randomness is said to protect), it gathers features, from which a score is
+learned.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ it adds to the features is the same in all of them too."""
 
 
 class Pair(eqx.Module):
-    """Two data sets, and who holds the unit in which they differ.
+    """Two data sets, and the agents that hold the unit in which they differ.
 
     Attributes:
-        objectives: of all agents, leading axis = agent.
-        others: the same, one unit changed.
-        owners: who holds something of that unit.
+        objectives: objectives of all agents, leading axis = agent.
+        others: the same, with one unit changed.
+        owners: indices of the agents that hold part of that unit.
         lonely: whether the owners hold one unit each, and nothing else has a loss.
     """
 
@@ -56,7 +57,7 @@ class Pair(eqx.Module):
 
     @classmethod
     def of(cls, neighbours: Neighbours) -> Pair:
-        """As arrays in the precision of the current context."""
+        """The pair as arrays in the precision of the current context."""
         return cls(
             as_arrays(neighbours.objectives),
             as_arrays(neighbours.others),
@@ -66,7 +67,7 @@ class Pair(eqx.Module):
 
 
 class AbstractObserver(eqx.Module):
-    """Adds up something over all releases of the audited owners."""
+    """Adds up a quantity over all releases of the audited owners."""
 
     pair: eqx.AbstractVar[Pair]
 
@@ -78,7 +79,7 @@ class AbstractObserver(eqx.Module):
     def of_owner(
         self, owner: Index, seen: Observation, state: Any, released: Any, scale: Numbers
     ) -> Any:
-        """What one owner's release adds, with noise of such a scale."""
+        """What one owner's release adds, with noise of the given scale."""
 
     def __call__(self, gathered: Any, seen: Observation) -> Any:
         def one(owner: Index) -> Any:
@@ -91,12 +92,12 @@ class AbstractObserver(eqx.Module):
         return self.add(gathered, seen, added)
 
     def add(self, gathered: Any, seen: Observation, added: Array) -> Any:
-        """Put it beside what was gathered before."""
+        """Combine it with what was gathered before."""
         return gathered + added
 
 
 class Likelihood(AbstractObserver):
-    """The exact log-likelihood ratio of all that can be read of the owners, D over D'."""
+    """The exact log-likelihood ratio of all that the owners reveal, D over D'."""
 
     pair: Pair
 
@@ -119,7 +120,7 @@ class Likelihood(AbstractObserver):
         one, other = self.pair.objectives, self.pair.others
         if query.rate >= 1.0:
             return ratio(released, answer(one, keys.sample), answer(other, keys.sample), scale)
-        # the unit stands in the sample with probability `rate`, and there is nothing else
+        # the unit is in the sample with probability `rate`, and there is nothing else
         there, absent = _forced(query.rate)
         without = answer(one, absent)
         densities = [
@@ -133,16 +134,16 @@ class Likelihood(AbstractObserver):
 
 
 class Features(AbstractObserver):
-    """What a score can be learned from, where no likelihood is known.
+    """Features from which a score can be learned, where no likelihood is known.
 
-    For every releasing phase, the sum over the rounds of what was released, less the answer that
-    is expected there (between the two data sets); and how far that lies in the direction in which
+    For every releasing phase, the sum over the rounds of the release minus the answer that is
+    expected there (between the two data sets); and how far that lies in the direction in which
     the answers differ. The expected answers come from asking the query again about both data sets.
 
     Attributes:
         pair: the two data sets.
-        again: whether the query is asked again; needless where every trial releases once, from the
-            same state.
+        again: whether the query is asked again; unnecessary where every trial releases once,
+            from the same state.
     """
 
     pair: Pair
@@ -200,10 +201,10 @@ def observer(method: AbstractMethod, pair: Pair, rounds: int) -> AbstractObserve
 def gather(
     plan: Plan, observe: AbstractObserver, roots: Key[Array, " trials"]
 ) -> Float[np.ndarray, "trials features"]:
-    """What the observer gathers from one run a key of the plan, in the current precision.
+    """What the observer gathers from one run of the plan per key, in the current precision.
 
     Returns:
-        One row a trial: the log-likelihood ratio, or the features.
+        One row per trial: the log-likelihood ratio, or the features.
     """
     gathered = _gather(plan, observe, roots)
     columns = [np.asarray(leaf).reshape(len(roots), -1) for leaf in jax.tree.leaves(gathered)]
@@ -226,7 +227,7 @@ def observed(plan: Plan, observe: Any, root: PRNGKeyArray, rounds: Index) -> Any
 
 
 def survey(plan: Plan, note: Observer) -> None:
-    """Show an observer every release once, in shapes only: to make room for what it gathers."""
+    """Show an observer every release once, in shapes only, to allocate what it gathers."""
     simulator = Simulator(plan, plan.shared, observe=note)
     for once in (True, False):
         states = {**plan.initial(), OBSERVED: jnp.zeros(())}
@@ -236,12 +237,12 @@ def survey(plan: Plan, note: Observer) -> None:
 
 
 def exact_law(mechanism: Mechanism) -> Law | None:
-    """The law of additive noise of a scale that is public; `None` where anything else protects."""
+    """The law of additive noise with a public scale; `None` where anything else protects."""
     return None if mechanism.own_records else mechanism.noised
 
 
 def _forced(rate: float) -> tuple[PRNGKeyArray, PRNGKeyArray]:
-    """A key with which a sample has its only unit, and one with which it has not."""
+    """A key with which a sample contains its only unit, and one with which it does not."""
     with jax.ensure_compile_time_eval():
         keys = jax.vmap(jax.random.key)(jnp.arange(_TRIED))
         taken = np.asarray(jax.vmap(lambda key: sample(key, 1, rate))(keys))[:, 0]

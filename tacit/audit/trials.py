@@ -1,4 +1,4 @@
-"""How many runs an audit needs, before there are any."""
+"""The number of runs that an audit needs, computed beforehand."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ def trials_for_power(
     power: float = 0.9,
     confidence: float = 0.95,
 ) -> int | None:
-    """Runs a side with which an audit refutes a mechanism that has too little noise.
+    """The number of runs per side with which an audit refutes a mechanism with too little noise.
 
     The mechanism is a Gaussian or a Laplace one whose noise was divided by `factor`, so that its
     `mu` (Gaussian-DP) or its epsilon (Laplace) is `factor` times what is claimed, on worst-case
     neighbours and with the exact likelihood ratio as the score.
 
     Args:
-        claim: epsilon as claimed, positive.
-        delta: of the claim; in (0, 1) for Gaussian noise, 0 for Laplace noise as a rule.
-        factor: by which the noise is too small, above 1.
+        claim: claimed epsilon, positive.
+        delta: delta of the claim; in (0, 1) for Gaussian noise, usually 0 for Laplace noise.
+        factor: factor by which the noise is too small, above 1.
         kind: law of the noise.
-        power: probability of refuting it, in (0, 1).
-        confidence: of the bounds.
+        power: probability of refuting the claim, in (0, 1).
+        confidence: confidence of the bounds.
 
     Returns:
-        The number, within 2 %; `None` where ten million would not do.
+        The number of runs, within 2 %; `None` if ten million are too few.
 
     Raises:
         ConfigError: an argument out of its range.
@@ -90,7 +90,7 @@ def trials_for_power(
 
 
 def _count(made: int, rate: float, unlucky: float) -> int:
-    """Right guesses that are reached with the wanted power."""
+    """The number of right guesses that is reached with the required power."""
     count = math.floor(made * rate - unlucky * math.sqrt(made * rate * (1.0 - rate)))
     wanted = 1.0 - _upper(unlucky)
     while count > 0 and float(tail(count, made, rate)) < wanted:
@@ -125,7 +125,7 @@ def _gaussian_rate(mu: float, share: float) -> float:
 def _laplace_rate(epsilon: float, share: float) -> float:
     """The same between Laplace laws whose ratio is at most `e^epsilon`.
 
-    Outputs beyond either centre are equally sure; those between are guessed from the outside in.
+    Outputs beyond either centre are equally sure; those in between are guessed from the outside in.
     """
     from scipy.optimize import brentq
 

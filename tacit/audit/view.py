@@ -1,4 +1,4 @@
-"""What the worst coalition reads of one release: one agent's answer, and the noise that is left."""
+"""What the worst coalition sees of one release: one agent's answer and the remaining noise."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tacit.types import AbstractPrivate, Index
 def left(
     owner: Index, seen: Observation, objectives: AbstractPrivate
 ) -> tuple[Array, Float[Array, ""]]:
-    """The owner's release as if it stood by itself, and the scale of the noise in it.
+    """The owner's release as if it were alone, and the scale of the noise in it.
 
-    How the others' noise is weighed is said by what hides the owner (`AbstractHiding.view`). Noise
-    is taken from what was released, not drawn from its law.
+    What hides the owner determines the weights of the others' noise (`AbstractHiding.view`). Noise
+    is taken from the releases, not drawn from its law.
 
     Args:
-        owner: number of the audited agent, which is honest.
-        seen: a phase that releases something.
-        objectives: of all agents; those of the owner do not matter.
+        owner: index of the audited agent, which is honest.
+        seen: observation of a phase that releases something.
+        objectives: objectives of all agents; those of the owner do not matter.
     """
     phase = seen.phase
     view = phase.hides.view(owner, seen.awake, seen.scale)
@@ -40,6 +40,6 @@ def left(
     everybody = jnp.arange(len(seen.awake))
     noises = jax.vmap(noise)(everybody)
     others = jnp.where(everybody == owner, 0.0, view.weights)
-    used = (others != 0.0).reshape(-1, *(1,) * (noises.ndim - 1))  # who sleeps may have any number
+    used = (others != 0.0).reshape(-1, *(1,) * (noises.ndim - 1))  # the absent may have any number
     found = seen.released[owner] + jnp.tensordot(others, jnp.where(used, noises, 0.0), 1)
     return (found if view.known is None else found - seen.shared(view.known)), view.scale

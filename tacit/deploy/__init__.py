@@ -1,9 +1,9 @@
-"""Runs between real sites: keys, manifests, messages over mutual TLS, and a crash at any moment.
+"""Runs between real sites: keys, manifests, messages over mutual TLS, and recovery from crashes.
 
-Owners agree on `Manifest` with the `Card` of each; a member's process is `run` with `Options`;
-`prepare` and `perform` rehearse a run with real processes on one machine. Inside, `site` lays a run
-out, `party` takes a member's turns, and `wire`, `mailbox`, `outgoing` and `transport` carry its
-messages. Needs `tacit[deploy]`.
+Owners agree on a `Manifest` with the `Card` of each; a site's process is `run` with `Options`;
+`prepare` and `perform` rehearse a run with real processes on one machine. Inside, `agreement` lays
+out a run, `member` takes a member's turns, and `messages` carries its messages. Needs
+`tacit[deploy]`.
 """
 
 from __future__ import annotations

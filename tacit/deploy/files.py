@@ -1,4 +1,4 @@
-"""Small files that are there whole or not at all, and files that nobody else may read."""
+"""Small files that are written completely or not at all, and files that nobody else may read."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tacit.privacy.ledger.lock import sync_directory
 
 
 def write_bytes(path: Path, data: bytes, *, durable: bool = True, mode: int = 0o666) -> None:
-    """Write a file in one step: whoever reads it sees the old one or the new one.
+    """Write a file in one step: readers see the old file or the new one.
 
-    A link that stands in its place, or in that of the file it is prepared in, is not followed.
+    A link in its place, or in the place of its temporary file, is not followed.
 
     Args:
-        path: of the file.
-        data: what it holds.
-        durable: whether it is on the disk when this returns, by its name, too.
-        mode: who may read and write it, as far as the process's mask allows.
+        path: path of the file.
+        data: contents of the file.
+        durable: whether the file and its name are on disk when this returns.
+        mode: permissions of the file, as far as the process's mask allows.
     """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.unlink(missing_ok=True)
@@ -50,7 +50,7 @@ def write_secret(path: Path, data: bytes) -> None:
 
 
 def make_private(path: Path) -> None:
-    """Make an empty file that only its owner may read, if nothing is there."""
+    """Make an empty file that only its owner may read, if none exists."""
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
@@ -59,7 +59,7 @@ def make_private(path: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder that only its owner may read, if there is none, so that it stays there."""
+    """Make a folder that only its owner may read, if none exists, durably."""
     if path.is_dir():
         return
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -69,7 +69,7 @@ def make_folder(path: Path) -> None:
 def check_private(path: Path) -> None:
     """Refuse a folder or file that others may read, and a link in the place of a file.
 
-    What is not there is not refused. A folder may be reached through a link.
+    A missing path is not refused. A folder may be reached through a link.
 
     Raises:
         ConfigError: it is open to others, or is a link.
@@ -91,5 +91,5 @@ def check_private(path: Path) -> None:
 
 
 def why(error: Exception) -> str:
-    """What is wrong, without the path, which stands in the sentence already."""
+    """What is wrong, without the path, which the sentence already contains."""
     return (isinstance(error, OSError) and error.strerror) or str(error)

@@ -1,7 +1,7 @@
-"""Sweeps: a study in many settings and with many seeds, one table and one page.
+"""Sweeps: a study in many settings and with many seeds, in one table and one page.
 
-`Grid` says what is varied, and `sweep` runs it: batched on one core, on several, or on a Dask
-cluster. `tacit sweep` is the same from the command line.
+`Grid` defines what is varied, and `sweep` runs it: batched on one core, on several, or on a Dask
+cluster. `tacit sweep` does the same from the command line.
 """
 
 from tacit._jobs.cluster import Cluster

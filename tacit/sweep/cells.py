@@ -1,4 +1,4 @@
-"""From a study and a grid to cells, their guarantees, and the pieces of work that they are."""
+"""From a study and a grid to cells, their guarantees and their pieces of work."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Cell:
     """One combination of settings.
 
     Attributes:
-        settings: what is particular to it: "method", and "section.key" to a value.
-        study: its study as a document, less what changes no number.
+        settings: its particular values, by "method" or "section.key".
+        study: its study as a document, without anything that changes no number.
         source: the same, checked.
-        guarantee: of each of its runs, alone, owner by owner.
-        width: runs of one batch.
-        work: multiplications of one run, roughly.
-        measures: what will be measured at the end of each run.
+        guarantee: guarantee of each of its runs alone, per owner.
+        width: number of runs per batch.
+        work: approximate number of multiplications per run.
+        measures: names of what is measured at the end of each run.
     """
 
     settings: Mapping[str, Any]
@@ -69,12 +69,12 @@ class Plan:
     """A sweep before it runs.
 
     Attributes:
-        source: the study that it is made around.
-        grid: what is varied.
-        seeds: runs of each cell.
-        cells: in the order of the grid.
+        source: the study that is varied.
+        grid: settings that are varied.
+        seeds: number of runs per cell.
+        cells: cells in the order of the grid.
         inputs: files that hold the records, by the argument of a chunk.
-        batches: of a chunk, for every cell.
+        batches: number of batches per chunk, for every cell.
     """
 
     source: Source
@@ -86,7 +86,7 @@ class Plan:
 
     @property
     def runs(self) -> int:
-        """Runs of all cells."""
+        """The number of runs of all cells."""
         return self.seeds * len(self.cells)
 
     def pieces(self) -> list[list[Piece]]:
@@ -106,9 +106,9 @@ def plan(source: Source, grid: Grid, chunk_runs: int | None = None) -> Plan:
 
     Args:
         source: a study file.
-        grid: what is varied around it.
-        chunk_runs: about how many runs are done and stored at a time, at least 1; what takes some
-            seconds if `None`. It changes no number.
+        grid: settings that are varied around it.
+        chunk_runs: approximate number of runs that are done and stored at a time, at least 1; a few
+            seconds' worth if `None`. It changes no number.
 
     Raises:
         ConfigError: a cell that cannot run, named by its settings, or a study with a ledger.
@@ -120,13 +120,13 @@ def plan(source: Source, grid: Grid, chunk_runs: int | None = None) -> Plan:
     found: list[Cell] = []
     like: Assembled | None = None
     for settings, document in grid.cells(tomllib.loads(source.text)):
-        # every run has a guarantee of its own; what they come to together is said apart
+        # every run has its own guarantee; what all of them cost together is reported separately
         document["run"].pop("trials", None)
         named = ", ".join(f"{key}={value!r}" for key, value in settings.items())
         cell = check_document(document, f"{source.name} with {named}", source.folder)
         _refuse_ledger(cell)
         like = assemble(cell, like=like)
-        # a method without noise has no [privacy], and is no way round the study's own
+        # a method without noise has no [privacy], and must not be a way around the study's own
         privacy = source.study.privacy if cell.study.privacy is None else cell.study.privacy
         required = None if privacy is None else privacy.require
         found.append(_cell(settings, document, cell, like, seeds, required))
@@ -170,13 +170,13 @@ def _cell(
     work = _work(assembled)
     numbers = float(np.sum(assembled.problem.counts)) * assembled.problem.dimension
     widest = max(1, int(min(_WIDTH, _BATCH / work, _NUMBERS / numbers)))
-    # all batches of a cell are as wide, so that it is compiled once
+    # all batches of a cell have one width, so that it is compiled once
     width = math.ceil(seeds / math.ceil(seeds / widest))
     return Cell(settings, _bare(document), source, stated, width, work, _measures(assembled))
 
 
 def _measures(assembled: Assembled) -> frozenset[str]:
-    """What a chunk will measure; the answer zero is scored to see which scores there are."""
+    """What a chunk will measure; the answer zero is scored to find which scores exist."""
     found = {"consensus", "objective"}
     if assembled.source.study.run.compare:
         found |= {"distance", "objective_gap"}
@@ -190,7 +190,7 @@ def _measures(assembled: Assembled) -> frozenset[str]:
 
 
 def _work(assembled: Assembled) -> float:
-    """Multiplications of one run, roughly; at least one."""
+    """The approximate number of multiplications of one run; at least one."""
     problem, rounds = assembled.problem, assembled.source.study.run.rounds
     points = sum(
         phase.repeat * phase.query.evaluations(problem.dimension) * len(phase.rounds.of(rounds))
@@ -201,7 +201,7 @@ def _work(assembled: Assembled) -> float:
 
 
 def _bare(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A study less what changes no number, so that such a change throws no answer away."""
+    """A study without what changes no number, so that such a change discards no answer."""
     study = copy.deepcopy(dict(document))
     for section, keys in _NUMBERLESS.items():
         table = study if not section else study.get(section, {})
@@ -220,7 +220,7 @@ _NUMBERLESS = {
 
 
 def _batches(cell: Cell, chunk_runs: int | None) -> int:
-    """How many batches a chunk of a cell has."""
+    """The number of batches in a chunk of a cell."""
     runs = min(_RUNS, _CHUNK / cell.work) if chunk_runs is None else chunk_runs
     return max(1, int(runs / cell.width))
 
@@ -232,7 +232,7 @@ def _piece(cell: Cell, inputs: Mapping[str, Path], first: int, batches: int) -> 
         "first": first * cell.width,
         "batches": batches,
     }
-    if cell.source.foreign:  # an answer of other code is another answer
+    if cell.source.foreign:  # different code gives different answers
         arguments["parts"] = installed(cell.source.foreign)
     return Piece(
         chunk,

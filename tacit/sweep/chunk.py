@@ -1,8 +1,8 @@
 """The work of a sweep: some of the runs of a cell, batched.
 
-A chunk is made of batches of one width, which depends on the cell alone. What a run answers depends
-in its last bits on how many others stand beside it in a batch, so nothing else may decide that:
-whoever runs a chunk, and however long it is, the runs have the same numbers.
+A chunk is made of batches of one width, which depends on the cell alone. The last
+bits of a run's answer depend on the number of runs in its batch, so nothing else may decide that:
+the runs have the same numbers wherever a chunk is run, and however long it is.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ def chunk(
     labels: str | None = None,
     parts: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Run consecutive trials of a cell, and say how each of them ended.
+    """Run consecutive trials of a cell, and return how each of them ended.
 
     Args:
-        study: of the cell, as a document.
-        width: runs of a batch, at least 1.
+        study: study of the cell, as a document.
+        width: number of runs per batch, at least 1.
         first: number of the first trial; run `i` has the key of trial `first + i` of the seed.
-        batches: how many, one after the other.
+        batches: number of batches, run one after the other.
         data: file of the records, if the study has one.
         labels: file of their labels, if the study has one.
-        parts: version and digest of the packages of others that the study names parts of.
+        parts: version and digest of each third-party package that the study uses parts of.
 
     Raises:
-        ConfigError: such a package is not installed here, or another one is.
+        ConfigError: such a package is not installed here, or is a different one.
 
     Returns:
-        `finished`: for every run, whether it stayed finite; `measured`: name to one number a run,
+        `finished`: for every run, whether it stayed finite; `measured`: name to one number per run,
         taken at the end, from the last finite state of a run that diverged.
     """
     ready = _cell(json.dumps(study), data, labels)
@@ -107,9 +107,9 @@ class Ready:
     """A cell, ready to run.
 
     Attributes:
-        assembled: its study.
-        reference: the fit of the pooled records without privacy, if the study asks for it.
-        yardstick: losses on records held out of the pooled fit and of the base rate, if the study
+        assembled: study of the cell.
+        reference: the pooled fit, if the study asks for it.
+        yardstick: losses of the pooled fit and of the base rate on held-out records, if the study
             asks for both.
     """
 
@@ -118,14 +118,14 @@ class Ready:
     yardstick: tuple[float, float] | None = None
 
     def kept(self, loss: float) -> float:
-        """Share of what the pooled fit gains over the base rate; NaN where it gains nothing."""
+        """Share of the pooled fit's gain over the base rate; NaN where it gains nothing."""
         assert self.yardstick is not None
         share = share_kept(loss, *self.yardstick, higher=False)
         return math.nan if share is None else share
 
     @classmethod
     def of(cls, assembled: Assembled, reference: Reference | None) -> Ready:
-        """With what the pooled fit and the base rate are worth."""
+        """The cell with the losses of the pooled fit and of the base rate."""
         held = assembled.held_out
         if held is None or reference is None:
             return cls(assembled, reference)
@@ -141,7 +141,7 @@ _last: list[Ready] = []
 
 @functools.lru_cache(maxsize=4)
 def _cell(study: str, data: str | None, labels: str | None) -> Ready:
-    """A cell, once for all of its chunks; records and pooled fit once for cells that share them."""
+    """A cell, built once for all its chunks; cells share records and pooled fit where they can."""
     document = json.loads(study)
     places = {"path": data, "labels": labels}
     document["data"] |= {key: place for key, place in places.items() if place is not None}

@@ -1,4 +1,4 @@
-"""The directory of a sweep: whose it is, and what is written there."""
+"""The directory of a sweep: which sweep it belongs to, and what is written there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DOCUMENT, PIECES = "sweep.json", "pieces"
 
 
 def identity(plan: Plan) -> dict[str, Any]:
-    """What a directory says about the sweep that it holds."""
+    """What a directory records about the sweep that it holds."""
     return jsonable(
         {
             "study": tomllib.loads(plan.source.text),
@@ -34,10 +34,10 @@ def identity(plan: Plan) -> dict[str, Any]:
 
 
 def prepare(folder: Path, plan: Plan, *, force: bool = False) -> None:
-    """Make the directory, or make sure that it is this sweep's.
+    """Make the directory, or check that it belongs to this sweep.
 
     Args:
-        folder: of the sweep.
+        folder: directory of the sweep.
         plan: the sweep.
         force: whether another sweep's table and report may be replaced; its chunks are kept.
 
@@ -73,7 +73,7 @@ def prepare(folder: Path, plan: Plan, *, force: bool = False) -> None:
 
 
 def _older(folder: Path) -> dict[str, Any] | None:
-    """What the directory says of itself, if it holds a sweep."""
+    """What the directory records about its sweep, if it holds one."""
     try:
         document = json.loads((folder / DOCUMENT).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -103,7 +103,7 @@ def _said(differing: list[str], older: dict[str, Any], mine: dict[str, Any]) -> 
 
 
 def write_json(path: Path, document: object) -> None:
-    """Write strict JSON, whole or not at all.
+    """Write strict JSON, completely or not at all.
 
     Raises:
         OSError: it cannot be written.
@@ -113,7 +113,7 @@ def write_json(path: Path, document: object) -> None:
 
 
 def whole(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a file under another name and give it its own at the end.
+    """Write a file under a temporary name and rename it at the end.
 
     Raises:
         OSError: it cannot be written.

@@ -1,4 +1,4 @@
-"""What a sweep varies, and the cells that this makes."""
+"""What a sweep varies, and the resulting cells."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Grid:
     """What a sweep varies around a study: every combination is a cell, run with every seed.
 
     Attributes:
-        seeds: runs of each cell, at least 1; they differ in their noise and in whatever the method
-            draws. `None` takes `[run] trials` of the study.
+        seeds: number of runs per cell, at least 1; they differ in their noise and in the method's
+            other random draws. `None` takes `[run] trials` of the study.
         methods: names of methods, as `tacit methods` lists them; empty for the study's own. A
-            method takes the keys of the study's section [method] that it has, too.
-        settings: "section.key" to the values that it takes in turn. "method.key" is for every
-            method that has the key, and "NAME.key" for the method of that name. Keys of [privacy]
-            are left out for a method that has no noise.
+            method also takes those keys of the study's section [method] that it has.
+        settings: values that each "section.key" takes in turn. "method.key" applies to every
+            method that has the key, and "NAME.key" to the method of that name. Keys of [privacy]
+            are left out for a method without noise.
 
     Raises:
         ConfigError: no seed, no value, a value given twice, a method that does not exist, or a key
@@ -78,7 +78,7 @@ class Grid:
             _check_values(key, values)
 
     def cells(self, study: Mapping[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Every cell: what is particular to it, and its study as a document of its own.
+        """Every cell: its particular settings, and its study as a separate document.
 
         Args:
             study: a study file as TOML reads it, with a section [method].
@@ -107,7 +107,7 @@ class Grid:
         return found
 
     def _of(self, entry: Entry) -> dict[str, tuple[Any, ...]]:
-        """The settings that concern a method, by the key that they have in its study."""
+        """The settings that apply to a method, by their key in its study."""
         keys = {argument.name for argument in entry.parameters}
         known = {*METHODS, *self.methods, entry.name}
         found: dict[str, tuple[Any, ...]] = {}
@@ -125,7 +125,7 @@ class Grid:
         return found
 
     def _check_keys(self, methods: Sequence[Entry]) -> None:
-        """Every key must be one that a study has, or some method of the sweep."""
+        """Every key must be one that a study or some method of the sweep has."""
         for key in self.settings:
             section, _, rest = key.partition(".")
             head = rest.split(".")[0]
@@ -173,7 +173,7 @@ def parse_setting(text: str) -> tuple[str, tuple[Any, ...]]:
 
 
 def parse_value(text: str) -> Any:
-    """A value as TOML has it, or the text itself.
+    """A value as TOML reads it, or the text itself.
 
     Example:
         >>> parse_value("2"), parse_value("1e-3"), parse_value("true"), parse_value("ring")
@@ -186,7 +186,7 @@ def parse_value(text: str) -> Any:
 
 
 def split(text: str) -> list[str]:
-    """The parts of a text between its commas, but for those in brackets or quotes."""
+    """The parts of a text between its commas, except for commas in brackets or quotes."""
     parts, depth, quote = [""], 0, ""
     for letter in text:
         if quote:
@@ -205,7 +205,7 @@ def split(text: str) -> list[str]:
 def _check_values(key: str, values: Sequence[Any]) -> None:
     if not values or "" in values:
         raise ConfigError(f"{key} has no value, or an empty one; give one or more, commas between")
-    # 1 and 1.0 are the same run twice, but 1 and true are not
+    # 1 and 1.0 give the same run twice, but 1 and true do not
     seen = [(isinstance(value, bool), value) for value in values]
     twice = [value for number, value in enumerate(values) if seen.index(seen[number]) < number]
     if twice:
@@ -231,7 +231,7 @@ def _with_method(study: Mapping[str, Any], entry: Entry) -> dict[str, Any]:
 
 
 def _put(table: dict[str, Any], path: Sequence[str], value: Any, key: str) -> None:
-    """Put a value into a document, in tables that are made where there are none."""
+    """Put a value into a document; missing tables are created."""
     for part in path[:-1]:
         inner = table.setdefault(part, {})
         if inner is True:  # stands for a table of defaults

@@ -19,8 +19,8 @@ def sweep_data(plan: Plan, found: Sequence[Runs], measure: str | None) -> SweepD
 
     Args:
         plan: the sweep.
-        found: how its runs ended.
-        measure: to draw; chosen by what was measured if `None`.
+        found: results of its runs.
+        measure: name of the measure to plot; chosen from what was measured if `None`.
     """
     shown = chosen(found, measure)
     axis = _axis(found)
@@ -45,12 +45,12 @@ def sweep_data(plan: Plan, found: Sequence[Runs], measure: str | None) -> SweepD
 
 
 def _axis(found: Sequence[Runs]) -> str | None:
-    """The key that the horizontal axis is: the budget if it varies, or the first number that does.
+    """The key of the horizontal axis: the budget if it varies, or the first number that does.
 
-    `None` if there is none, and every cell has a place of its own.
+    `None` if there is no such key, and every cell has a separate place.
     """
     for key in sorted(settings(found), key=lambda key: key != words.BUDGET):
-        # lists are no numbers, and cannot be counted in a set
+        # lists are not numbers, and cannot be in a set
         values = [runs.cell.settings[key] for runs in found if key in runs.cell.settings]
         numbers = [isinstance(v, int | float) and not isinstance(v, bool) for v in values]
         if all(numbers) and len(set(values)) > 1:
@@ -59,7 +59,7 @@ def _axis(found: Sequence[Runs]) -> str | None:
 
 
 def _series(found: Sequence[Runs], measure: str, axis: str | None) -> list[Series]:
-    """One line for all cells that differ in nothing but the axis."""
+    """One line for all cells that differ only in the axis."""
     lines: dict[str, list[Runs]] = {}
     for runs in found:
         name = words.label(runs, () if axis is None else (axis,))
@@ -84,7 +84,7 @@ def _series(found: Sequence[Runs], measure: str, axis: str | None) -> list[Serie
 
 
 def _place(runs: Runs, axis: str | None) -> Any:
-    """Where a cell stands on the horizontal axis; 0 where it has no place there."""
+    """The position of a cell on the horizontal axis; 0 where it has none."""
     if axis is None:
         return words.label(runs)
     value = runs.cell.settings.get(axis, 0.0)

@@ -33,11 +33,11 @@ class Sweep:
     """A sweep that has ended.
 
     Attributes:
-        plan: its cells and runs.
-        found: how the runs of each cell ended.
-        measure: that stands for all.
-        warnings: what the numbers do not say by themselves, in sentences.
-        path: the directory that holds everything.
+        plan: cells and runs of the sweep.
+        found: results of the runs of each cell.
+        measure: name of the main measure.
+        warnings: caveats about the numbers, in sentences.
+        path: directory that holds all files.
     """
 
     plan: Plan
@@ -47,11 +47,11 @@ class Sweep:
     path: Path
 
     def runs(self) -> pd.DataFrame:
-        """One row a run: cell, settings, seed and trial, what was measured, and its guarantee."""
+        """One row per run: cell, settings, seed and trial, what was measured, and its guarantee."""
         return runs_frame(self.plan, self.found)
 
     def cells(self) -> pd.DataFrame:
-        """One row a cell: settings, runs, means with standard errors, and the guarantee."""
+        """One row per cell: settings, runs, means with standard errors, and the guarantee."""
         return cells_frame(self.found)
 
 
@@ -68,29 +68,30 @@ def sweep(
 ) -> Sweep:
     """Run a study in every cell of a grid, with many seeds each, and write one table and one page.
 
-    What ends is stored in chunks in the output directory. The same call again does only what is
-    missing, whatever ended the one before. Every run has the same numbers however many processes
-    or workers there are, and however long the chunks are.
+    Finished runs are stored in chunks in the output directory. Repeating the call does only what is
+    missing, however the previous one ended. The numbers of every run do not depend on the number of
+    processes or workers, nor on the length of the chunks.
 
     Args:
         source: a study file.
-        grid: what is varied around it.
-        output: directory of the sweep; made if it is not there.
-        where: processes at a time on this machine, at least 1; none is started for what takes some
-            seconds. Or a Dask cluster.
-        chunk: about how many runs are done and stored at a time; some seconds' worth if `None`.
-        measure: that the page draws; chosen by what was measured if `None`.
+        grid: settings that are varied around it.
+        output: directory of the sweep; created if it does not exist.
+        where: number of processes at a time on this machine, at least 1 (none is started for a few
+            seconds of work), or a Dask cluster.
+        chunk: approximate number of runs that are done and stored at a time; a few seconds' worth
+            if `None`.
+        measure: name of the measure that the page plots; chosen from what was measured if `None`.
         force: whether table and page of another sweep in the directory may be replaced.
         told: progress, in announced seconds.
 
     Returns:
-        How all runs ended.
+        The results of all runs.
 
     Raises:
         ConfigError: a cell that cannot run, a study with a ledger, a directory that holds something
             else, or a cluster that cannot be used.
-        RuntimeFailure: processes die again and again, the cluster was lost, or a file cannot be
-            written; what had ended is stored.
+        RuntimeFailure: processes die repeatedly, the cluster was lost, or a file cannot be
+            written; finished runs are stored.
     """
     return finish(
         plan(source, grid, chunk), output, where=where, measure=measure, force=force, told=told
@@ -102,10 +103,10 @@ def waiting(planned: Plan, output: Path | str) -> list[Piece]:
 
     Args:
         planned: the sweep.
-        output: its directory.
+        output: directory of the sweep.
     """
     store = Store(Path(output) / directory.PIECES)
-    # in their order, so that a process finds the cell before like the next one
+    # in order, so that a process often finds the next piece in the same cell
     pieces = {name_of(piece): piece for chunks in planned.pieces() for piece in chunks}
     return [piece for piece in pieces.values() if store.get(piece) is None]
 
@@ -122,9 +123,9 @@ def finish(
     """Run what is missing of a planned sweep, and write its table and its page.
 
     Args:
-        planned: from `plan`.
-        output: directory of the sweep; made if it is not there.
-        where: as for `sweep`, and so are `measure`, `force`, `told`, what is returned and raised.
+        planned: sweep as `plan` returns it.
+        output: directory of the sweep; created if it does not exist.
+        where: as for `sweep`; so are `measure`, `force`, `told`, the result and the errors.
     """
     folder = Path(output)
     if isinstance(where, int) and where < 1:
@@ -146,7 +147,7 @@ def finish(
 
 
 def _write(ended: Sweep) -> None:
-    """The files of a sweep, each whole or not at all; `sweep.json` says at last that all stand."""
+    """Write the files of a sweep, each completely or not at all; `sweep.json` comes last."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

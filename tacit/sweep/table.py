@@ -1,4 +1,4 @@
-"""The numbers of a sweep: a table with a row a run, and one with a row a cell."""
+"""The numbers of a sweep: one table with a row per run, and one with a row per cell."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _NAMES = {
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """How the runs of one cell ended.
+    """Results of the runs of one cell.
 
     Attributes:
-        cell: whose they are.
-        finished: whether a run stayed finite, shape `(seeds,)`.
-        measured: name to one number a run at its end, each of shape `(seeds,)`. Computed from
+        cell: the cell.
+        finished: whether each run stayed finite, shape `(seeds,)`.
+        measured: name to one number per run at its end, each of shape `(seeds,)`. Computed from
             private records without noise: for simulations only.
     """
 
@@ -47,7 +47,7 @@ class Runs:
 
     @classmethod
     def of(cls, cell: Cell, answers: Sequence[Answer], seeds: int) -> Runs:
-        """From the answers of a cell's chunks, in order; the last one may hold more than enough."""
+        """From the answers of a cell's chunks, in order; the last one may hold surplus runs."""
         finished = np.concatenate([answer["finished"] for answer in answers])[:seeds]
         return cls(
             cell,
@@ -71,18 +71,18 @@ class Runs:
 
 
 def spent(guarantee: Guarantee) -> float:
-    """Epsilon of a whole run, also where the guarantee is about one release."""
+    """Epsilon of a whole run, even where the guarantee is per release."""
     return guarantee.epsilon if guarantee.total_epsilon is None else guarantee.total_epsilon
 
 
 def measures(found: Sequence[Runs]) -> list[str]:
-    """What was measured in some cell, the most telling first."""
+    """What was measured in some cell, the most informative first."""
     there = {name for runs in found for name in runs.measured}
     return [name for name in _NAMES if name in there]
 
 
 def chosen(found: Sequence[Runs], measure: str | None = None) -> str:
-    """The measure that stands for all: the one asked for, or the first that has a mean."""
+    """The main measure: the one asked for, or the first that has a mean."""
     if measure is not None:
         return measure
     there = measures(found)
@@ -94,7 +94,7 @@ def check_measure(plan: Plan, measure: str | None) -> None:
     """Refuse, before anything runs, a measure that no cell will have.
 
     Raises:
-        ConfigError: with those that there will be.
+        ConfigError: no such measure; the message lists those that exist.
     """
     there = {name for cell in plan.cells for name in cell.measures}
     if measure is not None and measure not in there:
@@ -106,12 +106,12 @@ def check_measure(plan: Plan, measure: str | None) -> None:
 
 
 def in_words(measure: str) -> str:
-    """What a measure is called."""
+    """The name of a measure in words."""
     return _NAMES[measure]
 
 
 def runs_frame(plan: Plan, found: Sequence[Runs]) -> pd.DataFrame:
-    """One row a run: cell, settings, seed and trial, what was measured, and its guarantee."""
+    """One row per run: cell, settings, seed and trial, what was measured, and its guarantee."""
     import pandas as pd
 
     keys = settings(found)
@@ -133,7 +133,7 @@ def runs_frame(plan: Plan, found: Sequence[Runs]) -> pd.DataFrame:
 
 
 def cells_frame(found: Sequence[Runs]) -> pd.DataFrame:
-    """One row a cell: settings, runs, means with standard errors, and the guarantee of a run."""
+    """One row per cell: settings, runs, means with standard errors, and a run's guarantee."""
     import pandas as pd
 
     rows = []
@@ -162,5 +162,5 @@ def _promise(guarantee: Guarantee) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A setting as a table holds it: lists and tables as text."""
+    """A setting as a table shows it: lists and tables as text."""
     return str(value) if isinstance(value, list | dict) else value

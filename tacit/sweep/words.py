@@ -1,4 +1,4 @@
-"""What a reader must know of a sweep, in sentences."""
+"""What a reader must know about a sweep, in sentences."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def status(kind: Status) -> str:
 
 
 def warnings(plan: Plan, found: Sequence[Runs]) -> list[str]:
-    """What the numbers do not say by themselves."""
+    """Caveats about the numbers."""
     said = [SIMULATION, _together(plan), CHOICE]
     unproved = sorted(
         {
@@ -66,7 +66,7 @@ def warnings(plan: Plan, found: Sequence[Runs]) -> list[str]:
 
 
 def _together(plan: Plan) -> str:
-    """What publishing all runs would cost, by adding up."""
+    """The cost of publishing all runs, by basic composition."""
     private = [cell for cell in plan.cells if cell.worst.status is not Status.NONE]
     if plan.runs == 1 or not private:
         return "The guarantee in the table is that of one run."
@@ -91,7 +91,7 @@ def summary(plan: Plan) -> str:
 
 
 def headings(keys: Sequence[str]) -> dict[str, str]:
-    """What the keys of settings are called, each by another name.
+    """Headings for the keys of settings, all different.
 
     Example:
         >>> headings(["method", "privacy.epsilon", "method.step", "problem.regulariser.strength"])

@@ -1,1 +1,1 @@
-"""What all members agree on before a run: the manifest, what each declares, and its own data."""
+"""What all members agree on before a run: the manifest, declarations, and each one's data."""

@@ -1,4 +1,4 @@
-"""What a study must declare to be run between sites."""
+"""What a study must declare so that it can be run between sites."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tacit.study.read import Source
 
 
 def check_study(source: Source, name: str) -> None:
-    """Refuse a study that only a simulation can run, or that each site would read another way.
+    """Refuse a study that only a simulation can run, or that each site would read differently.
 
     Args:
-        source: the study of a manifest.
-        name: of the manifest, for messages.
+        source: study of a manifest.
+        name: name of the manifest, for messages.
 
     Raises:
-        ConfigError: with what to write instead.
+        ConfigError: such a study; the message says what to write instead.
     """
     if getattr(source.study.network, "exact_sum", None) is not None:
         raise ConfigError(
@@ -41,7 +41,7 @@ def check_study(source: Source, name: str) -> None:
 
 
 def _check_declared(source: Source, name: str) -> None:
-    """Refuse what every site would take from its own records, and so each another."""
+    """Refuse what every site would derive from its own records, each differently."""
     for column, feature in source.study.data.features.items():
         if getattr(feature, "statistics", "declared") != "public":
             continue
@@ -58,9 +58,9 @@ def _check_declared(source: Source, name: str) -> None:
 
 
 def _check_target(source: Source, name: str) -> None:
-    """Refuse a target whose declaration allows values that the loss has no meaning for.
+    """Refuse a target whose declaration allows values for which the loss is not defined.
 
-    A site would find out from its own records, and others from its not starting.
+    A site would find out from its own records, and the others because it does not start.
     """
     target = source.study.data.target
     if target is None:

@@ -1,10 +1,10 @@
-"""One member, one state: what stands beside the keys, so that no state is begun or put back twice.
+"""One member, one state: a record beside the keys, so that no state is begun or restored twice.
 
-A member that begins a run again with an empty folder, with a second folder or with an older copy
-would answer the same questions again with other noise. So the folder of its keys holds, for every
-run that it ever took part in, which state serves the run, how often it was started, and the newest
-message: what a state that is older does not know of. It is held locked while the member runs. The
-run's ledger lies there too, where emptying a folder of state forgets no spending.
+A member that restarts a run with an empty folder, with a second folder or with an older copy would
+answer the same questions again with different noise. So the folder of its keys holds, for every run
+that it ever took part in, which state serves the run, how often it was started, and the newest
+message, which an older state does not contain. It is locked while the member runs. The run's ledger
+is there too, where emptying a folder of state loses no record of spending.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _AGAIN = (
 
 @dataclass(frozen=True)
 class Bound:
-    """What a folder of state says of itself.
+    """What a folder of state records about itself.
 
     Attributes:
-        state: its name, drawn at random.
-        starts: how often it was started.
-        records: keyed digest of the records that it answers about; empty for who has none.
+        state: name of the state, drawn at random.
+        starts: number of times it was started.
+        records: keyed digest of the records that it answers about; empty for a member without any.
     """
 
     state: str
@@ -49,19 +49,19 @@ class Bound:
 
 
 class Binding:
-    """Binds a run to one folder of state, and holds it while this member runs.
+    """Binds a run to one folder of state, and locks it while this member runs.
 
-    Moved or renamed folders stay bound: what counts is a file in them.
+    Moved or renamed folders stay bound, because a file in them counts.
 
     Args:
-        keys: of the member.
+        keys: keys of the member.
         run: id of the run, 32 bytes.
-        state: folder for what the member must not forget; it has to be there.
-        restore: whether a state that was lost may be begun again: a coordinator's, who releases
+        state: existing folder for the member's persistent state.
+        restore: whether a lost state may be begun again; only for a coordinator, which releases
             nothing.
 
     Raises:
-        RuntimeFailure: the member takes part in this run already, in another process.
+        RuntimeFailure: the member already takes part in this run, in another process.
         ConfigError: the folder beside its keys cannot be written, or others may read it.
     """
 
@@ -79,7 +79,7 @@ class Binding:
             raise RuntimeFailure(
                 f"{keys.card.name!r} takes part in run {run.hex()[:12]} already: another process "
                 f"with the keys in {keys.folder} runs, and two would answer one question twice. "
-                "Let it go on, or end it first"
+                "Let it continue, or end it first"
             ) from error
         except OSError as error:
             raise _unwritable(keys, error) from error
@@ -98,7 +98,7 @@ class Binding:
             raise
 
     def _begin(self) -> None:
-        # nobody else has it: it needs no memory that is shared, which some file systems lack
+        # no other process has it, so it needs no shared memory, which some file systems lack
         self._file.execute("PRAGMA locking_mode = EXCLUSIVE")
         self._file.execute("PRAGMA journal_mode = WAL")
         self._file.execute("PRAGMA synchronous = FULL")
@@ -113,21 +113,21 @@ class Binding:
 
     @property
     def ledger(self) -> Path:
-        """Where the run's own ledger is, if the owner gives none."""
+        """The path of the run's own ledger, if the owner gives none."""
         return self.folder / "ledger"
 
     def check(self, records: str) -> Bound | None:
-        """Refuse a folder of state that this run was not begun with, or that is not its newest.
+        """Refuse a folder of state with which this run did not begin, or that is not its newest.
 
         Args:
             records: keyed digest of the member's records; empty if it has none.
 
         Returns:
-            What the folder says of itself; `None` if the run begins.
+            What the folder records about itself; `None` if the run begins.
 
         Raises:
-            RuntimeFailure: it is another one, was emptied, is an older copy, or the records are
-                others than those that the run began with.
+            RuntimeFailure: it is a different folder, was emptied or is an older copy, or the
+                records are not those with which the run began.
         """
         own, known = self._read(), self._known
         begun = (self._state / "journal.db").exists()
@@ -165,8 +165,8 @@ class Binding:
         return own
 
     def bind(self, records: str) -> None:
-        """Check, and note the start of a state that begins; that of one that goes on is noted by
-        `start`, once it is known to be the newest.
+        """Check, and record the start of a new state. `start` records that of a resumed one, once
+        it is known to be the newest.
 
         Args:
             records: as for `check`.
@@ -176,18 +176,18 @@ class Binding:
             self._note(Bound(secrets.token_hex(16), 0, records))
 
     def start(self) -> None:
-        """Note the start of a state that goes on, before anything is sent.
+        """Record the start of a resumed state, before anything is sent.
 
-        An older copy that is refused before this has changed nothing, so that the newest state goes
-        on when it is put back.
+        An older copy that is refused before this has changed nothing, so that the newest state
+        resumes when it is put back.
         """
         if self._going_on is not None:
             self._note(self._going_on)
             self._going_on = None
 
     def _note(self, own: Bound) -> None:
-        """On both sides: in the folder first, so that no kill between the two leaves a run without
-        its state.
+        """Record it on both sides, in the folder first, so that a kill in between leaves no run
+        without its state.
         """
         own = replace(own, starts=(self._known[1] if self._known else 0) + 1)
         write_secret(
@@ -202,14 +202,14 @@ class Binding:
         self._known = own.state, own.starts
 
     def catch_up(self, position: int, data: bytes | None) -> None:
-        """Compare the newest message of the state with the newest that ever left.
+        """Compare the newest message of the state with the newest that was ever sent.
 
         Args:
-            position: of the newest message in the state; -1 for none.
-            data: its bytes; `None` if they are not needed any more.
+            position: position of the newest message in the state; -1 for none.
+            data: bytes of that message; `None` if they are no longer needed.
 
         Raises:
-            RuntimeFailure: a newer one left, or another one of the same position.
+            RuntimeFailure: a newer one was sent, or a different one of the same position.
         """
         newest, digest = self._head or (-1, b"")
         if self._restore and position < 0:
@@ -223,15 +223,15 @@ class Binding:
             self.record(position, data)
 
     def record(self, position: int, data: bytes) -> None:
-        """Note a message that is on the disk, before it leaves.
+        """Record a message that is on disk, before it is sent.
 
         Args:
-            position: in the run.
-            data: its bytes.
+            position: position in the run.
+            data: bytes of the message.
 
         Raises:
-            RuntimeFailure: a newer one left, or another one of the same position; or it cannot be
-                written.
+            RuntimeFailure: a newer one was sent, or a different one of the same position, or it
+                cannot be written.
         """
         head = position, hashlib.sha256(data).digest()
         newest = self._head or (-1, b"")
@@ -250,11 +250,11 @@ class Binding:
         self._head = head
 
     def restored(self, position: int, data: bytes) -> None:
-        """The newest message is this one: nobody has what was made after it, and nobody gets it.
+        """Make this the newest message: nobody has a later one, and nobody will get one.
 
         Args:
-            position: in the run.
-            data: its bytes.
+            position: position in the run.
+            data: bytes of the message.
         """
         head = position, hashlib.sha256(data).digest()
         with self._written():
@@ -262,7 +262,7 @@ class Binding:
         self._head = head
 
     def close(self) -> None:
-        """Let the next start in."""
+        """Release the lock, so that the member can be started again."""
         self._file.close()
         self._lock.release()
 
@@ -302,7 +302,7 @@ class Binding:
 
 
 def folder_of(keys: Path, run: bytes) -> Path:
-    """Where a run's binding and ledger are.
+    """The folder of a run's binding and ledger.
 
     Args:
         keys: folder of a member's keys.
@@ -312,14 +312,14 @@ def folder_of(keys: Path, run: bytes) -> Path:
 
 
 def digest_of(keys: Keys, prepared: Prepared | None) -> str:
-    """A digest of a member's records that says nothing to who has not its signing key.
+    """A digest of a member's records that reveals nothing without its signing key.
 
     Args:
-        keys: of the member.
-        prepared: its records; `None` for who has none.
+        keys: keys of the member.
+        prepared: records of the member; `None` if it has none.
 
     Returns:
-        In hexadecimal; empty for who has none.
+        The digest in hexadecimal; empty for a member without records.
     """
     if prepared is None:
         return ""

@@ -1,7 +1,8 @@
-"""How large the numbers in a message may be, from declared constants alone.
+"""Bounds on the numbers in a message, from declared constants alone.
 
-Who is in a run computes the same bounds. A message beyond them is refused, and no member sends one:
-it stops, as a run that diverged does, or, where noise alone could reach so far, cuts it off.
+Every member of a run computes the same bounds. A message beyond them is refused, and no member
+sends one: it stops, as a diverged run does, or truncates the message where noise alone could exceed
+the bounds.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ class Bounds:
     """Bounds on the numbers in messages, by number of the phase; other phases have none.
 
     Attributes:
-        start: where the run begins, shape `(p,)`.
-        divergence: how far a coordinate of a point may be from there.
-        points: phases that send points.
-        reach: for phases that send what they release, the largest size of a number, by agent.
+        start: starting point of the run, shape `(p,)`.
+        divergence: largest distance of a point's coordinate from the starting point.
+        points: numbers of the phases that send points.
+        reach: largest absolute value of a number, by agent, for phases that send releases.
     """
 
     start: np.ndarray
@@ -44,9 +45,9 @@ class Bounds:
         """What is beyond the bounds in a message, in words; empty if nothing is.
 
         Args:
-            phase: its number.
+            phase: number of the phase.
             sender: number of the agent; a coordinator's is the number of agents.
-            arrays: of the message; only numbers with a fraction are looked at.
+            arrays: arrays of the message; only floating-point numbers are checked.
         """
         for array in arrays:
             if array.dtype.kind != "f" or not array.size:
@@ -66,7 +67,7 @@ class Bounds:
         return ""
 
     def cut(self, phase: int, agent: int, released: np.ndarray) -> np.ndarray:
-        """A release cut off at the bound, which costs no privacy; a draw beyond is never seen."""
+        """A release clipped at the bound, which costs no privacy; larger draws are never seen."""
         if phase not in self.reach:
             return released
         bound = self.reach[phase][agent]
@@ -77,8 +78,8 @@ def bounds_of(plan: Plan, agreed: Contract) -> Bounds:
     """The bounds of a run.
 
     Args:
-        plan: the run.
-        agreed: its contract.
+        plan: plan of the run.
+        agreed: contract of the run.
     """
     points, reach = set[int](), dict[int, np.ndarray]()
     for index, phase in enumerate(agreed.phases):
@@ -90,7 +91,7 @@ def bounds_of(plan: Plan, agreed: Contract) -> Bounds:
         assert phase.query is not None and phase.release is not None
         relation = phase.release.relation
         scale = np.asarray(agreed.scales[index]).reshape(-1, plan.agents).max(axis=0)
-        with suppress(PrivacyError):  # no bound: what is refused wherever values leave
+        with suppress(PrivacyError):  # no bound: such a run is refused wherever values leave
             answers = [
                 phase.query.computed(public, relation, most).largest
                 for public, most in zip(agreed.owners.contexts, agreed.records, strict=True)

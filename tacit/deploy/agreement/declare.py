@@ -1,4 +1,4 @@
-"""What an owner declares of its records before a manifest is made, by its own records."""
+"""What an owner declares about its records before a manifest is made."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from tacit.study.read import Source
 
 @dataclass(frozen=True)
 class Count:
-    """How many records an owner has by a study. For its own eyes: only `declare` is for others.
+    """The number of records an owner has for a study. Private: only `declare` is for others.
 
     Attributes:
-        declare: the number for the manifest.
-        exact: whether it has to be the number of records; else one that is never exceeded.
-        records: that remain.
-        dropped: left out because they lack a value.
-        unfit: how many do not fit the study, and what is wrong with the first; empty if all fit.
+        declare: number for the manifest.
+        exact: whether it must be the exact number of records; otherwise it is an upper bound.
+        records: number of records that remain.
+        dropped: number of records left out because they lack a value.
+        unfit: number of records that do not fit the study, and what is wrong with the first; empty
+            if all fit.
     """
 
     declare: int
@@ -36,7 +37,7 @@ def count(source: Source, data: Path) -> Count:
 
     Args:
         source: the study.
-        data: the owner's records.
+        data: file of the owner's records.
 
     Raises:
         ConfigError: columns that do not fit the study.
@@ -60,7 +61,7 @@ def rounded(count: int) -> int:
 
 
 def _names(source: Source) -> tuple[str, ...]:
-    """Of the sites, as far as a study has them: whether counts are public depends on no name."""
+    """Names of the sites, if the study has them; no name affects whether counts are public."""
     study = source.study
     if site_column(study.partition) is not None and study.partition.sites:
         return tuple(map(str, study.partition.sites))

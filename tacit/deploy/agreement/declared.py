@@ -1,7 +1,7 @@
-"""From a manifest and one's own records to a run: all that a machine computes beforehand.
+"""From a manifest and one's own records to a run: everything that is computed beforehand.
 
 The plan is laid out from declared numbers alone, so every member has the same noise and the same
-network. Nothing stands in the place of another's records, however many it declares.
+network. No placeholder stands for another's records, however many it declares.
 """
 
 from __future__ import annotations
@@ -48,13 +48,14 @@ class Declared:
     """A run as all members know it.
 
     Attributes:
-        manifest: what was agreed.
-        source: its study.
-        problem: with declared numbers, and one row of zeros in the place of all records.
-        plan: as arrays, with the noise calibrated; its objectives are the problem's.
-        contract: what every owner releases, and what it is promised.
+        manifest: the agreed manifest.
+        source: study of the manifest.
+        problem: problem with declared numbers, and one row of zeros in the place of all records.
+        plan: plan as arrays, with the noise calibrated; its objectives are the problem's.
+        contract: what every owner releases, and the guarantee it has.
         schedule: all turns.
-        objective: one's own, filled up to the declared number of records; `None` without any.
+        objective: this agent's objective, padded to the declared number of records; `None` without
+            records.
     """
 
     manifest: Manifest
@@ -66,25 +67,25 @@ class Declared:
     objective: EmpiricalRisk | LossBox | Rows | None = None
 
     def bounds(self) -> Bounds:
-        """How large the numbers in messages may be."""
+        """Bounds on the numbers in messages."""
         return bounds_of(self.plan, self.contract)
 
     @property
     def guarantee(self) -> Guarantees:
-        """What every owner is promised."""
+        """The guarantees of all owners."""
         return self.contract.guarantee
 
 
 def declared(
     manifest: Manifest, prepared: Prepared | None = None, agent: int = 0, *, grid: bool = True
 ) -> Declared:
-    """Lay a run out.
+    """Lay out a run.
 
     Args:
-        manifest: what was agreed.
-        prepared: own records; `None` lays out what everybody knows.
-        agent: whose they are.
-        grid: whether noise is secure; without it, it is simulated (tests).
+        manifest: the agreed manifest.
+        prepared: this agent's records; `None` lays out what all members know.
+        agent: number of the agent that owns the records.
+        grid: whether noise is secure; otherwise it is simulated (tests).
 
     Raises:
         ConfigError: a study that does not fit the members.
@@ -100,7 +101,7 @@ def declared(
         manifest.features,
         manifest.classes,
         counts,
-        # of one's own records, so right for one's own guarantee
+        # about one's own records, so right for one's own guarantee
         assumptions=(
             _readable(counts_are_public(source, manifest.names)),
             *(() if prepared is None else prepared.assumptions),
@@ -108,8 +109,8 @@ def declared(
     )
     own = None
     if prepared is not None:
-        # A declared size, so that shapes and times do not depend on how many records there are. In
-        # a rehearsal the largest, as in the simulation, whose bits it repeats.
+        # A declared size, so that shapes and times do not depend on the number of records. In a
+        # rehearsal the largest, as in the simulation, which it repeats bit for bit.
         size = counts[agent] if grid else max(counts)
         own = as_arrays(build_objective(source, problem, agent, prepared, size))
     network = build_network(source, manifest.names)
@@ -126,7 +127,7 @@ def declared(
             )
         if method.hides.summed and network.varying:
             raise PrivacyError(
-                "masks between sites take all agents that are there; who is silent is left out of "
+                "masks between sites take all agents that are present; a silent one is left out of "
                 "the next sum, so leave probability and dropout out of [network]"
             )
         agreed = contract(
@@ -138,11 +139,11 @@ def declared(
             grid=grid,
             most_records=counts,
         )
-        _ = agreed.guarantee  # what cannot be promised is refused here, by the study's line
+        _ = agreed.guarantee  # a guarantee that cannot hold is refused here, by the study's line
         plan, _ = lay_out(agreed, problem, divergence=study.run.divergence)
         schedule = Schedule(plan, agreed.turns)
         if agreed.method.hides.summed:
-            Sums.of(agreed, None)  # phases that are not run so are refused here, too
+            Sums.of(agreed, None)  # phases that cannot be run like this are refused here, too
         if len(schedule.said_by(Role.SERVER)) > MOST_TURNS:
             raise ConfigError(
                 f"{agreed.turns:,} rounds: a coordinator's record of all that it says has room for "
@@ -154,7 +155,7 @@ def declared(
 def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
     """Read an owner's records, and compare their number with what it declared.
 
-    What stands in a record decides nothing here: one that does not fit the study is empty, and only
+    The content of a record decides nothing here: one that does not fit the study is empty, and only
     `misfits` tells its owner.
 
     Raises:
@@ -171,7 +172,7 @@ def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
         )
     found = len(prepared.targets)
     if not counts_are_public(source, manifest.names):
-        if found > member.records:  # their number is private: it is not told to anybody else
+        if found > member.records:  # their number is private: nobody else learns it
             raise ProblemError(
                 f"{data} has more records than the {member.records} that {member.name!r} declared "
                 "never to exceed; agree on a manifest with a larger number"
@@ -182,7 +183,7 @@ def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
             f"{member.name!r}; is it the table of this member? If so, agree on a manifest with the "
             "right number"
         )
-    if found == 0:  # an empty record, because shapes need one
+    if found == 0:  # an empty record, because shapes require one
         width, kind = prepared.features.shape[1], prepared.targets.dtype
         empty = np.full((1, width), np.nan if source.statistics else 0.0)
         prepared = replace(prepared, features=empty, targets=np.zeros(1, dtype=kind))
@@ -190,20 +191,20 @@ def own_records(manifest: Manifest, agent: int, data: Path) -> Prepared:
 
 
 def misfits(manifest: Manifest, data: Path) -> str:
-    """Which records of an owner do not fit the study: private, for its own eyes before a run.
+    """Which records of an owner do not fit the study: private, only for the owner, before a run.
 
     Args:
-        manifest: what was agreed.
-        data: the owner's records.
+        manifest: the agreed manifest.
+        data: file of the owner's records.
 
     Returns:
-        How many, and what is wrong with the first; empty if all fit.
+        The number of such records, and what is wrong with the first; empty if all fit.
     """
     return unfit_records(manifest.source(data.parent), data)
 
 
 def unfit_records(source: Source, data: Path) -> str:
-    """As `misfits`, by a study."""
+    """The same as `misfits`, for a study."""
     from tacit.data.table import prepare
 
     unfit = read_records(source, data)[0].unfit
@@ -222,7 +223,7 @@ def unfit_records(source: Source, data: Path) -> str:
 
 
 def _readable(exactly: bool) -> str:
-    """What a site takes for granted of its file before it starts."""
+    """What a site assumes about its file before it starts."""
     number = "as many records as declared" if exactly else "no more records than declared"
     return (
         "the owner's file can be read as a table with the declared columns, and has "
@@ -231,16 +232,16 @@ def _readable(exactly: bool) -> str:
 
 
 def counts_are_public(source: Source, names: Sequence[str]) -> bool:
-    """Whether members have exactly the records that they declare, or at most so many.
+    """Whether the declared numbers of records are exact, not upper bounds.
 
     Args:
         source: the study.
-        names: of the agents.
+        names: names of the agents.
     """
     method = build_method(source, names)
     if method.privacy is None:
         return True
-    # a study's problem is made of records
+    # a study's problem consists of records
     return Fact.RECORDS in public(method.protects(EmpiricalRisk), method.privacy.relation)
 
 
@@ -255,7 +256,7 @@ def features(source: Source, data: Path) -> tuple[tuple[str, ...], int]:
 
 
 def read_records(source: Source, data: Path) -> tuple[Total, int]:
-    """An owner's records as a run takes them, and how many the table has."""
+    """An owner's records as a run uses them, and the number of rows in the table."""
     from tacit.data.total import prepare_total
 
     with source.section("data"):
@@ -278,7 +279,7 @@ def _table(source: Source, data: Path) -> tuple[Any, Schema]:
 
 
 def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]], dict[int, Event]]:
-    """How an agent's answers are noised, and what each costs, by number of the phase.
+    """How noise is added to an agent's answers, and what each costs, by number of the phase.
 
     Raises:
         PrivacyError: a release that has no secure form.
@@ -292,18 +293,18 @@ def releases(run: Declared, agent: int) -> tuple[dict[int, Callable[[Any], Any]]
         # not the release's own: a person may have several records
         events[index] = agreed.releases.event(phase, agreed.owners.contexts[agent])
         release = agreed.release(index, agent)
-        if isinstance(release, GridRelease):  # else noised as a part of a sum
+        if isinstance(release, GridRelease):  # otherwise the noise is that of a part of a sum
             noised[index] = partial(release, noise=noise)
     return noised, events
 
 
 def charges(run: Declared, agent: int) -> list[Event]:
-    """Everything that an agent will be charged for, for checking a budget before the run."""
+    """Everything that an agent will be charged for, to check a budget before the run."""
     return list(run.contract.releases.all(run.contract.owners.contexts[agent]))
 
 
 def own_secret(path: Path) -> Any:
-    """The agent's randomness that is no noise (such as directions): drawn once, kept in a file."""
+    """The agent's randomness other than noise (such as directions): drawn once, kept in a file."""
     if not path.exists():
         write_secret(path, secrets.token_bytes(32))
     data = path.read_bytes()
@@ -346,7 +347,7 @@ def check_secure(run: Declared) -> None:
     """Refuse a run whose guarantee is not proved, or whose noise has no secure form.
 
     Raises:
-        PrivacyError: with the reason.
+        PrivacyError: such a run; the message gives the reason.
     """
     weak = next((each for each in run.guarantee if each.status is not Status.PROVED), None)
     if weak is not None:

@@ -1,9 +1,9 @@
-"""The run manifest: what all owners agree to before a run, and by which name the run goes.
+"""The run manifest: what all owners agree to before a run, and the source of the run's id.
 
 It holds the study as text (method, rounds, network, bounds, budget), every agent's card and
 declared number of records, and nothing else about anyone's data. Its digest is the run's id, which
-every message bears: change a byte, and it is another run. Owners sign the id; signatures stand
-beside it.
+every message carries: changing a byte makes it a different run. Owners sign the id; signatures are
+kept beside it.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class _Strict(BaseModel):
 
 _DECLARED = {"name", "address", "signing_key", "authority", "records"}
 
-# What the owners of each format sign. With one field more no signature fits any more, and a field
-# that stands in the manifest and not here is not signed: a new field needs a new format.
+# What the owners sign in each format. With one more field no signature is valid any longer, and a
+# field that is in the manifest but not here is not signed: a new field needs a new format.
 _FIRST: Any = {
     **dict.fromkeys(("format", "study", "features", "classes", "patience", "silent"), True),
     "agents": {"__all__": _DECLARED},
@@ -52,15 +52,15 @@ _AGREED: Any = (_FIRST, {**_FIRST, "parts": True})
 
 
 class Member(_Strict):
-    """An agent of the run: its card, and what it declares of its data.
+    """An agent of the run: its card, and what it declares about its data.
 
     Attributes:
-        name: of the agent.
+        name: name of the agent.
         address: `host:port` where it listens; empty if it only dials out.
-        signing_key: Ed25519, in base64.
-        authority: certificate of whoever signed the agent's, PEM.
-        records: how many it has; where their number is private (`tacit.privacy.facts`: under
-            add/remove, and where a whole agent is protected), one that it never exceeds.
+        signing_key: public Ed25519 key, in base64.
+        authority: certificate of the authority that signed the agent's certificate, PEM.
+        records: number of its records; where that number is private (`tacit.privacy.facts`: under
+            add/remove, and where a whole agent is protected), an upper bound.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Member(_Strict):
 
     @property
     def card(self) -> Card:
-        """Its card."""
+        """The agent's card."""
         return Card(self.name, self.address, self.signing_key, self.authority)
 
 
@@ -79,18 +79,20 @@ class Manifest(_Strict):
     """What all owners agree to.
 
     Attributes:
-        format: version of this format: the second lists `parts`.
-        study: the text of the study file.
-        features: names of the columns that every site's records become.
-        classes: how many the target has, 0 for none.
-        agents: in the order of their numbers.
-        coordinator: of a star; `None` between peers.
-        patience: seconds for which a run waits for a silent neighbour.
-        silent: what it does then: "stop", or "skip" to go on without, where the method allows it.
-        signatures: of the owners, by name; not part of what they sign.
-        mask_keys: the agents' keys for masks in this run, by name, each signed by itself.
-        vouchers: an authority's word for members' cards, by name.
-        parts: of other packages that the study names, with the digests of their code.
+        format: version of this format; the second lists `parts`.
+        study: text of the study file.
+        features: names of the features that every site's columns become.
+        classes: number of classes of the target, 0 for none.
+        agents: agents in the order of their numbers.
+        coordinator: coordinator of a star; `None` between peers.
+        patience: time for which a run waits for a silent neighbour, in seconds.
+        silent: what it does then: "stop", or "skip" to continue without the neighbour, where the
+            method allows it.
+        signatures: signatures of the owners, by name; not part of what they sign.
+        mask_keys: public keys of the agents for masks in this run, by name, each signed by its
+            agent.
+        vouchers: vouchers of an authority for members' cards, by name.
+        parts: parts of other packages that the study names, with the digests of their code.
     """
 
     format: Literal["tacit-manifest-1", "tacit-manifest-2"]
@@ -129,14 +131,14 @@ class Manifest(_Strict):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the agents."""
+        """Names of the agents."""
         return tuple(agent.name for agent in self.agents)
 
     def number(self, name: str) -> int:
-        """Of a member.
+        """The number of a member.
 
         Raises:
-            ConfigError: nobody of that name takes part.
+            ConfigError: no member has that name.
         """
         names = [member.name for member in self.members]
         if name not in names:
@@ -144,7 +146,7 @@ class Manifest(_Strict):
         return names.index(name)
 
     def source(self, folder: Path) -> Source:
-        """The study, with paths relative to a folder of one's own.
+        """The study, with paths relative to a local folder.
 
         Raises:
             ConfigError: parts of other packages that are not installed or not pinned here; they
@@ -155,12 +157,12 @@ class Manifest(_Strict):
 
     @property
     def summed(self) -> bool:
-        """Whether what agents release is read in sums only, for which they have keys."""
+        """Whether the agents' releases are seen in sums only, for which they have keys."""
         privacy = self.source(Path()).study.privacy
         return privacy is not None and privacy.summed
 
     def unsigned(self) -> list[str]:
-        """Members who have not signed, or whose signature or key for masks is not theirs."""
+        """Members that have not signed, or whose signature or key for masks is not theirs."""
         run, said = self.run, self._said
         missing = {
             member.name
@@ -176,7 +178,7 @@ class Manifest(_Strict):
         return [member.name for member in self.members if member.name in missing]
 
     def offers(self) -> dict[int, bytes]:
-        """The agents' public keys for masks, 32 bytes each, by number; of those who gave one."""
+        """The public keys for masks of those agents that gave one, 32 bytes each, by number."""
         run = self.run
         found = {
             number: offered(each.card, run, self.mask_keys.get(each.name, ""))
@@ -185,14 +187,14 @@ class Manifest(_Strict):
         return {number: public for number, public in found.items() if public is not None}
 
     def changed(self) -> list[str]:
-        """Members whose signature is there and does not fit: something was changed since."""
+        """Members whose signature exists but does not fit: something was changed since."""
         return [name for name in self.unsigned() if name in self.signatures]
 
     def signed_by(self, keys: Keys) -> Manifest:
         """The manifest with one more signature.
 
         Raises:
-            ConfigError: the keys are of nobody who takes part.
+            ConfigError: the keys do not belong to a member of this run.
         """
         member = self.members[self.number(keys.card.name)]
         if member.card != keys.card:
@@ -208,7 +210,7 @@ class Manifest(_Strict):
         return self.model_copy(update={"signatures": signatures, "mask_keys": mask_keys})
 
     def with_signatures_of(self, other: Manifest) -> Manifest:
-        """The manifest with the signatures that stand on another copy of it."""
+        """The manifest with the signatures from another copy of it."""
         return self.model_copy(
             update={
                 "signatures": {**other.signatures, **self.signatures},
@@ -263,16 +265,16 @@ def agreed(
 
     Args:
         source: the study.
-        features: names of the columns that records become.
-        classes: of the target, 0 for none.
-        agents: in the order of their numbers.
-        coordinator: of a star.
-        patience: seconds to wait for a silent neighbour.
+        features: names of the features that columns become.
+        classes: number of classes of the target, 0 for none.
+        agents: agents in the order of their numbers.
+        coordinator: coordinator of a star.
+        patience: time to wait for a silent neighbour, in seconds.
         silent: what to do then, "stop" or "skip".
-        vouchers: an authority's word for members' cards, by name.
+        vouchers: vouchers of an authority for members' cards, by name.
 
     Raises:
-        ConfigError: a study and members that do not fit.
+        ConfigError: a study and members that do not fit each other.
     """
     parts = [AgreedPart.of(part).model_dump() for part in source.foreign]
     return _checked(
@@ -296,7 +298,7 @@ def read_manifest(path: Path) -> Manifest:
     """Read and check a manifest.
 
     Raises:
-        ConfigError: it cannot be read, or says something that cannot be run.
+        ConfigError: it cannot be read, or describes something that cannot be run.
     """
     try:
         data = toml.read_bytes(path)
@@ -368,7 +370,7 @@ def _entries(member: Member) -> list[str]:
 
 
 def _text(text: str) -> str:
-    """A text in TOML: readable over several lines where it may be, exact always."""
+    """A text in TOML: on several lines where possible, and always exact."""
     if "'''" in text or text.endswith("'") or any(ord(c) < 32 and c not in "\n\t" for c in text):
         return json.dumps(text)
     return f"'''\n{text}'''"

@@ -29,7 +29,7 @@ def create_authority(folder: Path, name: str, days: int = 10 * DAYS) -> None:
     """Make a consortium's authority in a new folder: `authority.pem` and `authority.crt`.
 
     Raises:
-        ConfigError: a folder with something in it.
+        ConfigError: a folder that is not empty.
     """
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} is not empty; keys are never overwritten. Give a new folder")
@@ -40,16 +40,16 @@ def create_authority(folder: Path, name: str, days: int = 10 * DAYS) -> None:
 
 
 def check_authority(text: str, where: str = "") -> None:
-    """Refuse what is not exactly one certificate of an authority.
+    """Refuse anything but exactly one certificate of an authority.
 
-    Whatever stands in a card is trusted for connections, so nothing may be hidden behind it.
+    The certificates in a card are trusted for connections, so no further one may be hidden in it.
 
     Args:
-        text: of a card, PEM.
-        where: it stands, for the message.
+        text: certificate in a card, PEM.
+        where: place of the certificate, for the message.
 
     Raises:
-        ConfigError: none, several, or one that may sign no others.
+        ConfigError: no certificate, several, or one that may not sign others.
     """
     try:
         (found,) = x509.load_pem_x509_certificates(text.encode())
@@ -68,11 +68,11 @@ def certify(folder: Path, name: str, host: str, authority: Path | None, days: in
     """Write a new certificate and its key: `tls.crt`, `tls.pem` and `authority.crt`.
 
     Args:
-        folder: of the keys.
-        name: that the certificate bears.
-        host: that it is good for; `localhost` for a member that only dials out.
-        authority: folder of a consortium's authority; one of the member's own when `None`.
-        days: how long it is good for.
+        folder: folder of the keys.
+        name: name in the certificate.
+        host: host for which it is valid; `localhost` for a member that only dials out.
+        authority: folder of a consortium's authority; the member gets its own if `None`.
+        days: validity of the certificate, in days.
 
     Raises:
         ConfigError: the authority cannot be read.
@@ -100,12 +100,12 @@ def issue(
     """A member's certificate.
 
     Args:
-        public: its key.
-        name: that it bears.
-        host: that it is good for; `localhost` for a member that only dials out.
+        public: public key of the member.
+        name: name in the certificate.
+        host: host for which it is valid; `localhost` for a member that only dials out.
         signer: key of the authority.
         above: certificate of the authority.
-        days: how long it is good for.
+        days: validity of the certificate, in days.
     """
     names: list[x509.GeneralName] = [x509.DNSName("localhost")]
     if host:
@@ -132,13 +132,13 @@ def issue(
 
 
 def request_for(key: ec.EllipticCurvePrivateKey, name: str) -> str:
-    """A request for a certificate of a key, signed by it, PEM."""
+    """A request for a certificate of a key, signed by that key, PEM."""
     builder = x509.CertificateSigningRequestBuilder().subject_name(_named(name))
     return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
 
 
 def common_name(name: x509.Name) -> str:
-    """Whom a certificate or a request names; empty for nobody."""
+    """The common name in a certificate or a request; empty if there is none."""
     found = name.get_attributes_for_oid(NameOID.COMMON_NAME)
     return str(found[0].value) if found else ""
 
@@ -174,7 +174,7 @@ def read_authority(folder: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certi
             "authority`"
         ) from error
     if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ConfigError(f"{folder / 'authority.pem'} is no elliptic curve key; make a new one")
+        raise ConfigError(f"{folder / 'authority.pem'} is not an elliptic curve key; make another")
     return key, certificate
 
 
@@ -191,7 +191,7 @@ def _general(host: str) -> x509.GeneralName:
 
 
 def secret(path: Path, key: Ed25519PrivateKey | ec.EllipticCurvePrivateKey) -> None:
-    """Write a private key that only its owner may read, from the first byte on."""
+    """Write a private key to a file that only its owner can ever read."""
     data = key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,

@@ -1,4 +1,4 @@
-"""An agent's keys: Ed25519 for what it signs, and a certificate for its connections.
+"""An agent's keys: Ed25519 for signatures, and a certificate for its connections.
 
 A folder of keys holds
 
@@ -8,8 +8,8 @@ A folder of keys holds
     authority.crt   who signed it: a consortium's authority, or the agent's own
     card.toml       what others need to know: no secret
 
-An agent without a consortium's authority has one of its own that signs nothing else: its key is
-thrown away at once. Others trust it by putting its card into the manifest.
+An agent without a consortium's authority has its own, which signs nothing else: its key is
+discarded at once. Others trust it by putting its card into the manifest.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ _LARGEST = 64 << 10
 
 @dataclass(frozen=True)
 class Card:
-    """What others need to know of an agent.
+    """What others need to know about an agent.
 
     Attributes:
-        name: of the agent, which its certificate bears.
+        name: name of the agent, as in its certificate.
         address: `host:port` where it listens; empty if it only dials out.
-        signing_key: Ed25519, 32 bytes in base64.
-        authority: certificate of whoever signed the agent's, PEM.
-        voucher: the authority's word for the rest (`tacit.deploy.identity.vouch`), empty without.
+        signing_key: public Ed25519 key, 32 bytes in base64.
+        authority: certificate of the authority that signed the agent's certificate, PEM.
+        voucher: the authority's signature over the rest (`tacit.deploy.identity.vouch`), or empty.
     """
 
     name: str
@@ -64,10 +64,10 @@ class Card:
     voucher: str = field(default="", compare=False)
 
     def public_key(self) -> Ed25519PublicKey:
-        """The key that the agent's signatures are checked with.
+        """The key that verifies the agent's signatures.
 
         Raises:
-            ConfigError: it is no such key.
+            ConfigError: it is not such a key.
         """
         try:
             return Ed25519PublicKey.from_public_bytes(
@@ -75,18 +75,18 @@ class Card:
             )
         except ValueError as error:
             raise ConfigError(
-                f"signing_key={self.signing_key!r} of {self.name!r} is no Ed25519 key in base64; "
-                "take the card that `tacit keys new` wrote"
+                f"signing_key={self.signing_key!r} of {self.name!r} is not an Ed25519 key in "
+                "base64; take the card that `tacit keys new` wrote"
             ) from error
 
     def fingerprint(self) -> str:
-        """A digest of the whole card, for comparing over another channel, in groups of four."""
+        """A digest of the whole card in groups of four, to compare over another channel."""
         digest = hashes.Hash(hashes.SHA256())
         digest.update(self.whole())
         return grouped(digest.finalize())
 
     def whole(self) -> bytes:
-        """Everything that identifies the agent, as it is digested."""
+        """Everything that identifies the agent, in the form that is digested."""
         return "\n".join((self.name, self.address, self.signing_key, self.authority)).encode()
 
     def toml(self) -> str:
@@ -99,25 +99,25 @@ class Card:
 
 
 def grouped(digest: bytes) -> str:
-    """A digest as it is told over the telephone: 32 letters and digits in groups of four."""
+    """A digest in a form to read aloud: 32 letters and digits in groups of four."""
     text = base64.b32encode(digest).decode()[:32]
     return " ".join(text[i : i + 4] for i in range(0, 32, 4))
 
 
 def fits(told: str, fingerprint: str) -> bool:
-    """Whether a fingerprint is the one that was told; spaces and case do not matter."""
+    """Whether a fingerprint is the one that was read out; spaces and case do not matter."""
     return "".join(told.split()).upper() == "".join(fingerprint.split()).upper()
 
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys of one agent, as they stand in its folder.
+    """The keys of one agent, as they are in its folder.
 
     Attributes:
-        folder: where.
-        card: what others know.
-        identity: signs.
-        expires: when the certificate ends.
+        folder: folder of the keys.
+        card: card of the agent, which others know.
+        identity: private key that signs.
+        expires: end of the certificate's validity.
     """
 
     folder: Path
@@ -137,26 +137,26 @@ class Keys:
 
     @property
     def renewal(self) -> str:
-        """The command that renews the certificate: of whom an authority vouches for it is asked."""
+        """The command that renews the certificate, by request if an authority vouches for it."""
         if self.card.voucher:
             return f"`tacit keys request {self.folder}`"
         return f"`tacit keys rotate {self.folder}`"
 
     def days_left(self, now: dt.datetime | None = None) -> float:
-        """Until the certificate ends; negative afterwards."""
+        """Days until the certificate ends; negative afterwards."""
         return (self.expires - (now or dt.datetime.now(dt.UTC))) / dt.timedelta(days=1)
 
 
 def check_name(name: str, where: str = "") -> None:
-    """Refuse what cannot stand in a certificate, in a file name, or beside a name that looks alike.
+    """Refuse a name that cannot be in a certificate or a file name, or that may be confused.
 
     Args:
-        name: of an agent: letters and digits of any language, and inside also spaces and
+        name: name of an agent: letters and digits of any language, and inside also spaces and
             `. - _ ' ( ) , & +`; up to 64 bytes of UTF-8.
-        where: it stands, for the message.
+        where: place of the name, for the message.
 
     Raises:
-        ConfigError: another name.
+        ConfigError: such a name.
     """
     composed = unicodedata.normalize("NFKC", name)
     plain = [unicodedata.category(letter)[0] in "LMN" for letter in name]
@@ -186,14 +186,14 @@ def create(
     """Make an agent's keys in a new folder.
 
     Args:
-        folder: must not exist, or be empty.
-        name: of the agent.
+        folder: folder that is new or empty.
+        name: name of the agent.
         address: `host:port` where it listens; empty if it only dials out.
-        authority: folder of a consortium's authority; one of the agent's own when `None`.
-        days: how long the certificate is good for, at least 1.
+        authority: folder of a consortium's authority; the agent gets its own if `None`.
+        days: validity of the certificate in days, at least 1.
 
     Raises:
-        ConfigError: a name or an address that cannot be used, or a folder with something in it.
+        ConfigError: a name or an address that cannot be used, or a folder that is not empty.
     """
     check_name(name)
     if days < 1:
@@ -225,16 +225,17 @@ def renew(
     """Replace the certificate and its key; the card changes.
 
     Args:
-        folder: with the keys.
-        authority: folder of a consortium's authority; one of the agent's own when `None`.
-        days: how long the certificate is good for, at least 1.
-        identity: replace the signing key, too, as when somebody may have copied it: what the old
-            one signs is refused in every run whose manifest has the new card.
+        folder: folder with the keys.
+        authority: folder of a consortium's authority; the agent gets its own if `None`.
+        days: validity of the certificate in days, at least 1.
+        identity: whether to replace the signing key as well, for example if somebody may have
+            copied it: signatures by the old key are refused in every run whose manifest has the new
+            card.
 
     Raises:
-        ConfigError: no keys are there.
+        ConfigError: the folder contains no keys.
     """
-    # the card may be of the keys before, if this was killed: it is written last
+    # if this was killed, the card may be that of the previous keys: it is written last
     before = read_card(folder / "card.toml")
     if identity:
         secret(folder / "identity.pem", Ed25519PrivateKey.generate())
@@ -285,10 +286,10 @@ def load(folder: Path) -> Keys:
 
 
 def read_identity(folder: Path) -> Ed25519PrivateKey:
-    """The key that an agent signs with.
+    """The key with which an agent signs.
 
     Raises:
-        ConfigError: it is missing, or no such key.
+        ConfigError: it is missing, or is not such a key.
     """
     path = folder / "identity.pem"
     try:
@@ -298,7 +299,7 @@ def read_identity(folder: Path) -> Ed25519PrivateKey:
             f"the keys in {folder} cannot be read ({why(error)}); make some with `tacit keys new`"
         ) from error
     if not isinstance(found, Ed25519PrivateKey):
-        raise ConfigError(f"{path} is no Ed25519 key; make new keys")
+        raise ConfigError(f"{path} is not an Ed25519 key; make new keys")
     return found
 
 
@@ -306,7 +307,7 @@ def read_card(path: Path) -> Card:
     """Read an agent's card.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: it is not a card.
     """
     try:
         data = toml.read_bytes(path, _LARGEST)

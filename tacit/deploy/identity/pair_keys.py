@@ -1,9 +1,9 @@
 """Keys that any two agents of a run share, for the masks between them.
 
-Who signs a manifest of a run with masks makes an X25519 key for this run alone, and puts its public
-half beside the signature, signed. So everybody has everybody's before the run, and a coordinator
-has nothing to do with it. The private half is deleted when the run has ended: from then on nobody
-can take a mask off, whatever was recorded.
+Each signer of a manifest of a run with masks makes an X25519 key for this run alone, and puts its
+public half beside the signature, signed. So all agents have all public keys before the run, without
+the coordinator. The private half is deleted when the run has ended: from then on nobody can remove
+a mask, whatever was recorded.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _LENGTH = 32
 
 
 def offer(keys: Keys, run: bytes) -> str:
-    """The signed public half of a member's key for a run, in base64; made if there is none yet.
+    """The signed public half of a member's key for a run, in base64; created if missing.
 
     Args:
-        keys: of the member.
+        keys: keys of the member.
         run: id of the run, 32 bytes.
 
     Raises:
@@ -58,14 +58,14 @@ def pair_keys(keys: Keys, number: int, run: bytes, offers: Mapping[int, bytes]) 
     """The keys that a member shares with every other, by number.
 
     Args:
-        keys: of the member.
-        number: of the member.
+        keys: keys of the member.
+        number: number of the member.
         run: id of the run.
-        offers: public keys of all agents, its own among them.
+        offers: public keys of all agents, including its own.
 
     Raises:
-        ConfigError: the private half is not in its folder, is another's, or others may read it.
-        PrivacyError: a public key with which anybody would know the masks.
+        ConfigError: the private half is not in its folder, does not fit, or others may read it.
+        PrivacyError: a public key that would reveal the masks to anyone.
     """
     path = _private(keys.folder, run)
     private = _read(path) if path.exists() else None
@@ -83,7 +83,7 @@ def pair_keys(keys: Keys, number: int, run: bytes, offers: Mapping[int, bytes]) 
 
 
 def check_writable(keys: Keys) -> None:
-    """Refuse, before anything is answered, a folder in which the key of a run cannot be deleted.
+    """Refuse, before anything is answered, a folder in which a run's key cannot be deleted.
 
     Raises:
         ConfigError: the folder of the keys for masks may not be written, as on a read-only mount.
@@ -98,19 +98,19 @@ def check_writable(keys: Keys) -> None:
 
 
 def has_key(keys: Keys, run: bytes) -> bool:
-    """Whether the private half for a run is there: until the run has ended."""
+    """Whether the private half for a run exists, as it does until the run has ended."""
     return _private(keys.folder, run).exists()
 
 
 def kept(keys: Keys) -> list[bytes]:
-    """Ids of the runs whose private halves are there."""
+    """Ids of the runs whose private halves exist."""
     return [bytes.fromhex(path.stem) for path in sorted((keys.folder / "masks").glob("*.key"))]
 
 
 def forget(keys: Keys, run: bytes) -> None:
     """Delete the private half: what was masked with it stays masked."""
     key = _private(keys.folder, run)
-    if key.exists():  # a folder that is read-only refuses to delete even what is not there
+    if key.exists():  # a read-only folder refuses to delete even a missing file
         key.unlink()
 
 

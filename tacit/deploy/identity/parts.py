@@ -1,7 +1,7 @@
-"""Which packages of others may be imported for a run between sites.
+"""Which third-party packages may be imported for a run between sites.
 
-A study in a manifest is somebody else's, so its words must not choose code. A manifest that names
-parts of other packages lists them with a digest, which everybody signs; and a site imports them
+A study in a manifest was written by somebody else, so it must not choose code. A manifest that
+names parts of other packages lists them with a digest, which everybody signs; a site imports them
 only if its owner has pinned that digest here (`tacit parts trust`). Nothing is ever fetched.
 """
 
@@ -31,11 +31,11 @@ class AgreedPart(BaseModel):
     """A part of another package, as the owners of a run agree to it.
 
     Attributes:
-        family: its kind, such as "method".
-        name: in the study.
-        target: `package.module:Class`.
-        distribution: the package that declares it.
-        version: of the package.
+        family: kind of the part, such as "method".
+        name: name of the part in the study.
+        target: location of the part, as `package.module:Class`.
+        distribution: package that declares it.
+        version: version of the package.
         sha256: digest of the files of the import package (`tacit.study.code.digest_of`).
     """
 
@@ -50,7 +50,7 @@ class AgreedPart(BaseModel):
 
     @classmethod
     def of(cls, part: Part) -> AgreedPart:
-        """What is installed here."""
+        """The part as it is installed here."""
         return cls(
             family=part.family.word,
             name=part.name,
@@ -68,11 +68,11 @@ def admit(found: Sequence[Part], agreed: Sequence[AgreedPart]) -> None:
     """Refuse, before anything is imported, parts that were not agreed or are not pinned here.
 
     Args:
-        found: what the study names and this machine has.
-        agreed: what the manifest lists.
+        found: parts that the study names and this machine has.
+        agreed: parts that the manifest lists.
 
     Raises:
-        ConfigError: a part that is not listed, not installed, another one, or not pinned.
+        ConfigError: a part that is not listed, not installed, different, or not pinned.
     """
     here = [AgreedPart.of(part) for part in found]
     listed = {(each.family, each.name): each for each in agreed}
@@ -106,7 +106,7 @@ def admit_pinned(found: Sequence[Part]) -> None:
     """Refuse, before anything is imported, parts that are not pinned here.
 
     Args:
-        found: what a study of others names and this machine has, before there is a manifest.
+        found: parts that another's study names and this machine has, before a manifest exists.
 
     Raises:
         ConfigError: a part that is not pinned.
@@ -153,7 +153,7 @@ def pinned() -> dict[str, tuple[str, ...]]:
     pins: Any = document.get("pins") if isinstance(document, dict) else None
     sound = isinstance(pins, dict) and all(isinstance(each, list) for each in pins.values())
     if not sound or document.get("format") != _FORMAT:
-        raise ConfigError(f"{path} is no file of {_FORMAT!r}; delete it and pin again")
+        raise ConfigError(f"{path} is not a file of {_FORMAT!r}; delete it and pin again")
     return {name: tuple(map(str, digests)) for name, digests in pins.items()}
 
 
@@ -161,11 +161,11 @@ def pin(distribution: str, sha256: str) -> None:
     """Let runs between sites import a package with this digest.
 
     Args:
-        distribution: the package.
-        sha256: its digest, 64 hexadecimal digits.
+        distribution: name of the package.
+        sha256: digest of the package, 64 hexadecimal digits.
 
     Raises:
-        ConfigError: it is no digest, or the file cannot be written.
+        ConfigError: it is not a digest, or the file cannot be written.
     """
     if not _DIGEST.fullmatch(sha256):
         raise ConfigError(
@@ -176,7 +176,7 @@ def pin(distribution: str, sha256: str) -> None:
 
 
 def unpin(distribution: str) -> None:
-    """Let no run between sites import a package any more.
+    """Stop runs between sites from importing a package.
 
     Raises:
         ConfigError: it is not pinned, or the file cannot be written.

@@ -1,7 +1,7 @@
-"""Cards that an owner has compared over another channel: pinned beside its keys.
+"""Cards that an owner has compared over another channel, pinned beside its keys.
 
-A manifest with another card of the same name is not signed and not run: somebody may have put its
-own card in the place of a neighbour's.
+A manifest with a different card of the same name is not signed and not run: somebody may have
+replaced a neighbour's card by their own.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ def trust(
     """Pin a card.
 
     Args:
-        folder: of one's own keys.
-        card: of another member.
-        fingerprint: as its owner told it; spaces and case do not matter. Not compared when `None`.
-        replace: whether a card that is pinned already may be replaced, as after a rotation.
+        folder: folder of one's own keys.
+        card: card of another member.
+        fingerprint: fingerprint that its owner told; spaces and case do not matter. Not compared if
+            `None`.
+        replace: whether a pinned card may be replaced, as after a rotation.
 
     Raises:
-        ConfigError: the fingerprint is another, or another card of this name is pinned.
+        ConfigError: the fingerprint differs, or a different card of this name is pinned.
     """
     if fingerprint is not None and not fits(fingerprint, card.fingerprint()):
         raise ConfigError(
@@ -63,19 +64,19 @@ def trusted(folder: Path) -> dict[str, Card]:
 def trust_authority(
     folder: Path, pem: str, fingerprint: str | None = None, *, replace: bool = False
 ) -> str:
-    """Pin an authority: whatever card it vouches for counts as compared.
+    """Pin an authority: every card that it vouches for counts as compared.
 
     Args:
-        folder: of one's own keys.
-        pem: its certificate.
-        fingerprint: as its keeper told it. Not compared when `None`.
-        replace: whether an authority may take the place of another that is pinned.
+        folder: folder of one's own keys.
+        pem: certificate of the authority.
+        fingerprint: fingerprint that its keeper told. Not compared if `None`.
+        replace: whether a pinned authority may be replaced.
 
     Returns:
-        Its fingerprint.
+        The fingerprint of the authority.
 
     Raises:
-        ConfigError: the fingerprint is another, or another authority is pinned.
+        ConfigError: the fingerprint differs, or a different authority is pinned.
     """
     own = authority_fingerprint(pem)
     if fingerprint is not None and not fits(fingerprint, own):
@@ -95,7 +96,7 @@ def trust_authority(
 
 
 def read_certificate(path: Path) -> str:
-    """A certificate's file, PEM.
+    """Read a certificate from a file, PEM.
 
     Raises:
         ConfigError: it cannot be read.
@@ -118,15 +119,15 @@ def check_trusted(manifest: Manifest, folder: Path, own: str) -> Sequence[str]:
     """Compare a manifest's cards with those that are pinned.
 
     Args:
-        manifest: what is to be signed or run.
-        folder: of one's own keys.
+        manifest: manifest that is to be signed or run.
+        folder: folder of one's own keys.
         own: name of this member.
 
     Returns:
         Names of members whose cards are neither pinned nor vouched for by the pinned authority.
 
     Raises:
-        ConfigError: a member's card is another than the pinned one.
+        ConfigError: a member's card differs from the pinned one.
     """
     known, authority = trusted(folder), trusted_authority(folder)
     for member in manifest.members:

@@ -1,8 +1,8 @@
 """Certificates by request: the member's keys stay in its folder, the authority's key in its own.
 
-A member writes a request, which its own keys have signed. The keeper of the authority compares its
-fingerprint with the member over another channel and approves it; what comes back holds no secret.
-A renewal is signed by the signing key that the authority knows already.
+A member writes a request, signed by its own keys. The keeper of the authority compares its
+fingerprint with the member over another channel and approves it; the answer holds no secret. A
+renewal is signed by the signing key that the authority already knows.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class Request:
     """What a member asks an authority to sign.
 
     Attributes:
-        name: of the member.
-        address: where it listens; empty if it only dials out.
-        signing_key: Ed25519, in base64.
-        csr: of the certificate's key, PEM, signed by that key.
-        signature: of the signing key over all of it.
+        name: name of the member.
+        address: `host:port` where it listens; empty if it only dials out.
+        signing_key: public Ed25519 key, in base64.
+        csr: certificate signing request for the certificate's key, PEM, signed by that key.
+        signature: signature of the whole request by the signing key.
     """
 
     name: str
@@ -69,16 +69,16 @@ class Request:
     signature: str = ""
 
     def card(self, authority: str = "") -> Card:
-        """The card that it becomes."""
+        """The card that the request becomes."""
         return Card(self.name, self.address, self.signing_key, authority)
 
     def text(self) -> bytes:
-        """What the signing key signs."""
+        """The bytes that the signing key signs."""
         parts = [self.name, self.address, self.signing_key, self.csr]
         return _CONTEXT + json.dumps(parts).encode()
 
     def fingerprint(self) -> str:
-        """A digest of the whole request, for comparing over another channel."""
+        """A digest of the whole request, to compare over another channel."""
         digest = hashes.Hash(hashes.SHA256())
         digest.update(self.text())
         return grouped(digest.finalize())
@@ -92,12 +92,12 @@ def ask(folder: Path, name: str | None = None, address: str = "") -> Request:
     """Write `request.toml`, with a new key for the certificate; the old one serves until `accept`.
 
     Args:
-        folder: new, or one's own keys, of which the certificate is to be renewed.
-        name: of the member; `None` renews.
+        folder: a new folder, or that of one's own keys whose certificate is to be renewed.
+        name: name of the member; `None` renews.
         address: `host:port` where it listens; empty if it only dials out.
 
     Raises:
-        ConfigError: a name or an address that cannot be used, or keys that are there already.
+        ConfigError: a name or an address that cannot be used, or keys that already exist.
     """
     if (folder / "request.toml").exists() and not (folder / "card.toml").exists():
         waits = read_request(folder / "request.toml")
@@ -131,10 +131,10 @@ def ask(folder: Path, name: str | None = None, address: str = "") -> Request:
 
 
 def read_request(path: Path) -> Request:
-    """Read a request, and check that whoever wrote it has both keys.
+    """Read a request, and check that its author has both keys.
 
     Raises:
-        ConfigError: it is none, or is signed by other keys.
+        ConfigError: it is not a request, or is signed by other keys.
     """
     found = Request(**_read(path, _REQUEST, {each.name for each in fields(Request)}))
     check_name(found.name, f"{path}: ")
@@ -164,22 +164,23 @@ def approve(
     *,
     replace_key: bool = False,
 ) -> Card:
-    """Sign a request with an authority's key, vouch for the card, and note whom it was signed for.
+    """Sign a request with an authority's key, vouch for the card, and record the approval.
 
     Args:
         authority: folder of the authority.
-        request: of a member.
+        request: request of a member.
         output: file for the member, to be written.
-        fingerprint: of the request, as the member told it. A renewal needs none: it is signed by
-            the key that was approved before, for the same address.
-        days: how long the certificate is good for, at least 1.
+        fingerprint: fingerprint of the request that the member told. A renewal needs none: it is
+            signed by the key that was approved before, for the same address.
+        days: validity of the certificate in days, at least 1.
         replace_key: whether a signing key that was approved for this name may be replaced.
 
     Returns:
-        The member's card, which stands in `issued` in the authority's folder as well.
+        The member's card, which is also kept in `issued` in the authority's folder.
 
     Raises:
-        ConfigError: no or another fingerprint, or a name that another key was approved for.
+        ConfigError: a missing or different fingerprint, or a name for which a different key was
+            approved.
     """
     if days < 1:
         raise ConfigError(f"days={days} must be at least 1")
@@ -219,16 +220,16 @@ def approve(
 
 
 def accept(folder: Path, approval: Path, *, replace_authority: bool = False) -> Keys:
-    """Take an approved certificate: from now on it serves, with the key that was made for it.
+    """Install an approved certificate: it is used from now on, with the key that was made for it.
 
     Args:
-        folder: in which the request was written.
+        folder: folder in which the request was written.
         approval: file that the authority's keeper sent.
-        replace_authority: whether another authority may take the place of that in the card, after
-            which manifests are to be made anew.
+        replace_authority: whether a different authority may replace the one in the card, after
+            which manifests must be made anew.
 
     Raises:
-        ConfigError: it is for another request or name, or of another authority.
+        ConfigError: it is for a different request or name, or from a different authority.
     """
     if not (folder / "request.toml").exists():
         raise ConfigError(
@@ -286,5 +287,5 @@ def _read(path: Path, kind: str, names: set[str]) -> dict[str, str]:
         raise ConfigError(f"{path} cannot be read ({why(error)}); check the path") from error
     found = toml.parse(data, str(path))
     if found.pop("format", None) != kind or set(found) != names:
-        raise ConfigError(f"{path} is no file of the format {kind!r}")
+        raise ConfigError(f"{path} is not a file of the format {kind!r}")
     return {key: str(value) for key, value in found.items()}

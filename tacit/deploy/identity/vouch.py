@@ -1,7 +1,7 @@
-"""An authority's word for a member's card, so that who trusts the authority compares no card.
+"""Vouchers for members' cards: anyone who trusts the authority need not compare the cards.
 
-A voucher is the authority's signature over the whole card, and good until the certificate that was
-issued with it ends. It stands beside a card and beside a manifest, and is part of neither.
+A voucher is the authority's signature over the whole card, valid until the certificate that was
+issued with it ends. It is kept beside a card and beside a manifest, and is part of neither.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _CONTEXT = b"tacit voucher 1\n"
 
 
 def vouch(card: Card, key: ec.EllipticCurvePrivateKey, until: dt.datetime) -> str:
-    """An authority's word for a card.
+    """An authority's voucher for a card.
 
     Args:
-        card: whose authority this is.
-        key: of the authority.
-        until: when the word ends.
+        card: card that names this authority.
+        key: key of the authority.
+        until: end of the voucher's validity.
     """
     end = until.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     signature = key.sign(_text(card, end), ec.ECDSA(hashes.SHA256()))
@@ -34,7 +34,7 @@ def vouch(card: Card, key: ec.EllipticCurvePrivateKey, until: dt.datetime) -> st
 
 
 def vouched(card: Card, voucher: str, now: dt.datetime | None = None) -> bool:
-    """Whether the authority in a card has given its word for the card, and it still holds."""
+    """Whether the authority in a card vouches for the card, and the voucher is still valid."""
     end, _, signature = voucher.partition(" ")
     try:
         until = dt.datetime.strptime(end, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=dt.UTC)
@@ -49,7 +49,7 @@ def vouched(card: Card, voucher: str, now: dt.datetime | None = None) -> bool:
 
 
 def authority_fingerprint(pem: str) -> str:
-    """A digest of an authority's certificate, for comparing over another channel.
+    """A digest of an authority's certificate, to compare over another channel.
 
     Raises:
         ConfigError: it is not exactly one certificate of an authority.

@@ -1,10 +1,10 @@
 """Clients of a coordinator compare what it told them.
 
-They speak with nobody else, so a coordinator could run two halves under one id and tell each its
-own model, or its own cohorts. At the end each client signs what it was told as digests: of the
-model, and of the record of all that the coordinator says it announced; and in which round it heard
-something else than that. The coordinator passes these words on. It can forge none; it can only keep
-one back, and that is seen as well.
+They communicate with nobody else, so a coordinator could run two halves under one id and tell each
+its own model, or its own cohorts. At the end each client signs digests of what it was told: of the
+model, and of the record of everything that the coordinator claims to have announced; and the round
+in which it heard something different. The coordinator forwards these last words. It cannot forge
+them; it can only withhold one, and that is noticed too.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class Comparison:
     """What the other clients were told, by name.
 
     Attributes:
-        same: those who were told the same.
-        other: those who were told something else.
-        silent: those whose word did not come.
-        where: for each of `other`, what was something else.
-        own: in which round this member heard something else than the coordinator says it announced;
-            empty if in none.
+        same: names of the clients that were told the same.
+        other: names of the clients that were told something different.
+        silent: names of the clients whose last word did not arrive.
+        where: description of the difference, for each of `other`.
+        own: round in which this member heard something different from what the coordinator claims
+            to have announced; empty if there is none.
     """
 
     same: tuple[str, ...]
@@ -50,7 +50,7 @@ class Comparison:
 
 
 def word_form(record: Record) -> list[Leaf]:
-    """The arrays of a client's last word: of the model, of the record, and a turn or -1."""
+    """The form of a client's last word: digests of model and record, and a turn or -1."""
     return [("<i8", (4,)), ("<i8", (record.stretches, 4)), ("<i8", ())]
 
 
@@ -58,9 +58,9 @@ def word_of(record: Record, told: Sequence[bytes], heard: Mapping[int, bytes]) -
     """A client's last word.
 
     Args:
-        record: the coordinator's turns.
-        told: the arrays of the coordinator's last word as bytes, the record behind the others.
-        heard: digest of each message that was heard of it, by position.
+        record: turns of the coordinator.
+        told: arrays of the coordinator's last word as bytes, with the record last.
+        heard: digest of each message that was received from it, by position.
     """
     *model, said = told
     doubt = np.array(record.contradicted(said, heard), "<i8")
@@ -68,10 +68,10 @@ def word_of(record: Record, told: Sequence[bytes], heard: Mapping[int, bytes]) -
 
 
 def digest_of(parts: Sequence[bytes]) -> np.ndarray:
-    """A digest of what a coordinator says at the end, its record aside; shape `(4,)`.
+    """A digest of a coordinator's last word without its record; shape `(4,)`.
 
     Args:
-        parts: its arrays as bytes.
+        parts: arrays of the last word as bytes.
     """
     found = hashlib.sha256(_CONTEXT)
     for part in parts:
@@ -80,14 +80,14 @@ def digest_of(parts: Sequence[bytes]) -> np.ndarray:
 
 
 class Words:
-    """Last words of the clients of a star, each checked with its card. Any thread may call.
+    """Last words of the clients of a star, each checked with its card. Thread-safe.
 
     Args:
-        run: its id, 32 bytes.
-        rounds: of the run, as the address of a last word has them.
-        coordinator: its number.
-        cards: of the clients, by number.
-        record: the coordinator's turns.
+        run: id of the run, 32 bytes.
+        rounds: number of rounds, as in the address of a last word.
+        coordinator: number of the coordinator.
+        cards: cards of the clients, by number.
+        record: turns of the coordinator.
     """
 
     def __init__(
@@ -101,19 +101,19 @@ class Words:
         self._told: dict[int, list[bytes]] = {}
 
     def keys(self) -> dict[int, str]:
-        """Under which name the coordinator passes on the words that have not come, by client."""
+        """Names under which the coordinator forwards the last words still missing, by client."""
         with self._lock:
             return {i: f"{self._place}{i}" for i in self._cards if i not in self._words}
 
     def find(self, key: str) -> bytes | None:
-        """The word that goes by a name."""
+        """The last word with a given name."""
         with self._lock:
             number = key.removeprefix(self._place)
             known = key != number and number.isascii() and number.isdigit() and len(number) < 10
             return self._words.get(int(number)) if known else None
 
     def take(self, key: str, data: bytes) -> bool:
-        """Take a word that was passed on; whether it went by such a name at all."""
+        """Take a forwarded last word; return whether the name is that of a last word."""
         if not key.startswith(self._place):
             return False
         for client, name in self.keys().items():
@@ -122,7 +122,7 @@ class Words:
         return True
 
     def keep(self, client: int, data: bytes) -> str | None:
-        """Keep a client's last word if it is one; the name that it goes by, if it is new."""
+        """Keep a client's last word if it is one; return its name if it is new."""
         if client not in self.keys():
             return None
         address = Address.last(self._run, client, self._rounds)
@@ -135,7 +135,7 @@ class Words:
         return f"{self._place}{client}"
 
     def compared(self, own: Sequence[np.ndarray]) -> Comparison:
-        """What the others were told, beside one's own word."""
+        """What the others were told, compared with this member's own last word."""
         with self._lock:
             names = {i: card.name for i, card in self._cards.items()}
             found = {i: self._differs(told, own) for i, told in self._told.items()}
@@ -149,7 +149,7 @@ class Words:
         )
 
     def _differs(self, told: Sequence[bytes], own: Sequence[np.ndarray]) -> str:
-        """What somebody was told otherwise than this member, in words; empty if nothing."""
+        """How another client was told something different, in words; empty if it was not."""
         model, digests, doubt = (np.frombuffer(each, "<i8") for each in told)
         places = np.flatnonzero((digests.reshape(-1, 4) != own[1]).any(axis=1))
         found = ["another model"] if not np.array_equal(model, own[0]) else []

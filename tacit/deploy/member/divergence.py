@@ -1,4 +1,4 @@
-"""Numbers that no run that goes well has: they are not sent, and a model of them is not used."""
+"""Numbers of a diverged run: they are not sent, and a model with them is not used."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger("tacit.site")
 
 
 def check_model(desk: AgentStep, model: np.ndarray) -> None:
-    """Say so if a coordinator's model is where no run that goes well ends."""
+    """Report a coordinator's model that only a diverged run could have."""
     far = float(np.max(np.abs(model - np.asarray(desk.plan.x0))))
     if not within(desk.plan, jnp.asarray(model)):
         log.error(
@@ -32,13 +32,13 @@ def check_model(desk: AgentStep, model: np.ndarray) -> None:
 
 
 def check_diverged(desk: AgentStep, state: State, round: int) -> None:
-    """Refuse to send what diverged.
+    """Refuse to send numbers that diverged.
 
     Raises:
-        RuntimeFailure: numbers that are not finite, or an answer too far from where it began.
+        RuntimeFailure: numbers that are not finite, or an answer too far from its starting point.
     """
     finite = all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state))
-    # a client's answer is the coordinator's word
+    # a client's answer comes from the coordinator
     if finite and (desk.role is Role.CLIENT or within(desk.plan, jnp.asarray(answer(desk, state)))):
         return
     how = "they are further from their start than divergence in [run] allows"
@@ -46,13 +46,13 @@ def check_diverged(desk: AgentStep, state: State, round: int) -> None:
 
 
 def check_sent(terms: RunSpec, at: At, member: int, arrays: Sequence[np.ndarray]) -> None:
-    """Refuse to send what nobody takes. It is charged by then: a stop tells of it, too.
+    """Refuse to send what nobody accepts. It has been charged: stopping reveals something, too.
 
     Args:
-        terms: of the run.
-        at: where the message is in it.
+        terms: terms of the run.
+        at: round, phase and step of the message.
         member: number of the sender.
-        arrays: of the message.
+        arrays: arrays of the message.
 
     Raises:
         RuntimeFailure: a number is beyond the bounds of the run.

@@ -1,8 +1,8 @@
-"""The end of a run: last words, and what clients make of their coordinator's.
+"""The end of a run: last words, and how clients check their coordinator's.
 
 A member that has taken its turns says so, and serves its neighbours until they need nothing more.
-A coordinator's last word holds the model and a record of what it announced; a client's, digests of
-both, which the coordinator passes on to the other clients.
+A coordinator's last word holds the model and a record of what it announced; a client's last word
+holds digests of both, which the coordinator forwards to the other clients.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ LINGER = 30.0
 
 
 class Ending:
-    """A member's last word, and those of others. Any thread may call `find`, `take` and `pass_on`.
+    """A member's last word, and those of others. `find`, `take` and `pass_on` are thread-safe.
 
     Args:
-        terms: of the run.
-        desk: of this member.
-        keys: of this member.
-        outgoing: what it has made.
-        neighbours: whom it serves until they have finished.
-        sender: of its messages.
-        progress: asked whether to stop.
-        record: the coordinator's turns.
-        clients: cards of the clients whose words are compared, or passed on, by number.
+        terms: terms of the run.
+        desk: desk of this member.
+        keys: keys of this member.
+        outgoing: messages that it has made.
+        neighbours: neighbours that it serves until they have finished.
+        sender: sender of its messages.
+        progress: progress of the member, which says whether to stop.
+        record: turns of the coordinator.
+        clients: cards of the clients whose last words are compared or forwarded, by number.
     """
 
     def __init__(
@@ -73,15 +73,15 @@ class Ending:
         """What other clients were told, after `farewell`; `None` for who was told nothing."""
 
     def find(self, key: str) -> bytes | None:
-        """A client's word that this coordinator passes on."""
+        """A client's last word that this coordinator forwards."""
         return self._words.find(key) if self._desk.server else None
 
     def take(self, sender: int, key: str, data: bytes) -> bool:
-        """Take a word that the coordinator passes on; whether it is one."""
+        """Take a last word that the coordinator forwards; return whether it is one."""
         return sender == self._above and self._words.take(key, data)
 
     def pass_on(self, sender: int, key: str, data: bytes) -> None:
-        """Pass a client's last word on to the others, if this is one and new."""
+        """Forward a client's last word to the others, if it is one and new."""
         if not self._desk.server or key != self._last(sender).key():
             return
         name, transport = self._words.keep(sender, data), self._neighbours.transport
@@ -89,15 +89,15 @@ class Ending:
             transport.publish(name, data)
 
     def say(self, closing: Sequence[np.ndarray]) -> None:
-        """What this coordinator says at the end, but for its record."""
+        """Set what this coordinator says at the end, apart from its record."""
         said = self._outgoing.heard.digests(self._desk.agent)
         self._word = [*closing, self._record.of(said)]
 
     def model(self) -> np.ndarray:
-        """The coordinator's word: a client's answer, shape `(p,)`.
+        """The model in the coordinator's last word: a client's answer, shape `(p,)`.
 
         Raises:
-            PeerTimeout: the coordinator does not say it.
+            PeerTimeout: the coordinator does not send it.
         """
         above, ends = self._above, time.monotonic() + max(self._terms.patience, LINGER)
         while above not in self._mailbox.finished and time.monotonic() < ends:
@@ -124,14 +124,14 @@ class Ending:
         return model
 
     def farewell(self, state: State, *, again: bool) -> None:
-        """Tell the neighbours that this member needs nothing more; serve them until they do not.
+        """Tell the neighbours that this member needs nothing more; serve them until they finish.
 
         Args:
-            state: of the method after the run.
-            again: whether this member had finished before it was started.
+            state: state of the method after the run.
+            again: whether this member had already finished before this start.
         """
         done = self._last(self._desk.agent)
-        # started again after its end it says what it said
+        # started again after its end, it repeats what it said
         word = self._outgoing.find(done.key()) or encode(done, self._word, self._keys.identity)
         length = self._terms.schedule.length
         self._outgoing.commit(Made(length, done.key(), word), state, [])
@@ -144,14 +144,14 @@ class Ending:
             self._neighbours.keep_heard()
             self._neighbours.ask([self._last(other) for other in awaited])
         self._compare()
-        # the last neighbour may not have heard of it yet, nor clients of each other's word
+        # the last neighbour may not have heard it yet, nor clients each other's last words
         time.sleep((8 if self._desk.server else 2) * self._terms.ask_every)
         if not self._neighbours.unfinished():
             self._outgoing.settle(length, every=1)
             log.info("every neighbour has finished")
 
     def _compare(self) -> None:
-        """Hear what other clients were told, and say so if it was something else."""
+        """Learn what other clients were told, and report any difference."""
         if not self._compares or not self._word:
             return
         transport = self._neighbours.transport
@@ -177,5 +177,5 @@ class Ending:
             )
 
     def _last(self, member: int) -> Address:
-        """Of a member's last word."""
+        """The address of a member's last word."""
         return Address.last(self._terms.run, member, self._terms.schedule.rounds)

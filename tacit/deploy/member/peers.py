@@ -1,9 +1,9 @@
-"""Waiting for neighbours: what is missing is asked for, and who is silent may be left out.
+"""Waiting for neighbours: missing messages are requested, and silent members may be left out.
 
-A member goes on as soon as the messages that it needs are there. What it needs and does not get, it
-asks for every quarter of a second. Where the manifest says so, a round goes on without who is
-silent; whoever was left out sleeps through the rounds that it missed, and comes in again at the
-round in which the others are.
+A member continues as soon as the messages that it needs have arrived. It requests missing ones
+every quarter of a second. Where the manifest says so, a round continues without silent members; a
+member that was left out skips the rounds that it missed, and rejoins in the round that the others
+have reached.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ _TELL_AFTER = 15.0
 
 
 class BehindError(Exception):
-    """The neighbours are at this position, and went there without this member."""
+    """The neighbours have reached this position without this member."""
 
     def __init__(self, position: int) -> None:
         self.position = position
 
 
 class Neighbours:
-    """The neighbours of one member: their messages, and who of them is there.
+    """The neighbours of one member: their messages, and which of them are present.
 
     Args:
-        terms: of the run.
+        terms: terms of the run.
         member: number of this member.
-        cards: of the neighbours, by number.
+        cards: cards of the neighbours, by number.
         last: arrays in a neighbour's last message, by its number.
-        heard: where what came is noted.
-        absences: where those are.
-        progress: kept up to date.
-        refused: told of messages that were refused.
-        coordinator: whether this member is one.
+        heard: store of received messages.
+        absences: store of absences.
+        progress: progress of the member, kept up to date.
+        refused: function called for each refused message.
+        coordinator: whether this member is a coordinator.
         varying: whether the graph changes.
-        keeping: number of the neighbour whose newest message is kept whole, a coordinator's.
+        keeping: number of the neighbour (a coordinator) whose newest message is kept whole.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Neighbours:
             keeping=keeping,
         )
         self.transport: Transport | None = None
-        self._greeted: dict[int, int] = {}  # rounds in which neighbours said that they are
+        self._greeted: dict[int, int] = {}  # rounds that neighbours said they are in
         self._answers: dict[int, Hello] = {}
         self._questions: dict[int, Question] = {}
         self._answered = threading.Event()
@@ -125,24 +125,24 @@ class Neighbours:
         self._answered.set()
 
     def heard_of(self, asker: int) -> int:
-        """Position of the newest message of a neighbour; -1 for none."""
+        """Position of the newest message from a neighbour; -1 for none."""
         return self.mailbox.newest(asker) if asker in self.cards else -1
 
     def take(self, position: int, senders: Sequence[int]) -> dict[int, Received]:
-        """The messages of a position that have come, by sender; what was heard is on the disk."""
+        """The messages of a position that have arrived, by sender; their digests are on disk."""
         found = self.mailbox.take(position, senders)
         self.keep_heard()
         return found
 
     def keep_heard(self) -> None:
-        """Put on the disk what was heard: who restarts can still say what it has of a neighbour."""
+        """Store on disk what was received, so that it is still known after a restart."""
         if heard := self.mailbox.unstored():
             copy = self.mailbox.copy()
             self._heard.keep(heard, copy if copy[0] >= 0 else None)
             self.mailbox.forget(heard)
 
     def _contradicted(self, conflict: Conflict) -> None:
-        """A neighbour answered one question twice: the run stops, in the thread that runs it."""
+        """Stop the run, in the thread that runs it: a neighbour answered one question twice."""
         name = self.cards[conflict.heard.sender].name
         told = f"{name!r} answered one question twice, and what it sent could not be kept"
         try:
@@ -154,7 +154,7 @@ class Neighbours:
     def _beyond(self, received: Received) -> str:
         """What is beyond the bounds in a message; then the run stops, in the thread that runs it.
 
-        It is the only message of its address, so nothing better ever comes.
+        It is the only message of its address, so no better one ever arrives.
         """
         if self._terms.bounds is None:
             return ""
@@ -173,21 +173,23 @@ class Neighbours:
         return found
 
     def hear_from_all(self) -> dict[int, int]:
-        """Ask who has not said it what it has of this member; what is known, by number."""
+        """Ask those that have not answered what they have from this member; answers by number."""
         self._greet([sender for sender in self.cards if sender not in self._answers])
         return {sender: hello.heard for sender, hello in list(self._answers.items())}
 
     def meet(self, sent: int) -> None:
-        """Ask the neighbours what they have of this member, before anything is released.
+        """Ask the neighbours what they have from this member, before anything is released.
 
-        A coordinator releases nothing private, and does not wait for those it may never draw.
+        A coordinator releases nothing private, and does not wait for clients that it may never
+        draw.
 
         Args:
             sent: position of the newest message that this member knows it made, -1 for none.
 
         Raises:
-            RuntimeFailure: one has a newer message: the state was lost, or is an older copy.
-            PeerTimeout: one does not answer, and cannot be left out.
+            RuntimeFailure: a neighbour has a newer message: the state was lost, or is an older
+                copy.
+            PeerTimeout: a neighbour does not answer, and cannot be left out.
         """
         started = time.monotonic()
         while True:
@@ -218,17 +220,17 @@ class Neighbours:
             self.transport.request(address.sender, [address.key()])
 
     def wait(self, turn: Turn, senders: Sequence[int]) -> None:
-        """Until the messages of a turn are there, but for those of who is left out.
+        """Wait until the messages of a turn have arrived, except from members that are left out.
 
         Raises:
-            PeerTimeout: who is silent cannot be left out, or nobody is left.
-            BehindError: the neighbours went on without this member.
+            PeerTimeout: a silent member cannot be left out, or nobody is left.
+            BehindError: the neighbours continued without this member.
         """
         position, at, phase = turn
         started, self._greeted, told_after = time.monotonic(), {}, _TELL_AFTER
-        # a client can go nowhere without its coordinator
+        # a client cannot continue without its coordinator
         may_skip = self._terms.skipping and at.round >= 0 and phase.sender is not Role.SERVER
-        # what came too early was not kept, and is there
+        # a message that came too early was not kept, and can be asked for
         early = self.mailbox.ahead
         there = [i for i in self.mailbox.missing(position, senders) if early.get(i, -1) >= position]
         self.ask([Address(self._terms.run, sender, *at) for sender in there])
@@ -270,20 +272,20 @@ class Neighbours:
             )
 
     def roll_call(self, turn: Turn, least: int) -> list[int]:
-        """Who is there for a sum: all, but for those who were left out and do not answer.
+        """The members present for a sum: all except those that were left out and do not answer.
 
-        Whoever answers a greeting is in again. Before the first sum everybody has to, or is left
-        out after `patience`, where the run goes on without who is silent.
+        A member that answers a greeting takes part again. Before the first sum all have to answer,
+        or are left out after `patience` where the run continues without silent members.
 
         Args:
-            turn: of whoever asks.
-            least: how many there must be.
+            turn: turn of the member that asks.
+            least: smallest number of members.
 
         Raises:
-            PeerTimeout: fewer, for longer than `patience`; or somebody cannot be left out.
+            PeerTimeout: too few are present for longer than `patience`, or one cannot be left out.
         """
         started = time.monotonic()
-        # who greets hears that it waits itself, and has patience
+        # a member that greets learns that this one is waiting itself, and is patient
         self._progress.round = turn.at.round - 1
         while True:
             self.keep_heard()
@@ -315,7 +317,7 @@ class Neighbours:
         return [i for i in self.cards if i not in gone]
 
     def passed(self) -> int:
-        """The position before which everybody who is awaited has everything."""
+        """The position before which all awaited members have everything."""
         reached = dict(self.mailbox.reached)
         if self._terms.skipping:
             if min(reached.values(), default=0) < self._schedule.start:
@@ -325,24 +327,24 @@ class Neighbours:
         return min(reached.values(), default=0)
 
     def unfinished(self) -> list[int]:
-        """Neighbours that are awaited and have not said that they need nothing more."""
+        """Awaited neighbours that have not yet said that they need nothing more."""
         gone = {*self.mailbox.finished, *self.mailbox.left_out()}
         return [sender for sender in self.cards if sender not in gone]
 
     def remember_absences(self) -> None:
-        """After a start: who was left out before is, unless nobody else is there."""
+        """After a start, leave out those that were left out before, unless nobody would remain."""
         away = {each.agent for each in self._absences.all() if each.back is None}
         self._progress.left_out = tuple(sorted(away & self.cards.keys()))
         if len(self._progress.left_out) < len(self.cards):
             self.mailbox.leave_out(self._progress.left_out)
 
     def notice_that_they_went_on(self, turn: Turn) -> None:
-        """Stop waiting if all neighbours who are awaited went on without this member.
+        """Stop waiting if all awaited neighbours continued without this member.
 
-        One of them alone may say what it likes; and a coordinator follows nobody.
+        One of them alone may claim anything; and a coordinator follows nobody.
 
         Raises:
-            BehindError: they did.
+            BehindError: they continued.
         """
         if turn.at.round < 0 or self._coordinator:
             return
@@ -360,7 +362,7 @@ class Neighbours:
             raise BehindError(min(places))
 
     def come_in_again(self, position: int) -> int:
-        """Where to: as far ahead as the others keep messages, so that they wait for it there."""
+        """The position to rejoin at: as far ahead as the others keep messages, where they wait."""
         schedule, here = self._schedule, self._progress.round
         first = schedule.next_round(schedule.next_round(position))
         self._absences.away(self._member, here, schedule.round(first))
@@ -376,25 +378,25 @@ class Neighbours:
         return first
 
     def _waits(self, sender: int, turn: Turn) -> bool:
-        """Whether a neighbour answers, in an earlier round: it waits for somebody itself."""
+        """Whether a neighbour answers from an earlier round: it waits for somebody itself."""
         return self._greeted.get(sender, turn.at.round) < turn.at.round
 
     def _greet(self, senders: Sequence[int]) -> None:
         assert self.transport is not None
         for sender in senders:
-            # until it is answered it is the same one: on a slow line an answer takes longer than
-            # the time after which it is asked again
+            # it stays the same until it is answered: on a slow line an answer takes longer than
+            # the interval between questions
             question = self._questions.setdefault(sender, Question(sender, self._member))
             self.transport.request(sender, [question.key()])
 
     def _check_state(self, sent: int) -> None:
-        """Refuse to go on from a state that is older than what somebody has of this member."""
+        """Refuse to resume from a state older than what a neighbour has from this member."""
         steady = not self._terms.skipping and not self._varying
         for sender, hello in list(self._answers.items()):
             newest = hello.heard
             due = self._schedule.due(server=self._coordinator, after=sent, before=hello.round)
             if steady and due is not None:
-                # it could not be there without this member's messages of the rounds before
+                # it could not be there without this member's messages of earlier rounds
                 newest = max(newest, due)
             if newest > sent:
                 raise RuntimeFailure(
@@ -421,14 +423,14 @@ class Neighbours:
 
     def _leave_out(self, silent: Sequence[int], round: int) -> None:
         for sender in silent:
-            self._answers.pop(sender, None)  # it has to answer again to be in again
+            self._answers.pop(sender, None)  # it has to answer again to rejoin
             if sender not in self._progress.left_out:
                 self._absences.left(sender, round)
         self.mailbox.leave_out(silent)
         self._progress.left_out = tuple(sorted({*self._progress.left_out, *silent}))
 
     def _welcome(self, round: int) -> None:
-        """Note who is there again."""
+        """Note which members are present again."""
         gone = set(self.mailbox.left_out())
         for sender in self._progress.left_out:
             if sender not in gone:

@@ -59,15 +59,16 @@ class Options:
     """Where a member's files are.
 
     Attributes:
-        manifest: what was agreed.
+        manifest: file of the agreed manifest.
         keys: folder of its keys.
-        state: folder for what it must not forget; the same at every start.
-        data: its records; `None` for a coordinator.
-        ledger: that pays for what it releases; one of the run's own, beside the keys, when `None`.
+        state: folder for its persistent state; the same at every start.
+        data: file of its records; `None` for a coordinator.
+        ledger: file of the ledger that its releases are charged to; if `None`, the run's own ledger
+            beside the keys.
         dataset: name of the records in that ledger.
-        test_seed: simulated noise from a seed, for rehearsals; never for real records.
-        metrics: port on this machine at which Prometheus is answered; none by default.
-        restore: begin an empty `state` of a coordinator with what its clients have.
+        test_seed: seed of simulated noise, for rehearsals; never for real records.
+        metrics: port on this machine for Prometheus; none by default.
+        restore: whether a coordinator's empty `state` is restored from its clients.
     """
 
     manifest: Path
@@ -86,7 +87,7 @@ def check(options: Options) -> tuple[Manifest, Keys, int, Prepared | None]:
 
     Raises:
         ConfigError: keys, manifest or records that do not fit each other, or are not agreed on.
-        ProblemError: records beyond what was declared.
+        ProblemError: records beyond the declared numbers.
     """
     manifest, keys = read_manifest(options.manifest), load(options.keys)
     number = manifest.number(keys.card.name)
@@ -144,12 +145,12 @@ def run(
     """Take part in a run, from its start or from where this member left off.
 
     Args:
-        options: where the files are.
-        stopping: set to stop after the present turn; the same command goes on.
-        only_check: check everything, release nothing.
+        options: locations of the files.
+        stopping: event that is set to stop after the current turn; the same command resumes.
+        only_check: whether to check everything and release nothing.
 
     Raises:
-        TacitError: anything wrong with files, budget, network or neighbours.
+        TacitError: a fault in files, budget, network or neighbours.
     """
     manifest, keys, number, prepared = check(options)
     tested = options.test_seed is not None
@@ -320,7 +321,7 @@ def _take_part(
 
 
 def _check_rehearsal(manifest: Manifest) -> None:
-    """Refuse a seed wherever values may leave this machine."""
+    """Refuse a seed if values may leave this machine."""
     hosts = {host_and_port(member.address)[0] for member in manifest.members if member.address}
     if hosts - {"127.0.0.1", "::1", "localhost"}:
         raise ConfigError(
@@ -330,7 +331,7 @@ def _check_rehearsal(manifest: Manifest) -> None:
 
 
 def neighbours(manifest: Manifest, number: int) -> list[int]:
-    """Numbers of the members that a member speaks with, over all rounds."""
+    """Numbers of the members with which a member communicates, over all rounds."""
     network = build_network(manifest.source(Path()), manifest.names)
     agents = network.agents
     if network.coordinated:
@@ -340,7 +341,7 @@ def neighbours(manifest: Manifest, number: int) -> list[int]:
 
 
 def _remaining(account: Account, run_: Declared, number: int) -> list[Any]:
-    """What is still to be charged: all of it, if the run has not begun."""
+    """What remains to be charged: everything, if the run has not begun."""
     begun = account.ledger.latest(account.owner, run_.manifest.run.hex()) is not None
     return [] if begun else charges(run_, number)
 
@@ -349,7 +350,7 @@ def _remaining(account: Account, run_: Declared, number: int) -> list[Any]:
 def _account(
     options: Options, path: Path, run_: Declared, number: int, nobody: bool
 ) -> Generator[Account | None, None, None]:
-    """The budget that pays, open for writing."""
+    """The account that is charged, open for writing."""
     if nobody:
         yield None
         return
@@ -367,7 +368,7 @@ def _account(
 
 
 def _same_versions(state: Path) -> None:
-    """Refuse to go on with other versions, whose stored states may mean something else."""
+    """Refuse to resume with other versions, whose stored states may have another meaning."""
     now = versions()
     path = state / "versions.json"
     if not path.exists():
@@ -397,7 +398,7 @@ _TOLD: Counter[int] = Counter()
 
 
 def _refused(sender: int, key: str, reason: str) -> None:
-    # the 1st, 2nd, 4th, 8th ... of each sender: nobody fills another's disk with logs
+    # the 1st, 2nd, 4th, 8th ... per sender, so that nobody can fill another's disk with logs
     _TOLD[sender] += 1
     if _TOLD[sender] & (_TOLD[sender] - 1):
         return

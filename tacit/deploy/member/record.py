@@ -1,7 +1,7 @@
-"""What a coordinator says that it announced, beside what a client heard.
+"""What a coordinator claims to have announced, compared with what a client heard.
 
 Its last word holds the digest of the message of each of its turns. A client has the digests of what
-it heard on its disk, so it sees whether it was told something else than the coordinator owns up to.
+it heard on disk, so it sees whether it was told something different from the coordinator's claim.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _STRETCHES = 32
 
 
 class Record:
-    """The turns of a coordinator, and digests of what it said in them.
+    """The turns of a coordinator, and digests of its messages in them.
 
     Args:
-        schedule: of the run.
-        noun: what a round is called in sentences.
+        schedule: schedule of the run.
+        noun: word for a round in sentences.
     """
 
     def __init__(self, schedule: Schedule, noun: str = "round") -> None:
@@ -40,11 +40,11 @@ class Record:
 
     @property
     def stretches(self) -> int:
-        """Into how many parts a record is cut to find where two of them differ."""
+        """The number of parts of a record that are compared to find where two records differ."""
         return len(self._stretches)
 
     def of(self, said: Mapping[int, bytes]) -> Int64[np.ndarray, "turns 4"]:
-        """The record of what was said.
+        """The record of the messages that were sent.
 
         Args:
             said: digest of each message, 32 bytes, by position.
@@ -53,10 +53,10 @@ class Record:
         return np.frombuffer(kept, "<i8").reshape(-1, 4)
 
     def contradicted(self, record: bytes, heard: Mapping[int, bytes]) -> int:
-        """The first turn in which another message was heard than the record has; -1 if none.
+        """The first turn in which a message was heard that differs from the record; -1 if none.
 
         Args:
-            record: of the coordinator.
+            record: record of the coordinator, as bytes.
             heard: digest of each message that was heard, by position.
         """
         for turn, position in enumerate(self._positions):
@@ -72,12 +72,12 @@ class Record:
         return np.frombuffer(found, "<i8").reshape(-1, 4)
 
     def stretch(self, number: int) -> str:
-        """In which rounds a part of a record is, in words."""
+        """The rounds that a part of a record covers, in words."""
         part = self._stretches[number]
         return self.place(int(part[0]), int(part[-1])) if part.size else "no round"
 
     def place(self, first: int, last: int | None = None) -> str:
-        """In which rounds turns are, in words; any number is taken."""
+        """The rounds of the given turns, in words; any number is accepted."""
         turns = len(self._positions)
         if not 0 <= first < turns:
             return f"no {self._noun} of this run"

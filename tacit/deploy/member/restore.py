@@ -1,10 +1,10 @@
-"""A coordinator whose state was lost goes on from what its clients have.
+"""A coordinator that has lost its state resumes from what its clients have.
 
-It releases nothing private, and hands its state over with each of its messages. Every client keeps
-the newest of these on its disk before it uses it, and for each older one its digest and signature.
-So a coordinator asks all of them, takes the newest message that bears its own signature, and goes
-on as it would have after a crash: it repeats the same bytes. What no client has nobody has used,
-and it may say something else there. Hence it waits for every client: one could have a newer one.
+It releases nothing private, and includes its state in each of its messages. Every client stores
+the newest message on disk before using it, and the digest and signature of each older one. So a
+coordinator asks all of them, takes the newest message with its own signature, and resumes as after
+a crash: it repeats the same bytes. Nobody has used a message that no client has, so it may send a
+different one there. Hence it waits for every client: one of them could have a newer message.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _HEAD, _ROW = struct.Struct("<qI"), struct.Struct("<q32s64s")
 
 
 def restore_key(client: int) -> str:
-    """Under which name a client says what it has of its coordinator."""
+    """The name under which a client answers what it has from its coordinator."""
     return f"{client}/restore"
 
 
 def write_copy(stored: HeardStore, mailbox: Mailbox, coordinator: int) -> bytes:
-    """What a client has of its coordinator: the newest message, and what it heard of all."""
+    """What a client has from its coordinator: the newest message, and digests of all."""
     position, message = max(stored.copy(), mailbox.copy())
     heard = [each for each in mailbox.unstored() if each.sender == coordinator]
     rows = [_ROW.pack(*each[1:]) for each in (*stored.of(coordinator), *heard)]
@@ -43,15 +43,15 @@ def write_copy(stored: HeardStore, mailbox: Mailbox, coordinator: int) -> bytes:
 
 
 class Restorer:
-    """Asks the clients what they have of a coordinator. `take` may be called from any thread.
+    """Asks the clients what they have from a coordinator. `take` may be called from any thread.
 
     Args:
-        terms: of the run.
-        coordinator: its number.
-        keys: of the coordinator.
-        neighbours: its clients.
-        progress: kept up to date.
-        last: arrays of its last word.
+        terms: terms of the run.
+        coordinator: number of the coordinator.
+        keys: keys of the coordinator.
+        neighbours: clients of the coordinator.
+        progress: progress of the member, kept up to date.
+        last: arrays of the coordinator's last word.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Restorer:
         self._key, self._neighbours, self._progress = keys.card.public_key(), neighbours, progress
         self._answers: dict[int, bytes] = {}
         schedule, run = terms.schedule, terms.run
-        # every message that a coordinator may have sent, by position
+        # every message that the coordinator may have sent, by position
         self._mine = {
             position: Address(run, coordinator, *at)
             for position, at, phase in schedule.turns()
@@ -76,7 +76,7 @@ class Restorer:
         self._mine[schedule.length] = Address.last(run, coordinator, schedule.rounds)
 
     def take(self, sender: int, key: str, data: bytes) -> bool:
-        """Take a client's answer; whether it is one."""
+        """Take a client's answer; return whether it is one."""
         if key != restore_key(sender):
             return False
         if len(data) <= self._terms.largest:
@@ -87,9 +87,9 @@ class Restorer:
         """The newest message, and what clients heard of all; `None` if nobody heard anything.
 
         Raises:
-            PeerTimeout: a client does not answer, or says that it has what nobody shows.
+            PeerTimeout: a client does not answer, or claims to have a message that nobody shows.
             RuntimeFailure: the state is too large to be handed over, or two different messages of
-                one address bear the coordinator's signature.
+                one address have the coordinator's signature.
         """
         phases = {each.phase for each in self._mine.values() if each.kind != FINISHED}
         if any(self._terms.forms[phase].after is None for phase in phases):
@@ -139,7 +139,7 @@ class Restorer:
         )
 
     def _message(self, answer: bytes) -> tuple[int, Received | None]:
-        """The message in an answer and its position; -1 if it is none of this coordinator's."""
+        """The message in an answer and its position; -1 if it is not from this coordinator."""
         try:
             position, length = _HEAD.unpack_from(answer)
             address = self._mine[position]
@@ -151,7 +151,7 @@ class Restorer:
             return -1, None
 
     def _said(self) -> list[Heard]:
-        """What was heard of this coordinator, each with a signature of its own."""
+        """What was heard from this coordinator, each entry with the coordinator's signature."""
         found: dict[int, Heard] = {}
         for answer in list(self._answers.values()):
             for heard in self._rows(answer):

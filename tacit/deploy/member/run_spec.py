@@ -1,4 +1,4 @@
-"""What all members know of a run, and how far this one is."""
+"""What all members know about a run, and the progress of this one."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ GO_ON = "Everything is stored: give the same command again when they are back, a
 
 @dataclass(frozen=True)
 class RunSpec:
-    """What all members know of a run.
+    """What all members know about a run.
 
     Attributes:
-        run: its id, 32 bytes.
+        run: id of the run, 32 bytes.
         schedule: all turns.
-        forms: what each phase sends.
-        mixing: who talks to whom in a round; before round 0 for -1.
-        patience: seconds to wait for a silent neighbour.
-        skipping: whether to go on without one then.
-        largest: bytes that a message may have.
+        forms: form of the messages of each phase.
+        mixing: function that gives the network of a round; -1 stands for before round 0.
+        patience: time to wait for a silent neighbour, in seconds.
+        skipping: whether to continue without the silent neighbour then.
+        largest: largest size of a message, in bytes.
         early: whether the run may end before all turns are taken.
-        bounds: on the numbers in messages; `None` for none.
-        ask_every: seconds after which a missing message is asked for, again and again.
+        bounds: bounds on the numbers in messages; `None` for none.
+        ask_every: interval between requests for a missing message, in seconds.
     """
 
     run: bytes
@@ -48,16 +48,16 @@ class RunSpec:
 
 @dataclass
 class Progress:
-    """How far a member is, for whoever asks. Public values only.
+    """Progress of a member, for anyone who asks. Public values only.
 
     Attributes:
-        round: that it is in.
-        rounds: of the run.
+        round: current round.
+        rounds: number of rounds of the run.
         waiting_for: numbers of the neighbours it waits for.
-        seconds: the time that recent rounds took.
-        stopping: set to end after the current turn.
-        left_out: numbers of the silent neighbours that the run goes on without.
-        failure: why the run cannot go on, found by another thread; empty if it can.
+        seconds: durations of recent rounds, in seconds.
+        stopping: event that is set to end after the current turn.
+        left_out: numbers of the silent neighbours that the run continues without.
+        failure: reason why the run cannot continue, found by another thread; empty if it can.
     """
 
     round: int = -1
@@ -70,7 +70,7 @@ class Progress:
     _entered: float | None = field(default=None, init=False, repr=False)
 
     def enter(self, round: int) -> None:
-        """The member is in this round now: note how long the one before took."""
+        """Enter this round, and note the duration of the previous one."""
         if round == self.round:
             return
         now = time.monotonic()
@@ -79,7 +79,7 @@ class Progress:
         self._entered, self.round = now, round
 
     def stop_if_asked(self) -> None:
-        """Between turns and while waiting.
+        """Raise if the run has to stop; called between turns and while waiting.
 
         Raises:
             RuntimeFailure: `failure` is set.

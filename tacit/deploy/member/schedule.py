@@ -1,4 +1,4 @@
-"""The phases of a run in the order in which they come, and where each message stands in it."""
+"""The phases of a run in order, and the position of each message."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Turn(NamedTuple):
     """One step of one phase.
 
     Attributes:
-        position: in the run, from 0.
+        position: position in the run, from 0.
         at: round, phase and step.
-        phase: the line of the algorithm box.
+        phase: phase of the method, a line of the algorithm box.
     """
 
     position: int
@@ -36,13 +36,13 @@ class Turn(NamedTuple):
 
 
 class _Stretch(NamedTuple):
-    """Rounds in a row in which the same phases are run.
+    """Consecutive rounds in which the same phases are run.
 
     Attributes:
-        position: of their first turn.
-        first: round; -1 before round 0.
-        rounds: how many.
-        steps: of each: number of the phase, step, and the phase.
+        position: position of their first turn.
+        first: first round; -1 before round 0.
+        rounds: number of rounds.
+        steps: steps per round: number of the phase, step, and the phase.
     """
 
     position: int
@@ -60,8 +60,8 @@ class Schedule:
     """All turns of a run.
 
     Args:
-        plan: the run.
-        turns: rounds, or the sums that may be tried. A sum that is tried has turns for all
+        plan: plan of the run.
+        turns: number of rounds, or of sums that may be tried. A sum that is tried has turns for all
             phases, since nobody knows beforehand which sum it will be.
     """
 
@@ -90,7 +90,7 @@ class Schedule:
 
     @property
     def window(self) -> int:
-        """Turns by which a neighbour can be ahead: at most a round."""
+        """The number of turns by which a neighbour can be ahead: at most a round."""
         before, *later = (len(stretch.steps) for stretch in self._stretches)
         return max(before, *later) + max(later)
 
@@ -100,14 +100,14 @@ class Schedule:
         return self._stretches[0].length
 
     def round(self, position: int) -> int:
-        """The round that a position is in: -1 before round 0, the number of rounds at the end."""
+        """The round of a position: -1 before round 0, the number of rounds at the end."""
         if position >= self.length:
             return self.rounds
         stretch = self._stretches[bisect_right(self._positions, position) - 1]
         return stretch.first + (position - stretch.position) // len(stretch.steps)
 
     def next_round(self, position: int) -> int:
-        """The first turn of the round after the one that a position is in."""
+        """The first turn of the round after that of a position."""
         after = self.round(position) + 1
         if after >= self.rounds:
             return self.length
@@ -134,9 +134,9 @@ class Schedule:
         """The first turn in which a member has to send something; `None` if there is none.
 
         Args:
-            server: whether it is the coordinator.
-            after: a position, all of whose round is left out.
-            before: a round, likewise.
+            server: whether the member is the coordinator.
+            after: position whose whole round, and all before it, are excluded.
+            before: round that is excluded, with all after it.
         """
         for position, at, phase in self.turns(self.next_round(after)):
             if at.round >= before:
@@ -146,7 +146,7 @@ class Schedule:
         return None
 
     def position(self, address: Address) -> int | None:
-        """Where a message stands; `None` if no such message is ever sent."""
+        """The position of a message; `None` if no such message is ever sent."""
         if address.kind == FINISHED:
             return self.length
         if not -1 <= address.round < self.rounds:
@@ -164,14 +164,14 @@ def _steps(phases: Sequence[tuple[int, Phase]]) -> list[tuple[int, int, Phase]]:
 
 
 class Form(NamedTuple):
-    """What the messages of a phase look like.
+    """The form of the messages of a phase.
 
     Attributes:
         leaves: dtype and shape of every array.
-        structure: to put the first `sent` arrays back into: what the method sends.
-        sent: how many these are.
-        after: structure of a coordinator's state after the message, whose arrays are the last ones;
-            `None` where it is not handed over.
+        structure: structure of what the method sends, made of the first `sent` arrays.
+        sent: number of these arrays.
+        after: structure of a coordinator's state after the message, made of the last arrays;
+            `None` where the state is not included.
     """
 
     leaves: list[Leaf]
@@ -193,10 +193,10 @@ class Form(NamedTuple):
 
 
 def forms(plan: Plan) -> dict[int, Form]:
-    """What each phase sends, by its number: traced, so that nothing is asked of anybody's data.
+    """What each phase sends, by its number: traced, so that no data are queried.
 
-    A masked value is integers; before it the coordinator says whom it sums, and which sum it is.
-    With each of its messages a coordinator hands over its state, so that nobody needs its disk.
+    A masked value consists of integers; before it the coordinator announces the cohort and the
+    number of the sum. A coordinator includes its state in each message, so nobody needs its disk.
     """
     found: dict[int, Form] = {}
     summed = any(exponent is not None for exponent in plan.exponents)
@@ -225,5 +225,5 @@ def forms(plan: Plan) -> dict[int, Form]:
 
 
 def announcement(agents: int) -> list[Leaf]:
-    """What a coordinator says besides of a sum: who is in it, and how many succeeded before."""
+    """What a coordinator also announces about a sum: its cohort, and the sums that succeeded."""
     return [("|b1", (agents,)), ("<i8", ())]

@@ -1,4 +1,4 @@
-"""How a message leaves: what it holds of private is noised and charged, it is stored, then sent."""
+"""How a message leaves: noise is added to private content, it is charged, stored, then sent."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ class Releaser:
     """How this member's private answers leave: on a grid with secure noise, at a stated cost.
 
     Attributes:
-        noised: the release of a phase's private answer, by number of the phase.
-        events: what one release of a phase costs.
-        owner: in the ledger.
+        noised: function that turns a phase's private answer into its release, by number of the
+            phase.
+        events: cost of one release of each phase.
+        owner: name of the owner in the ledger.
     """
 
     noised: dict[int, Callable[[Any], Any]]
@@ -42,9 +43,9 @@ class Releaser:
         """The cost of this turn's message.
 
         Args:
-            run: its id, 32 bytes.
-            turn: of the message.
-            input_hash: of the state that it was made from.
+            run: id of the run, 32 bytes.
+            turn: turn of the message.
+            input_hash: digest of the state that the message was made from.
         """
         at, phase = turn.at, turn.phase
         id = ReleaseId(self.owner, run.hex(), at.round + 1, phase.name, at.step)
@@ -52,14 +53,14 @@ class Releaser:
 
 
 class Sender:
-    """Sends a member's messages, once they are on the disk.
+    """Sends a member's messages, once they are on disk.
 
     Args:
-        terms: of the run.
-        member: its number.
-        keys: of the member.
-        outgoing: what it has made.
-        neighbours: who get it.
+        terms: terms of the run.
+        member: number of the member.
+        keys: keys of the member.
+        outgoing: messages that it has made.
+        neighbours: neighbours that receive its messages.
     """
 
     def __init__(
@@ -71,21 +72,21 @@ class Sender:
     def send(
         self, turn: Turn, arrays: Sequence[np.ndarray], after: State, charge: Charge | None = None
     ) -> None:
-        """Put a message on the disk with the state after it; then send it.
+        """Store a message on disk with the state after it; then send it.
 
         Args:
-            turn: of the message.
-            arrays: that it holds.
-            after: the method's state after it.
-            charge: what it costs; `None` if it releases nothing.
+            turn: turn of the message.
+            arrays: arrays of the message.
+            after: state of the method after it.
+            charge: cost of the message; `None` if it releases nothing.
 
         Raises:
-            BudgetExceeded: the ledger does not pay for it.
-            RuntimeFailure: it cannot be stored, or holds a number that nobody takes.
+            BudgetExceeded: the ledger does not cover it.
+            RuntimeFailure: it cannot be stored, or holds a number that nobody accepts.
         """
         address = self._address(turn)
         made = Made(turn.position, address.key(), encode(address, arrays, self._keys.identity))
-        # what stays here is charged as well
+        # a release that stays here is charged as well
         recipients = (
             [self._keys.card.name]
             if turn.phase.receiver is None
@@ -97,13 +98,13 @@ class Sender:
             self.publish(address)
 
     def send_again(self, turn: Turn) -> list[np.ndarray]:
-        """Send what is on the disk.
+        """Send a message that is on disk.
 
         Returns:
             The arrays of the message; none if it is not there.
 
         Raises:
-            RuntimeFailure: it holds a number that nobody takes.
+            RuntimeFailure: it holds a number that nobody accepts.
         """
         address, key = self._address(turn), self._keys.identity.public_key()
         data = self._outgoing.find(address.key())
@@ -116,13 +117,13 @@ class Sender:
         return arrays
 
     def publish(self, address: Address) -> None:
-        """Send a message that is on the disk."""
+        """Send a message that is on disk."""
         transport = self._neighbours.transport
         assert transport is not None
         data = self._outgoing.find(address.key())
         if data is not None:
             if log.isEnabledFor(logging.DEBUG):
-                # a digest of what everybody gets says nothing that they do not know
+                # a digest of what everybody gets reveals nothing new
                 sent = hashlib.sha256(data).hexdigest()[:16]
                 log.debug("sent %(key)s %(digest)s", {"key": address.key(), "digest": sent})
             transport.publish(address.key(), data)

@@ -1,4 +1,4 @@
-"""One member of a run: sends when it is its turn, waits for its neighbours, survives a crash."""
+"""One member of a run: sends in its turns, waits for its neighbours, recovers from crashes."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class Session:
     """A member's part in a run.
 
     Args:
-        terms: of the run.
-        desk: its compiled halves.
-        objective: its private objective; `None` for a coordinator.
+        terms: terms of the run.
+        desk: compiled halves of the phases for this member.
+        objective: private objective of this member; `None` for a coordinator.
         releaser: how answers leave; `None` draws simulated noise from the desk's secret (tests).
-        keys: of this member.
-        cards: of the neighbours, by number.
-        outgoing: what it has made.
-        progress: kept up to date.
-        refused: told of messages that were refused.
-        clients: cards of all other clients of a coordinator, by number, with whom the model is
-            compared; for a coordinator, of those whose words it passes on.
+        keys: keys of this member.
+        cards: cards of the neighbours, by number.
+        outgoing: messages that it has made.
+        progress: progress of the member, kept up to date.
+        refused: function called for each refused message.
+        clients: cards of all other clients of a coordinator, by number, with which the model is
+            compared; for a coordinator, cards of the clients whose last words it forwards.
         restore: whether a coordinator whose state was lost begins with what its clients have.
     """
 
@@ -106,16 +106,16 @@ class Session:
         self._versions = versions()
 
     def run(self, transport: Transport) -> Any:
-        """Take all turns; goes on from the last message that was made.
+        """Take all turns, resuming from the last message that was made.
 
         Returns:
-            The answer, shape `(p,)`, by a coordinator's word for its clients; `None` for one who
-            had finished before. It is to be kept before `farewell`, after which others may be gone.
+            The answer, shape `(p,)`; for clients, the coordinator's; `None` for a member that had
+            already finished. Store it before `farewell`, after which others may be gone.
 
         Raises:
             PeerTimeout: a neighbour was silent for longer than `patience`.
             RuntimeFailure: a neighbour has messages that this member does not know it sent.
-            BudgetExceeded: the ledger does not pay for a release.
+            BudgetExceeded: the ledger does not cover a release.
         """
         self._neighbours.transport = transport
         state, first, sent = self.initial(), 0, -1
@@ -128,7 +128,7 @@ class Session:
             first = sent
         self._neighbours.remember_absences()
         if first == self._schedule.length:
-            # started again: what it ended with is kept already
+            # started again: its result is already stored
             self.progress.round, self.finished_before = self._schedule.rounds - 1, True
             self._last = state
             self._say_at_last(state)
@@ -142,7 +142,7 @@ class Session:
         try:
             return self._answer(self._turns(state, first, sent))
         except KeyboardInterrupt:
-            self._neighbours.keep_heard()  # also what nobody has waited for yet
+            self._neighbours.keep_heard()  # including what nobody has waited for yet
             raise
 
     def _restore(self, restorer: Restorer) -> None:
@@ -167,7 +167,7 @@ class Session:
                     if self._over(state):
                         break
                     self.progress.enter(turn.at.round)
-                    # before anything is released in vain
+                    # before anything is released for nothing
                     self._neighbours.notice_that_they_went_on(turn)
                     state = self._take(turn, state, again=turn.position == sent)
                 break
@@ -186,7 +186,7 @@ class Session:
         awake = server or bool(np.asarray(mixing.participates)[self._desk.agent])
         role = self._desk.role
         if phase.sender is role and awake:
-            if again:  # it is on the disk, and so is the state after it
+            if again:  # it is on disk, and so is the state after it
                 if phase.receiver is not None:
                     self._sender.send_again(turn)
             else:
@@ -197,7 +197,7 @@ class Session:
         self._neighbours.wait(turn, senders)
         received = self._neighbours.take(position, senders)
         if self._desk.server and not received:
-            return state  # nobody was drawn, or none of them is there
+            return state  # nobody was drawn, or nobody drawn is present
         form = self._terms.forms[at.phase]
         wire = {
             sender: (form.structure, message.leaves[: form.sent])
@@ -211,7 +211,7 @@ class Session:
         check_diverged(self._desk, state, at.round)
         charge = replay = None
         if phase.query is not None and self._releaser is not None:
-            # a record that is no finite number counts 0 in the query: the answer is always finite
+            # a record that is not finite counts as 0 in the query: the answer is always finite
             charge = self._releaser.charge(self._terms.run, turn, state_digest(position, state))
             private = self._desk.ask(at, state, self._objective)
             released = self._releaser.noised[at.phase](np.asarray(private))
@@ -226,13 +226,13 @@ class Session:
     def _keep(
         self, turn: Turn, arrays: Sequence[np.ndarray], after: Any, charge: Charge | None = None
     ) -> None:
-        """Send a message, a coordinator's with what it hands over of the state after it."""
+        """Send a message; a coordinator's includes part of the state after it."""
         if self._terms.forms[turn.at.phase].after is not None:
             arrays = [*arrays, *map(np.asarray, jax.tree.leaves(self._handed(after)))]
         self._sender.send(turn, arrays, after, charge)
 
     def _answer(self, state: Any) -> np.ndarray | None:
-        """The solution: a client's is the coordinator's word."""
+        """The solution: a client's comes from the coordinator."""
         self._last = state
         if self._desk.role is Role.CLIENT:
             return self._ending.model()
@@ -244,16 +244,16 @@ class Session:
             self._ending.say(self._last_word(state))
 
     def farewell(self) -> None:
-        """Tell the neighbours that this member needs nothing more; serve them until they do not."""
+        """Tell the neighbours that this member needs nothing more; serve them until they finish."""
         self._ending.farewell(self._last, again=self.finished_before)
 
     @property
     def compared(self) -> Comparison | None:
-        """What other clients were told, after `farewell`; `None` for who was told nothing."""
+        """What other clients were told, after `farewell`; `None` if this one was told nothing."""
         return self._ending.compared
 
     def serve(self, key: str) -> bytes | None:
-        """An own message that a neighbour asks for, or word that this member is there."""
+        """This member's message that a neighbour asks for, or its answer to a greeting."""
         if self._desk.role is Role.CLIENT and key == restore_key(self._desk.agent):
             return write_copy(self._outgoing.heard, self.mailbox, self._desk.plan.agents)
         question = Question.read(key)
@@ -284,15 +284,15 @@ class Session:
 
     @property
     def rounds(self) -> int:
-        """Rounds that were run."""
+        """The number of rounds that were run."""
         return self._schedule.rounds
 
     def _handed(self, after: Any) -> Any:
-        """The part of a coordinator's state that its message hands over."""
+        """The part of a coordinator's state that its message includes."""
         return after
 
     def _taken(self, state: Any, announced: Sequence[np.ndarray]) -> Any:
-        """The whole state again, from that part and what else was said."""
+        """The whole state, rebuilt from that part and the rest of the message."""
         return state
 
     def _over(self, state: Any) -> bool:
@@ -300,11 +300,11 @@ class Session:
         return False
 
     def _closing(self) -> list[Leaf]:
-        """The arrays of a coordinator's last word, but for its record."""
+        """The arrays of a coordinator's last word, apart from its record."""
         return [("<f8", self._desk.plan.x0.shape)]
 
     def _last_word(self, state: Any) -> list[np.ndarray]:
-        """What a coordinator says at the end, but for its record: the model."""
+        """What a coordinator says at the end, apart from its record: the model."""
         return [self._solution(state)]
 
     def _solution(self, state: Any) -> np.ndarray:

@@ -1,11 +1,12 @@
-"""A member's part in a run whose releases can be read in sums only.
+"""A member's part in a run whose releases are seen in sums only.
 
-A run has as many turns as sums may be tried. In each the coordinator says whom it sums and how many
-sums succeeded before, which tells the round and the phase of this one; everybody in the sum answers
-under masks that fit this sum and no other. If all answers come, the coordinator takes a step, else
-the sum is given up, and in the next turn it is tried again, with fresh noise and masks, without
-those who are silent. Every answer is charged, whatever became of it. Sums may differ in what they
-cost: so every member counts what it answers, and gives no answer that its noise was not made for.
+A run has one turn for each sum that may be tried. In each turn the coordinator announces the cohort
+and the number of sums that have succeeded, which determines the round and the phase of this one;
+everybody in the cohort answers with pairwise masks that fit only this sum. If all answers arrive,
+the coordinator takes a step. Otherwise the sum is abandoned, and in the next turn it is tried again
+without the silent members, with fresh noise and masks. Every answer is charged, whether or not it
+was used. Sums may differ in cost, so every member counts its answers, and gives no answer that its
+noise was not calibrated for.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ log = logging.getLogger("tacit.site")
 
 @dataclass(frozen=True)
 class Sums:
-    """What a member knows of the sums of a run.
+    """What a member knows about the sums of a run.
 
     Attributes:
         planned: round and phase of each sum that has to succeed, in order.
-        least: how many agents a sum must have.
-        limits: phases, and how many answers to all of them together are paid for.
-        releases: of this member, by phase; empty for a coordinator.
-        keys: that it shares with every other agent, by number; empty for a coordinator.
+        least: smallest number of agents in a sum.
+        limits: sets of phases, each with the number of answers to all its phases that are paid for.
+        releases: releases of this member, by phase; empty for a coordinator.
+        keys: keys that it shares with every other agent, by number; empty for a coordinator.
     """
 
     planned: tuple[tuple[int, int], ...]
@@ -57,15 +58,15 @@ class Sums:
 
     @classmethod
     def of(cls, agreed: Contract, agent: int | None, keys: dict[int, bytes] | None = None) -> Sums:
-        """Those of a member.
+        """The sums of a run, as a member knows them.
 
         Args:
-            agreed: on a grid.
-            agent: its number; `None` for a coordinator.
-            keys: that it shares with the others.
+            agreed: contract of the run, on a grid.
+            agent: number of the member; `None` for a coordinator.
+            keys: keys that it shares with the others, by number.
 
         Raises:
-            PrivacyError: no grid fits, or a table of phases that is not run like this.
+            PrivacyError: no grid fits, or the table of phases cannot be run like this.
         """
         _check_table(agreed)
         public = agreed.owners.contexts[agent or 0]
@@ -89,7 +90,7 @@ class Sums:
         )
 
     def rounds(self, done: int) -> int:
-        """Rounds that are over when so many sums have succeeded."""
+        """The number of rounds that are complete when `done` sums have succeeded."""
         if done < len(self.planned):
             return self.planned[done][0]
         return self.planned[-1][0] + 1
@@ -97,13 +98,13 @@ class Sums:
     def pays(self, answered: np.ndarray, phase: int) -> bool:
         """Whether one more answer is paid for.
 
-        Each counts as an answer of its own phase or of one that costs as much or more, and those
-        that were foreseen are counted likewise: so whatever is asked, all answers together cost no
-        more than what was foreseen.
+        Each counts as an answer of its own phase or of one that costs at least the same, and the
+        planned answers are counted likewise: so whatever is asked, all answers together cost no
+        more than planned.
 
         Args:
-            answered: how many so far, by phase.
-            phase: that is asked now.
+            answered: number of answers so far, by phase.
+            phase: number of the phase that is asked now.
         """
         return all(
             1 + sum(int(answered[index]) for index in phases) <= most
@@ -113,7 +114,7 @@ class Sums:
 
 
 def _check_table(agreed: Contract) -> None:
-    """Refuse a table in which one announcement does not tell what is asked."""
+    """Refuse a table of phases in which one announcement does not determine what is asked."""
     phases, name = agreed.phases, type(agreed.method).__name__
     reason = ""
     if [phase.sender is Role.SERVER for phase in phases] != [True, *[False] * (len(phases) - 1)]:
@@ -135,13 +136,13 @@ def _check_table(agreed: Contract) -> None:
 
 
 class Standing(NamedTuple):
-    """A member's state, and how far the sums are.
+    """A member's state, and the progress of the sums.
 
     Attributes:
-        state: of the method.
-        done: sums that succeeded.
-        cohort: who is in the present one, shape `(agents,)`.
-        answered: answers that it gave, or asked for, by phase.
+        state: state of the method.
+        done: number of sums that succeeded.
+        cohort: agents in the current sum, shape `(agents,)`.
+        answered: number of answers that it gave, or asked for, by phase.
     """
 
     state: State
@@ -154,15 +155,15 @@ class SumSession(Session):
     """A member of a star whose coordinator sees sums.
 
     Args:
-        sums: what it knows of them.
-        more: as for `Session`.
+        sums: what the member knows about the sums.
+        more: arguments of `Session`.
     """
 
     def __init__(self, sums: Sums, *more: Any, **named: Any) -> None:
         super().__init__(*more, **named)
         self._sums = sums
         self._asked = b""
-        self._asks = -1  # the phase of the sum that is tried in this turn, at the coordinator
+        self._asks = -1  # the phase of the sum that the coordinator tries in this turn
         self._said: tuple[int, list[np.ndarray]] | None = None
         self._done = 0
 
@@ -179,12 +180,12 @@ class SumSession(Session):
 
     @property
     def _summed(self) -> int:
-        """Sums that the model is of."""
+        """The number of sums that the model was made from."""
         word = self.mailbox.finished.get(self._desk.plan.agents)
         return self._done if word is None else int(np.frombuffer(word.leaves[1][0], np.int64)[0])
 
     def _answer(self, state: Standing) -> np.ndarray | None:
-        """The solution, of as many sums as may be: a client has heard how many there were."""
+        """The solution, if the number of sums is possible: a client knows how many there were."""
         found = super()._answer(state)
         least, most = int(state.done), len(self._sums.planned)
         if not self._desk.server and not least <= self._summed <= most:
@@ -217,7 +218,7 @@ class SumSession(Session):
         cohort, done = announced
         answered = self.initial().answered.copy()
         for _, phase in self._sums.planned[: int(done) + 1]:
-            answered[phase] += 1  # what was tried again besides, its clients know
+            answered[phase] += 1  # its clients know which sums were tried again
         return Standing(state, done, cohort, answered)
 
     def _turns(self, state: Standing, first: int, sent: int) -> Standing:
@@ -226,7 +227,7 @@ class SumSession(Session):
         return super()._turns(state, first, sent)
 
     def _over(self, state: Standing) -> bool:
-        """When the coordinator has all sums, or none of the clients would answer any more."""
+        """Whether the coordinator has all sums, or no client would answer again."""
         if not self._desk.server or self._asks >= 0:
             return False
         done = int(state.done)
@@ -235,7 +236,7 @@ class SumSession(Session):
         return not self._sums.pays(state.answered, self._sums.planned[done][1])
 
     def _come_in_again(self, position: int) -> int:
-        """At the sum that is tried now: whoever answers a greeting is awaited in the next."""
+        """Rejoin at the current sum: a member that answers a greeting is awaited in the next."""
         schedule, here = self._schedule, self.progress.round
         if position < schedule.length:
             self._outgoing.absences.away(self._desk.agent, here, schedule.round(position))
@@ -255,14 +256,14 @@ class SumSession(Session):
         return self._gather(turn, state) if self._desk.server else self._reply(turn, state)
 
     def _announce(self, turn: Turn, standing: Standing) -> Standing:
-        """The coordinator says where everybody is asked, and who is in the sum."""
+        """The coordinator announces the point of the query and the cohort."""
         there = self._neighbours.roll_call(turn, self._sums.least)
         cohort = np.isin(np.arange(self._desk.plan.agents), there)
         round, self._asks = self._sums.planned[int(standing.done)]
         check_diverged(self._desk, standing.state, round)
         state = standing.state
         if self._said is None or self._said[0] != round:
-            # all sums of a round are asked at one point, however often they are tried
+            # all sums of a round use one point, however often they are tried
             state, (_, leaves), _ = self._desk.send(At(round, turn.at.phase), state)
             arrays = [np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in leaves]
             self._said = round, arrays
@@ -277,7 +278,7 @@ class SumSession(Session):
         leaves = self._neighbours.take(turn.position, [above])[above].leaves
         sent = self._terms.forms[turn.at.phase].sent
         iterate, (cohort, count) = leaves[:sent], leaves[sent : sent + 2]
-        # all that the coordinator said: another word to another agent, and no mask cancels
+        # everything that the coordinator said: if it told another agent otherwise, no mask cancels
         self._asked = hashlib.sha256(b"".join(data for data, _, _ in leaves)).digest()
         done, planned = int(np.frombuffer(count[0], np.int64)[0]), self._sums.planned
         if not 0 <= done < len(planned):
@@ -294,14 +295,14 @@ class SumSession(Session):
         return Standing(state, np.asarray(done), there, standing.answered)
 
     def _reply(self, turn: Turn, standing: Standing) -> Standing:
-        """One answer to each sum, ever: with noise, and under masks for just this sum."""
+        """Give exactly one answer to each sum: with noise, and with masks for this sum only."""
         number, sums = self._desk.agent, self._sums
         round, asked = sums.planned[int(standing.done)]
         if turn.at.phase != asked:
             return standing
         cohort = np.flatnonzero(standing.cohort).tolist()
         if number not in cohort:
-            return standing  # it was silent, and is asked again when it has answered a greeting
+            return standing  # it was left out, and is asked again when it has answered a greeting
         if len(cohort) < sums.least:
             log.warning(
                 "refused a sum of %(count)d agents, where the manifest says at least %(least)d",
@@ -328,7 +329,7 @@ class SumSession(Session):
         return after
 
     def _steps(self, at: At, state: Any) -> Int64[np.ndarray, " n"]:
-        """The noised answer on the grid; with noise from the desk's secret in tests."""
+        """The noisy answer on the grid; with noise from the desk's secret in tests."""
         release = self._sums.releases[at.phase]
         if self._releaser is None:
             value = self._desk.send(at, state, self._objective)[2]

@@ -1,1 +1,1 @@
-"""What travels and what is kept of it: wire format, transport, mailbox and journal."""
+"""Messages and their storage: wire format, transport, mailbox and journal."""

@@ -1,4 +1,4 @@
-"""Who was away in which rounds, on the disk."""
+"""Which members were away in which rounds, on disk."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from tacit.deploy.messages.journal import Journal
 
 
 class Absence(NamedTuple):
-    """A member that a run went on without.
+    """A member that a run continued without.
 
     Attributes:
-        agent: its number; this member's own if it was this one.
-        first: round without it.
-        back: round in which it was there again; `None` if it never was.
+        agent: number of the absent member, which may be this one.
+        first: first round without it.
+        back: round in which it was present again; `None` if it never was.
     """
 
     agent: int
@@ -25,7 +25,7 @@ class Absences:
     """Absences as one member sees them.
 
     Args:
-        journal: of the member.
+        journal: journal of the member.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -36,12 +36,12 @@ class Absences:
             )
 
     def left(self, agent: int, round: int) -> None:
-        """The run goes on without an agent from this round on."""
+        """Note that the run continues without an agent from this round on."""
         with self._journal.writing() as file:
             file.execute("INSERT INTO absences VALUES (?, ?, NULL)", (agent, round))
 
     def back(self, agent: int, round: int) -> None:
-        """An agent is there again; it was not away if the round that it missed is taken anew."""
+        """Note that an agent is present again; not as away if the missed round is repeated."""
         with self._journal.writing() as file:
             file.execute(
                 "DELETE FROM absences WHERE agent = ? AND back IS NULL AND first >= ?",
@@ -52,12 +52,12 @@ class Absences:
             )
 
     def away(self, agent: int, first: int, back: int) -> None:
-        """An agent was away for these rounds, and is there again."""
+        """Note that an agent was away for these rounds, and is present again."""
         with self._journal.writing() as file:
             file.execute("INSERT INTO absences VALUES (?, ?, ?)", (agent, first, back))
 
     def all(self) -> list[Absence]:
-        """Who was away, in order."""
+        """All absences, in order."""
         with self._journal.writing() as file:
             rows = file.execute("SELECT agent, first, back FROM absences ORDER BY rowid")
             return [Absence(*row) for row in rows]

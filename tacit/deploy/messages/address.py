@@ -1,4 +1,4 @@
-"""Where a member listens: `host:port`, in one way of writing."""
+"""The address where a member listens: `host:port`, in one canonical form."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
 
 
 def host_and_port(address: str, where: str = "") -> tuple[str, int]:
-    """The parts of an address; nothing else may stand in it, for it becomes part of a locator.
+    """The parts of an address; it may contain nothing else, because it becomes part of a locator.
 
     Args:
         address: a DNS name, an IPv4 address or an IPv6 address in brackets; a colon; a port.
-        where: it stands, for the message.
+        where: place of the address, for the message.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: it is not an address.
 
     Example:
         >>> host_and_port("clinic.example:7447"), host_and_port("[::1]:7447")
@@ -30,7 +30,7 @@ def host_and_port(address: str, where: str = "") -> tuple[str, int]:
         reason = "it ends without a port from 1 to 65535"
     elif host.startswith("["):
         inside = host[1:-1]
-        # a zone may hold any letters, and says something on one machine only
+        # a zone may hold any letters, and has a meaning on one machine only
         if host.endswith("]") and "%" not in inside and _is_ip(inside):
             return inside, int(port)
         reason = f"{host!r} is no IPv6 address in brackets"

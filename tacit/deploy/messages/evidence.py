@@ -1,7 +1,7 @@
-"""What is kept where two messages of one address bear a neighbour's signature: both, for its owner.
+"""Evidence: two messages of one address with a neighbour's signature, both kept for its owner.
 
-Either of them alone is a message like any other. Both together show that the neighbour answered one
-question twice, which nobody without its key can make up.
+Each alone is a message like any other. Both together show that the neighbour answered one question
+twice, which nobody can forge without its key.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _FOLDER, _REPORT = "evidence", "conflict.json"
 
 
 def keep(state: Path, run: str, name: str, conflict: Conflict) -> str:
-    """Put both messages on the disk; the first two that contradict each other stay.
+    """Store both messages on disk; the first two that contradict each other are kept.
 
     Args:
-        state: folder of this member.
+        state: state folder of this member.
         run: id of the run in hexadecimal.
-        name: of the neighbour.
-        conflict: the two.
+        name: name of the neighbour.
+        conflict: the two messages.
 
     Returns:
-        What is to be said of it.
+        A description of the conflict, for the owner.
     """
     folder = state / _FOLDER
     make_folder(folder)
@@ -59,7 +59,7 @@ def keep(state: Path, run: str, name: str, conflict: Conflict) -> str:
 
 
 def check(state: Path) -> None:
-    """Refuse to go on before the owner has seen what a neighbour did.
+    """Refuse to continue before the owner has seen what a neighbour did.
 
     Raises:
         RuntimeFailure: two messages contradicted each other.
@@ -69,5 +69,5 @@ def check(state: Path) -> None:
         raise RuntimeFailure(
             f"a neighbour answered one question twice in this run; both answers are in {folder}. "
             "Speak with its owner, who has to end one of two processes or to put the newest state "
-            f"back. To go on with what came first, move {folder} elsewhere"
+            f"back. To continue with what came first, move {folder} elsewhere"
         )

@@ -1,10 +1,10 @@
-"""The door before a member's listener: whoever has no certificate cannot keep the others out.
+"""The gate before a member's listener: a stranger without a certificate cannot lock others out.
 
-The listener behind it rests for a tenth of a second after each handshake that fails, and knows no
-limit for an address. So a stranger who begins handshakes and never ends them would stop a run. Here
-few at a time are let through to it, and fewer of one address; who has been let in once by its
-certificate waits for nobody. Bytes are passed on as they are: the gate holds no key and reads
-nothing but how a first message begins.
+The listener behind it pauses for a tenth of a second after each failed handshake, and has no limit
+per address. So a stranger who starts handshakes and never finishes them would stop a run. The gate
+lets few connections through at a time, and fewer from one address; an address that was admitted
+once by its certificate never waits for others. Bytes are forwarded unchanged: the gate holds no key
+and reads only the beginning of a first message.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ _CHUNK = 1 << 16
 
 
 class Gate:
-    """Listens at a member's address and passes connections on to a port of this machine.
+    """Listens at a member's address and forwards connections to a port of this machine.
 
     Args:
-        address: of the member, `host:port`.
-        inner: port at `INSIDE` of the listener behind.
+        address: address of the member, `host:port`.
+        inner: port at `INSIDE` of the listener behind the gate.
 
     Raises:
-        OSError: the address cannot be listened at.
+        OSError: the gate cannot listen at the address.
     """
 
     def __init__(self, address: str, inner: int) -> None:
@@ -77,21 +77,21 @@ class Gate:
         self._thread.start()
 
     def open(self) -> None:
-        """Let connections in: the listener is there."""
+        """Admit connections, once the listener is ready."""
         asyncio.run_coroutine_threadsafe(self._start(), self._loop).result()
 
     def proved(self, port: int) -> None:
-        """The listener has let in the connection that comes from a port of this machine."""
+        """Note that the listener has admitted the connection from a port of this machine."""
 
         def note() -> None:
             if port in self._proofs:
                 self._proofs[port].set()
 
-        with contextlib.suppress(RuntimeError):  # the gate is closed already
+        with contextlib.suppress(RuntimeError):  # the gate is already closed
             self._loop.call_soon_threadsafe(note)
 
     def close(self) -> None:
-        """Listen no longer, and end every connection."""
+        """Stop listening, and end every connection."""
         asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -103,8 +103,8 @@ class Gate:
             self._servers.append(server)
 
     async def _stop(self) -> None:
-        # nothing more is accepted, and what was begins, so that it can end: a server that is closed
-        # in between forgets the socket
+        # nothing more is accepted, and accepted connections start, so that they can end: a server
+        # that is closed in between forgets the socket
         for listening in self._sockets:
             with contextlib.suppress(NotImplementedError):  # Windows has no readers
                 self._loop.remove_reader(listening)
@@ -119,7 +119,7 @@ class Gate:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-        for _ in range(10):  # and what was aborted is closed
+        for _ in range(10):  # until aborted connections are closed
             await asyncio.sleep(0)
 
     async def _come(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -158,7 +158,7 @@ class Gate:
         await self._pass_on(source, first, reader, writer)
 
     async def _place(self, source: str) -> None:
-        """Wait for a place at the listener; an address that was let in before has its own."""
+        """Wait for a slot at the listener; an address that was admitted before has its own."""
         async with self._places:
             await self._places.wait_for(lambda: self._free(source))
             self._trying[source] += 1
@@ -204,7 +204,7 @@ class Gate:
             for way in ways:
                 way.cancel()
             if not proof.is_set():
-                # its place is free when it would have been, had it not failed
+                # its slot is freed when it would have been without the failure
                 left = SECONDS - (self._loop.time() - began)
                 self._later(max(left, 0.0), source)
             if out is not None:
@@ -223,7 +223,7 @@ class Gate:
         count = self._refused.get(source, 0) + 1
         _remember(self._refused, source, count)
         everybody = self.counts["refused"]
-        # the 1st, 2nd, 4th ... of a few addresses, then of all: nobody fills a disk with logs
+        # the 1st, 2nd, 4th ... of a few addresses, then of all, so that logs cannot fill a disk
         told = count if len(self._refused) <= _TOLD else everybody
         if told & (told - 1):
             return
@@ -259,7 +259,7 @@ async def _both(
     inside: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
 ) -> None:
-    """Pass bytes on in both directions until one side ends."""
+    """Forward bytes in both directions until one side ends."""
     ways = [asyncio.ensure_future(_copy(*way)) for way in ((reader, out), (inside, writer))]
     try:
         await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
@@ -277,7 +277,7 @@ async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> N
 
 
 async def _end(writer: asyncio.StreamWriter) -> None:
-    """Close it when what was written has left, or soon."""
+    """Close the writer once its data have been sent, or after a short time."""
     writer.close()
     try:
         async with asyncio.timeout(1.0):
@@ -287,7 +287,7 @@ async def _end(writer: asyncio.StreamWriter) -> None:
 
 
 def _listening(address: str) -> list[socket.socket]:
-    """Sockets at each of an address's numbers that is this machine's."""
+    """Sockets at each IP address of a host that belongs to this machine."""
     host, port = host_and_port(address)
     found = dict.fromkeys(
         (family, place[0])
@@ -308,7 +308,7 @@ def _listening(address: str) -> list[socket.socket]:
 
 
 def _source(writer: asyncio.StreamWriter) -> str:
-    """Who comes: an IPv4 address, or the /64 that an IPv6 address is in."""
+    """The source of a connection: an IPv4 address, or the /64 of an IPv6 address."""
     number = ipaddress.ip_address(writer.get_extra_info("peername")[0].partition("%")[0])
     if isinstance(number, ipaddress.IPv6Address) and number.ipv4_mapped is None:
         return str(ipaddress.ip_network((number, 64), strict=False))

@@ -1,8 +1,8 @@
-"""A running agent's answer to whoever asks whether it is there: time, versions, round, signed.
+"""A running agent's signed answer to a greeting: time, versions and round.
 
-Who asks is also told what was last heard of it, so that an agent whose state was lost, or is an
-older copy, learns so before it answers a question twice. An answer bears the asker and the nonce of
-the question and is signed with them: nobody can show it to another, or a second time.
+The asker is also told what was last heard from it, so that an agent whose state was lost, or is an
+older copy, learns this before it answers a question twice. An answer contains the asker and the
+nonce of the question and is signed with them: it cannot be shown to another asker, or replayed.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _LARGEST = 4096
 
 @dataclass(frozen=True)
 class Hello:
-    """What an agent says of itself. Public values only.
+    """What an agent says about itself. Public values only.
 
     Attributes:
         time: seconds since 1970, by its clock.
-        round: that it is in, -1 before round 0.
-        versions: of what computes.
-        heard: position of the newest message that it has of who asks; -1 for none.
+        round: its current round, -1 before round 0.
+        versions: versions of the software that computes.
+        heard: position of the newest message that it has from the asker; -1 for none.
     """
 
     time: float
@@ -48,11 +48,11 @@ class Hello:
 
 @dataclass(frozen=True)
 class Question:
-    """Who asks whom. A new nonce is drawn for each.
+    """A question of one member to another. A new nonce is drawn for each.
 
     Attributes:
-        asked: number of who is asked.
-        asker: number of who asks.
+        asked: number of the member that is asked.
+        asker: number of the member that asks.
         nonce: 32 hexadecimal digits that were never used before.
     """
 
@@ -66,7 +66,7 @@ class Question:
 
     @classmethod
     def read(cls, key: str) -> Question | None:
-        """The question with a name; `None` if it is no question's."""
+        """The question with a given name; `None` if the name is not that of a question."""
         parts = key.split("/")
         if len(parts) != 4 or parts[1] != HELLO or len(parts[3]) != _NONCE:
             return None
@@ -87,12 +87,12 @@ def write_hello(
     """A signed answer.
 
     Args:
-        question: that is answered.
+        question: question that is answered.
         run: id of the run.
-        round: that the agent is in.
-        versions: of what computes.
-        identity: the agent's.
-        heard: position of the newest message of who asks; -1 for none.
+        round: current round of the agent.
+        versions: versions of the software that computes.
+        identity: signing key of the agent.
+        heard: position of the newest message from the asker; -1 for none.
     """
     said = {
         "run": run.hex(),
@@ -111,14 +111,14 @@ def read_hello(data: bytes, question: Question, run: bytes, card: Card) -> Hello
     """Check an answer and read it.
 
     Args:
-        data: as received.
-        question: that was asked.
+        data: bytes of the answer, as received.
+        question: question that was asked.
         run: id of the run.
-        card: of who was asked; its key has to have signed the answer.
+        card: card of the agent that was asked; its key must have signed the answer.
 
     Raises:
-        WireError: anything else than this agent's signed answer to this question in this run.
-        EnvironmentMismatch: it is the agent's, whose tacit is of another version.
+        WireError: anything but this agent's signed answer to this question in this run.
+        EnvironmentMismatch: it is from the agent, which runs another version of tacit.
     """
     if len(data) > _LARGEST:
         raise WireError(f"{len(data)} bytes, and at most {_LARGEST} are read")
@@ -139,7 +139,7 @@ def read_hello(data: bytes, question: Question, run: bytes, card: Card) -> Hello
         return Hello(float(said["time"]), int(said["round"]), versions, int(said["heard"]))
     except (
         *(ValueError, KeyError, TypeError, AttributeError),
-        *(OverflowError, RecursionError),  # Infinity, and depth
+        *(OverflowError, RecursionError),  # Infinity, and deep nesting
     ) as error:
         raise WireError("no answer of an agent") from error
 

@@ -1,7 +1,7 @@
-"""What was heard of each neighbour: on the disk before it is used.
+"""What was heard from each neighbour, on disk before it is used.
 
-So a member can tell a neighbour that comes back with an older state what it has of it, also after a
-restart of its own; and no message that it used can be replaced by another.
+So a member can tell a neighbour that returns with an older state what it has from it, even after
+its own restart; and no message that it used can be replaced by another.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from tacit.deploy.messages.mailbox import Conflict, Heard
 
 
 class HeardStore:
-    """Digests of all messages that one member heard. Any thread may call.
+    """Digests of all messages that one member heard. Thread-safe.
 
     Args:
-        journal: of the member.
+        journal: journal of the member.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -27,18 +27,18 @@ class HeardStore:
                 "CREATE TABLE IF NOT EXISTS heard (sender INTEGER, position INTEGER, digest BLOB, "
                 "signature BLOB, PRIMARY KEY (sender, position)) WITHOUT ROWID"
             )
-            # of a coordinator, the newest that was heard
+            # the newest message that was heard from a coordinator
             file.execute(
                 "CREATE TABLE IF NOT EXISTS copy (one INTEGER PRIMARY KEY CHECK (one = 1), "
                 "position INTEGER, data BLOB)"
             )
 
     def keep(self, heard: Sequence[Heard], copy: tuple[int, bytes] | None = None) -> None:
-        """Put on the disk what came from neighbours, before it is used.
+        """Store on disk what came from neighbours, before it is used.
 
         Args:
-            heard: of each message; the first of an address stays.
-            copy: position and bytes of a coordinator's newest one, if it is to be kept.
+            heard: entries of the messages; the first one of an address is kept.
+            copy: position and bytes of a coordinator's newest message, if it is to be kept.
         """
         with self._journal.transaction() as file:
             self.note(heard)
@@ -46,29 +46,29 @@ class HeardStore:
                 file.execute("INSERT OR REPLACE INTO copy VALUES (1, ?, ?)", copy)
 
     def note(self, heard: Sequence[Heard]) -> None:
-        """Within a transaction of the caller's."""
+        """Store the entries within the caller's transaction."""
         with self._journal.writing() as file:
             file.executemany("INSERT OR IGNORE INTO heard VALUES (?, ?, ?, ?)", heard)
 
     def find(self, sender: int, position: int) -> Heard | None:
-        """What was heard in one place."""
+        """What was heard from a sender at a position."""
         query = "SELECT * FROM heard WHERE sender = ? AND position = ?"
         with self._journal.writing() as file:
             row = file.execute(query, (sender, position)).fetchone()
         return None if row is None else Heard(*row)
 
     def of(self, sender: int) -> list[Heard]:
-        """What was heard of a sender, or what this member said itself."""
+        """What was heard from a sender, or what this member itself sent."""
         query = "SELECT * FROM heard WHERE sender = ?"
         with self._journal.writing() as file:
             return [Heard(*row) for row in file.execute(query, (sender,)).fetchall()]
 
     def digests(self, sender: int) -> dict[int, bytes]:
-        """Of all messages of a sender, by position."""
+        """Digests of all messages of a sender, by position."""
         return {each.position: each.digest for each in self.of(sender)}
 
     def newest(self) -> dict[int, int]:
-        """Position of each sender's newest message that was ever on the disk here."""
+        """Position of each sender's newest message that was ever on disk here."""
         query = "SELECT sender, max(position) FROM heard GROUP BY sender"
         with self._journal.writing() as file:
             return dict(file.execute(query).fetchall())
@@ -83,10 +83,10 @@ class HeardStore:
         """Keep a neighbour's two messages of one address.
 
         Args:
-            name: of the neighbour.
-            conflict: the two.
+            name: name of the neighbour.
+            conflict: the two messages.
 
         Returns:
-            What is to be said of it.
+            A description of the conflict, for the owner.
         """
         return keep(self._journal.path.parent, self._journal.run, name, conflict)

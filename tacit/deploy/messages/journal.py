@@ -1,4 +1,4 @@
-"""The file in a member's folder of state that outlives every crash."""
+"""The file in a member's state folder that survives every crash."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _FORMAT = 6
 
 
 class Journal:
-    """What one member stores of one run. Any thread may use it; each waits for the others.
+    """What one member stores about one run. Thread-safe; threads wait for each other.
 
     Args:
-        path: of the file; made if there is none.
+        path: path of the file, which is created if missing.
         run: id of the run in hexadecimal.
 
     Attributes:
-        path: of the file.
+        path: path of the file.
         run: id of the run in hexadecimal.
 
     Raises:
         RuntimeFailure: it cannot be opened, or is of another version.
-        ConfigError: it is that of another run, or others may read it.
+        ConfigError: it belongs to another run, or others may read it.
     """
 
     def __init__(self, path: Path, run: str) -> None:
@@ -39,12 +39,12 @@ class Journal:
         check_private(path)
         with self._telling():
             self._file = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            # large rows are written in fewer pieces; once a file is there it has no effect
+            # large rows are written in fewer pieces; it has no effect on an existing file
             self._file.execute("PRAGMA page_size = 16384")
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = FULL")
             self._number = path.stat().st_ino
-            # rows are soon written over: the fewer checkpoints, the fewer are written twice
+            # rows are soon overwritten: with fewer checkpoints, fewer rows are written twice
             self._file.execute("PRAGMA wal_autocheckpoint = 2048")
             self._file.execute("CREATE TABLE IF NOT EXISTS run (id TEXT)")
             known = self._file.execute("SELECT id FROM run").fetchone()
@@ -58,7 +58,7 @@ class Journal:
 
     @contextmanager
     def writing(self) -> Generator[sqlite3.Connection, None, None]:
-        """The file, for this thread alone; each statement is on the disk when it is done.
+        """The file, for this thread alone; each statement is on disk when it is done.
 
         Raises:
             RuntimeFailure: the disk is full, or the file cannot be read or written.
@@ -68,10 +68,11 @@ class Journal:
 
     @contextmanager
     def transaction(self) -> Generator[sqlite3.Connection, None, None]:
-        """The same, and all statements are on the disk in the end, or none of them.
+        """The same, but all statements are on disk in the end, or none of them.
 
         Raises:
-            RuntimeFailure: as for `writing`; the member ends then, and what was begun is undone.
+            RuntimeFailure: as for `writing`; the member then ends, and unfinished changes are
+                undone.
         """
         with self.writing() as file:
             file.execute("BEGIN IMMEDIATE")
@@ -79,10 +80,10 @@ class Journal:
             file.execute("COMMIT")
 
     def check_there(self) -> None:
-        """Nothing is sent whose record would stand in a file that nobody finds again.
+        """Check the file before sending, so that no record is in a file that cannot be found again.
 
         Raises:
-            RuntimeFailure: the file is not at its path any more.
+            RuntimeFailure: the file is no longer at its path.
         """
         if still_there(self.path, self._number):
             return
@@ -108,10 +109,10 @@ class Journal:
 
 
 def check_state(folder: Path, run: str) -> None:
-    """Refuse a folder with the state of another run, before anything else is looked at.
+    """Refuse a folder with the state of another run, before anything else is checked.
 
     Raises:
-        ConfigError: it is another's.
+        ConfigError: it belongs to another run.
     """
     path = folder / "journal.db"
     if not path.exists():

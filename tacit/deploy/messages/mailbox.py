@@ -1,11 +1,11 @@
-"""What has arrived: checked before it is kept, and no more than this round and the next.
+"""Messages that have arrived: checked before they are kept, for this round and the next only.
 
-A neighbour may be at most one round ahead, because it needs this agent's message to go further. So
-anything else is dropped, and nobody can fill another's memory. Where graphs change, or a run goes
-on without a silent member, a neighbour can be further ahead; its message says only how far it is.
+A neighbour may be at most one round ahead, because it needs this agent's message to continue. So
+anything else is dropped, and nobody can fill another's memory. Where graphs change, or a run
+continues without a silent member, a neighbour can be further ahead; its message only shows how far.
 
-There is one message for each address, ever. A second one that bears the sender's signature, too, is
-the work of two processes with one member's keys, or of one that was begun again: it is told.
+There is exactly one message for each address. A second one with the sender's signature comes from
+two processes with one member's keys, or from one that was begun again: it is reported.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Heard(NamedTuple):
     """What is remembered of a message for as long as the run lasts.
 
     Attributes:
-        sender: its number.
-        position: in the run.
-        digest: of what the message holds, 32 bytes.
-        signature: the sender's, 64 bytes.
+        sender: number of the sender.
+        position: position in the run.
+        digest: digest of the message's contents, 32 bytes.
+        signature: signature of the sender, 64 bytes.
     """
 
     sender: int
@@ -45,10 +45,10 @@ class Conflict(NamedTuple):
     """Two messages of one address, both with the sender's signature.
 
     Attributes:
-        key: their name.
+        key: name of both messages.
         heard: what is remembered of the first.
-        first: its bytes; `None` if they are not held any more.
-        second: the bytes of the other.
+        first: bytes of the first; `None` if they are no longer held.
+        second: bytes of the second.
     """
 
     key: str
@@ -62,20 +62,22 @@ class Mailbox:
 
     Args:
         run: id of the run, 32 bytes.
-        cards: of the neighbours, by number.
-        shapes: of the arrays of a message, by number of the phase.
-        position: of an address in the run, or `None` where it has none.
-        window: how many positions ahead of the present one are kept.
-        largest: bytes above which a message is dropped unread.
-        refused: told of every message that was refused: sender, key and reason.
+        cards: cards of the neighbours, by number.
+        shapes: dtypes and shapes of the arrays in a message, by number of the phase.
+        position: function that gives the position of an address in the run, or `None`.
+        window: number of positions ahead of the current one that are kept.
+        largest: largest size of a message in bytes; a larger one is dropped unread.
+        refused: function called with sender, key and reason for every refused message.
         drifting: whether a neighbour may be further ahead.
-        last: of the arrays in a member's last message, by its number; none if left out.
-        stored: what is on the disk of a message that was heard before, by sender and position.
-        newest: position of each neighbour's newest message of which that is so.
-        conflicting: told of two different messages of one address; the first is kept.
-        keeping: number of the neighbour whose newest message is kept whole; nobody's if `None`.
-        beyond: told of every message of a phase that bears its sender's signature; whether its
-            numbers are beyond what the run allows, so that it is refused.
+        last: dtypes and shapes of the arrays in a member's last message, by its number; none by
+            default.
+        stored: function that gives what is on disk about a message that was heard before, by sender
+            and position.
+        newest: position of each neighbour's newest message that is on disk.
+        conflicting: function called with two different messages of one address; the first is kept.
+        keeping: number of the neighbour whose newest message is kept whole; none if `None`.
+        beyond: function called for every message of a phase with its sender's signature; it says
+            whether the numbers are beyond what the run allows, so that the message is refused.
     """
 
     def __init__(
@@ -108,7 +110,7 @@ class Mailbox:
         self._changed = threading.Condition()
         self._now, self._since = 0, time.monotonic()
         self._held: dict[tuple[int, int], Received] = {}
-        # of the round before, to compare with what comes late
+        # of the previous round, to compare with late messages
         self._past: dict[tuple[int, int], Received] = {}
         self.heard: dict[int, float] = {}
         """When neighbours were last heard of, by a message that was accepted."""
@@ -151,7 +153,7 @@ class Mailbox:
             self._refused(sender, key, str(error))
             return
         with self._changed:
-            # another thread may have been faster
+            # another thread may have been first
             first = self._message(sender, position)
             if first is not None:
                 heard = Heard(sender, position, first.digest, first.signature)
@@ -183,13 +185,13 @@ class Mailbox:
         self._changed.notify_all()
 
     def newest(self, sender: int) -> int:
-        """Position of a neighbour's newest message; -1 if it has sent none."""
+        """The position of a neighbour's newest message; -1 if it has sent none."""
         with self._changed:
             before = self._newest.get(sender, -1)
             return max(before, self.reached[sender]) if sender in self.heard else before
 
     def unstored(self) -> list[Heard]:
-        """What was heard and is to be put on the disk before it is used; then call `forget`."""
+        """What was heard and must be stored on disk before it is used; then call `forget`."""
         with self._changed:
             return list(self._unstored.values())
 
@@ -199,13 +201,13 @@ class Mailbox:
             return self._copy
 
     def forget(self, stored: Collection[Heard]) -> None:
-        """These are on the disk."""
+        """Note that these are on disk."""
         with self._changed:
             for each in stored:
                 self._unstored.pop((each.sender, each.position), None)
 
     def advance(self, position: int) -> None:
-        """The agent is at this position now; what is older is forgotten."""
+        """Move the agent to this position; older messages are forgotten."""
         with self._changed:
             self._now, self._since = position, time.monotonic()
             for place in [place for place in self._held if place[0] < position]:
@@ -215,7 +217,7 @@ class Mailbox:
                 del self._past[place]
 
     def leave_out(self, senders: Collection[int]) -> None:
-        """Await these no more, until a message of theirs comes that is not too late."""
+        """Stop awaiting these, until a message of theirs arrives that is not too late."""
         with self._changed:
             for sender in senders:
                 self._awaited_from[sender] = _NEVER
@@ -232,12 +234,12 @@ class Mailbox:
             return [sender for sender, first in self._awaited_from.items() if first == _NEVER]
 
     def missing(self, position: int, senders: Collection[int]) -> list[int]:
-        """Senders whose message of a position is awaited and has not come."""
+        """Senders whose message of a position is awaited and has not arrived."""
         with self._changed:
             return self._missing(position, senders)
 
     def wait(self, position: int, senders: Collection[int], seconds: float) -> bool:
-        """Whether all messages of a position have come; waits for them for so long at most."""
+        """Whether all messages of a position have arrived; waits at most `seconds` for them."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._missing(position, senders), seconds)
 
@@ -249,20 +251,20 @@ class Mailbox:
         ]
 
     def wait_finished(self, seconds: float) -> bool:
-        """Whether all neighbours need nothing more; waits for so long at most."""
+        """Whether all neighbours need nothing more; waits at most `seconds`."""
         with self._changed:
             return self._changed.wait_for(
                 lambda: self.finished.keys() >= self._keys.keys(), seconds
             )
 
     def take(self, position: int, senders: Collection[int]) -> dict[int, Received]:
-        """The messages of a position that have come, by sender."""
+        """The messages of a position that have arrived, by sender."""
         with self._changed:
             found = {sender: self._held.get((position, sender)) for sender in senders}
         return {sender: message for sender, message in found.items() if message is not None}
 
     def _remembered(self, sender: int, position: int) -> tuple[Heard | None, bool, int]:
-        """What is known of a message, whether it is held here, and the present position."""
+        """What is known about a message, whether it is held here, and the current position."""
         with self._changed:
             now, message = self._now, self._message(sender, position)
             heard = self._unstored.get((sender, position))

@@ -1,9 +1,9 @@
-"""What an agent has sent and may have to send again: on the disk before it leaves, or never sent.
+"""What an agent has sent and may have to send again: on disk before it leaves, or never sent.
 
 A message that releases something private is charged and stored by the ledger; any other, and the
-coordinator's, by a journal in the folder of state. What one of the two holds is noted with the
-other before it leaves, so that neither can be put back unnoticed. Both keep the method's state as
-it was when the message was made. So after a crash the agent goes on from its last message and
+coordinator's, by a journal in the state folder. What one of the two holds is noted in the other
+before it leaves, so that restoring an old copy of either is noticed. Both keep the method's state
+as it was when the message was made. So after a crash the agent resumes from its last message and
 repeats its exact bytes.
 """
 
@@ -37,12 +37,12 @@ _POSITION, _NAME = struct.Struct("<q"), struct.Struct("<H")
 
 
 class Made(NamedTuple):
-    """A message that is on the disk.
+    """A message that is on disk.
 
     Attributes:
-        position: of its phase in the run.
-        key: its name below the run.
-        data: its exact bytes.
+        position: position of its phase in the run.
+        key: name of the message below the run.
+        data: exact bytes of the message.
     """
 
     position: int
@@ -51,13 +51,13 @@ class Made(NamedTuple):
 
 
 class Account(NamedTuple):
-    """Whose budget releases are charged to.
+    """The account that releases are charged to.
 
     Attributes:
-        ledger: open for writing.
-        owner: the agent.
-        dataset: its name in the ledger.
-        neighbours: what the epsilons are about.
+        ledger: ledger, open for writing.
+        owner: name of the agent.
+        dataset: name of the dataset in the ledger.
+        neighbours: unit and adjacency that the epsilons refer to.
     """
 
     ledger: Ledger
@@ -67,12 +67,12 @@ class Account(NamedTuple):
 
 
 class Charge(NamedTuple):
-    """What a message costs.
+    """The cost of a message.
 
     Attributes:
-        id: which release it holds.
-        event: what the release costs.
-        input_hash: of the state that it was made from.
+        id: id of the release in it.
+        event: cost of the release.
+        input_hash: digest of the state that it was made from.
     """
 
     id: ReleaseId
@@ -84,21 +84,21 @@ class Outgoing:
     """The messages of one agent in one run. `find` may be called from any thread.
 
     Args:
-        path: of the journal; made if there is none.
+        path: path of the journal, which is created if missing.
         run: id of the run in hexadecimal.
-        account: whose budget pays; `None` for who releases nothing.
+        account: account that is charged; `None` for a member that releases nothing.
         phases: number in the method's table of each phase that releases, by name.
-        number: of the agent.
-        position: of an address in the run.
-        binding: that is told of each message before it leaves; `None` in tests.
+        number: number of the agent.
+        position: function that gives the position of an address in the run.
+        binding: binding that records each message before it leaves; `None` in tests.
 
     Attributes:
-        heard: what came from neighbours, in the same journal.
-        absences: who was away, in the same journal.
+        heard: store of what came from neighbours, in the same journal.
+        absences: store of absences, in the same journal.
 
     Raises:
         RuntimeFailure: the journal cannot be opened, or the state is an older copy.
-        ConfigError: it is that of another run, or others may read it.
+        ConfigError: it belongs to another run, or others may read it.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Outgoing:
         self.heard, self.absences = HeardStore(self._journal), Absences(self._journal)
         with self._journal.writing() as file:
             self._messages, self._state = Rows(file, "messages"), Rows(file, "state")
-            # the ledger lies elsewhere, and is older than this if it was put back
+            # the ledger is elsewhere, and is older than this if an old copy was restored
             file.execute(
                 "CREATE TABLE IF NOT EXISTS released (one INTEGER PRIMARY KEY CHECK (one = 1), "
                 "position INTEGER, digest TEXT)"
@@ -146,7 +146,7 @@ class Outgoing:
             binding.start()
 
     def find(self, key: str) -> bytes | None:
-        """The bytes of a message that was made and may still be needed."""
+        """The bytes of a message that was made and may still be required."""
         with self._lock:
             return self._stored.get(key)
 
@@ -154,7 +154,7 @@ class Outgoing:
         """Position and state of the last message that was made; `None` before the first.
 
         Args:
-            like: a state of the same method, for its structure.
+            like: state of the same method, for its structure.
         """
         newest = self._newest()
         if newest is None:
@@ -162,7 +162,7 @@ class Outgoing:
         return _POSITION.unpack(newest[:8])[0], unpacked(newest[8:], like)
 
     def _newest(self) -> bytes | None:
-        """The newest state that is stored, behind its position."""
+        """The newest stored state, preceded by its position."""
         found = [self._in_journal()]
         if self._account is not None:
             found.append(self._in_ledger(self._account))
@@ -180,7 +180,7 @@ class Outgoing:
         return self._stored[places[at][0]] if at in places else None
 
     def _check_ledger(self, account: Account) -> None:
-        """Compare the ledger's newest release with the newest that ever left."""
+        """Compare the ledger's newest release with the newest that was ever sent."""
         with self._journal.writing() as file:
             row = file.execute("SELECT position, digest FROM released").fetchone()
         at = _position(self._in_ledger(account))
@@ -198,7 +198,7 @@ class Outgoing:
             self._note(at, data)
 
     def _note(self, position: int, data: bytes) -> None:
-        """Note a release of the ledger's on this side before it leaves."""
+        """Note a release of the ledger in the journal before it leaves."""
         with self._journal.writing() as file:
             file.execute(
                 "INSERT OR REPLACE INTO released VALUES (1, ?, ?)", (position, digest(data))
@@ -207,17 +207,17 @@ class Outgoing:
     def commit(
         self, made: Made, state: State, recipients: Sequence[str], charge: Charge | None = None
     ) -> None:
-        """Put a message on the disk; when this returns it may be sent.
+        """Store a message on disk; when this returns it may be sent.
 
         Args:
             made: the message.
-            state: of the method after it.
-            recipients: who will get it.
-            charge: what it costs; `None` if it releases nothing.
+            state: state of the method after it.
+            recipients: members that will receive it.
+            charge: cost of the message; `None` if it releases nothing.
 
         Raises:
             BudgetExceeded: the ledger does not allow the release.
-            RuntimeFailure: the disk is full, the file cannot be written or is not there any more.
+            RuntimeFailure: the disk is full, or the file cannot be written or no longer exists.
         """
         self._journal.check_there()
         kept = [_POSITION.pack(made.position), *packed(state)]
@@ -240,7 +240,7 @@ class Outgoing:
         row = self._free_row(made.position)
         own = Heard(self._number, made.position, digest_of(made.data), signature_of(made.data))
         with self._journal.transaction():
-            self.heard.note([own])  # a coordinator says at the end what it announced
+            self.heard.note([own])  # a coordinator reports at the end what it announced
             self._messages.write(row, _closed(made))
             self._state.write(1, kept)
         if self._binding is not None:
@@ -248,12 +248,12 @@ class Outgoing:
         self._remember(made, self._rows, row)
 
     def restore(self, made: Made, state: State, said: Sequence[Heard]) -> None:
-        """Begin from what others have of this member, in a journal that holds nothing.
+        """Begin from what others have from this member, in an empty journal.
 
         Args:
-            made: its newest message.
-            state: of the method after it.
-            said: what others heard of it.
+            made: newest message of this member.
+            state: state of the method after it.
+            said: what others heard from this member.
         """
         self.heard.keep(said)
         if self._binding is not None:
@@ -261,11 +261,11 @@ class Outgoing:
         self.commit(made, state, [])
 
     def settle(self, before: int, every: int = SETTLE_EVERY) -> None:
-        """Forget messages of phases before a position: everybody has them.
+        """Forget messages before a position, which everybody has.
 
         Args:
             before: the position.
-            every: how many releases are forgotten at a time.
+            every: number of releases that are forgotten at a time.
         """
         self._forget(self._rows, before)
         if self._account is None or before - self._kept_from < every:
@@ -282,14 +282,14 @@ class Outgoing:
         return [place for _, place in gone]
 
     def _free_row(self, position: int) -> int:
-        """A row whose message nobody needs, or a new one; for the same message the same row."""
+        """A row whose message nobody needs, or a new one; the same row for the same message."""
         if position in self._rows:
             return self._rows[position][1]
         taken = {row for _, row in self._rows.values()}
         return next(row for row in itertools.count(1) if row not in taken)
 
     def close(self) -> None:
-        """Close the journal; the ledger is its owner's to close."""
+        """Close the journal; the ledger stays open."""
         self._journal.close()
 
     def _remember(self, made: Made, places: dict[int, tuple[str, int]], place: int) -> None:
@@ -299,12 +299,12 @@ class Outgoing:
 
 
 def state_digest(position: int, state: State) -> str:
-    """A digest of what a release is computed from, apart from the private data."""
+    """A digest of the inputs of a release, apart from the private data."""
     return digest(b"".join([_POSITION.pack(position), *packed(state)]))
 
 
 def _position(state: bytes | None) -> int:
-    """Of a stored state; -1 for none."""
+    """The position of a stored state; -1 for none."""
     return -1 if state is None else int(_POSITION.unpack(state[:8])[0])
 
 

@@ -1,4 +1,4 @@
-"""How a site's states and messages lie on its disk: as bytes, in rows that are overwritten."""
+"""How a site's states and messages are stored on disk: as bytes, in overwritten rows."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _PLACES = 8
 
 
 class Rows:
-    """Bytes in numbered rows of one table; a row of the same size is overwritten where it stands.
+    """Bytes in numbered rows of one table; a row of the same size is overwritten in place.
 
-    That takes half as long as a new row, and leaves nothing behind to be deleted.
+    That takes half as long as a new row, and leaves nothing to be deleted.
     """
 
     def __init__(self, journal: sqlite3.Connection, table: str) -> None:
@@ -34,7 +34,7 @@ class Rows:
         self._sizes = dict(journal.execute(f"SELECT rowid, length(data) FROM {table}").fetchall())
 
     def write(self, row: int, pieces: Sequence[bytes | memoryview]) -> None:
-        """Within a transaction of the caller's."""
+        """Write a row within the caller's transaction."""
         size = sum(map(len, pieces))
         known = self._sizes.pop(row, None)  # until it is there
         if known != size:
@@ -46,15 +46,15 @@ class Rows:
         self._sizes[row] = size
 
     def read(self) -> list[tuple[int, bytes]]:
-        """All rows with their numbers."""
+        """All rows, each with its number."""
         return self._journal.execute(f"SELECT rowid, data FROM {self._table}").fetchall()
 
 
 def packed(state: State) -> list[bytes | memoryview]:
-    """A digest of where the leaves stand, and these one after the other, with type and shape.
+    """A digest of the positions of the leaves, then each leaf with its type and shape.
 
-    What a state holds may change within a round, such as a gradient between send and receive: a
-    leaf that is not there is short.
+    The contents of a state may change within a round, such as a gradient between send and receive:
+    a missing leaf is stored as a short entry.
     """
     leaves, _ = jax.tree.flatten_with_path(state, is_leaf=_absent)
     pieces: list[bytes | memoryview] = [_places(leaves)]
@@ -68,14 +68,14 @@ def packed(state: State) -> list[bytes | memoryview]:
 
 
 def unpacked(data: bytes, like: State) -> Any:
-    """The state again.
+    """The state, rebuilt from its bytes.
 
     Args:
-        data: what `packed` made, in one piece.
-        like: a state of the same method, for its structure.
+        data: output of `packed`, in one piece.
+        like: state of the same method, for its structure.
 
     Raises:
-        RuntimeFailure: it is none of this method.
+        RuntimeFailure: it is not a state of this method.
     """
     leaves, structure = jax.tree.flatten_with_path(like, is_leaf=_absent)
     file = io.BytesIO(data)
@@ -94,7 +94,7 @@ def unpacked(data: bytes, like: State) -> Any:
 
 
 def _places(leaves: Sequence[tuple[Any, Any]]) -> bytes:
-    """A digest of the fields, without which two of the same shape could change places."""
+    """A digest of the fields; without it two of the same shape could be exchanged."""
     names = "\n".join(jax.tree_util.keystr(path) for path, _ in leaves)
     return hashlib.sha256(names.encode()).digest()[:_PLACES]
 

@@ -1,8 +1,8 @@
-"""Messages over zenoh: mutual TLS, and an access list with one entry a neighbour.
+"""Messages over zenoh: mutual TLS, and an access list with one entry per neighbour.
 
-A message is pushed once. A neighbour that misses one asks for it by name, and is answered from what
-is on the disk. Nothing is relayed, discovered or gossiped: an agent speaks with the neighbours of
-the manifest, at the addresses in it.
+A message is pushed once. A neighbour that misses one requests it by name, and is answered from
+disk. Nothing is relayed, discovered or gossiped: an agent communicates only with its neighbours in
+the manifest, at their addresses in it.
 """
 
 from __future__ import annotations
@@ -33,17 +33,19 @@ class Transport:
     """An open connection to the neighbours of one agent.
 
     Args:
-        keys: of this agent.
+        keys: keys of this agent.
         run: id of the run in hexadecimal.
-        number: of this agent.
-        neighbours: their cards, by number.
-        folder: a file with the certificates that are trusted is written there.
+        number: number of this agent.
+        neighbours: cards of the neighbours, by number.
+        folder: folder for a file with the trusted certificates.
         listen: whether this agent listens at its address.
-        serve: bytes of an own message by its name, or `None`; called from other threads.
-        accept: takes sender, name and bytes of what arrives; called from other threads.
+        serve: function that gives the bytes of this agent's message with a name, or `None`; called
+            from other threads.
+        accept: function called with sender, name and bytes of each arriving message; called from
+            other threads.
 
     Raises:
-        TransportError: zenoh is not installed, or the address cannot be listened at.
+        TransportError: zenoh is not installed, or the agent cannot listen at its address.
     """
 
     def __init__(
@@ -100,11 +102,11 @@ class Transport:
 
     @property
     def connections(self) -> dict[str, int]:
-        """How many connections were let in and refused here; empty for who only dials."""
+        """Numbers of connections admitted and refused here; empty for a member that only dials."""
         return {} if self._gate is None else dict(self._gate.counts)
 
     def publish(self, key: str, data: bytes) -> None:
-        """Push a message to whoever listens; it may be lost, and is asked for then."""
+        """Push a message to all that listen; if it is lost, it is requested later."""
         self._session.put(
             f"{self._prefix}/{key}",
             data,
@@ -132,9 +134,9 @@ class Transport:
     def close(self) -> None:
         """End the connection."""
         try:
-            # before the gate, through which it tells the others
+            # before the gate, through which it notifies the others
             self._session.close()
-        except self._zenoh.ZError as error:  # it goes with the process
+        except self._zenoh.ZError as error:  # it ends with the process
             log.warning("the connection did not end by itself: %(error)s", {"error": error})
         finally:
             if self._gate is not None:
@@ -192,7 +194,7 @@ def settings(
     neighbours: Mapping[int, Card],
     inner: int | None = None,
 ) -> dict[str, Any]:
-    """What zenoh is configured with; `inner` is its port behind the gate, if it listens."""
+    """The configuration of zenoh; `inner` is its port behind the gate, if it listens."""
     dial = [f"tls/{card.address}#{_only(card)}" for card in neighbours.values() if card.address]
     return {
         "mode": "peer",
@@ -240,17 +242,18 @@ def settings(
 
 
 def _only(card: Card) -> str:
-    """What an endpoint is dialled with: nobody but the authority of its card vouches for it.
+    """The settings for dialling an endpoint: only the authority of its card vouches for it.
 
-    Who dials in is checked against all neighbours' authorities, because a listener has one list.
+    Incoming connections are checked against all neighbours' authorities, because a listener has one
+    list.
     """
-    # line ends, so that the code needs no padding, which a setting cannot have
+    # line ends, so that the encoding needs no padding, which a setting cannot contain
     text = card.authority + "\n" * (-len(card.authority) % 3)
     return f"root_ca_certificate_base64={base64.b64encode(text.encode()).decode()}"
 
 
 def access(prefix: str, number: int, neighbours: Mapping[int, Card]) -> dict[str, Any]:
-    """Who may do what: a neighbour reads this agent's messages, and sends its own."""
+    """The access list: a neighbour may read this agent's messages and send its own."""
     rules = [
         _rule("send", "egress", ["put", "reply", "declare_queryable"], f"{prefix}/{number}/**"),
         _rule("be asked", "ingress", ["query", "declare_subscriber"], f"{prefix}/{number}/**"),

@@ -6,7 +6,7 @@
 Numbers are little-endian. The signature is over a SHA-256 digest of the head, up to the number of
 leaves, and of the SHA-256 digest of the rest: so the latter, the address and the signature together
 show that a message was sent, without the message. A reader knows the shapes that the method's phase
-sends, so nothing is allocated on the word of a stranger.
+sends, so nothing is allocated on a stranger's claim.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ Leaf = tuple[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Address:
-    """Which message: there is one for each address, ever.
+    """The address of a message: there is exactly one message for each address.
 
     Attributes:
         run: digest of the manifest, 32 bytes.
         sender: number of the agent; that of a coordinator is the number of agents.
         round: -1 before round 0.
         phase: number of the phase in the method's table.
-        step: where a phase repeats within a round.
+        step: number of the repetition of a phase within a round.
         kind: `MESSAGE` or `FINISHED`.
     """
 
@@ -60,11 +60,11 @@ class Address:
 
     @classmethod
     def last(cls, run: bytes, sender: int, rounds: int) -> Address:
-        """Of the word by which a member of a run of so many rounds ends it."""
+        """The address of a member's last word in a run of `rounds` rounds."""
         return cls(run, sender, rounds, 255, 0, FINISHED)
 
     def key(self) -> str:
-        """Its name on the network, below the run."""
+        """The name of the message on the network, below the run."""
         return f"{self.sender}/{self.round + 1}/{self.phase}/{self.step}"
 
 
@@ -73,10 +73,10 @@ class Received:
     """A message whose form was checked and whose signature holds.
 
     Attributes:
-        address: which message.
-        leaves: each as bytes, dtype and shape.
-        digest: of what it holds, 32 bytes.
-        signature: 64 bytes.
+        address: address of the message.
+        leaves: arrays of the message, each as bytes, dtype and shape.
+        digest: digest of its contents, 32 bytes.
+        signature: signature of the sender, 64 bytes.
     """
 
     address: Address
@@ -85,28 +85,28 @@ class Received:
     signature: bytes
 
     def data(self) -> bytes:
-        """The message again, as it was received."""
+        """The message as it was received."""
         shapes = [(dtype.str, shape) for _, dtype, shape in self.leaves]
         pieces = [leaf for leaf, _, _ in self.leaves]
         return b"".join([_head(self.address, shapes), *pieces, self.signature])
 
 
 def digest_of(data: bytes) -> bytes:
-    """Of what a message holds behind its head, 32 bytes."""
+    """The digest of a message's contents after its head, 32 bytes."""
     return hashlib.sha256(memoryview(data)[_HEAD.size : -_SIGNATURE]).digest()
 
 
 def was_sent(
     address: Address, arrays: int, digest: bytes, signature: bytes, key: Ed25519PublicKey
 ) -> bool:
-    """Whether a signature is that of a message of an address.
+    """Whether a signature belongs to a message with a given address.
 
     Args:
-        address: of the message.
-        arrays: how many it holds.
-        digest: of what it holds.
-        signature: 64 bytes.
-        key: the sender's.
+        address: address of the message.
+        arrays: number of arrays in it.
+        digest: digest of its contents.
+        signature: signature to check, 64 bytes.
+        key: public key of the sender.
     """
     try:
         key.verify(signature, _signed(_fixed(address, arrays), digest))
@@ -140,9 +140,9 @@ def encode(address: Address, arrays: Sequence[np.ndarray], key: Ed25519PrivateKe
     """The bytes of a message; the same for the same message and key.
 
     Args:
-        address: which message.
-        arrays: what it holds.
-        key: the sender's.
+        address: address of the message.
+        arrays: arrays of the message.
+        key: signing key of the sender.
 
     Raises:
         WireError: a number that does not fit its field.
@@ -166,13 +166,13 @@ def decode(
     """Check a message in full and read it.
 
     Args:
-        data: as received.
-        expected: which message it has to be.
-        shapes: of the arrays that this phase sends.
-        key: the sender's, from the manifest.
+        data: bytes of the message, as received.
+        expected: address that the message must have.
+        shapes: dtypes and shapes of the arrays that this phase sends.
+        key: public key of the sender, from the manifest.
 
     Raises:
-        WireError: anything else than a whole, finite, signed message of this address.
+        WireError: anything but a complete, finite, signed message with this address.
     """
     if len(data) > len(MAGIC) and data.startswith(MAGIC) and data[len(MAGIC)] != VERSION:
         raise WireError(
@@ -189,7 +189,7 @@ def decode(
         raise WireError("the signature is not the sender's") from error
     magic, _, kind, run, sender, round, phase, step, count = _HEAD.unpack_from(data)
     if magic != MAGIC:
-        raise WireError("bytes that are no message")
+        raise WireError("bytes that are not a message")
     if (address := Address(run, sender, round, phase, step, kind)) != expected:
         raise WireError(f"a message of {_place(address)} in the place of {_place(expected)}")
     if count != len(shapes):

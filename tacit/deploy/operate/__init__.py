@@ -1,1 +1,1 @@
-"""What operators use: rehearsal, diagnosis, status and results."""
+"""Tools for operators: rehearsal, diagnosis, status and results."""

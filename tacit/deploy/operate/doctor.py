@@ -1,8 +1,8 @@
-"""What is wrong, and where: name, address, port, certificate, key, access list, clock or version.
+"""Diagnosis: name, address, port, certificate, key, access list, clock and version.
 
-A refused connection shows as silence, on purpose. So a member's own machine tries every step by
-itself, from reading its keys to being answered by a neighbour's running agent, and says which one
-fails and what to do. It reads what `--dry-run` reads, and releases nothing.
+A refused connection shows as silence, on purpose. So a member's own machine tries every step
+separately, from reading its keys to being answered by a neighbour's running agent, and reports
+which one fails and what to do. It reads what `--dry-run` reads, and releases nothing.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _SECONDS = 4.0
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was tried.
+    """The result of one check.
 
     Attributes:
-        what: that was tried, in a few words.
-        good: whether it is as it should be; `None` where it could not be tried.
-        told: what was found, and what to do.
-        later: whether it may only be that a neighbour has not been started yet.
-        busy: whether something, perhaps this member's own agent, stands in the way of a start.
+        what: subject of the check, in a few words.
+        good: whether the check passed; `None` if it could not be made.
+        told: result in words, and what to do.
+        later: whether the reason may be that a neighbour has not been started yet.
+        busy: whether something, perhaps this member's own agent, prevents a start.
     """
 
     what: str
@@ -58,10 +58,10 @@ class Finding:
 
 
 def examine(options: Options) -> Iterator[Finding]:
-    """Try everything, one step after the other.
+    """Make all checks, one after the other.
 
     Args:
-        options: as `tacit agent` would be given.
+        options: options that `tacit agent` would be given.
     """
     try:
         keys = load(options.keys)
@@ -104,12 +104,12 @@ def examine(options: Options) -> Iterator[Finding]:
 
 
 def _own_records(manifest: Manifest, data: Path | None) -> Iterator[Finding]:
-    """What only the owner may know: a start does not depend on it."""
+    """Findings that only the owner may see: a start does not depend on them."""
     if data is None:
         return
     try:
         told = misfits(manifest, data)
-    except TacitError:  # said above
+    except TacitError:  # reported above
         return
     yield Finding("each record", not told, told or "fits the study")
 
@@ -138,7 +138,7 @@ def _own_certificate(keys: Keys) -> Finding:
 
 
 def _writable(keys: Keys) -> Finding:
-    """A run keeps beside the keys which state serves it."""
+    """Whether a run can record beside the keys which state serves it."""
     what, folder = "folder of keys", keys.folder / "runs"
     place = folder if folder.exists() else keys.folder
     if os.access(place, os.R_OK | os.W_OK | os.X_OK):
@@ -184,7 +184,7 @@ def _own_address(card: Card) -> Finding:
 
 
 def _reached(card: Card, keys: Keys) -> Finding:
-    """Whether a neighbour's address leads to it, by a handshake."""
+    """Whether a neighbour can be reached at its address, tested by a handshake."""
     host, port = host_and_port(card.address)
     try:
         socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -223,7 +223,7 @@ def _shaken(connection: socket.socket, card: Card, keys: Keys, host: str) -> Fin
                 )
             secured.settimeout(0.5)
             with contextlib.suppress(TimeoutError):
-                # a refusal of this member's certificate arrives only now
+                # a rejection of this member's certificate arrives only now
                 secured.recv(1)
     except ssl.SSLCertVerificationError as error:
         reasons = {
@@ -257,7 +257,7 @@ def _greeted(
     reachable: list[int],
     listens: bool,
 ) -> Iterator[Finding]:
-    """Whether running agents answer, which takes the access list, the keys and the run."""
+    """Whether running agents answer, which requires matching access list, keys and run."""
     questions = {other: Question(other, number) for other in reachable}
     answers: dict[int, bytes] = {}
     came = threading.Condition()

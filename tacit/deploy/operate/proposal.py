@@ -1,4 +1,4 @@
-"""A manifest of a study and cards, and what an owner looks at before signing one."""
+"""A manifest from a study and cards, and what an owner reviews before signing one."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def propose(
     patience: float = 600.0,
     silent: str = "stop",
 ) -> Manifest:
-    """A manifest for owners to sign. What cannot be run between sites is refused here.
+    """A manifest for owners to sign; a study that cannot be run between sites is refused.
 
     Args:
         source: the study.
-        data: records of one site, of which only the names of features are read.
+        data: file of one site's records, from which only the names of features are read.
         agents: card file and declared number of records of every agent, in the order of their
             numbers.
         coordinator: card file of the coordinator of a star.
-        patience: seconds to wait for a silent neighbour.
+        patience: time to wait for a silent neighbour, in seconds.
         silent: what to do then, "stop" or "skip".
 
     Raises:
-        ConfigError: a study and members that do not fit.
+        ConfigError: a study and members that do not fit each other.
         PrivacyError: a release that has no secure noise.
     """
     names, classes = features(source, data)
@@ -56,7 +56,7 @@ def propose(
 
 
 def _member(path: Path, records: int, vouchers: dict[str, str]) -> Member:
-    """A member by its card; what an authority says of it is put among the vouchers."""
+    """A member from its card; an authority's voucher for it is added to the vouchers."""
     card = read_card(path)
     if card.voucher:
         vouchers[card.name] = card.voucher
@@ -74,10 +74,11 @@ class Review:
     """What a run will do and cost.
 
     Attributes:
-        run: as all members know it.
-        exact: whether declared numbers of records are exact, and not only upper bounds.
+        run: the run, as all members know it.
+        exact: whether declared numbers of records are exact, not only upper bounds.
         unsigned: names of members whose signature is missing or does not fit.
-        altered: names of members whose signature does not fit: it was changed after they signed.
+        altered: names of members whose signature does not fit: the manifest was changed after they
+            signed.
     """
 
     run: Declared
@@ -87,7 +88,7 @@ class Review:
 
     @property
     def members(self) -> tuple[tuple[Member, Guarantee | None], ...]:
-        """Every member with what it is promised; the coordinator, last, with nothing."""
+        """Every member with its guarantee; the coordinator, last, with `None`."""
         manifest = self.run.manifest
         owners = tuple(zip(manifest.agents, self.run.guarantee, strict=True))
         above = manifest.coordinator
@@ -95,10 +96,10 @@ class Review:
 
 
 def review(manifest: Manifest) -> Review:
-    """What an owner looks at before signing.
+    """What an owner reviews before signing.
 
     Args:
-        manifest: from `propose`, or another's.
+        manifest: manifest from `propose`, or from somebody else.
 
     Raises:
         ConfigError: a run that cannot be laid out.

@@ -1,7 +1,7 @@
-"""All members of a run as real processes on this machine, with keys that are thrown away.
+"""All members of a run as real processes on this machine, with temporary keys.
 
-A consortium tries everything before the day: the study, the split of the records, the budget, the
-time that a round takes. Nothing here is private from this machine.
+A consortium tries everything beforehand: the study, the split of the records, the budget, the time
+per round. Nothing here is private from this machine.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Rehearsal:
     """Everything that the members of a rehearsal need, in one folder.
 
     Attributes:
-        folder: with a folder for each member.
-        manifest: signed by all.
-        unfit: how many records do not fit the study: they count, and contribute nothing.
+        folder: folder that contains a folder for each member.
+        manifest: manifest, signed by all members.
+        unfit: number of records that do not fit the study: they count, and contribute nothing.
     """
 
     folder: Path
@@ -58,7 +58,7 @@ class Rehearsal:
     unfit: int = 0
 
     def command(self, number: int, *more: str) -> list[str]:
-        """What starts a member: the same to begin and to go on."""
+        """The command that starts a member; the same command resumes it."""
         coordinates = number == len(self.manifest.agents)
         own = self.folder / f"member-{number}"
         return [
@@ -77,11 +77,11 @@ class Rehearsal:
         ]
 
     def ledger(self, number: int) -> Path:
-        """Where the ledger of an agent is, beside its keys."""
+        """The path of an agent's ledger, beside its keys."""
         return folder_of(self.folder / f"member-{number}" / "keys", self.manifest.run) / "ledger"
 
     def start(self, number: int, *more: str) -> subprocess.Popen[bytes]:
-        """Start a member; what it prints goes to `log.txt` in its folder."""
+        """Start a member; its output goes to `log.txt` in its folder."""
         log = self.folder / f"member-{number}" / "log.txt"
         with log.open("ab") as file:
             return subprocess.Popen(self.command(number, *more), stdout=file, stderr=file)
@@ -93,9 +93,9 @@ def prepare(
     """Divide the study's records among the members, make their keys and a manifest signed by all.
 
     Args:
-        source: the study; what it holds out stays with the sites.
-        folder: new, or empty.
-        patience: seconds to wait for a silent neighbour.
+        source: the study; records that it holds out stay with the sites.
+        folder: folder that is new or empty.
+        patience: time to wait for a silent neighbour, in seconds.
         silent: what to do then, "stop" or "skip".
 
     Raises:
@@ -104,7 +104,7 @@ def prepare(
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} is not empty; give a new folder, with --output")
     source = without_scores(source)
-    sites, total, frame = divide_total(source)  # what a run accepts
+    sites, total, frame = divide_total(source)  # the records that a run accepts
     with source.section("partition"):
         for name in sites.names:
             check_name(name, "rename the site in the data: ")
@@ -128,19 +128,19 @@ def prepare(
             own_records(manifest, number, _records(folder, number))
         for each in keys:
             manifest = manifest.signed_by(each)
-            if manifest.summed:  # members of a sum have compared each other's cards
+            if manifest.summed:  # members of a sum must have compared each other's cards
                 for other in keys:
                     if other is not each:
                         trust(each.folder, other.card)
         write_text(folder / "manifest.toml", manifest.toml())
     except BaseException:
-        shutil.rmtree(folder)  # the next attempt finds the place as this one did
+        shutil.rmtree(folder)  # the next attempt finds the folder as this one did
         raise
     return Rehearsal(folder, manifest, int(total.unfit.sum()))
 
 
 def _keys(source: Source, sites: Sites, folder: Path) -> list[Keys]:
-    """Keys of every member, signed by one authority; a coordinator's are the last."""
+    """Keys of every member, signed by one authority; a coordinator's come last."""
     star = isinstance(source.study.network, CoordinatorSection)
     names = [*sites.names, *(["coordinator"] if star else [])]
     create_authority(folder / "authority", "rehearsal")
@@ -185,7 +185,7 @@ def with_agents(source: Source, agents: int) -> Source:
     """The study with its records divided among another number of agents.
 
     Raises:
-        ConfigError: the sites are those of a column, and of another number.
+        ConfigError: the sites come from a column, and their number is different.
     """
     partition = source.study.partition
     if site_column(partition) is not None:
@@ -200,7 +200,7 @@ def with_agents(source: Source, agents: int) -> Source:
 
 
 def _with(source: Source, key: tuple[str, str], value: int) -> Source:
-    """The study's text with another whole number at a key."""
+    """The study with another whole number at a key of its text."""
     rows = source.text.splitlines(keepends=True)
     at = lines(source.text)[key] - 1
     old = rf"(\b{key[-1]}\b[\"']?\s*=\s*)[\d_]+"
@@ -217,16 +217,16 @@ def perform(
     """Start every member, and wait for all of them.
 
     Args:
-        rehearsal: from `prepare`.
-        more: options of every member.
-        seconds: to wait at most.
-        told: called with (members that are done, members).
+        rehearsal: rehearsal that `prepare` made.
+        more: further options for every member.
+        seconds: time limit, in seconds.
+        told: function called with (finished members, all members).
 
     Returns:
-        Every member's result, as `model.npz` and `result.json` of its state folder have it.
+        Every member's result, as in `model.npz` and `result.json` of its state folder.
 
     Raises:
-        RuntimeFailure: a member failed; the last lines that it printed are in the message.
+        RuntimeFailure: a member failed; the message contains the last lines that it printed.
     """
     number = len(rehearsal.manifest.members)
     with ExitStack() as stack:
@@ -250,7 +250,7 @@ def perform(
 
 
 def results(rehearsal: Rehearsal, number: int) -> dict[str, Any]:
-    """What a member ended with."""
+    """The result of a member."""
     state = rehearsal.folder / f"member-{number}" / "state"
     document: dict[str, Any] = json.loads((state / "result.json").read_bytes())
     if (state / "model.npz").exists():
@@ -275,8 +275,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def free_ports(count: int) -> list[int]:
     """Ports of this machine at which nobody listens.
 
-    Below those that systems give to outgoing connections, one of which would otherwise take the
-    port of a member that does not listen yet.
+    They are below those that systems assign to outgoing connections, one of which could otherwise
+    take the port of a member that does not listen yet.
     """
     with ExitStack() as stack:
         found: list[int] = []

@@ -1,4 +1,4 @@
-"""What a member keeps at the end of a run: the model, what it cost, and what was promised."""
+"""What a member keeps at the end of a run: the model, its cost, and the guarantee."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ class Outcome:
     """What a member holds at the end.
 
     Attributes:
-        solution: its answer, shape `(p,)`; `None` for a member who had finished before.
-        names: of the numbers in it.
+        solution: answer of the member, shape `(p,)`; `None` for a member that had already finished.
+        names: names of the numbers in the solution.
         run: id of the run.
-        rounds: that were run.
-        epsilon: that the ledger says was spent, in all; `None` for who released nothing.
+        rounds: number of rounds that were run.
+        epsilon: total epsilon spent according to the ledger; `None` for a member that released
+            nothing.
         simulated: whether the noise came from a seed and protects nobody.
-        round_seconds: time of each round of this process.
-        refused: messages that were refused.
-        absences: who was away: name, first round without it, round in which it was back, from 0.
+        round_seconds: duration of each round of this process, in seconds.
+        refused: number of refused messages.
+        absences: absent members: name, first round without it, round of its return, from 0.
         compared: whether other clients were told the same; `None` without a coordinator.
-        answer: what the solution says; `None` without one.
+        answer: interpretation of the solution; `None` without one.
     """
 
     solution: np.ndarray | None
@@ -49,7 +50,7 @@ class Outcome:
     answer: Answer | None = None
 
     def document(self) -> dict[str, Any]:
-        """The result as `result.json` has it."""
+        """The result in the form of `result.json`."""
         times = np.array(self.round_seconds[1:] or self.round_seconds)
         return {
             "format": "tacit-site-result-1",
@@ -75,13 +76,13 @@ class Outcome:
 
 
 def write(folder: Path, outcome: Outcome, guarantee: Guarantee | None) -> None:
-    """Write `result.json` last, and where they are had `model.npz`, `guarantee.json` and
-    `coefficients.csv`, or the table of an answer that is no minimiser, such as `counts.csv`.
+    """Write `result.json` last, after `model.npz`, `guarantee.json` and `coefficients.csv` if they
+    exist, or the table of an answer that is not a minimiser, such as `counts.csv`.
 
     Args:
-        folder: state of the member.
-        outcome: what it holds.
-        guarantee: what this owner was promised; `None` for a coordinator.
+        folder: state folder of the member.
+        outcome: what the member holds.
+        guarantee: guarantee of this owner; `None` for a coordinator.
     """
     if outcome.solution is not None:
         file = io.BytesIO()

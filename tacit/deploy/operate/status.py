@@ -1,4 +1,4 @@
-"""What the status file of a member says, for whoever asks."""
+"""Reading the status file of a member."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def read_status(state: Path) -> dict[str, Any]:
     """The last status that a member wrote (`"format": "tacit-status-1"`): public values only.
 
     Args:
-        state: the member's state directory.
+        state: state directory of the member.
 
     Raises:
-        ConfigError: no status there: the member has not been started.
+        ConfigError: no status file, since the member has not been started.
     """
     try:
         found: dict[str, Any] = json.loads((state / "status.json").read_bytes())
@@ -30,10 +30,10 @@ def read_status(state: Path) -> dict[str, Any]:
 
 
 def spent(status: dict[str, Any]) -> dict[str, float] | None:
-    """What the member's ledger has counted.
+    """The budget that the member's ledger has counted as spent.
 
     Args:
-        status: from `read_status`.
+        status: status from `read_status`.
 
     Returns:
         `spent` of the budget `epsilon` at `delta`; `None` for a member that releases nothing.

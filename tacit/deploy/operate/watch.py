@@ -1,4 +1,4 @@
-"""How far a member is, for whoever asks: a status file, and metrics for Prometheus.
+"""Progress of a member, for anyone who asks: a status file, and metrics for Prometheus.
 
 Public values only: rounds, times, counts of messages and names of members.
 """
@@ -24,15 +24,16 @@ HOST = "127.0.0.1"
 
 
 class Watch:
-    """Writes how far a run is to a file, about once a second, while the context is open.
+    """Writes the progress of a run to a file, about once a second, while the context is open.
 
     Args:
-        path: of the file.
-        manifest: of the run.
-        name: of the member.
-        party: its part in the run.
-        paid: where the ledger is and who pays by it; empty for who releases nothing.
-        connections: how many were let in and refused; empty for who only dials.
+        path: path of the file.
+        manifest: manifest of the run.
+        name: name of the member.
+        party: the member's part in the run.
+        paid: location and account of the ledger; empty for a member that releases nothing.
+        connections: function that gives the numbers of admitted and refused connections; empty for
+            a member that only dials.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Watch:
         self._write()
 
     def document(self) -> dict[str, Any]:
-        """The status as it is now."""
+        """The current status."""
         box, progress, now = self._party.mailbox, self._party.progress, time.monotonic()
         recent = (progress.seconds or [])[-100:]
         members = self._manifest.members
@@ -95,13 +96,13 @@ class Watch:
             self._write()
 
     def _write(self) -> None:
-        # a full disk is found by what must be stored; a status that is not written harms nobody
+        # a full disk is noticed when messages are stored; a missing status harms nobody
         with suppress(OSError):
             write_json(self._path, self.document(), durable=False)
 
 
 def starting(path: Path, manifest: Manifest, name: str, rounds: int) -> None:
-    """Write that a member is starting: what an older status says is no longer true."""
+    """Write that a member is starting: an older status is no longer true."""
     document: dict[str, Any] = {
         "format": "tacit-status-1",
         "run": manifest.run.hex(),
@@ -123,14 +124,14 @@ def starting(path: Path, manifest: Manifest, name: str, rounds: int) -> None:
 
 
 def serve_metrics(port: int, document: Callable[[], dict[str, Any]]) -> Callable[[], None]:
-    """Answer Prometheus at `http://127.0.0.1:PORT/metrics`, with what the status says when asked.
+    """Answer Prometheus at `http://127.0.0.1:PORT/metrics` with the current status.
 
     Args:
-        port: to listen at; 0 for any that is free.
-        document: the status now.
+        port: port to listen at; 0 for any free port.
+        document: function that gives the current status.
 
     Returns:
-        What ends it.
+        A function that stops the server.
 
     Raises:
         ConfigError: prometheus-client is not installed, or the port is in use.

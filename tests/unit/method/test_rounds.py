@@ -163,7 +163,7 @@ def test_the_noise_in_the_mean_is_as_stated(masks: Masks | None) -> None:
     np.testing.assert_allclose(answers.std(axis=0), expected, rtol=0.06)
     assert agreed.spread(0) == 0.0
     few = agreed.spread(1, agents=1)
-    assert few == pytest.approx(np.sqrt(np.mean(np.square(agreed.scales[1]))), rel=1e-12)
+    assert few == pytest.approx(np.max(agreed.scales[1]), rel=1e-12)  # who is missing is not said
 
 
 def test_on_a_grid_it_is_the_noise_that_is_drawn_there() -> None:
