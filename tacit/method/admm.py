@@ -1,4 +1,4 @@
-"""Decentralised ADMM: every agent solves its own problem exactly and talks to its neighbours."""
+"""Decentralised ADMM: every agent solves its own problem exactly and messages its neighbours."""
 
 from __future__ import annotations
 
@@ -103,5 +103,5 @@ class ADMM(AbstractMethod):
 
 
 def share(state: Consensus, released: Vector, context: Context) -> tuple[Consensus, Vector]:
-    """Keep what is released as the own iterate, and send it."""
+    """Keep the released value as the agent's own iterate, and send it."""
     return Consensus(released, state.dual, state.neighbours, state.average), released

@@ -219,9 +219,9 @@ def printed_step(
     lipschitz: float,
     initial_step: Float[ArrayLike, "*agents"] = 0.54,
 ) -> Any:
-    """Step size at t = 1 as printed: `alpha0 R / (L sqrt(P log 2P))`, one for each `alpha0`.
+    """Step size at t = 1 as printed: `alpha0 R / (L sqrt(P log 2P))`, one per `alpha0`.
 
-    Source: Gratton et al. (2021), section III-B, eq (9). The formula has no number, and stands
-    after that one.
+    Source: Gratton et al. (2021), section III-B, eq (9). The formula itself has no number; it
+    follows that one.
     """
     return initial_step * radius / (lipschitz * math.sqrt(dimension * math.log(2 * dimension)))
