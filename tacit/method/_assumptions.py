@@ -10,7 +10,7 @@ from tacit.problem.task import Task
 def check_projection(name: str, problem: Task) -> None:
     """Refuse a set with projections by a solver, for a method that projects before it adds noise.
 
-    Such a projection is wrong by more than the noise where that is small.
+    The error of such a projection exceeds the noise if the noise is small.
 
     Raises:
         ProblemError: naming the set.

@@ -158,7 +158,7 @@ class PVP(AbstractMethod):
 
 
 def _check_declared(problem: Task) -> None:
-    """Refuse more records than declared: the number that long rows are shortened for is declared."""
+    """Refuse more records than declared: long rows are shortened for the declared number."""
     declared = np.rint(np.asarray(problem.normaliser))
     for name, count, most in zip(problem.names, np.asarray(problem.counts), declared, strict=True):
         if count > most:
@@ -224,7 +224,7 @@ class ProximalSolution(AbstractQuery):
     def borne(
         self, objective: AbstractDifferentiable, clip: Scalar, context: Context
     ) -> AbstractDifferentiable:
-        """The objective with rows shortened to what `steps` steps allow, by public numbers alone."""
+        """The objective with rows shortened to what `steps` steps allow, by public numbers."""
         if not isinstance(objective, EmpiricalRisk):
             return objective
         if not isinstance(objective.loss, AbstractLinearLoss):

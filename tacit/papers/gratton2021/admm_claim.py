@@ -29,8 +29,8 @@ class AssumedGaussian(AbstractDose):
     with, so for those this one is ours.
 
     Attributes:
-        epsilon: as claimed for one iteration, positive.
-        delta: of that claim, in (0, 1).
+        epsilon: epsilon claimed per iteration, positive.
+        delta: claimed delta per iteration, in (0, 1).
     """
 
     epsilon: Numbers
@@ -51,7 +51,7 @@ class AssumedPure(AbstractDose):
     With l2-Laplace noise the law of Zhang, Zhu (2017), whose rate `zeta` is `epsilon / D` here.
 
     Attributes:
-        epsilon: as claimed for one iteration, positive.
+        epsilon: epsilon claimed per iteration, positive.
     """
 
     epsilon: Numbers
@@ -76,8 +76,8 @@ def assumed(
 
     Args:
         noise: its law, Gaussian or l2-Laplace.
-        epsilon: as claimed for one iteration, positive.
-        delta: of that claim, for Gaussian noise.
+        epsilon: epsilon claimed per iteration, positive.
+        delta: claimed delta per iteration, for Gaussian noise.
         claim: what is claimed, for which event the noise decides.
         into: where the noise goes.
     """

@@ -53,8 +53,8 @@ def inner_loop_bound(
     where their dimension is `K P`.
 
     Args:
-        dimension: `P`.
-        inner_steps: `T`.
+        dimension: dimension `P`.
+        inner_steps: number of inner steps `T`.
         lipschitz: `L`.
         radius: `R`, at least the distance of the first iterate from the minimiser.
         initial_step: `alpha0`.
@@ -144,18 +144,18 @@ def outer_loop_bound(
     V, theorem 3, eq (32). The second is for neighbourhoods with `closed`.
 
     Args:
-        claim: for one iteration.
-        network: undirected, the same in every round.
-        rounds: `M`.
-        penalty: `rho`.
-        counts: `N_k`, shape `(agents,)`.
-        dimension: `P`.
-        optimum: `||b*||`.
-        gradient_bound: `c1`.
+        claim: claim per iteration.
+        network: undirected network, the same in every round.
+        rounds: number of rounds `M`.
+        penalty: ADMM penalty `rho`.
+        counts: records per agent `N_k`, shape `(agents,)`.
+        dimension: dimension `P`.
+        optimum: norm of the optimum `||b*||`.
+        gradient_bound: largest gradient norm `c1`.
         agent: `k`, for the printed form only.
         closed: `k` counts among its neighbours, as in the version of 2020. The printed first term
             stays what it is, as the paper's matrices have a row for each link.
-        form: "printed" or "corrected".
+        form: form of the result, "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of range, no agent for the printed form or one for the other.

@@ -23,7 +23,7 @@ def comparable(place: str, pairs: Mapping[str, tuple[Any, Any, str]]) -> Claim:
     """Whether D-ZOA's steady state is within an order of magnitude of the best central method's.
 
     Args:
-        place: where the paper says it.
+        place: place in the paper.
         pairs: by the kind of problem, the answers of D-ZOA and of that method, and its name.
     """
     behind = [ratio_above(COMPARABLE, finals([a]), finals([b])) for a, b, _ in pairs.values()]
@@ -47,8 +47,8 @@ def faster(place: str, name: str, pairs: Mapping[str, tuple[Any, Any]], than: st
     one of both in the end; the papers do not say which.
 
     Args:
-        place: where the paper says it.
-        name: of the one that is said to be faster.
+        place: place in the paper.
+        name: name of the one that is said to be faster.
         pairs: by a name of the case, the answers of that method and of the other one.
         than: name of the other one.
     """
@@ -107,8 +107,8 @@ def ahead(
     """Whether a method's error is below another's in every case.
 
     Args:
-        place: where the paper says it.
-        said: what it says.
+        place: place in the paper.
+        said: the paper's statement.
         pairs: by a name of the case, errors of the method and of the other one, one a run.
         names: of the method, and of the other one by the case.
     """

@@ -62,10 +62,10 @@ def printed(name: str, setting: Setting, epsilon: float, delta: float) -> Any:
     so a record with a gradient of at most `c1 = 1` moves a gradient by 2.
 
     Args:
-        name: of the baseline.
+        name: name of the baseline.
         setting: of its tuning.
-        epsilon: claimed for one iteration.
-        delta: claimed for one iteration.
+        epsilon: epsilon claimed per iteration.
+        delta: delta claimed per iteration.
     """
     if name == "DPSG":
         noise = claimed_multiplier(epsilon, delta)

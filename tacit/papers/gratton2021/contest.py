@@ -32,9 +32,9 @@ class Contest:
         network: who talks to whom.
         validation: numbers of the data sets on which a setting is chosen.
         data: numbers of those that are reported on.
-        seed: of the methods' noise.
-        trials: a data set.
-        rounds: of each run.
+        seed: seed of the methods' noise.
+        trials: number of trials per data set.
+        rounds: number of rounds of each run.
         last: rounds at the end whose mean error counts.
         require: status of the guarantee.
     """

@@ -117,7 +117,7 @@ def trade_off_panels(found: Compared, figure: str, equation: str) -> list[Panel]
     """Error over the total epsilon (a) and over delta (b), a panel for each curve of a method.
 
     Args:
-        found: the runs.
+        found: runs to judge.
         figure: its name.
         equation: of the total, in the paper.
     """

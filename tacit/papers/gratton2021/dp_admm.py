@@ -58,11 +58,11 @@ class DPADMMPrinted(AbstractMethod):
     et al. (2021), who compare with the method and print no noise for it.
 
     Args:
-        epsilon: as claimed for one iteration, positive.
-        claimed_delta: `delta` of that claim, in (0, 1).
-        gradient_bound: `c1`, positive; assumed.
-        penalty: `rho`, positive.
-        step: `c`, positive.
+        epsilon: epsilon claimed per iteration, positive.
+        claimed_delta: claimed delta per iteration, in (0, 1).
+        gradient_bound: largest gradient norm `c1`, positive; assumed.
+        penalty: ADMM penalty `rho`, positive.
+        step: first step size `c`, positive.
 
     Raises:
         ConfigError: a hyper-parameter out of its range.

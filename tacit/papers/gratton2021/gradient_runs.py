@@ -50,14 +50,14 @@ def gradient_entries(
     """Many estimates of one gradient, at the point that each of several runs of D-ZOA reaches.
 
     Args:
-        kind: of regulariser.
-        epsilon: claimed for one iteration.
-        delta: claimed for one iteration.
+        kind: kind of regulariser.
+        epsilon: epsilon claimed per iteration.
+        delta: delta claimed per iteration.
         data: seed of the data set.
         agent: whose gradient.
         outer: `m`, the round, from 1.
         inner: `t`, the inner step, from 1.
-        seed: of the randomness.
+        seed: seed of the randomness.
         runs: that reach the point, each by itself.
         draws: of the gradient in each; one new iterate for `ITERATES` of them.
 

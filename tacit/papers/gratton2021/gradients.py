@@ -51,8 +51,8 @@ def normal(
     change: the figures show where most of the entries are, and the text speaks of their law.
 
     Args:
-        place: where the paper says it.
-        said: what it says.
+        place: place in the paper.
+        said: the paper's statement.
         entries: by name, the correlation of the QQ plot and the excess kurtosis, one a run each.
     """
     straight = every([below([STRAIGHT] * len(r), r) for r, _ in entries.values()])

@@ -30,10 +30,10 @@ def converge(
     """Whether every method converges at every claim.
 
     Args:
-        place: where the paper says it.
-        said: what it says.
-        found: the runs.
-        claims: of privacy.
+        place: place in the paper.
+        said: the paper's statement.
+        found: runs to judge.
+        claims: claims of privacy.
         to_optimum: whether the paper says that it is to the centralised solution; where it does
             not, errors that end below that of answering 0 are a convergence with a change.
     """
@@ -64,9 +64,9 @@ def gain(place: str, said: str, found: Compared, fixed: str) -> Said:
     """Whether each method has a smaller error at the larger end of its curves.
 
     Args:
-        place: where the paper says it.
-        said: what it says.
-        found: the runs.
+        place: place in the paper.
+        said: the paper's statement.
+        found: runs to judge.
         fixed: "delta" for curves over epsilon, "epsilon" for those over delta.
     """
     pairs = {
@@ -122,8 +122,8 @@ def same_privacy(place: str, said: str, audited: float, claimed: float, compared
     """Whether the lead is one at the same privacy; an audit can only contradict it.
 
     Args:
-        place: where the paper says it.
-        said: what it says.
+        place: place in the paper.
+        said: the paper's statement.
         audited: lower bound on epsilon of one iteration.
         claimed: epsilon that it claims.
         compared: what others do with as little noise, in a sentence.

@@ -74,10 +74,10 @@ class PVPPrinted(AbstractMethod):
     agent's own next problem, too.
 
     Args:
-        epsilon: as claimed for one iteration, positive.
-        claimed_delta: `delta` of that claim, in (0, 1).
-        gradient_bound: `c1`, positive; assumed.
-        penalty: `rho`, positive.
+        epsilon: epsilon claimed per iteration, positive.
+        claimed_delta: claimed delta per iteration, in (0, 1).
+        gradient_bound: largest gradient norm `c1`, positive; assumed.
+        penalty: ADMM penalty `rho`, positive.
         tolerance: largest distance from the exact local solution, in units of the parameters, at
             least 1e-13; the claim does not count it.
         noise: "gaussian", ours, or "l2_laplace", the original density.
@@ -156,7 +156,7 @@ class AssumedSolution(AbstractQuery):
 
     Attributes:
         bound: `c1`; nothing enforces it, and the claim says so.
-        penalty: `rho`.
+        penalty: ADMM penalty `rho`.
         tolerance: certified distance from the exact solution.
     """
 

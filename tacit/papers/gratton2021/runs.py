@@ -64,14 +64,14 @@ def published(
     """A baseline with noise for what it claims, tuned for each claim by itself.
 
     Args:
-        name: of the baseline.
-        kind: of regulariser.
+        name: name of the baseline.
+        kind: kind of regulariser.
         claims: pairs of epsilon and delta of one iteration.
         validation: seeds of the data sets on which tuning is chosen.
         data: seeds of the data sets reported on.
-        seed: of the noise.
-        trials: a data set.
-        rounds: of each run.
+        seed: seed of the noise.
+        trials: number of trials per data set.
+        rounds: number of rounds of each run.
 
     Returns:
         `claims`: what the `Contest` answers for each.
@@ -110,15 +110,15 @@ def proved(
     """A method with a proof, tuned for each total epsilon by itself; the loss is a mean.
 
     Args:
-        name: of the method.
-        kind: of regulariser.
-        records: of each agent.
+        name: name of the method.
+        kind: kind of regulariser.
+        records: number of records of each agent.
         totals: pairs of epsilon and delta of the whole run, replace-one.
         validation: seeds of the data sets on which tuning is chosen.
         data: seeds of the data sets reported on.
-        seed: of the noise.
-        trials: a data set.
-        rounds: of each run.
+        seed: seed of the noise.
+        trials: number of trials per data set.
+        rounds: number of rounds of each run.
 
     Returns:
         `claims`, as of `published`.

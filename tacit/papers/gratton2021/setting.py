@@ -54,10 +54,10 @@ def paper_problem(
     al. (2020), section VI, eqs (33), (34).
 
     Args:
-        kind: of regulariser.
-        seed: of the data.
+        kind: kind of regulariser.
+        seed: seed of the data.
         weighting: "sum", as in the paper's experiments, or the mean loss of its theory.
-        records: of each agent.
+        records: number of records of each agent.
         dimension: number of parameters.
         strength: `eta`.
     """
@@ -89,12 +89,12 @@ def paper_method(
     """D-ZOA as printed: rho = 4, T = 100, alpha0 = 0.54, u1 = 1, cold start, J from eq (22).
 
     Args:
-        task: the sum-loss problem: `R = ||b*||`.
-        net: of its agents.
-        kind: of regulariser, which decides the constant L.
-        epsilon: claimed for one iteration.
-        delta: claimed for one iteration.
-        optimum: `||b*||`, if it is known already.
+        task: the sum-loss problem, with `R = ||b*||`.
+        net: network of its agents.
+        kind: kind of regulariser, which decides the constant L.
+        epsilon: epsilon claimed per iteration.
+        delta: delta claimed per iteration.
+        optimum: norm of the optimum `||b*||`, if it is known already.
         inner_steps: `T` as it is run; J and step are those of T = 100.
 
     Raises:
@@ -176,8 +176,8 @@ def paper_step(kind: Kind, optimum: float, dimension: int = DIMENSION) -> float:
 
     Args:
         kind: ridge has `L = 1 + 2 ||b*|| / K`, lasso `1 + sqrt(P) / K`.
-        optimum: `||b*||`.
-        dimension: `P`.
+        optimum: norm of the optimum `||b*||`.
+        dimension: dimension `P`.
     """
     lipschitz = 1 + (2 * optimum if kind == "ridge" else np.sqrt(dimension)) / AGENTS
     return printed_step(dimension, optimum, float(lipschitz), ALPHA0)

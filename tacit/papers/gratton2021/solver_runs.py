@@ -51,13 +51,13 @@ def solver(
     """A method tuned for so many rounds, on the sum of losses.
 
     Args:
-        name: of the method.
-        kind: of regulariser.
+        name: name of the method.
+        kind: kind of regulariser.
         validation: seeds of the data sets on which tuning is chosen.
         data: seeds of the data sets reported on.
-        seed: of the directions.
-        trials: a data set.
-        rounds: of each run.
+        seed: seed of the directions.
+        trials: number of trials per data set.
+        rounds: number of rounds of each run.
     """
 
     def method(setting: Setting) -> Any:

@@ -21,7 +21,7 @@ def global_l1_sensitivity(features: int, total: float, relation: Relation | str)
     Args:
         features: `J`, at least 1.
         total: `I`, the declared divisor, positive.
-        relation: "add_remove" or "replace_one".
+        relation: adjacency, "add_remove" or "replace_one".
 
     Raises:
         ConfigError: a number out of range, or the relation metric.
@@ -58,8 +58,8 @@ def noise_scale_delta(epsilon: float, dimension: int, ratio: float) -> float:
     for the regularised upper incomplete gamma function `Q`.
 
     Args:
-        epsilon: claimed, positive.
-        dimension: `n`, at least 1.
+        epsilon: claimed epsilon, positive.
+        dimension: dimension `n`, at least 1.
         ratio: `r`, in (0, 1): the longest gradient that stays over the longest.
 
     Raises:
@@ -91,8 +91,8 @@ def noise_scale_event(
     """The threshold `c` of `noise_scale_delta`: where the two laws of the noise differ by epsilon.
 
     Args:
-        epsilon: claimed, positive.
-        dimension: `n`, at least 1.
+        epsilon: claimed epsilon, positive.
+        dimension: dimension `n`, at least 1.
         ratio: `r`, in (0, 1).
     """
     return (epsilon - dimension * math.log(ratio)) / (1.0 / ratio - 1.0)

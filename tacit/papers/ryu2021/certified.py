@@ -67,15 +67,15 @@ def certified(
     """Test errors of a certified method, tuned alike at every total epsilon.
 
     Args:
-        source: of the images.
-        digest: of their files.
+        source: source of the images.
+        digest: digest of their files.
         records: of them for training; 0 for all.
         method: a name in `METHODS`.
         epsilons: totals.
         printed: epsilons of one iteration of the paper; their true totals are added to `epsilons`.
         printed_rounds: how many iterations those have.
         trials: repetitions of the final fit.
-        seed: of the noise.
+        seed: seed of the noise.
 
     Returns:
         `epsilon`, and for each its `error`: percent, a list over trials, with `path`, the length
@@ -104,8 +104,8 @@ def total(epsilon: float, rounds: int) -> float:
     """What so many iterations would total at `DELTA` if their sensitivity were global.
 
     Args:
-        epsilon: as claimed for one iteration.
-        rounds: how many.
+        epsilon: epsilon claimed per iteration.
+        rounds: number of rounds.
 
     Example:
         >>> round(total(0.05, 10), 2)

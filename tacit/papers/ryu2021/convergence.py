@@ -118,7 +118,7 @@ def server_condition(
         w: of the server, shape `(n,)`.
         copies: `z_p` from which `w` was made, shape `(agents, n)`.
         duals: `lam_p` from which it was made.
-        penalty: `rho`, positive.
+        penalty: ADMM penalty `rho`, positive.
 
     Raises:
         ConfigError: a penalty that is not positive and finite.
@@ -168,7 +168,7 @@ def step_inequality(
         after: `z_(t+1)`, the solution of eq (8).
         dual: `lam_(t+1)`, after the step.
         point: `x`, anywhere in `W`.
-        proximity: `eta`, positive.
+        proximity: proximity `eta`, positive.
 
     Raises:
         ConfigError: a proximity that is not positive and finite.
@@ -217,15 +217,15 @@ def convergence_bound(
 
     Args:
         constants: `U1`, `U2` and `U3`.
-        rounds: `T`.
-        agents: `P`.
+        rounds: number of rounds `T`.
+        agents: number of agents `P`.
         parameters: `n = J K`.
         epsilon: of one iteration, as the paper counts it; infinite without noise.
         first_penalty: `rho_1`, positive.
         largest_penalty: `rho_max`, at least that.
         violation_weight: `g`, positive.
         first_dual: `||lam_1||` of all agents' duals, stacked.
-        form: "printed" or "corrected".
+        form: form of the result, "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of its range.

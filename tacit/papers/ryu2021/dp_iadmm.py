@@ -75,7 +75,7 @@ class DPIADMMPrinted(AbstractMethod):
     Args:
         method: the variant, with `point="own"` and no average whatever it says, and without a
             budget.
-        epsilon: as claimed for one iteration, positive.
+        epsilon: epsilon claimed per iteration, positive.
 
     Raises:
         PrivacyError: `epsilon` out of its range, or a variant with a budget.
@@ -157,7 +157,7 @@ class LongestGradient(AbstractDose):
     No noise of a proved method follows the records.
 
     Attributes:
-        epsilon: as claimed for one iteration.
+        epsilon: epsilon claimed per iteration.
     """
 
     own_records: ClassVar[bool] = True

@@ -50,7 +50,7 @@ class Chosen:
 
     Attributes:
         source: which.
-        digest: of their files.
+        digest: digest of their files.
     """
 
     source: Source

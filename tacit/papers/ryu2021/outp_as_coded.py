@@ -71,10 +71,10 @@ class OutPAsCoded(AbstractMethod):
     `w`).
 
     Args:
-        epsilon: as claimed for one iteration, positive.
-        step_delta: `delta` of that claim, in (0, 1); 1e-6 in the paper.
-        penalty: `rho`, positive, or a `GrowingPenalty`.
-        proximity: `a`, positive.
+        epsilon: epsilon claimed per iteration, positive.
+        step_delta: claimed delta per iteration, in (0, 1); 1e-6 in the paper.
+        penalty: ADMM penalty `rho`, positive, or a `GrowingPenalty`.
+        proximity: proximity `a`, positive.
 
     Raises:
         ConfigError: a hyper-parameter out of its range.
@@ -166,10 +166,10 @@ class CodedSolution(AbstractQuery):
     Its sensitivity is what is assumed, not what anything enforces; `CodedNoise` says so.
 
     Attributes:
-        penalty: `rho`.
-        epsilon: as claimed for one iteration.
-        delta: of that claim.
-        proximity: `a`.
+        penalty: ADMM penalty `rho`.
+        epsilon: epsilon claimed per iteration.
+        delta: claimed delta per iteration.
+        proximity: proximity `a`.
     """
 
     penalty: Penalty

@@ -70,18 +70,18 @@ def path(
     """One method along its rounds.
 
     Args:
-        source: of the images.
-        digest: of their files.
+        source: source of the images.
+        digest: digest of their files.
         records: of them for training; 0 for all.
-        block: pixels along the edge of the squares that images are averaged over; 1 for none.
+        block: edge in pixels of the squares over which images are averaged; 1 for none.
         method: "ObjT", "ObjT printed", "ObjP", "OutP" or "OutP noiseless".
-        epsilon: as claimed for one iteration; `None` for a run without privacy.
+        epsilon: epsilon claimed per iteration; `None` for a run without privacy.
         rho: the penalty, a number or a multiple of the growing one: "1 hat", "0.01 hat".
-        proximity: `a`.
-        rounds: how many.
+        proximity: proximity `a`.
+        rounds: number of rounds.
         stops: rounds after which to look, ascending, the last one `rounds`.
         trials: repetitions.
-        seed: of the noise.
+        seed: seed of the noise.
         checkpoint: file to go on from and to save to about once a minute.
 
     Returns:

@@ -42,7 +42,7 @@ class Setting:
         chosen: the images.
         size: I, J, K, P of what is there.
         records: of them for training, 0 for all.
-        block: pixels along the edge of the squares that are averaged over.
+        block: edge in pixels of the squares that are averaged over.
         rounds: in place of the paper's 20,000.
         trials: in place of the paper's 10.
         stops: how often a run is looked at, evenly in the logarithm.
@@ -192,7 +192,7 @@ def run(
         method: as in `runs.path`.
         epsilon: of one iteration; `None` without privacy.
         rho: the penalty.
-        proximity: `a`.
+        proximity: proximity `a`.
         changed: arguments of `path` in place of those of the setting.
     """
     arguments: dict[str, Any] = {

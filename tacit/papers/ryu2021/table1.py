@@ -21,8 +21,8 @@ def counted(source: Source, digest: str) -> dict[str, Any]:
     """A row of the table, of all images that are there.
 
     Args:
-        source: of the images.
-        digest: of their files.
+        source: source of the images.
+        digest: digest of their files.
     """
     return {"row": [float(value) for value in table_of(Chosen(source, digest))]}
 
