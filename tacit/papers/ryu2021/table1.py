@@ -18,7 +18,7 @@ COLUMNS = ("I", "J", "K", "P", "mean of an agent's records", "their deviation")
 
 
 def counted(source: Source, digest: str) -> dict[str, Any]:
-    """A row of the table, of all images that are there.
+    """A row of the table, for all available images.
 
     Args:
         source: source of the images.
