@@ -1,4 +1,4 @@
-"""DP-ADMM without a clip: a bound on gradients is assumed, each iteration is counted alone."""
+"""DP-ADMM without a clip: a gradient bound is assumed, and each iteration is counted alone."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class DPADMMPrinted(AbstractMethod):
     """DP-ADMM with claimed noise, for reproduction only.
 
     The rounds are those of `DPADMM`, without a clip and with noise
-    `N(0, (z 2 c1 / (N_k (rho + 1/eta)))^2 I)` for `z = sqrt(2.1 log(1.25 / delta)) / epsilon`. That
-    no gradient is longer than `c1` is assumed, and `epsilon` is of one iteration: the status is
+    `N(0, (z 2 c1 / (N_k (rho + 1/eta)))^2 I)` for `z = sqrt(2.1 log(1.25 / delta)) / epsilon`. It
+    is assumed that no gradient is longer than `c1`, and `epsilon` is per iteration: the status is
     `per_release`, with the total of the run in the sentence. Private runs: `DPADMM`.
 
     Source: Huang et al. (2020), algorithm 2. The noise is ours, by analogy with eq (20) of Gratton
@@ -94,7 +94,7 @@ class DPADMMPrinted(AbstractMethod):
 
     @property
     def method(self) -> DPADMM:
-        """The rounds."""
+        """The method that supplies the rounds."""
         return DPADMM(self.penalty, self.step)
 
     def init(self, role: Role, x0: Vector, degree: Index) -> PublicMean | NoisedCopy:
@@ -122,7 +122,7 @@ class DPADMMPrinted(AbstractMethod):
             )
 
     def worst_case(self, problem: Task, owner: int) -> Neighbours:
-        """One linear loss with the longest gradient assumed, or its opposite."""
+        """One linear loss with the longest assumed gradient, or its opposite."""
         return opposite_gradients(self.gradient_bound, problem, owner)
 
 
@@ -130,7 +130,7 @@ class AssumedGradient(AbstractQuery):
     """The gradient at `state.x`, under the assumption that no record's is longer than `bound`.
 
     Attributes:
-        bound: `c1`; nothing enforces it, and the claim says so.
+        bound: assumed gradient bound `c1`; nothing enforces it, as the claim states.
     """
 
     bound: Numbers
