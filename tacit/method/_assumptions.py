@@ -19,7 +19,7 @@ def check_projection(name: str, problem: Task) -> None:
         raise ProblemError(
             f"{name} projects before it adds noise, and its bound holds for exact projections; "
             f"those on a {type(problem.constraint).__name__} are a solver's, on a half disc "
-            "wrong by up to 7e-5. Use DPSG, which projects what is noised already, or a Box, Ball, "
+            "wrong by up to 7e-5. Use DPSG, which projects values with noise, or a Box, Ball, "
             "Simplex or Affine set"
         )
 

@@ -31,9 +31,9 @@ class GrowingPenalty(eqx.Module):
 
     Args:
         epsilon: the paper's epsilon per iteration; positive, infinite without noise.
-        base: `c1`, positive.
-        inverse: `c2`, at least 0.
-        every: `Tc`, in rounds, at least 1.
+        base: constant `c1`, positive.
+        inverse: coefficient `c2` of `1 / epsilon`, at least 0.
+        every: number of rounds `Tc` between increases, at least 1.
 
     Raises:
         ConfigError: a number out of range.

@@ -42,7 +42,7 @@ class ADMM(AbstractMethod):
     converges for every penalty, linearly where the costs are strongly convex.
 
     Args:
-        penalty: `rho`, positive.
+        penalty: ADMM penalty `rho`, positive.
         tolerance: largest distance from the exact local solution, in units of the parameters, at
             least 1e-13.
 

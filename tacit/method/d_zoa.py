@@ -43,11 +43,12 @@ class DZOA(AbstractMethod):
 
     Args:
         privacy: budget, clip and relation.
-        penalty: `rho`, positive; 0.1 to 0.4 suits a mean loss.
-        proximity: `a`, positive; larger values let one noisy difference move the iterate further.
+        penalty: ADMM penalty `rho`, positive; 0.1 to 0.4 suits a mean loss.
+        proximity: step parameter `a`, positive; larger values let one noisy difference move the
+            iterate further.
         estimator: "vector" asks for differences along all `p` axes, `p + 1` values per record;
             "scalar" along one random unit direction, 2 values per record.
-        smoothing: `u`, the finite-difference step, positive; in float64 values below 1e-8 lose
+        smoothing: finite-difference step `u`, positive; in float64 values below 1e-8 lose
             digits.
         average: answer with the mean of the second half of the iterates instead of the last.
 

@@ -111,7 +111,7 @@ def inner_directions(
         radius: radius `R`.
         optimum: norm of the optimum, `||b*||`.
         initial_step: initial step size, `alpha0`.
-        gradient_bound: `c1`, assumed, not enforced.
+        gradient_bound: largest gradient norm `c1`, assumed, not enforced.
 
     Raises:
         PrivacyError: eq (22) gives less than half a direction, or `inner_steps` is too small.
@@ -169,7 +169,7 @@ def initial_step(
         radius: radius `R`.
         optimum: norm of the optimum, `||b*||`.
         directions: number of directions `J`, at least 1.
-        gradient_bound: `c1`, assumed, not enforced.
+        gradient_bound: largest gradient norm `c1`, assumed, not enforced.
 
     Example:
         >>> size = dict(penalty=4.0, dimension=10, inner_steps=100, radius=2.0, optimum=2.0)

@@ -60,13 +60,14 @@ class DZOASolver(AbstractMethod):
     other, and uses a bound on their sum as the variance of `b_k`. For a proof use `DZOA`.
 
     Args:
-        penalty: `rho`, positive.
-        inner_steps: `T`, at least 1.
-        directions: `J`, at least 1; one number or one per agent. For a solver, `2 (P + 1)` or more.
+        penalty: ADMM penalty `rho`, positive.
+        inner_steps: number of inner steps `T`, at least 1.
+        directions: number of directions `J`, at least 1; one number or one per agent. For a solver,
+            `2 (P + 1)` or more.
         step: step size at t = 1, positive; one number or one per agent. `None` takes
             `0.5 / (2 rho |V_k| + curvature_k)`, which is stable but depends on the data.
-        smoothing: `u1`, positive; 1 in the paper; smaller values follow kinks and curvature more
-            closely.
+        smoothing: first step `u1` of the finite differences, positive; 1 in the paper; smaller
+            values follow kinks and curvature more closely.
         printed: estimate the gradient of the whole `F_k`, without a centre, as printed in the
             paper.
         warm_start: start at the last `b_k` instead of the public starting point.

@@ -46,8 +46,8 @@ class DZOAStar(AbstractMethod):
 
     Args:
         privacy: budget, clip and relation.
-        proximity: `a`, positive; step length, relative to the mean objective.
-        smoothing: `u`, the finite-difference step, positive; in float64 values below 1e-8 lose
+        proximity: step length `a`, positive, relative to the mean objective.
+        smoothing: finite-difference step `u`, positive; in float64 values below 1e-8 lose
             digits.
         average: answer with the mean of the second half of the iterates instead of the last.
 

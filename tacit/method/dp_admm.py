@@ -52,8 +52,8 @@ class DPADMM(AbstractMethod):
     status proved). Without it, not private.
 
     Args:
-        penalty: `rho`, positive.
-        step: `c`, positive; larger values allow longer steps.
+        penalty: ADMM penalty `rho`, positive.
+        step: step parameter `c`, positive; larger values allow longer steps.
         average: answer with the mean of the second half of the iterates instead of the last: less
             noise where there is a budget.
         privacy: budget, clip and relation, or `None`.

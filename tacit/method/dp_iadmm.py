@@ -57,7 +57,7 @@ class AbstractIADMM(AbstractMethod):
     one mean cost elsewhere.
 
     Attributes:
-        penalty: `rho`, a number or a `GrowingPenalty`.
+        penalty: ADMM penalty `rho`, a number or a `GrowingPenalty`.
         point: where gradients are taken: at the mean of the `z_p` or at each client's own.
         average: whether the answer is the mean of the second half of the iterates or the last.
     """

@@ -40,8 +40,9 @@ class DPIADMMProx(AbstractIADMM):
     composition; status proved). Without it, not private.
 
     Args:
-        penalty: `rho`, positive, where larger values give shorter steps; or a `GrowingPenalty`.
-        proximity: `a`, positive; larger values allow longer steps.
+        penalty: ADMM penalty `rho`, positive, where larger values give shorter steps; or a
+            `GrowingPenalty`.
+        proximity: step parameter `a`, positive; larger values allow longer steps.
         point: where gradients are taken: at the "mean" of the `z_p`, or, as in the paper, at each
             client's "own".
         average: answer with the mean of the second half of the iterates instead of the last: less

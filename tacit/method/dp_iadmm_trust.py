@@ -45,7 +45,7 @@ class DPIADMMTrust(AbstractIADMM):
     composition; status proved). Without it, not private.
 
     Args:
-        penalty: `rho`, positive, the inverse of the step; or a `GrowingPenalty`.
+        penalty: ADMM penalty `rho`, positive, the inverse of the step; or a `GrowingPenalty`.
         radius: radius `a` of the trust region, positive.
         trust_region: "as_coded" for the radius `a` in all rounds, "printed" for `a / t^2`.
         norm: norm of the trust region, "infinity" as in the paper's experiments or "euclidean" as

@@ -73,8 +73,8 @@ class FedAvg(AbstractMethod):
     Args:
         step: first local step size, positive.
         local_steps: number of local steps `E`, at least 1.
-        proximal: `m`, at least 0; strength of the pull towards the server's model.
-        server_step: `a`, positive; 1 takes the mean of the clients.
+        proximal: strength `m` of the pull towards the server's model, at least 0.
+        server_step: the server's step `a`, positive; 1 takes the mean of the clients.
         decay: exponent of the local step size `step / (t + 1)^decay` in round t, at least 0.
         release: what is clipped and gets noise: "gradients" protects a record (or a whole cost,
             where the problem consists of costs), "update" a client's data as a whole.

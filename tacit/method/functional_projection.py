@@ -46,9 +46,9 @@ class CurvatureBounds(eqx.Module):
     Source: Nozari, Tallapragada, Cortes (2018), section VI-A2, proposition VI.2.
 
     Args:
-        strong_convexity: `alpha`, at least 0, in units of cost over parameter squared.
-        smoothness: `beta`, above `alpha`, finite.
-        gradient_bound: `u`, positive; infinite for no bound.
+        strong_convexity: modulus `alpha`, at least 0, in units of cost over parameter squared.
+        smoothness: largest curvature `beta`, above `alpha`, finite.
+        gradient_bound: largest gradient norm `u`, positive; infinite for no bound.
         tolerance: for a Legendre basis, largest violation left between the points of a grid, as a
             share of `beta` and of `u`, 1e-9 to 0.1. By default none up to degree 6, where sums of
             squares prove that there is none, and 1e-6 above.
@@ -127,7 +127,7 @@ def projected(basis: LegendreBasis, bounds: CurvatureBounds, coefficients: Numbe
     Args:
         basis: Legendre basis.
         bounds: bounds that define the set S.
-        coefficients: shape `(m,)`.
+        coefficients: coefficients, shape `(m,)`.
 
     Raises:
         ProblemError: no function is in S, the solver gave up, or cvxpy is missing.
@@ -149,7 +149,7 @@ def _key(basis: LegendreBasis) -> _Key:
 
 @dataclass(frozen=True)
 class _Program:
-    """Equal to another one of the same set, so that it compiles once."""
+    """The projection; programs of the same set are equal, so that each compiles once."""
 
     key: _Key
     bounds: CurvatureBounds
@@ -174,7 +174,7 @@ def _certified(key: _Key, bounds: CurvatureBounds) -> _SumOfSquares:
 
 
 class _SumOfSquares:
-    """`min ||d||^2` subject to matrix sums of squares that show `c + d` to be in S."""
+    """`min ||d||^2` subject to matrix sums of squares that prove `c + d` to be in S."""
 
     def __init__(self, basis: LegendreBasis, bounds: CurvatureBounds) -> None:
         cp = cvxpy()
@@ -205,7 +205,7 @@ class _SumOfSquares:
         self.lock = threading.Lock()
 
     def correction(self, given: np.ndarray) -> np.ndarray:
-        """What to add to the coefficients."""
+        """The correction to add to the coefficients."""
         with self.lock:
             self.given.value = given
             answer = clarabel(self.problem, self.change)
@@ -218,7 +218,7 @@ class _SumOfSquares:
 
 
 def _frame(dimension: int, degree: int) -> LegendreBasis:
-    """In which polynomials of at most this degree on [-1, 1]^d are compared."""
+    """The basis in which polynomials of at most this degree on [-1, 1]^d are compared."""
     return LegendreBasis([-1.0] * dimension, [1.0] * dimension, max(degree, 1))
 
 
@@ -228,7 +228,7 @@ def _sums_of_squares(frame: LegendreBasis, matrix: Any) -> list[Any]:
         M(x) = Z(x)' Q_0 Z(x) + sum_i (1 - x_i^2) Z_i(x)' Q_i Z_i(x),   Q_0, Q_i positive
 
     Args:
-        frame: in which entries are given, of the degree of the identity.
+        frame: basis of the entries, of the degree of the identity.
         matrix: entries as coefficient vectors in the frame, affine in a cvxpy variable.
     """
     cp = cvxpy()

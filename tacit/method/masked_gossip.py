@@ -86,7 +86,7 @@ class MaskedGossip(AbstractMethod):
     Args:
         step: first step size, positive.
         decay: exponent of the step size `step / (t + 1)^decay` in round t, at least 0.
-        coalition: `c`, largest number of agents that pool what they know.
+        coalition: largest number `c` of agents that pool what they know.
         excess: extra variance of the mean, as a share of that under ever larger masks, positive.
         ratio: ratio `r` of the masks to the noise, positive, in place of the one `excess` implies.
         masks: pairs that share masks: "all" agents, "neighbours", or pairs of agents' numbers.

@@ -54,11 +54,12 @@ class ORZO(AbstractMethod):
     composition; status proved. Without a budget, not private.
 
     Args:
-        step: `c`, the first step size, positive, relative to the mean objective
+        step: first step size `c`, positive, relative to the mean objective
             `(1/K) sum_k f_k`.
-        directions: `J`, at least 1. More directions make the estimate less random; below the
-            dimension `P` it needs steps about `J / (J + P)` times those of a gradient method.
-        smoothing: `u`, positive; distance of the first round's points from the iterate.
+        directions: number of directions `J`, at least 1. More directions make the estimate less
+            random; below the dimension `P` it needs steps about `J / (J + P)` times those of a
+            gradient method.
+        smoothing: distance `u` of the first round's points from the iterate, positive.
         decay: exponent of the step size `step / t^decay` in round t, at least 0.
         average: answer with the mean of the second half of the iterates instead of the last.
         proximal: use the regulariser's proximal map instead of differencing it with the costs.

@@ -56,8 +56,8 @@ class OutP(AbstractMethod):
     it, not private.
 
     Args:
-        penalty: `rho`, positive, or a `GrowingPenalty`.
-        proximity: `a`, positive; larger values allow longer steps.
+        penalty: ADMM penalty `rho`, positive, or a `GrowingPenalty`.
+        proximity: step parameter `a`, positive; larger values allow longer steps.
         average: answer with the mean of the second half of the iterates instead of the last: less
             noise where there is a budget.
         privacy: budget, clip and relation, or `None`.

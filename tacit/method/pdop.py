@@ -66,14 +66,14 @@ class PDOP(AbstractMethod):
     printed: `PDOPPrinted`. Theorem: Laplace or Gaussian mechanism; status proved.
 
     Args:
-        step: `c`, the first step, positive.
+        step: first step size `c`, positive.
         ratio: factor `q` by which the step shrinks every round, in (0, 1]. The steps sum to at most
             `step / (1 - ratio)`, which must be several times one over the curvature to converge.
         noise_ratio: factor `p` by which the noise shrinks every round, in [ratio, 1]; halfway
             between the two by default.
         schedule: "corrected" is the paper's, `M_t` in proportion to `p^t`; "optimised" has the
             least variance if every cost has the Hessian `curvature` times the identity.
-        curvature: `h`, a public estimate of the costs' curvature, at least 0; for "optimised" and
+        curvature: public estimate `h` of the costs' curvature, at least 0; for "optimised" and
             `centred`.
         centred: clip the gradient minus `h x`, for whole costs whose private part is linear:
             quadratics around a private point.

@@ -74,7 +74,7 @@ class PVP(AbstractMethod):
 
     Args:
         privacy: budget, clip and relation; Gaussian or l2-Laplace noise, no sampling.
-        penalty: `rho`, positive; larger values need less noise, but more rounds.
+        penalty: ADMM penalty `rho`, positive; larger values need less noise, but more rounds.
         tolerance: largest distance from the exact local solution, in units of the parameters, at
             least 1e-13.
         average: answer with the mean of the second half of the iterates instead of the last.

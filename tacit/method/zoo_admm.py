@@ -62,12 +62,12 @@ class ZOOADMM(AbstractMethod):
     composition; status proved. Without a budget, not private.
 
     Args:
-        step: `c`, the first step size, positive, relative to the mean objective; `step * penalty`
+        step: first step size `c`, positive, relative to the mean objective; `step * penalty`
             must be below 1.
-        penalty: `rho`, positive; strength of the coupling between `x` and `y`.
-        directions: `J`, at least 1. Below the dimension `P` the estimate needs steps about `J / P`
-            times those of a gradient method.
-        smoothing: `u`, positive; distance of the first round's points from the iterate, times `P`.
+        penalty: ADMM penalty `rho`, positive; strength of the coupling between `x` and `y`.
+        directions: number of directions `J`, at least 1. Below the dimension `P` the estimate needs
+            steps about `J / P` times those of a gradient method.
+        smoothing: distance `u` of the first round's points from the iterate, times `P`, positive.
         decay: exponent of the step size `step / t^decay` in round t, at least 0.
         average: answer with the mean of the second half of the iterates instead of the last.
         privacy: budget, clip and relation, or `None`.

@@ -82,7 +82,7 @@ def boundless(epsilons: Sequence[float], fixed: Answer) -> Claim:
 def theorem10(
     rows: Mapping[int, Mapping[str, Any]], drifts: Mapping[float, Mapping[str, float]]
 ) -> Claim:
-    """Whether errors obey theorem 10: refuted if one exceeds it by more than three standard errors."""
+    """Whether errors obey theorem 10: refuted by one more than three standard errors above."""
     loose = np.concatenate([np.divide(row["stated"], row["error"]) for row in rows.values()])
     over = [
         error - 3.0 * deviation > stated

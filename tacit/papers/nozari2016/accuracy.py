@@ -256,7 +256,7 @@ def interior_accuracy(
         smoothness: largest curvature `beta`, above `alpha`.
         dimension: dimension `d`.
         agents: number of agents `n`.
-        smoothing: `e_i`.
+        smoothing: L2 distances `e_i` due to smoothing.
         form: form of the result, "printed" or "corrected".
 
     Raises:
@@ -294,13 +294,13 @@ def interior_accuracy_at(
     the remark.
 
     Args:
-        epsilon: `epsilon_i`, between costs at distance 1 in V_q.
+        epsilon: epsilon `epsilon_i` between costs at distance 1 in V_q.
         q: exponents of the norm `q_i`, above 1.
         strong_convexity: modulus `alpha`.
         smoothness: largest curvature `beta`.
         dimension: dimension `d`.
         agents: number of agents `n`.
-        smoothing: `e_i`.
+        smoothing: L2 distances `e_i` due to smoothing.
         form: form of the result, "printed" or "corrected".
 
     Raises:

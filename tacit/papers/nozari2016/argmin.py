@@ -129,7 +129,7 @@ def argmin_modulus_inverse(distance: float, bounds: CurvatureBounds, domain: Dom
 
     Args:
         distance: distance `r` of the minimisers, at least 0.
-        bounds: `alpha`, `beta` and `u` of both; `alpha` positive, `u` finite.
+        bounds: bounds `alpha`, `beta` and `u` of both; `alpha` positive, `u` finite.
         domain: domain `D`.
 
     Raises:
@@ -153,7 +153,7 @@ def argmin_modulus(
 
     Args:
         norm: `||f - g||` in L2 of `D`, at least 0.
-        bounds: `alpha`, `beta` and `u` of both; `alpha` positive, `u` finite.
+        bounds: bounds `alpha`, `beta` and `u` of both; `alpha` positive, `u` finite.
         domain: domain `D`.
         form: form of the result, "printed" or "corrected".
 
