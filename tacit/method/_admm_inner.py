@@ -1,7 +1,7 @@
 """The local problem of consensus ADMM, solved to a distance that is certified.
 
 Agent `k` minimises `F(b) = f_k(b) + (eta/K) R(b) + (m/2) ||b - v||^2` over the constraint set, with
-the modulus `m = 2 rho |V_k|` and a centre `v` that everybody knows. With `L` the curvature of `f_k`
+the modulus `m = 2 rho |V_k|` and a public centre `v`. With `L` the curvature of `f_k`
 and `G` the length of its gradient at the start `prox_{(eta/K) R / m}(v)`, `t` accelerated steps end
 within
 
@@ -47,14 +47,14 @@ def local_minimiser(
     """The minimiser of `F`, or a point at most `tolerance` away from it.
 
     Args:
-        gradient: of a convex `f_k`.
-        curvature: `L`, a bound on how fast that gradient changes, at least 0.
-        state: what the neighbours said.
-        penalty: `rho`.
-        context: of the round.
-        tolerance: positive, in units of the parameters.
-        steps: how many to take, whatever the data; `certified_curvature` says for which `L` they
-            suffice. `None` takes as many as `tolerance` needs, which the data decide.
+        gradient: gradient of a convex `f_k`.
+        curvature: `L`, a Lipschitz bound of that gradient, at least 0.
+        state: ADMM state, with the neighbours' last messages.
+        penalty: ADMM penalty `rho`.
+        context: context of the round.
+        tolerance: largest distance from the minimiser, positive, in units of the parameters.
+        steps: number of steps, whatever the data; `certified_curvature` gives the `L` for which
+            they suffice. `None` takes the number that `tolerance` needs, which depends on the data.
     """
     modulus = 2.0 * penalty * context.degree
     centre = -linear_part(state, penalty, context) / modulus
@@ -75,7 +75,7 @@ def local_minimiser(
 
 
 def _steps(ratio: Numbers, rate: Any) -> Any:
-    """How many steps bring a distance of `ratio` tolerances, `G / m` at first, below one."""
+    """Number of steps that bring a distance of `ratio` tolerances, `G / m` at first, below one."""
     times = 2.0 * jnp.log(jnp.maximum(jnp.sqrt(2.0) * ratio, 1.0)) / -jnp.log1p(-rate)
     return jnp.maximum(jnp.ceil(times), 1.0).astype(int)
 
@@ -83,14 +83,14 @@ def _steps(ratio: Numbers, rate: Any) -> Any:
 def certified_curvature(
     longest: ArrayLike, modulus: Numbers, tolerance: Numbers, steps: int
 ) -> Array:
-    """The largest `L` for which that many steps are sure to end within `tolerance`.
+    """The largest `L` for which `steps` steps are certain to end within `tolerance`.
 
     Args:
-        longest: `G`, the length of the gradient of `f_k` at any point at most; infinite if none is
-            known, and then no `L` is too large, for nothing is certified.
-        modulus: `m`, positive.
-        tolerance: positive, in units of the parameters.
-        steps: at least 1.
+        longest: `G`, an upper bound on the gradient norm of `f_k`; infinite if none is known, in
+            which case no `L` is too large, as nothing is certified.
+        modulus: modulus `m`, positive.
+        tolerance: largest distance from the minimiser, positive, in units of the parameters.
+        steps: number of steps, at least 1.
 
     Example:
         >>> round(float(certified_curvature(1.0, 0.8, 1e-8, 1000)))
@@ -121,13 +121,13 @@ def curvature_bound(objective: AbstractObjective) -> Float[Array, ""]:
 def check_local_problem(
     name: str, problem: Task, network: AbstractNetwork, *, shortens: bool = False
 ) -> None:
-    """Refuse what consensus ADMM with certified local solutions is not made for.
+    """Refuse problems and networks unsuited to consensus ADMM with certified local solutions.
 
     Args:
-        name: of the method.
-        problem: to be solved.
-        network: to be solved over.
-        shortens: whether the method shortens long rows, and so bears rows of any length.
+        name: name of the method.
+        problem: problem to solve.
+        network: network of the agents.
+        shortens: whether the method shortens long rows, and so accepts rows of any length.
 
     Raises:
         NetworkError: a coordinator, directed or varying links.
@@ -155,7 +155,7 @@ def check_local_problem(
 
 
 def check_tolerance(tolerance: Numbers) -> None:
-    """Refuse a tolerance that rounding cannot reach, or that is none.
+    """Refuse a tolerance that is below rounding error, or not a valid number.
 
     Raises:
         ConfigError: naming the value.

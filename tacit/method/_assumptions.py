@@ -10,7 +10,7 @@ from tacit.problem.task import Task
 def check_projection(name: str, problem: Task) -> None:
     """Refuse a set with projections by a solver, for a method that projects before it adds noise.
 
-    Such a projection is wrong by more than the noise where that is small.
+    The error of such a projection exceeds the noise if the noise is small.
 
     Raises:
         ProblemError: naming the set.
@@ -19,7 +19,7 @@ def check_projection(name: str, problem: Task) -> None:
         raise ProblemError(
             f"{name} projects before it adds noise, and its bound holds for exact projections; "
             f"those on a {type(problem.constraint).__name__} are a solver's, on a half disc "
-            "wrong by up to 7e-5. Use DPSG, which projects what is noised already, or a Box, Ball, "
+            "wrong by up to 7e-5. Use DPSG, which projects values with noise, or a Box, Ball, "
             "Simplex or Affine set"
         )
 

@@ -33,7 +33,7 @@ class Consensus(eqx.Module):
 
 
 def start(x0: Vector, degree: Index) -> Consensus:
-    """Everybody begins at the public `x0`, so the neighbours' sum is known without a message."""
+    """All agents start at the public `x0`, so the neighbours' sum is known without a message."""
     return Consensus(x0, 0.0 * x0, x0 * degree, x0)
 
 

@@ -1,7 +1,7 @@
-"""Neighbouring data within the assumption of the D-ZOA paper's theorem: gradients of at most c1.
+"""Neighbouring data that satisfy the D-ZOA paper's assumption: gradients of length at most c1.
 
 A record with small features and a large target has a nearly constant gradient, `2 (x'b - y) x`, so
-it can have one as long as the theorem allows, wherever the iterates go.
+it can have the longest gradient that the theorem allows, wherever the iterates are.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SMALL = 0.01
 
 
 def bounded_neighbours(problem: Task, owner: int) -> Neighbours:
-    """Data whose gradients are at most `c1`, and the same with one record's target negated.
+    """Data with gradients of length at most `c1`, and the same with one record's target negated.
 
     With the squared loss they are the problem's records, scaled down until no gradient is longer
     than `c1` for parameters of norm up to `REACH`, and the owner's first record is the one with
@@ -37,7 +37,7 @@ def bounded_neighbours(problem: Task, owner: int) -> Neighbours:
     a gradient of length `c1`: the theorem speaks of every convex loss.
 
     Args:
-        problem: of the audited method.
+        problem: problem of the audited method.
         owner: the agent whose data are audited.
     """
     objectives = problem.objectives

@@ -1,4 +1,4 @@
-"""Random directions for finite differences: millions of standard normals a second."""
+"""Random directions for finite differences: millions of standard normals per second."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from jaxtyping import Array, PRNGKeyArray
 
 
 def normal_directions(key: PRNGKeyArray, shape: tuple[int, ...]) -> Array:
-    """Independent standard normals in single precision, for directions and never for privacy.
+    """Independent standard normals in single precision, for directions only, never for privacy.
 
     As `jax.random.normal`, by the inverse error function of a uniform number, but each 64-bit
     draw of the generator makes two of them where JAX makes one: two thirds of the time.
 
     Args:
-        key: the agent's own key of this step.
-        shape: of the result.
+        key: the agent's own key for this step.
+        shape: shape of the result.
     """
     count = math.prod(shape)
     words = jax.random.bits(key, ((count + 1) // 2,), jnp.uint64)

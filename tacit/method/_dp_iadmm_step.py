@@ -20,7 +20,7 @@ _LARGEST = 1e9
 """The largest penalty of the printed schedule."""
 
 _MOST = 3000.0
-"""Power at which any schedule has reached that, while 1.2 to it is still a number."""
+"""Power at which any schedule has reached that, while 1.2 to this power is still finite."""
 
 
 @checked(ConfigError)
@@ -31,10 +31,10 @@ class GrowingPenalty(eqx.Module):
     paper has `c1 = 0.005`, `c2 = 0.05`, `Tc = 2000`.
 
     Args:
-        epsilon: the paper's, of one iteration; positive, infinite without noise.
-        base: `c1`, positive.
-        inverse: `c2`, at least 0.
-        every: `Tc`, in rounds, at least 1.
+        epsilon: the paper's epsilon per iteration; positive, infinite without noise.
+        base: constant `c1`, positive.
+        inverse: coefficient `c2` of `1 / epsilon`, at least 0.
+        every: number of rounds `Tc` between increases, at least 1.
 
     Raises:
         ConfigError: a number out of range.
@@ -71,7 +71,7 @@ Penalty: TypeAlias = Numbers | GrowingPenalty
 
 
 def check_penalty(penalty: Penalty) -> None:
-    """Refuse what is no positive number and no schedule.
+    """Refuse anything but a positive number or a schedule.
 
     Raises:
         ConfigError: naming the value.
@@ -90,7 +90,7 @@ def proximal_point(
 ) -> Vector:
     """`argmin_u slope'u + (rho/2) ||w - u + dual/rho||^2 + ||u - z||^2 / (2 eta)`.
 
-    On a convex set the minimiser is the projection of this point, for the quadratic is isotropic.
+    On a convex set the minimiser is the projection of this point, as the quadratic is isotropic.
 
     Source: Ryu, Kim (2021), section 2, eq (5); section 3, eq (8).
     """
@@ -104,7 +104,7 @@ def linearised_point(w: Vector, dual: Vector, slope: Vector, penalty: Scalar) ->
 
 
 def within_cube(point: Vector, z: Vector, radius: Scalar) -> Vector:
-    """The point of `||u - z||_inf <= radius` nearest to `point`, in each coordinate by itself.
+    """The point of `||u - z||_inf <= radius` nearest to `point`, coordinate by coordinate.
 
     Source: Ryu, Kim (2021), section 2, eq (6b).
     """

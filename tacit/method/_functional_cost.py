@@ -1,4 +1,4 @@
-"""What is left of a private cost once it is released: a polynomial with public coefficients."""
+"""The public form of a private cost once it is released: a polynomial with public coefficients."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tacit.types import AbstractDifferentiable, Order, Params, Scalar, Unit
 
 
 class PublicPolynomial(AbstractDifferentiable):
-    """A cost given by public coefficients in a basis: what is left of a cost once released.
+    """A cost given by public coefficients in a basis: the form a cost takes once released.
 
     Attributes:
-        normaliser: 1.
-        basis: the functions.
-        coefficients: one a function; with many agents a leading agent axis.
+        normaliser: always 1.
+        basis: basis functions.
+        coefficients: one coefficient per function; with many agents a leading agent axis.
     """
 
     normaliser: Float[ArrayLike, "*agents"]

@@ -15,12 +15,12 @@ from tacit.ranges import Numbers
 
 @dataclass(frozen=True)
 class Extremes:
-    """How a function bends and rises, or how it may.
+    """Curvature and slope of a function, or limits on them.
 
     Attributes:
         lowest: smallest eigenvalue of a Hessian.
         highest: largest eigenvalue of a Hessian.
-        steepest: longest gradient; infinite for no limit.
+        steepest: largest gradient norm; infinite for no limit.
     """
 
     lowest: float
@@ -28,7 +28,7 @@ class Extremes:
     steepest: float
 
     def beyond(self, allowed: Extremes) -> float:
-        """The largest miss, curvature as a share of beta and slope as a share of u; 0 inside."""
+        """The largest violation, curvature as a share of beta, slope as a share of u; 0 inside."""
         beta, u = allowed.highest, allowed.steepest
         misses = (allowed.lowest - self.lowest) / beta, self.highest / beta - 1.0
         slope = 0.0 if math.isinf(u) else self.steepest / u - 1.0
@@ -39,9 +39,9 @@ def extremes(basis: LegendreBasis, coefficients: Numbers, per_axis: int = 0) -> 
     """Curvatures and slopes of a function on a regular grid.
 
     Args:
-        basis: Legendre.
-        coefficients: shape `(m,)`.
-        per_axis: grid points an axis; about 10,000 points in all by default.
+        basis: Legendre basis.
+        coefficients: coefficients, shape `(m,)`.
+        per_axis: grid points per axis; about 10,000 points in all by default.
     """
     count = per_axis or round(10_000 ** (1.0 / basis.dimension))
     gradient, hessian = on_grid(basis, coefficients, np.linspace(-1.0, 1.0, count))
@@ -58,8 +58,8 @@ def on_grid(
     Sums over one coordinate after the other, so a fine grid takes milliseconds.
 
     Args:
-        basis: Legendre.
-        coefficients: shape `(m,)`.
+        basis: Legendre basis.
+        coefficients: coefficients, shape `(m,)`.
         axis: the grid's points in [-1, 1], the same in every coordinate.
     """
     dimension, half = basis.dimension, _half(basis)

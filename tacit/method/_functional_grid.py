@@ -25,22 +25,22 @@ from tacit.method.functional_basis import LegendreBasis
 from tacit.ranges import Numbers
 
 TOLERANCE = 1e-6
-"""Violation that is left, curvature as a share of beta and slope as a share of u."""
+"""Remaining violation, curvature as a share of beta and slope as a share of u."""
 
 ROUNDS = 200
-"""After so many programs the search is given up."""
+"""Number of programs after which the search is abandoned."""
 
 _NEAR = 0.01
-"""A peak of the grid may hide a violation between its points that is larger by this much."""
+"""Amount by which a violation between the grid's points may exceed the nearest peak on the grid."""
 
 _ZOOMS = 8
-"""How often the neighbourhood of a peak is halved; peaks are flat, so this finds their height."""
+"""Number of times a peak's neighbourhood is halved; peaks are flat, so this finds their height."""
 
 _PEAKS = 100
-"""At most so many are followed at a time; a plateau is made of peaks."""
+"""Largest number of peaks followed at a time; a plateau is made of peaks."""
 
 _POINTS = {1: 32, 2: 16, 3: 4}
-"""Points an axis for every degree of the basis, by dimension."""
+"""Points per axis for every degree of the basis, by dimension."""
 
 _SLACK = 1e-3
 """Inequalities further from being active, as a share of beta or u, are dropped."""
@@ -57,18 +57,19 @@ def nearest_on_grid(
 ) -> Float[np.ndarray, " m"]:
     """The function within the limits that is nearest to the given one in L2 of the box.
 
-    Checked on `16 degree + 1` Chebyshev points an axis (32 on a line, 4 in three dimensions) and
-    between them by local search: a check, where sums of squares up to degree 6 are a proof.
+    Checked on `16 degree + 1` Chebyshev points per axis (32 on a line, 4 in three dimensions) and
+    between them by local search: this is a check, whereas sums of squares up to degree 6 are a
+    proof.
 
     Args:
-        basis: Legendre, of any degree.
-        allowed: alpha, beta and u.
-        coefficients: shape `(m,)`, finite.
-        tolerance: violation that may be left, a share of beta and of u; at least 1e-9.
+        basis: Legendre basis of any degree.
+        allowed: limits alpha, beta and u.
+        coefficients: finite coefficients, shape `(m,)`.
+        tolerance: largest remaining violation, as a share of beta and of u; at least 1e-9.
 
     Raises:
         ProblemError: no function of the basis is within the limits, or `ROUNDS` programs did not
-            reach the tolerance; the message says what is left.
+            reach the tolerance; the message states the remaining violation.
     """
     given, margin = np.asarray(coefficients, dtype=np.float64), tolerance / 2.0
     grid = _Grid(basis, allowed)
@@ -79,10 +80,10 @@ def nearest_on_grid(
         new, wanted, worst = grid.cuts(given + correction, margin)
         if worst <= margin:
             return given + correction
-        # ask for a little more than the limits, as the search may miss the very top of a peak
+        # require slightly more than the limits, as the search may miss the very top of a peak
         rows, sides = np.concatenate([rows, new]), np.concatenate([sides, wanted + margin])
         correction, kept = _least_distance(rows, sides - rows @ given, correction)
-        # what is not active may be dropped: the distance grows with every program all the same
+        # inactive cuts may be dropped: the distance still grows with every program
         rows, sides = rows[kept], sides[kept]
     raise ProblemError(
         f"after {ROUNDS} programs the nearest function still misses its bounds by {worst:.2g} "
@@ -105,7 +106,7 @@ class _Grid:
     def cuts(
         self, coefficients: np.ndarray, tolerance: float
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Rows and sides of `row @ c >= side` that fail at the worst points, and the worst miss."""
+        """Rows and sides of `row @ c >= side` violated at the worst points, and the worst miss."""
         rows, sides, worst = [], [], 0.0
         everywhere = self._misses(*on_grid(self.basis, coefficients, self.axis))
         for kind in range(3):
@@ -122,7 +123,7 @@ class _Grid:
         return np.concatenate(rows), np.concatenate(sides), float(worst)
 
     def _misses(self, gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
-        """Too little curvature, too much, and too steep: positive where a limit is broken."""
+        """Curvature too low, too high, slope too steep: positive where a limit is violated."""
         alpha, beta, u = self.allowed.lowest, self.allowed.highest, self.allowed.steepest
         curvature = np.linalg.eigvalsh(hessian)
         slope = np.linalg.norm(gradient, axis=-1)
@@ -173,7 +174,7 @@ class _Grid:
 def _least_distance(
     rows: np.ndarray, wanted: np.ndarray, last: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The shortest `d` with `rows @ d >= wanted`, and which rows hold it there or nearly so."""
+    """The shortest `d` with `rows @ d >= wanted`, and the rows that are active or nearly so."""
     from scipy.optimize import nnls
 
     lengths = np.linalg.norm(rows, axis=1)

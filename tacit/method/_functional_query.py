@@ -1,4 +1,4 @@
-"""What functional perturbation asks of a private cost: its coefficients, clipped unit by unit."""
+"""The query of functional perturbation: a private cost's coefficients, clipped unit by unit."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class WeightedCoefficients(AbstractQuery):
     a distance of `clip` in the l1 norm. Proof: docs/proofs/functional.md.
 
     Attributes:
-        basis: which also holds the public points where values are asked.
-        clip: largest l1 distance from the weighted centre; may differ per agent.
-        p: exponent of the weights; may differ per agent.
-        centre: `a`, shape `(m - 1,)`; 0 when `None`.
+        basis: basis, including the public points at which costs are evaluated.
+        clip: largest l1 distance from the weighted centre; may differ between agents.
+        p: exponent of the weights; may differ between agents.
+        centre: public centre `a`, shape `(m - 1,)`; 0 when `None`.
     """
 
     sums: ClassVar[Sums] = Sums.RECORDS
@@ -59,7 +59,7 @@ class WeightedCoefficients(AbstractQuery):
 
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:
         if relation is Relation.METRIC:
-            return math.inf  # the distance is between gradients, and these are values
+            return math.inf  # the metric is between gradients, and these are values
         clip = own_public(self.clip, public.agent)
         if relation is Relation.ADD_REMOVE:  # what comes or goes is as large as its distance from 0
             return (clip + self._length(public.agent)) / public.normaliser

@@ -1,4 +1,4 @@
-"""The gradient question that first-order methods ask, with or without privacy."""
+"""The gradient query of first-order methods, with or without privacy."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tacit.privacy.sensitivity import ClippedGradient, Exact
 from tacit.types import Combine, Context, Vector
 
 iterate: Callable[[Any], Vector] = attrgetter("x")
-"""The point at which most methods question the objective: their state's `x`."""
+"""The point at which most methods query the objective: their state's `x`."""
 
 
 def gradient_query(privacy: Privacy | None) -> tuple[AbstractQuery, Release]:
-    """The gradient at `state.x`: clipped and noised as `privacy` asks, or as it is."""
+    """The gradient at `state.x`: clipped and with noise if `privacy` is given, or as it is."""
     if privacy is None:
         return Exact(_gradient), Release("gradient", NO_NOISE)
     query = ClippedGradient(
@@ -36,7 +36,7 @@ def combined(privacy: Privacy | None) -> Combine:
 
 
 def send_released(state: Any, released: Vector, context: Context) -> tuple[Any, Vector]:
-    """The message of a phase that sends what it releases, and keeps nothing of it."""
+    """The message of a phase that sends its release and keeps nothing of it."""
     return state, released
 
 

@@ -1,8 +1,8 @@
 """How PDOP divides one budget over the rounds: noise that follows a shrinking step.
 
-The step of round `t` is `gamma_t = c q^t` (rounds from 0), so the value that leaves moves less and
-less between neighbours, and noise of the same size in every round would waste the budget. A split
-says how large the noise is *relative to that sensitivity*; one common factor, the noise multiplier
+The step of round `t` is `gamma_t = c q^t` (rounds from 0), so the sensitivity of the released value
+decreases, and noise of the same size in every round would waste the budget. A split
+gives the size of the noise *relative to that sensitivity*; one common factor, the noise multiplier
 of the budget, is then calibrated over the whole run.
 """
 
@@ -34,13 +34,12 @@ class Split(eqx.Module):
     """Noise of every round relative to its sensitivity, up to the common multiplier.
 
     Attributes:
-        schedule: which rule.
-        ratio: `q`, by which the step shrinks from round to round.
-        noise_ratio: `p`, by which the noise shrinks ("corrected"); `(1 + q) / 2` if
-            `None`.
-        step: `c`, the first step.
-        curvature: `h`, that of the costs ("optimised").
-        delta: at which the budget is stated; 0 makes pure epsilons add up.
+        schedule: rule of the split.
+        ratio: factor `q` by which the step shrinks from round to round.
+        noise_ratio: factor `p` by which the noise shrinks ("corrected"); `(1 + q) / 2` if `None`.
+        step: first step size, `c`.
+        curvature: curvature of the costs, `h` ("optimised").
+        delta: delta of the budget; with 0, pure epsilons add up.
         laplace: whether the noise is Laplace rather than Gaussian.
 
     Example:
@@ -69,7 +68,7 @@ class Split(eqx.Module):
 
 
 def grown(factor: float, times: int) -> float:
-    """`factor^times`, cut off where a release of so much noise costs nothing measurable."""
+    """`factor^times`, capped where a release with that much noise has no measurable cost."""
     return math.exp(min(times * math.log(factor), _LARGEST))
 
 
@@ -77,7 +76,7 @@ def grown(factor: float, times: int) -> float:
 def optimised_split(
     ratio: float, curvature: float, rounds: int, *, pure: bool = True
 ) -> tuple[float, ...]:
-    """Relative noise of every round that gives the answer the least variance for its budget.
+    """Relative noise of every round that minimises the variance of the answer for its budget.
 
     With sensitivities `gamma_t = q^t` and `a_t = prod_{l > t} (1 - h gamma_l)^2`, the part of a
     round's noise that later steps leave, the answer has the variance `sum_t a_t M_t^2` up to a
@@ -86,13 +85,13 @@ def optimised_split(
     a positive delta) add up as squares, and `M_t` goes with `(gamma_t^2 / a_t)^(1/4)`.
 
     Args:
-        ratio: `q`, in (0, 1].
-        curvature: `h`, at least 0, in units of one over the first step.
-        rounds: at least 1.
-        pure: whether epsilons, and not their squares, add up.
+        ratio: factor `q`, in (0, 1].
+        curvature: curvature `h`, at least 0, in units of one over the first step.
+        rounds: number of rounds, at least 1.
+        pure: whether epsilons add up, rather than their squares.
 
     Returns:
-        `M_t / gamma_t`, the smallest of them 1.
+        `M_t / gamma_t`, scaled so that the smallest is 1.
 
     By Lagrange multipliers: docs/methods/pdop.md.
 
@@ -108,7 +107,7 @@ def optimised_split(
 
 
 def _remaining(ratio: float, curvature: float, rounds: int) -> np.ndarray:
-    """`a_t`: the part of the variance of a round's noise that the later steps leave."""
+    """`a_t`: the share of the variance of a round's noise that remains after the later steps."""
     factors = np.square(1.0 - curvature * ratio ** np.arange(1, rounds))
     with np.errstate(over="ignore"):
         return np.append(np.cumprod(factors[::-1])[::-1], 1.0)

@@ -1,4 +1,4 @@
-"""The private question of PDOP: one projected gradient step from a point that everybody knows."""
+"""The private query of PDOP: one projected gradient step from a public point."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class ProjectedStep(AbstractQuery):
 
     Only `g` depends on private data, and it moves by at most `D` between neighbours
     (docs/proofs/clipping.md, docs/proofs/agent_level.md, docs/proofs/metric.md). So the answer
-    moves by at most `gamma_t D` in the l2 norm, because a projection (and a proximal map) lengthens
+    moves by at most `gamma_t D` in the l2 norm, because a projection (and a proximal map) increases
     no l2 distance. In the l1 norm the same holds coordinate by coordinate on a box. On a general
     set of dimension `n` the smaller of two bounds holds: `sqrt(n)` times that in the l2 norm, and
     `(1 + sqrt(n)) / 2` times that in the l1 norm. Proof: docs/methods/pdop.md.
 
     Attributes:
-        gradient: the clipped gradient, whose bound is enforced.
-        step: `c`.
-        ratio: `q`: the step of round `t` is `c q^t`.
-        known: `h`: `h x` is public, left out of the clip and added again; 0 for nothing.
-        coordinatewise: whether projection and proximal map act on each coordinate by itself.
+        gradient: query for the clipped gradient, whose bound is enforced.
+        step: first step size, `c`.
+        ratio: factor `q`: the step of round `t` is `c q^t`.
+        known: public curvature `h`: `h x` is subtracted before the clip and added back; 0 for none.
+        coordinatewise: whether projection and proximal map act on each coordinate separately.
     """
 
     projects: ClassVar[bool] = True
@@ -66,7 +66,7 @@ class ProjectedStep(AbstractQuery):
     def sensitivity(self, public: PublicContext, relation: Relation) -> float:
         gamma = own_public(self.step, 0) * own_public(self.ratio, 0) ** public.round
         if self.centred:
-            # declared bounds are of the gradient, and here something is taken off it
+            # declared bounds hold for the gradient, and here something is subtracted from it
             public = dataclasses.replace(public, gradient_bounds=_NOTHING_DECLARED)
         moved = self.gradient.sensitivity(public, relation)
         if self.order == 2 or self.coordinatewise:
@@ -89,7 +89,7 @@ class ProjectedStep(AbstractQuery):
     def _centred(
         self, state: Any, objective: Any, context: Context, key: PRNGKeyArray
     ) -> Float[Array, " p"]:
-        """The whole cost's gradient with `h x` taken off before the clip and put back after."""
+        """The whole cost's gradient with `h x` subtracted before the clip and added back after."""
         x = jnp.asarray(iterate(state))
         private = objective.normaliser * objective.gradient(x) - self.known * x
         clip = own(self.gradient.clip, context.agent)
@@ -106,7 +106,7 @@ def projected_step(
     centred: bool,
     coordinatewise: bool,
 ) -> ProjectedStep:
-    """The question as a budget asks it: its clip, the norm of its noise, its sampling."""
+    """The query that a budget asks for: its clip, the norm of its noise, its sampling."""
     return ProjectedStep(
         ClippedGradient(
             iterate,

@@ -25,10 +25,10 @@ def tail_average(average: Vector, x: Vector, context: Context, closing: int = 0)
     Averaging divides the variance that independent noise leaves in a late iterate.
 
     Args:
-        average: so far.
+        average: running mean so far.
         x: the iterate after this round.
-        context: of the round.
-        closing: how many rounds at the end are none of those meant.
+        context: context of the round.
+        closing: number of final rounds that do not count.
     """
     count = jnp.maximum(context.round - (context.rounds - closing) // 2 + 1, 1)
     return jnp.asarray(average) + (jnp.asarray(x) - average) / count

@@ -1,9 +1,9 @@
-"""The two-point question that OR-ZO and ZOO-ADMM ask of a mean cost, with or without privacy.
+"""The two-point query that OR-ZO and ZOO-ADMM make of a mean cost, with or without privacy.
 
 The server draws `J` directions and sends them with its iterate; every client answers with the
 difference quotients of its own cost along them. Their mean is the quotient of the mean cost, so the
-server estimates the gradient of `(1/K) sum_k f_k` as if all costs were one, and a client sends `J`
-numbers only.
+server estimates the gradient of `(1/K) sum_k f_k` as if all costs were one, and a client sends only
+`J` numbers.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from tacit.privacy.sensitivity import ClippedDifferences
 from tacit.types import Context, Inbox, Role, Vector
 
 SMALLEST = float(np.sqrt(np.finfo(np.float64).eps))
-"""Shortest finite difference: rounding would take more digits than a shorter one gains."""
+"""Shortest finite difference: with a shorter one, rounding would lose more digits than it gains."""
 
 
 class Probe(eqx.Module):
-    """Where every client is asked: from `x + offset_j` a step of `width d_j`.
+    """Points at which every client is queried: from `x + offset_j` a step of `width d_j`.
 
     Attributes:
         x: the server's iterate.
         directions: `d_j`, scaled such that `sum_j q_j d_j` estimates the gradient from the
             quotients `q_j`; shape `(J, p)`. The mean of `||q||^2` is then the squared norm of the
-            gradient, so that a clip of `q` is as long as one of gradients.
+            gradient, so that a clip of `q` is comparable with a clip of gradients.
         width: the finite-difference step, positive.
-        offsets: shape `(J, p)`, or `None` where all begin at `x`.
+        offsets: starting offsets, shape `(J, p)`, or `None` if all start at `x`.
     """
 
     x: Vector
@@ -47,7 +47,7 @@ class Probe(eqx.Module):
 
 
 def unasked(x0: Vector, count: int, *, offsets: bool) -> Probe:
-    """What everybody holds before round 0: no direction at all."""
+    """The probe that all agents hold before round 0: no direction at all."""
     nowhere = jnp.zeros((count, *jnp.shape(x0)))
     return Probe(x0, nowhere, jnp.zeros(()), nowhere if offsets else None)
 
@@ -60,14 +60,15 @@ def two_point_phases(
     offsets: bool,
     privacy: Privacy | None,
 ) -> tuple[Phase, Phase]:
-    """The server asks, the clients answer.
+    """The phases of one round: the server queries, the clients answer.
 
     Args:
-        ask: draws a `Probe` at the server, and keeps it in the server's state.
-        update: of the server's state, from the answers.
-        count: `J`.
-        offsets: whether the quotients begin elsewhere than at `x`.
-        privacy: clips every unit's quotients jointly and noises their sum; `None` for neither.
+        ask: function that draws a `Probe` at the server and keeps it in the server's state.
+        update: function that updates the server's state from the answers.
+        count: number of directions, `J`.
+        offsets: whether the quotients start at points other than `x`.
+        privacy: budget; every unit's quotients are clipped jointly and their sum gets noise; `None`
+            for neither.
     """
     query = ClippedDifferences(
         point=iterate,

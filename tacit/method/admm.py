@@ -1,4 +1,4 @@
-"""Decentralised ADMM: every agent solves its own problem exactly and talks to its neighbours."""
+"""Decentralised ADMM: every agent solves its own problem exactly and messages its neighbours."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ADMM(AbstractMethod):
     converges for every penalty, linearly where the costs are strongly convex.
 
     Args:
-        penalty: `rho`, positive.
+        penalty: ADMM penalty `rho`, positive.
         tolerance: largest distance from the exact local solution, in units of the parameters, at
             least 1e-13.
 
@@ -103,5 +103,5 @@ class ADMM(AbstractMethod):
 
 
 def share(state: Consensus, released: Vector, context: Context) -> tuple[Consensus, Vector]:
-    """Keep what is released as the own iterate, and send it."""
+    """Keep the released value as the agent's own iterate, and send it."""
     return Consensus(released, state.dual, state.neighbours, state.average), released

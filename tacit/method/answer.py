@@ -1,6 +1,7 @@
-"""What a run answers: a minimiser, a table, or in words why there is no answer.
+"""The answer of a run: a minimiser, a table, or the reason why there is no answer.
 
-An answer is made on the host of released numbers and public constants, so it is post-processing.
+An answer is computed on the host from released numbers and public constants, so it is
+post-processing.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Answer(Protocol):
-    """What the numbers of a run say."""
+    """What the numbers of a run mean."""
 
     kind: ClassVar[str]
-    """What it is, in one word: the name of its file in results."""
+    """Kind of answer, in one word: the name of its file in the results."""
 
     def frame(self) -> pd.DataFrame:
-        """As a table."""
+        """The answer as a table."""
         ...
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """The answer as plain values."""
         ...
 
     def sentence(self) -> str:
-        """In a sentence for a reader."""
+        """The answer as a sentence for a reader."""
         ...
 
 
@@ -39,8 +40,8 @@ class Minimiser:
     """The parameters that minimise a problem.
 
     Attributes:
-        names: of the parameters.
-        values: of them.
+        names: names of the parameters.
+        values: values of the parameters, in the same order.
     """
 
     names: tuple[str, ...]
@@ -48,7 +49,7 @@ class Minimiser:
     kind: ClassVar[str] = "coefficients"
 
     def frame(self) -> pd.DataFrame:
-        """One row a parameter."""
+        """One row per parameter."""
         import pandas as pd
 
         return pd.DataFrame({"parameter": self.names, "value": self.values})
@@ -58,7 +59,7 @@ class Minimiser:
         return {"kind": self.kind, "values": dict(zip(self.names, self.values, strict=True))}
 
     def sentence(self) -> str:
-        """How many parameters were found."""
+        """The number of parameters found."""
         return f"{len(self.values)} parameters were fitted."
 
 
@@ -67,8 +68,8 @@ class Refused:
     """No answer, and why: decided after the releases, from them alone.
 
     Attributes:
-        reason: why, as a clause.
-        needs: what would do, as a clause.
+        reason: reason for the refusal, as a clause.
+        needs: what would be sufficient, as a clause.
     """
 
     reason: str
@@ -76,7 +77,7 @@ class Refused:
     kind: ClassVar[str] = "refused"
 
     def frame(self) -> pd.DataFrame:
-        """One row: the reason, and what would do."""
+        """One row: the reason, and what would be sufficient."""
         import pandas as pd
 
         return pd.DataFrame({"reason": [self.reason], "needs": [self.needs]})
@@ -86,11 +87,11 @@ class Refused:
         return {"kind": self.kind, "reason": self.reason, "needs": self.needs}
 
     def sentence(self) -> str:
-        """Both, as a sentence."""
+        """Both clauses, as a sentence."""
         return f"There is no answer: {self.reason}; {self.needs}."
 
 
 def safe(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table whose texts no spreadsheet takes for formulas (`tacit.escape`)."""
+    """A table whose texts no spreadsheet reads as formulas (`tacit.escape`)."""
     texts = {name: frame[name].map(cell) for name in frame if frame[name].dtype.kind not in "biuf"}
     return frame.assign(**texts)

@@ -1,4 +1,4 @@
-"""Private counts: how many records of all sites have each level of declared columns."""
+"""Private counts: the number of records, over all sites, with each level of declared columns."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NORMAL = 1.959963984540054
 """Two-sided 95 % point of the standard normal distribution."""
 
 _COUNTING = 1
-"""Number of the phase that releases the counts."""
+"""Index of the phase that releases the counts."""
 
 
 def _together(columns: Any) -> tuple[Any, ...]:
@@ -43,7 +43,7 @@ def _together(columns: Any) -> tuple[Any, ...]:
 
 
 class Tally(eqx.Module):
-    """What the server has received: the sum of all answers, and how many they were."""
+    """The server's state: the sum of all answers, and their number."""
 
     total: Float[Array, " m"]
     sites: Float[Array, ""]
@@ -51,15 +51,15 @@ class Tally(eqx.Module):
 
 @dataclass(frozen=True)
 class CountTable:
-    """How many records have each level, with the error that the noise makes.
+    """The number of records with each level, with the error due to the noise.
 
     Attributes:
-        columns: of the table of records, one a row.
-        levels: of that column, one a row.
-        counts: as released, without rounding: they may be below 0.
-        errors: standard deviations of the noise in them.
-        sites: how many sites' records were counted.
-        of_sites: how many there are.
+        columns: names of the counted columns, one per row.
+        levels: levels of those columns, one per row.
+        counts: released counts, without rounding; they may be below 0.
+        errors: standard deviations of the noise in the counts.
+        sites: number of sites whose records were counted.
+        of_sites: number of all sites.
     """
 
     columns: tuple[str, ...]
@@ -71,7 +71,7 @@ class CountTable:
     kind: ClassVar[str] = "counts"
 
     def frame(self) -> pd.DataFrame:
-        """One row a level: count, standard error, and the ends of a 95 % interval."""
+        """One row per level: count, standard error, and the ends of a 95 % interval."""
         import pandas as pd
 
         counts, errors = np.array(self.counts), np.array(self.errors)
@@ -87,12 +87,12 @@ class CountTable:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """The table as plain values."""
         rows: list[dict[str, Any]] = self.frame().to_dict("records")
         return {"kind": self.kind, "sites": self.sites, "of_sites": self.of_sites, "rows": rows}
 
     def sentence(self) -> str:
-        """Whose records were counted, and what the intervals hold."""
+        """The sites whose records were counted, and what the intervals cover."""
         whose = (
             f"all {self.sites} sites"
             if self.sites == self.of_sites
@@ -112,21 +112,21 @@ class CountTable:
 class PrivateCounts(AbstractMethod):
     """Counts of records by the levels of declared columns, over all sites in one sum.
 
-    One round: the server asks, every client answers with how many of its records have each level,
-    noised, and the server adds the answers up. All columns are one release, each with the same
+    One round: the server asks, every client answers with the noisy number of its records with each
+    level, and the server adds up the answers. All columns are one release, each with the same
     share of the budget: the noise in the counts of one of `q` columns is `sqrt(q)` times as large
-    as if it were asked alone, and does not depend on the number of its levels.
+    as if it were the only column, and does not depend on its number of levels.
 
     Source: Dwork et al. (2006), section 3. There one holder has a histogram and adds Laplace noise;
     here every client adds Gaussian noise to its own.
 
     What leaves: each client's counts, to the server, which need not be trusted when `privacy` is
     given (Gaussian mechanism; status proved). Without it, not private. With `Privacy(masks=...)`
-    the server can read nothing but their sum.
+    the server can read only their sum.
 
     Args:
-        columns: which to count: declared columns, numbers cut into intervals.
-        privacy: budget and relation, or `None`. Its clip cuts nothing at 1 or more: a record adds
+        columns: declared columns to count by, with numbers cut into intervals.
+        privacy: budget and relation, or `None`. A clip of 1 or more has no effect, as a record adds
             1 to each column.
 
     Example:
@@ -206,7 +206,7 @@ class PrivateCounts(AbstractMethod):
 
     @property
     def query(self) -> BlockSum:
-        """One block of counts a column, all with the same share of the budget."""
+        """One block of counts per column, all with the same share of the budget."""
         share = 1.0 / len(self.columns)
         blocks = [Counts(each.cell, len(each.levels), share=share) for each in self.columns]
         relation = Relation.REPLACE_ONE if self.privacy is None else self.privacy.relation
@@ -216,7 +216,7 @@ class PrivateCounts(AbstractMethod):
         return jnp.concatenate([*self.query.split(state.total), state.sites[None]])
 
     def check(self, problem: Task, network: AbstractNetwork) -> None:
-        """Records with these columns, whose numbers are declared where they are private."""
+        """Refuse records without these columns, or with a private number that is not declared."""
         if not isinstance(problem, Records):
             raise ProblemError(
                 f"{type(self).__name__} counts records by declared columns, and this is a "

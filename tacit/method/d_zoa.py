@@ -1,6 +1,6 @@
 """D-ZOA, certified: zeroth-order ADMM with clipped finite differences and Gaussian noise.
 
-As published it stands in `d_zoa_solver`.
+The published form is in `d_zoa_solver`.
 """
 
 from __future__ import annotations
@@ -38,16 +38,17 @@ class DZOA(AbstractMethod):
 
     Source: Gratton et al. (2021), section III-B, algorithm 1; Zhang et al. (2024), algorithm 2. The
     inner stochastic solver of the first (whose claimed privacy is a model, see `DZOASolver`) is
-    replaced by one private query a round; the scalar estimator is that of the second, DPZero.
+    replaced by one private query per round; the scalar estimator is that of the second, DPZero.
     Theorem: Gaussian mechanism (l2 clip) with exact composition; status proved.
 
     Args:
         privacy: budget, clip and relation.
-        penalty: `rho`, positive; 0.1 to 0.4 suits a mean loss.
-        proximity: `a`, positive: how far one noisy difference may move the iterate.
-        estimator: "vector" asks for differences along all `p` axes, `p + 1` values a record;
-            "scalar" along one random unit direction, 2 values a record.
-        smoothing: `u`, the finite-difference step, positive; in float64 values below 1e-8 lose
+        penalty: ADMM penalty `rho`, positive; 0.1 to 0.4 suits a mean loss.
+        proximity: step parameter `a`, positive; larger values let one noisy difference move the
+            iterate further.
+        estimator: "vector" asks for differences along all `p` axes, `p + 1` values per record;
+            "scalar" along one random unit direction, 2 values per record.
+        smoothing: finite-difference step `u`, positive; in float64 values below 1e-8 lose
             digits.
         average: answer with the mean of the second half of the iterates instead of the last.
 

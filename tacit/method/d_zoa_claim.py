@@ -1,8 +1,9 @@
-"""What the D-ZOA paper claims about privacy, as printed. Status: model, not proved.
+"""The D-ZOA paper's privacy claim, as printed. Status: model, not proved.
 
 The paper (Gratton et al. 2021) treats the iterate that leaves an agent as a Gaussian vector whose
-variance is that of independent inner steps, added up (lemma 1), and takes for it the *upper bound*
-of its eq (17). The steps depend on each other, and a bound is no variance: see docs/errata.md.
+variance is that of independent inner steps, added up (lemma 1), and takes the *upper bound* of its
+eq (17) as this variance. The steps depend on each other, and a bound is not a variance: see
+docs/errata.md.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class PaperClaim:
     section IV-C, theorem 1, eqs (25), (26).
 
     Attributes:
-        epsilon: claimed for one iteration, positive.
-        delta: claimed for one iteration, in (0, 1).
+        epsilon: epsilon claimed per iteration, positive.
+        delta: delta claimed per iteration, in (0, 1).
     """
 
     epsilon: float
@@ -90,10 +91,10 @@ def inner_directions(
     initial_step: float = 0.54,
     gradient_bound: float = 1.0,
 ) -> Int[np.ndarray, " agents"]:
-    """`J_k` of eq (22): so few directions that the claimed variance covers the sensitivity.
+    """`J_k` of eq (22): few enough directions that the claimed variance covers the sensitivity.
 
-    The solution of the equation is rounded to the nearest integer, as in section VI. Where that
-    is upwards, the claimed epsilon is a little more than `claim.epsilon`.
+    The solution of the equation is rounded to the nearest integer, as in section VI. Where it is
+    rounded up, the claimed epsilon slightly exceeds `claim.epsilon`.
 
     Needs `||b*||`, which is private: the paper's recipe is circular, and using it leaks.
 
@@ -101,16 +102,16 @@ def inner_directions(
     (22).
 
     Args:
-        claim: for one iteration.
-        penalty: `rho`.
-        degrees: `|V_k|`, shape `(agents,)`; one more for each in closed neighbourhoods.
-        counts: `N_k`, shape `(agents,)`.
-        dimension: `P`.
-        inner_steps: `T`; must reach `minimum_inner_steps`.
-        radius: `R`.
-        optimum: `||b*||`.
-        initial_step: `alpha0`.
-        gradient_bound: `c1`, assumed, not enforced.
+        claim: claim per iteration.
+        penalty: ADMM penalty `rho`.
+        degrees: degrees `|V_k|`, shape `(agents,)`; one more for each in closed neighbourhoods.
+        counts: records per agent, `N_k`, shape `(agents,)`.
+        dimension: number of parameters, `P`.
+        inner_steps: number of inner steps, `T`; at least `minimum_inner_steps`.
+        radius: radius `R`.
+        optimum: norm of the optimum, `||b*||`.
+        initial_step: initial step size, `alpha0`.
+        gradient_bound: largest gradient norm `c1`, assumed, not enforced.
 
     Raises:
         PrivacyError: eq (22) gives less than half a direction, or `inner_steps` is too small.
@@ -153,22 +154,22 @@ def initial_step(
     """`alpha0_k` that eq (27) of Gratton et al. (2020) gives for `directions`.
 
     That is eq (22) of 2021 the other way round: `J` is fixed, and the step size carries the noise.
-    It needs `||b*||` like `inner_directions`, whose inverse in `initial_step` it is; arguments and
-    leak are the same.
+    It is the inverse of `inner_directions` in `initial_step` and needs `||b*||` likewise; arguments
+    and leak are the same.
 
     Source: Gratton et al. (2020), section IV-C, corollary 1, eq (27).
 
     Args:
-        claim: for one iteration.
-        penalty: `rho`.
-        degrees: `|V_k|`, shape `(agents,)`; one more for each in closed neighbourhoods.
-        counts: `N_k`, shape `(agents,)`.
-        dimension: `P`.
-        inner_steps: `T`.
-        radius: `R`.
-        optimum: `||b*||`.
-        directions: `J`, at least 1.
-        gradient_bound: `c1`, assumed, not enforced.
+        claim: claim per iteration.
+        penalty: ADMM penalty `rho`.
+        degrees: degrees `|V_k|`, shape `(agents,)`; one more for each in closed neighbourhoods.
+        counts: records per agent, `N_k`, shape `(agents,)`.
+        dimension: number of parameters, `P`.
+        inner_steps: number of inner steps, `T`.
+        radius: radius `R`.
+        optimum: norm of the optimum, `||b*||`.
+        directions: number of directions `J`, at least 1.
+        gradient_bound: largest gradient norm `c1`, assumed, not enforced.
 
     Example:
         >>> size = dict(penalty=4.0, dimension=10, inner_steps=100, radius=2.0, optimum=2.0)
@@ -218,9 +219,9 @@ def printed_step(
     lipschitz: float,
     initial_step: Float[ArrayLike, "*agents"] = 0.54,
 ) -> Any:
-    """Step size at t = 1 as printed: `alpha0 R / (L sqrt(P log 2P))`, one for each `alpha0`.
+    """Step size at t = 1 as printed: `alpha0 R / (L sqrt(P log 2P))`, one per `alpha0`.
 
-    Source: Gratton et al. (2021), section III-B, eq (9). The formula has no number, and stands
-    after that one.
+    Source: Gratton et al. (2021), section III-B, eq (9). The formula itself has no number; it
+    follows that one.
     """
     return initial_step * radius / (lipschitz * math.sqrt(dimension * math.log(2 * dimension)))

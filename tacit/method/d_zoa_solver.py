@@ -45,7 +45,7 @@ class DZOASolver(AbstractMethod):
 
     Here `u1_t = u1/t` and `u2_t = u1/(P t)^2`. Then agents share `b_k` and update their duals.
 
-    With `printed=False`, the default, only the private `f_k` is estimated, and around its running
+    With `printed=False`, the default, only the private `f_k` is estimated, around its running
     estimate `c`: `g = c + (1/J) sum_j (slope_j - c'n2) n2` has the same mean, and a variance that
     vanishes as `c` reaches the gradient. The public rest of `F_k` enters exactly, the regulariser
     by a proximal step.
@@ -55,25 +55,28 @@ class DZOASolver(AbstractMethod):
     dual steps use the fresh iterates, `u2_t` is at most `u1_t / 2` (the paper's own condition fails
     at P = 1, t = 1) and never below the square root of the machine precision.
 
-    What leaves: `b_k`. Without `claim` nothing is promised. With it the method carries the paper's
-    claim, whose status is `model`: it adds up covariances of steps that depend on each other, and
-    takes what is meant as a bound on their sum for the variance of `b_k`. For a proof use `DZOA`.
+    What leaves: `b_k`. Without `claim` there is no guarantee. With it the method carries the
+    paper's claim, whose status is `model`: it adds up covariances of steps that depend on each
+    other, and uses a bound on their sum as the variance of `b_k`. For a proof use `DZOA`.
 
     Args:
-        penalty: `rho`, positive.
-        inner_steps: `T`, at least 1.
-        directions: `J`, at least 1; one number or one an agent. For a solver, `2 (P + 1)` or more.
-        step: step size at t = 1, positive; one number or one an agent. `None` takes
-            `0.5 / (2 rho |V_k| + curvature_k)`, which is stable; it looks at the data.
-        smoothing: `u1`, positive; 1 in the paper, smaller follows kinks and curvature more closely.
-        printed: estimate the gradient of all of `F_k`, without a centre, as the paper prints.
-        warm_start: begin at the last `b_k` instead of the public start.
-        claim: the paper's claim for one iteration; about the printed algorithm only.
-        closed: count `k` among its neighbours, as the earlier version (2020) does: `F_k` gains
-            `rho ||b - b_k||^2`, and duals stay what they are.
+        penalty: ADMM penalty `rho`, positive.
+        inner_steps: number of inner steps `T`, at least 1.
+        directions: number of directions `J`, at least 1; one number or one per agent. For a solver,
+            `2 (P + 1)` or more.
+        step: step size at t = 1, positive; one number or one per agent. `None` takes
+            `0.5 / (2 rho |V_k| + curvature_k)`, which is stable but depends on the data.
+        smoothing: first step `u1` of the finite differences, positive; 1 in the paper; smaller
+            values follow kinks and curvature more closely.
+        printed: estimate the gradient of the whole `F_k`, without a centre, as printed in the
+            paper.
+        warm_start: start at the last `b_k` instead of the public starting point.
+        claim: the paper's claim per iteration; for the printed algorithm only.
+        closed: count `k` among its own neighbours, as the earlier version (2020) does: `F_k` gains
+            `rho ||b - b_k||^2`, and duals do not change.
 
     Raises:
-        ConfigError: a number out of range, or a claim about what is not the printed algorithm.
+        ConfigError: a number out of range, or a claim without the printed algorithm.
     """
 
     name: ClassVar[str] = "d-zoa-solver"
@@ -155,7 +158,7 @@ class DZOASolver(AbstractMethod):
         start = jnp.asarray(state.x)
         shape = (2, self.draws, start.shape[0])
         count = own(self.directions, context.agent)
-        # an agent with fewer directions than the largest asks nothing along the others
+        # an agent with fewer directions than the maximum does not query along the others
         used = jnp.arange(self.draws) < count
         share = jnp.where(used, 1.0 / count, 0.0)
 
@@ -206,7 +209,7 @@ class DZOASolver(AbstractMethod):
                 )
 
     def worst_case(self, problem: Task, owner: int) -> Neighbours:
-        """Neighbours that keep to what the paper assumes, so that its theorem is put to the test.
+        """Neighbours that satisfy the paper's assumptions, so that its theorem is put to the test.
 
         Raises:
             PrivacyError: without a claim there is nothing to test.
@@ -248,19 +251,19 @@ def two_point_slopes(
     those of inner step `t = 1, 2, ...`.
 
     Args:
-        function: `F`.
-        b: where the gradient is wanted.
-        t: inner step.
+        function: function `F` to differentiate.
+        b: point at which the gradient is estimated.
+        t: index of the inner step, from 1.
         smoothing: `u1` at t = 1, positive.
         directions: `n1` and `n2`.
-        used: which pairs are asked about; the others give 0. `None` for all.
+        used: mask of the pairs to evaluate; the others give 0. `None` for all.
     """
     n1, n2 = directions
     u1 = smoothing / t
     u2 = jnp.maximum(jnp.minimum(smoothing / (n2.shape[1] * t) ** 2, u1 / 2), _FLOOR)
     base = b + u1 * n1
     if used is not None:
-        # a black box is not called where a point is no number
+        # a black box is not called at a point that is not finite
         base = jnp.where(used[:, None], base, jnp.nan)
     values = jax.vmap(function)(jnp.concatenate([base, base + u2 * n2]))
     slopes = (values[n2.shape[0] :] - values[: n2.shape[0]]) / u2

@@ -1,4 +1,4 @@
-"""D-ZOA with a coordinator: one vector of noised finite differences of every client a round."""
+"""D-ZOA with a coordinator: one vector of noisy finite differences per client and round."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class Common(eqx.Module):
-    """The iterate that everybody knows, and the mean of the later ones."""
+    """The common iterate, known to all, and the mean of the later ones."""
 
     x: Vector
     average: Vector
@@ -32,22 +32,22 @@ class DZOAStar(AbstractMethod):
     """The certified D-ZOA with a coordinator, from function values only.
 
     The server sends `b`; every client answers with finite differences `g_k` of its cost along all
-    `p` axes, clipped record by record and noised; the server takes:
+    `p` axes, clipped record by record, with noise; the server takes:
 
         b <- prox_{a R}(b - a mean_k g_k).
 
-    This is D-ZOA's subproblem where all copies are one: duals and penalty cancel. On
+    This is D-ZOA's subproblem when all copies are equal: duals and penalty cancel. On
     `network.ExactSum` peers take the server's step themselves.
 
-    Source: Gratton et al. (2021), section III-B, algorithm 1. One private query a round is in the
-    place of the inner solver, as in `DZOA`. Theorem: Gaussian mechanism (l2 clip) with exact
-    composition; status proved. With `Privacy(masks=...)` nobody can read more than the sum of the
-    differences.
+    Source: Gratton et al. (2021), section III-B, algorithm 1. One private query per round replaces
+    the inner solver, as in `DZOA`. Theorem: Gaussian mechanism (l2 clip) with exact
+    composition; status proved. With `Privacy(masks=...)` nobody can read anything but the sum of
+    the differences.
 
     Args:
         privacy: budget, clip and relation.
-        proximity: `a`, positive: the length of a step, relative to the mean objective.
-        smoothing: `u`, the finite-difference step, positive; in float64 values below 1e-8 lose
+        proximity: step length `a`, positive, relative to the mean objective.
+        smoothing: finite-difference step `u`, positive; in float64 values below 1e-8 lose
             digits.
         average: answer with the mean of the second half of the iterates instead of the last.
 

@@ -17,7 +17,7 @@ from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class Iterate(eqx.Module):
-    """An agent's iterate; `gradient` is held between its own message and the update only."""
+    """An agent's iterate; `gradient` is held only between its own message and the update."""
 
     x: Vector
     gradient: Any = None
@@ -36,7 +36,7 @@ class DGD(AbstractMethod):
 
     Args:
         step: first step size, positive; below 2 / (curvature of the mean objective) when constant.
-        decay: step size of round t is `step / (t + 1)^decay`, at least 0.
+        decay: exponent of the step size `step / (t + 1)^decay` in round t, at least 0.
 
     Example:
         >>> from tacit.method import DGD

@@ -1,4 +1,4 @@
-"""DP-ADMM: linearised ADMM with a coordinator whose clients send noised local solutions."""
+"""DP-ADMM: linearised ADMM with a coordinator whose clients send noisy local solutions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class NoisedCopy(eqx.Module):
-    """A client's noised solution `w~_k` (`x`), its multiplier and the last mean `w`."""
+    """A client's noisy solution `w~_k` (`x`), its multiplier and the last mean `w`."""
 
     x: Vector
     dual: Vector
@@ -52,8 +52,8 @@ class DPADMM(AbstractMethod):
     status proved). Without it, not private.
 
     Args:
-        penalty: `rho`, positive.
-        step: `c`, positive: how far a step may go.
+        penalty: ADMM penalty `rho`, positive.
+        step: step parameter `c`, positive; larger values allow longer steps.
         average: answer with the mean of the second half of the iterates instead of the last: less
             noise where there is a budget.
         privacy: budget, clip and relation, or `None`.

@@ -1,4 +1,4 @@
-"""DP-IADMM: linearised ADMM with a coordinator, in which clients solve noised local problems."""
+"""DP-IADMM: linearised ADMM with a coordinator, in which clients solve noisy local problems."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tacit.types import Combine, Context, Inbox, Index, Oracle, Role, Scalar, Ve
 
 
 class Consensus(eqx.Module):
-    """What the server knows, and sends: mean of the `z_p`, mean of the multipliers, and `w`.
+    """The server's public state: mean of the `z_p`, mean of the multipliers, and `w`.
 
     It keeps the average of the later means of the `z_p` to itself.
     """
@@ -33,7 +33,7 @@ class Consensus(eqx.Module):
 
 
 class Copy(eqx.Module):
-    """A client's copy `z_p` with its multiplier, the last `w`, and where it asks for a gradient."""
+    """A client's copy `z_p` with its multiplier, the last `w`, and the point of its gradient."""
 
     x: Vector
     z: Vector
@@ -44,22 +44,22 @@ class Copy(eqx.Module):
 class AbstractIADMM(AbstractMethod):
     """The rounds that the proximal and the trust-region variant of DP-IADMM share.
 
-    All multipliers start at 0 and all copies at the public `x0`. With the noised gradient `G_p` of
+    All multipliers start at 0 and all copies at the public `x0`. With the noisy gradient `G_p` of
     client `p`, regulariser share included,
 
         w     <- mean_p (z_p - lam_p / rho),
         z_p   <- argmin_z  G_p'z + (rho/2) ||w - z + lam_p/rho||^2  (the variant's own addition),
         lam_p <- lam_p + rho (w - z_p).
 
-    The server needs the means of `z_p` and `lam_p` only. Under masks it can read nothing but the
+    The server needs only the means of `z_p` and `lam_p`. Under masks it can read only the
     mean of the `G_p`, and keeps one copy and one multiplier for all: the same path exactly where
     the minimiser is linear in `G_p` (the proximal variant without constraint), and the method on
     one mean cost elsewhere.
 
     Attributes:
-        penalty: `rho`, a number or a `GrowingPenalty`.
-        point: where gradients are taken, at the mean of the `z_p` or at one's own.
-        average: whether the answer is the mean of the second half of the iterates, not the last.
+        penalty: ADMM penalty `rho`, a number or a `GrowingPenalty`.
+        point: where gradients are taken: at the mean of the `z_p` or at each client's own.
+        average: whether the answer is the mean of the second half of the iterates or the last.
     """
 
     oracle: ClassVar[Oracle] = Oracle.GRADIENT
@@ -126,7 +126,7 @@ class AbstractIADMM(AbstractMethod):
         return Consensus(inbox.mixed, dual, state.w, average)
 
     def solve_together(self, state: Consensus, inbox: Inbox, context: Context) -> Consensus:
-        """One copy for all, where only the mean of the gradients can be read."""
+        """One copy for all, if only the mean of the gradients can be read."""
         rho = penalty_at(self.penalty, context.round)
         slope = inbox.mixed + context.public.gradient(state.mean)
         copy = Copy(state.mean, state.mean, state.dual, state.w)
@@ -148,7 +148,7 @@ class AbstractIADMM(AbstractMethod):
 
 
 def check_everybody(name: str, network: AbstractNetwork) -> None:
-    """Refuse a coordinator that draws the clients of a round.
+    """Refuse a coordinator with client sampling.
 
     Raises:
         NetworkError: naming the method.
@@ -174,7 +174,7 @@ def check_setting(name: str, penalty: Penalty, proximity: Numbers, point: str) -
 
 
 def check_no_budget(name: str, privacy: Privacy | None) -> None:
-    """Refuse a budget beside the noise of a paper.
+    """Refuse a budget together with the noise of a paper.
 
     Raises:
         PrivacyError: naming the method.

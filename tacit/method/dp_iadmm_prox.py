@@ -1,4 +1,4 @@
-"""DP-IADMM-Prox: the noised local problem with a proximal term."""
+"""DP-IADMM-Prox: the noisy local problem with a proximal term."""
 
 from __future__ import annotations
 
@@ -19,30 +19,32 @@ from tacit.types import Context, Scalar, Vector
 class DPIADMMProx(AbstractIADMM):
     """Differentially private linearised ADMM with a proximal term; private with a budget.
 
-    With a coordinator, in round `t = 1, 2, ...`, for `G_p` the noised clipped gradient of client
+    With a coordinator, in round `t = 1, 2, ...`, for `G_p` the noisy clipped gradient of client
     `p` plus that of its regulariser share, and `eta = a / sqrt t`:
 
         w     <- mean_p (z_p - lam_p / rho)                                    -> clients
         z_p   <- P_X[ (rho w + lam_p - G_p + z_p/eta) / (rho + 1/eta) ]        -> server
         lam_p <- lam_p + rho (w - z_p)
 
-    The answer is the mean of the `z_p`. Where there is no constraint, it follows
-    `mean z <- mean z - mean G / (rho + 1/eta)` exactly: noised gradient descent.
+    The answer is the mean of the `z_p`. Without a constraint, it follows
+    `mean z <- mean z - mean G / (rho + 1/eta)` exactly: noisy gradient descent.
 
     Source: Ryu, Kim (2021), Differentially Private Federated Learning via Inexact ADMM, section 2,
     eqs (4), (5); section 3, algorithm 1, eqs (8), (10). Deviations: gradients are clipped record by
-    record and noised once for the whole run's budget (the paper scales its noise to the agent's own
-    records, see `DPIADMMPrinted`); they are taken at the mean of the `z_p`, which all know; the
+    record, with noise for the whole run's budget (the paper scales its noise to the agent's own
+    records, see `DPIADMMPrinted`); they are taken at the mean of the `z_p`, known to all; the
     answer is that mean.
 
-    What leaves: each client's `z_p`, a function of its noised gradients, to a server which need not
+    What leaves: each client's `z_p`, a function of its noisy gradients, to a server which need not
     be trusted when `privacy` is given (Gaussian mechanism on l2-clipped records with exact
     composition; status proved). Without it, not private.
 
     Args:
-        penalty: `rho`, positive: the larger, the shorter the steps; or a `GrowingPenalty`.
-        proximity: `a`, positive: how far a step may go.
-        point: gradients at the "mean" of the `z_p`, or, as in the paper, at one's "own".
+        penalty: ADMM penalty `rho`, positive, where larger values give shorter steps; or a
+            `GrowingPenalty`.
+        proximity: step parameter `a`, positive; larger values allow longer steps.
+        point: where gradients are taken: at the "mean" of the `z_p`, or, as in the paper, at each
+            client's "own".
         average: answer with the mean of the second half of the iterates instead of the last: less
             noise where there is a budget.
         privacy: budget, clip and relation, or `None`.

@@ -1,4 +1,4 @@
-"""DP-IADMM-Trust: the noised local problem within a trust region."""
+"""DP-IADMM-Trust: the noisy local problem within a trust region."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tacit.types import Context, Scalar, Vector
 class DPIADMMTrust(AbstractIADMM):
     """Differentially private linearised ADMM within a trust region; private with a budget.
 
-    With a coordinator, in round `t = 1, 2, ...`, for `G_p` the noised clipped gradient of client
+    With a coordinator, in round `t = 1, 2, ...`, for `G_p` the noisy clipped gradient of client
     `p` plus that of its regulariser share:
 
         w     <- mean_p (z_p - lam_p / rho)                                      -> clients
@@ -31,26 +31,27 @@ class DPIADMMTrust(AbstractIADMM):
         lam_p <- lam_p + rho (w - z_p)
 
     The answer is the mean of the `z_p`. As long as no region binds and there is no constraint,
-    `lam_p = G_p` and `mean z <- mean z - mean G / rho` exactly: noised gradient descent. `w` then
-    is one step further with noise that has been used before, so it is no better answer.
+    `lam_p = G_p` and `mean z <- mean z - mean G / rho` exactly: noisy gradient descent. `w` then
+    is one step further with noise that has been used before, so it is not a better answer.
 
     Source: Ryu, Kim (2021), Differentially Private Federated Learning via Inexact ADMM, section 2,
-    eqs (4), (6); section 3, algorithm 2, eqs (9), (10). The paper has no theorem of convergence for
+    eqs (4), (6); section 3, algorithm 2, eqs (9), (10). The paper has no convergence theorem for
     it. Deviations: as in `DPIADMMProx`. The printed `delta = a / t^2` stops the method within a
     distance of `1.65 a` from its start; the authors' code computes `a / t * t`, so that it
     stays `a`.
 
-    What leaves: each client's `z_p`, a function of its noised gradients, to a server which need not
+    What leaves: each client's `z_p`, a function of its noisy gradients, to a server which need not
     be trusted when `privacy` is given (Gaussian mechanism on l2-clipped records with exact
     composition; status proved). Without it, not private.
 
     Args:
-        penalty: `rho`, positive: the inverse of the step; or a `GrowingPenalty`.
-        radius: `a`, positive.
+        penalty: ADMM penalty `rho`, positive, the inverse of the step; or a `GrowingPenalty`.
+        radius: radius `a` of the trust region, positive.
         trust_region: "as_coded" for the radius `a` in all rounds, "printed" for `a / t^2`.
-        norm: of the region, "infinity" as in the paper's experiments or "euclidean" as in its
-            eq (6b).
-        point: gradients at the "mean" of the `z_p`, or, as in the paper, at one's "own".
+        norm: norm of the trust region, "infinity" as in the paper's experiments or "euclidean" as
+            in its eq (6b).
+        point: where gradients are taken: at the "mean" of the `z_p`, or, as in the paper, at each
+            client's "own".
         average: answer with the mean of the second half of the iterates instead of the last: less
             noise where there is a budget.
         privacy: budget, clip and relation, or `None`.

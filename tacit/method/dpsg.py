@@ -1,4 +1,4 @@
-"""DPSG: decentralised subgradient descent with noised, clipped gradients."""
+"""DPSG: decentralised subgradient descent with noisy, clipped gradients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class NoisyIterate(eqx.Module):
-    """Iterate and average of the last ones; `gradient` (noised) is held within a round only."""
+    """Iterate and average of the last ones; `gradient` (noisy) is held only within a round."""
 
     x: Vector
     average: Vector
@@ -34,21 +34,21 @@ class DPSG(AbstractMethod):
     clipped to norm `C` and `z_k ~ N(0, (z 2C/N_k)^2 I)` under replace-one.
 
     Source: Nedic, Ozdaglar (2009), Distributed Subgradient Methods for Multi-Agent Optimization, eq
-    (3). Gratton et al. (2021), section VI, customise it to be private; how they do that is not
-    printed, so clip and noise are ours: the gradient is clipped record by record, its noise
-    composed exactly over the whole run. Deviation: a proximal step where it is exact. With
+    (3). Gratton et al. (2021), section VI, use a private version; its details are not printed, so
+    clip and noise are ours: the gradient is clipped record by record, its noise composed exactly
+    over the whole run. Deviation: a proximal step where it is exact. With
     `proximal=False` `g_k` includes a subgradient of the regulariser share at `b_k`, as published,
     and the step is projected.
 
-    What leaves: iterates that are functions of the noised gradients, so everybody may read them.
+    What leaves: iterates that are functions of the noisy gradients, so anyone may read them.
     Theorem: Gaussian mechanism (l2 clip) with exact composition; status proved.
 
     Args:
         step: first step size `c`, positive.
-        decay: step size of round t is `step / (t + 1)^decay`, at least 0.
+        decay: exponent of the step size `step / (t + 1)^decay` in round t, at least 0.
         privacy: budget, clip and relation.
         average: answer with the mean of the second half of the iterates instead of the last.
-        proximal: take the regulariser by a proximal step, where it is exact, and not by a
+        proximal: apply the regulariser by a proximal step, if it is exact, instead of by a
             subgradient.
 
     Example:
@@ -102,7 +102,7 @@ class DPSG(AbstractMethod):
         else:
             slope = state.gradient + context.public.gradient(state.x)
             x = context.public.project(mean - step * slope)
-        # counted, since whoever sleeps or is left out averages fewer of them
+        # counted, since an agent that sleeps or is left out averages fewer of them
         tail = context.round >= context.rounds // 2
         averaged = jnp.where(tail, state.averaged + 1, 0)
         average = jnp.asarray(state.average) + (x - state.average) / jnp.maximum(averaged, 1)

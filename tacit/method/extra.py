@@ -45,7 +45,7 @@ class EXTRA(AbstractMethod):
     agent's objective.
 
     Args:
-        step: positive, constant.
+        step: step size, positive, constant.
 
     Example:
         >>> from tacit.method import EXTRA

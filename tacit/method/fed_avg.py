@@ -32,11 +32,11 @@ from tacit.types import (
 )
 
 Released = Literal["gradients", "update"]
-"""What is clipped and noised: every gradient, or what a round changes."""
+"""What is clipped and gets noise: every gradient, or the change of a round."""
 
 
 class Local(eqx.Module):
-    """The iterate, and the server's model that the round began with."""
+    """The iterate, and the server's model at the start of the round."""
 
     x: Vector
     anchor: Vector
@@ -59,29 +59,30 @@ class FedAvg(AbstractMethod):
     What leaves, with a budget, is one of two (Gaussian mechanism, l2 clip, exact composition;
     status proved):
 
-    * `release="gradients"`: local models made of gradients that are clipped record by record and
-      noised, `E` releases a round. One record is protected, with a sensitivity of `2C / N_k`.
-    * `release="update"`: the noised change `x_k - w` instead of `x_k`, clipped as a whole to `C`,
-      one release a round however many local steps. All of a client's data are protected together,
-      with a sensitivity of `2C` that no number of records divides. McMahan, Ramage, Talwar, Zhang
-      (2018), algorithm 1, with the noise added by every client instead of a trusted server.
+    * `release="gradients"`: local models made of noisy gradients that are clipped record by
+      record, `E` releases per round. One record is protected, with a sensitivity of `2C / N_k`.
+    * `release="update"`: the noisy change `x_k - w` instead of `x_k`, clipped as a whole to `C`,
+      one release per round whatever the number of local steps. All of a client's data are protected
+      together, with a sensitivity of `2C` regardless of the number of records. McMahan, Ramage,
+      Talwar, Zhang (2018), algorithm 1, with the noise added by every client instead of a trusted
+      server.
 
-    With several local steps and sites that differ it settles at a distance from the optimum that
+    With several local steps and heterogeneous sites it settles at a distance from the optimum that
     shrinks with the step.
 
     Args:
         step: first local step size, positive.
-        local_steps: `E`, at least 1.
-        proximal: `m`, at least 0: how strongly a client is held at the server's model.
-        server_step: `a`, positive; 1 takes the mean of the clients.
-        decay: the local step size of round t is `step / (t + 1)^decay`, at least 0.
-        release: what is clipped and noised: "gradients" protects a record (or a whole cost, where
-            the problem consists of costs), "update" a client's data as a whole.
+        local_steps: number of local steps `E`, at least 1.
+        proximal: strength `m` of the pull towards the server's model, at least 0.
+        server_step: the server's step `a`, positive; 1 takes the mean of the clients.
+        decay: exponent of the local step size `step / (t + 1)^decay` in round t, at least 0.
+        release: what is clipped and gets noise: "gradients" protects a record (or a whole cost,
+            where the problem consists of costs), "update" a client's data as a whole.
         privacy: budget, clip and relation, or `None`.
 
     Raises:
         ConfigError: a number out of range.
-        PrivacyError: a budget that samples records, for an update that is clipped as a whole.
+        PrivacyError: a budget with sampled records, for an update that is clipped as a whole.
 
     Example:
         >>> from tacit.method import FedAvg
@@ -168,7 +169,7 @@ class FedAvg(AbstractMethod):
         return Local(self._local_step(state.x, state.anchor, released, context), state.anchor), None
 
     def change(self, state: Local, objective: AbstractObjective, context: Context) -> Vector:
-        """What `E` local steps from the server's model change: private, and never sent as it is."""
+        """The change after `E` local steps from the server's model: private, never sent itself."""
         if not isinstance(objective, AbstractDifferentiable):
             raise ProblemError(
                 f"FedAvg takes gradient steps, and {type(objective).__name__} gives values only. "

@@ -1,4 +1,4 @@
-"""Statements of papers in two forms: as they are printed, and as they hold."""
+"""Statements of papers in two forms: as printed, and corrected."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tacit import checks
 from tacit.errors import ConfigError
 
 Form: TypeAlias = Literal["printed", "corrected"]
-"""A formula as a paper prints it, which need not hold, or with its slips corrected."""
+"""A formula as printed in a paper, which need not hold, or with its errors corrected."""
 
 
 def as_printed(form: str) -> bool:
-    """Whether a formula is asked for as printed.
+    """Whether a formula is requested as printed.
 
     Args:
-        form: "printed" or "corrected".
+        form: form of the formula, "printed" or "corrected".
 
     Raises:
-        ConfigError: another word.
+        ConfigError: any other word.
 
     Example:
         >>> as_printed("printed"), as_printed("corrected")

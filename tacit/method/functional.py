@@ -1,4 +1,4 @@
-"""Functional perturbation: every cost is released once, noised, and then anything may be run."""
+"""Functional perturbation: every cost is released once with noise, and then any method may run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _numbers(value: Any) -> Any:
 
 
 class Perturbed(eqx.Module):
-    """State of the method that is run, and the coefficients that were released for this agent."""
+    """State of the inner method, and the coefficients released for this agent."""
 
     inner: State
     coefficients: Any
@@ -61,9 +61,9 @@ class FunctionalPerturbation(AbstractMethod):
     Source: Nozari, Tallapragada, Cortes (2018), Differentially Private Distributed Convex
     Optimization via Functional Perturbation, section V-A, eqs (9), (10); section V-B, theorem V.2,
     eq (14); section VI-B, eq (20). Deviations: each record's weighted coefficients are clipped in
-    the l1 norm, which bounds what one record can do in place of a distance between costs; the
+    the l1 norm, which bounds the effect of one record instead of a distance between costs; the
     constant is not released, as it moves no minimiser; the public regulariser needs no noise and
-    stays as it is.
+    is unchanged.
 
     What leaves: one Laplace release (docs/proofs/functional.md; status proved), of one record or of
     a whole cost. Iterates stay in the box of the basis, to which the constraint is added.
@@ -71,10 +71,10 @@ class FunctionalPerturbation(AbstractMethod):
     Args:
         inner: the method to run, without a budget of its own, such as `EXTRA(step=0.1)`.
         basis: `LegendreBasis` (at most 3 parameters) or `QuadraticBasis`, on the box.
-        bounds: what every private cost, divided by its normaliser, satisfies; `None` for nothing.
-        p: exponent of the noise, at least 0 (the paper: 1/2 < p < q - 1/2); may differ per agent.
-        centre: public coefficients without the constant, shape `(m - 1,)`, that records are clipped
-            around; 0 when `None`. `record_ball` finds the best one for what a record may be, which
+        bounds: bounds that every private cost, divided by its normaliser, satisfies, or `None`.
+        p: exponent of the noise, at least 0 (the paper: 1/2 < p < q - 1/2); may differ by agent.
+        centre: public coefficients without the constant, shape `(m - 1,)`, around which records are
+            clipped; 0 when `None`. `record_ball` finds the best one for all possible records, which
             divides the noise by 1.1 to 1.9.
         privacy: Laplace noise; `clip` is the largest l1 distance of one record's weighted
             coefficients from the centre's.
@@ -153,7 +153,7 @@ class FunctionalPerturbation(AbstractMethod):
     def adopt(
         self, state: Perturbed, released: Vector, context: Context
     ) -> tuple[Perturbed, Vector]:
-        """Undo the weights, restore convexity: post-processing of what was released."""
+        """Undo the weights, restore convexity: post-processing of released values."""
         noised = released / self.basis.weights(own(self.p, context.agent))[1:]
         coefficients = jnp.concatenate([jnp.zeros(1, noised.dtype), noised])
         if self.bounds is not None:
@@ -188,7 +188,7 @@ class FunctionalPerturbation(AbstractMethod):
             )
         if self.bounds is not None:
             self.bounds.check(self.basis)
-        # what the method will see is smooth, whatever the private costs are
+        # the costs that the method will see are smooth, whatever the private costs are
         zeros = np.zeros((problem.agents, self.basis.size))
         seen = PublicPolynomial(np.ones(problem.agents), self.basis, zeros)
         self.inner.check(
@@ -196,7 +196,7 @@ class FunctionalPerturbation(AbstractMethod):
         )
 
     def _inside(self, public: Any) -> Public:
-        """What is public, with the iterates kept in the box of the basis."""
+        """The public context, with the iterates kept in the box of the basis."""
         lower, upper = self.basis.lower, self.basis.upper
         box = public.constraint
         if isinstance(box, Box):
@@ -204,7 +204,7 @@ class FunctionalPerturbation(AbstractMethod):
         return Public(public.regulariser, Box(lower, upper))
 
     def _on_public(self, phase: Phase) -> Phase:
-        """The phase, asking the released cost where it asked the private one."""
+        """The phase, with queries to the released cost instead of the private one."""
         update = None if phase.update is None else partial(self._receive, phase.update)
         message = partial(self._send, phase)
         return replace(phase, message=message, update=update, query=None, release=None)

@@ -1,7 +1,7 @@
-"""The smallest ball that holds the weighted coefficients of all records that there may be.
+"""The smallest ball that holds the weighted coefficients of all possible records.
 
 Clipping around its centre costs half of the noise of the farthest pair's distance on either side,
-which is the least that replacing a record can ask for. Nothing rests on it: the clip is enforced.
+which is the least that replacing a record can need. No guarantee rests on it: the clip is enforced.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _TOLERANCE = 5e-3
 """How much larger the ball may be than the smallest one."""
 
 _MOST = 4096
-"""Records that are looked at, at most."""
+"""Largest number of records examined."""
 
 
 @dataclass(frozen=True)
 class RecordBall:
-    """Where the coefficients of all possible records lie.
+    """A ball around the coefficients of all possible records.
 
     Attributes:
         centre: coefficients without the constant, shape `(m - 1,)`: `FunctionalPerturbation`'s.
-        radius: largest weighted l1 distance from it of a record that was looked at: the clip.
+        radius: largest weighted l1 distance of an examined record from the centre: the clip.
     """
 
     centre: Float[np.ndarray, " m"]
@@ -52,17 +52,17 @@ def record_ball(
 ) -> RecordBall:
     """A public centre to clip records around, and how far records get from it in the l1 norm.
 
-    Looks at records with every feature at an end or in the middle (with many features, at as many
-    of these as there is room for). A record in between may be farther away; it is then clipped, at
-    a cost in accuracy and none in privacy. Nothing private is read.
+    Examines records with every feature at an end or in the middle (with many features, a limited
+    number of these). A record in between may be farther away; it is then clipped, at a cost in
+    accuracy but not in privacy. Nothing private is read.
 
     Args:
-        basis: what is released.
-        loss: of one record.
+        basis: basis of the released coefficients.
+        loss: loss of one record.
         lower: smallest value of every feature; equal to `upper` for an intercept.
         upper: largest value of every feature.
         targets: every value that a target may take, as the loss stores it, or the two ends.
-        exponent: `p` of the method.
+        exponent: exponent `p` of the method.
 
     Raises:
         ConfigError: an argument out of range.

@@ -1,7 +1,7 @@
 """Costs as a few coefficients: polynomial bases on a box, whose coefficients follow from values.
 
-A basis asks a cost for its values at public points and maps them linearly to coefficients. What it
-cannot represent is left out by that map itself, so nothing of it can leak.
+A basis queries a cost for its values at public points and maps them linearly to coefficients. Parts
+of the cost that it cannot represent are dropped by that map itself, so they cannot leak.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from tacit.types import Params, Vector
 def graded(dimension: int, degree: int) -> Int[np.ndarray, "m d"]:
     """Exponents of all monomials up to a total degree, in an order that is frozen.
 
-    Lower total degrees first; within one, the powers of the first coordinate fall. The noise of a
-    coefficient grows with its place, so another order would be another mechanism.
+    Lower total degrees come first; within one, the powers of the first coordinate decrease. The
+    noise of a coefficient depends on its position, so another order would be another mechanism.
 
     Args:
         dimension: number of coordinates, at least 1.
@@ -48,7 +48,7 @@ def box(lower: Corner, upper: Corner) -> tuple[np.ndarray, np.ndarray]:
     """Both corners of a box as arrays of shape `(d,)`, checked.
 
     Raises:
-        ConfigError: not corners of a box.
+        ConfigError: `lower` and `upper` are not corners of a box.
     """
     low, high = (np.atleast_1d(np.asarray(end, dtype=np.float64)) for end in (lower, upper))
     if low.shape != high.shape or low.ndim != 1 or not np.all(np.isfinite(high - low)):
@@ -63,13 +63,13 @@ def box(lower: Corner, upper: Corner) -> tuple[np.ndarray, np.ndarray]:
 
 @checked(ConfigError)
 class AbstractBasis(eqx.Module):
-    """Finitely many functions on a box, the first of them a constant.
+    """Finitely many functions on a box, the first of which is constant.
 
     Attributes:
         lower: corner of the box, shape `(d,)`.
         upper: opposite corner.
-        points: where a cost is asked for its value, shape `(n, d)`, public.
-        operator: from those values to the coefficients, shape `(m, n)`.
+        points: public points at which a cost is evaluated, shape `(n, d)`.
+        operator: matrix that maps those values to the coefficients, shape `(m, n)`.
         degree: total degree of the functions as polynomials.
     """
 
@@ -104,13 +104,13 @@ class AbstractBasis(eqx.Module):
 
     @abc.abstractmethod
     def weights(self, p: Numbers) -> Float[Array, " m"]:
-        """Share of the noise that each coefficient gets is the inverse of this."""
+        """Weight of each coefficient; its noise is proportional to the inverse."""
 
 
 class LegendreBasis(AbstractBasis):
     """Orthonormal polynomials on a box: products of Legendre polynomials, in graded order.
 
-    Gram-Schmidt of the monomials in this order gives exactly these functions, to the sign.
+    Gram-Schmidt of the monomials in this order gives exactly these functions, up to sign.
     Coefficients are inner products in L2 of the box, by Gauss quadrature.
 
     Source: Nozari, Tallapragada, Cortes (2018), section II-B; section VII. Coefficient `k` counts
@@ -120,7 +120,7 @@ class LegendreBasis(AbstractBasis):
         lower: corner of the box, shape `(d,)`, d at most 3.
         upper: opposite corner, shape `(d,)`, above `lower` in every coordinate.
         degree: total degree, 1 to 20; 2, 6, 10, 14 suit costs that are even up to a linear part.
-        points_per_axis: of the quadrature, above `degree`; `degree + 10` by default.
+        points_per_axis: quadrature points per axis, above `degree`; `degree + 10` by default.
 
     Raises:
         ConfigError: an argument out of range.
@@ -144,7 +144,7 @@ class LegendreBasis(AbstractBasis):
         self, lower: Corner, upper: Corner, degree: int, points_per_axis: int | None = None
     ) -> None:
         low, high = box(lower, upper)
-        # static, as a projection on the host has to know them while a run is compiled
+        # static, because a projection on the host must know them while a run is compiled
         self.corners = tuple(low.tolist()), tuple(high.tolist())
         dimension = len(low)
         if dimension > 3:
@@ -188,7 +188,7 @@ class LegendreBasis(AbstractBasis):
 
     @property
     def volume(self) -> float:
-        """Of the box."""
+        """Volume of the box."""
         return float(np.prod(np.asarray(self.upper) - np.asarray(self.lower)))
 
     def functions(self, x: Params) -> Float[Array, " m"]:
@@ -204,7 +204,7 @@ class LegendreBasis(AbstractBasis):
         return scale * jnp.prod(values, axis=1)
 
     def weights(self, p: Numbers) -> Float[Array, " m"]:
-        """`k^p`, k = 1, 2, ...: later coefficients get less noise, as the paper has it."""
+        """`k^p`, k = 1, 2, ...: later coefficients get less noise, as in the paper."""
         return jnp.arange(1.0, self.size + 1.0) ** p
 
 
@@ -213,20 +213,20 @@ class QuadraticBasis(AbstractBasis):
 
     A cost is replaced by a quadratic through its values at the middle and at points around it, by
     least squares: exact for quadratics, in any dimension, from `1 + 2 d^2` values. It is the
-    functional mechanism of Zhang, Zhang, Xiao, Yang, Winslett (2012), with values in the place of a
+    functional mechanism of Zhang, Zhang, Xiao, Yang, Winslett (2012), with values in place of a
     Taylor expansion.
 
     Args:
         lower: corner of the box, shape `(d,)`.
         upper: opposite corner, shape `(d,)`, above `lower` in every coordinate.
-        reach: how far out the points lie, as a share of half the width, in (0, 1]. Near 0 the
-            quadratic is the Taylor expansion at the middle; a wide one is farther from the cost
-            where the minimiser is, and steadier where values have noise of their own or kinks.
-        weight_of_products: how much `t_i t_j` counts in a record's norm, where `t_i` counts 1,
-            above 0. The coefficients of products, most of all coefficients in many dimensions, get
-            noise `1 / weight_of_products` times as large; a weight below 1 leaves room for a
-            smaller clip, so that the slope gets less. .05 to .2 is best where a minimiser lies near
-            the middle of the box.
+        reach: distance of the points from the middle, as a share of half the width, in (0, 1].
+            Near 0 the quadratic is the Taylor expansion at the middle; a wide one is farther from
+            the cost near the minimiser, but more robust to noisy values and kinks.
+        weight_of_products: weight of `t_i t_j` in a record's norm, where `t_i` counts 1, above 0.
+            The coefficients of products, most of all coefficients in many dimensions, get noise `1
+            / weight_of_products` times as large; a weight below 1 allows a smaller clip, so that
+            the slope gets less noise. .05 to .2 is best where a minimiser lies near the middle of
+            the box.
 
     Raises:
         ConfigError: an argument out of range.

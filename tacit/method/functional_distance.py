@@ -1,7 +1,7 @@
-"""How far apart two costs, or two records, are in the coefficients that are released.
+"""The distance between two costs, or two records, in the released coefficients.
 
 Noise on coefficients is calibrated to a distance. The paper's is a norm of the difference of two
-whole costs, and leaves open how far one record moves it; `record_distance` says that.
+whole costs, and leaves open how far one record moves it; `record_distance` computes that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tacit.problem.losses import AbstractScalarLoss
 from tacit.ranges import Corner, Numbers
 
 _ROOM = 1.0 + 1e-9
-"""Rounding of float64 sums of as many terms as a basis has points."""
+"""Rounding error of float64 sums with one term per point of a basis."""
 
 
 def weighted_norm(coefficients: Numbers, q: float) -> float:
@@ -32,8 +32,8 @@ def weighted_norm(coefficients: Numbers, q: float) -> float:
     Source: Nozari, Tallapragada, Cortes (2018), section V-B, eq (13).
 
     Args:
-        coefficients: shape `(m,)`, in the frozen order.
-        q: above 1 in the paper.
+        coefficients: coefficients, shape `(m,)`, in the fixed order.
+        q: exponent of the norm, above 1 in the paper.
 
     Example:
         >>> weighted_norm([3.0, 1.0], q=2.0)
@@ -55,17 +55,16 @@ def metric_epsilon(basis: LegendreBasis, scale: float, q: float, p: float) -> fl
         \sum_k k^p \lvert c_k - c'_k\rvert
             \le \sqrt{\sum_k k^{2(p - q)}} \, \lVert f - f'\rVert_{V_q}
 
-    over the coefficients that are released: a part of the printed zeta(2(q-p)), which it approaches
-    as the degree grows (proof: docs/proofs/functional.md). Costs at distance d take d times as
-    much.
+    over the released coefficients: a part of the printed zeta(2(q-p)), which it approaches as the
+    degree grows (proof: docs/proofs/functional.md). Costs at distance d need d times that epsilon.
 
     Source: Nozari, Tallapragada, Cortes (2018), section V-B, theorem V.2, eqs (14), (15).
 
     Args:
-        basis: what is released, its constant left out.
-        scale: `gamma`, positive.
-        q: of the norm, above `p`.
-        p: of the noise.
+        basis: basis of the released coefficients, without its constant.
+        scale: noise scale `gamma`, positive.
+        q: exponent of the norm, above `p`.
+        p: exponent of the noise.
 
     Raises:
         ConfigError: a number out of its range.
@@ -88,11 +87,11 @@ _Pair: TypeAlias = tuple[tuple[tuple[float, ...], float], tuple[tuple[float, ...
 
 @dataclass(frozen=True)
 class RecordDistance:
-    """How far apart the weighted coefficients of two records can be.
+    """Bounds on the distance between the weighted coefficients of two records.
 
     Attributes:
         lower: distance of the two records in `pair`.
-        upper: no two records are farther apart (proof: docs/proofs/functional.md).
+        upper: upper bound on the distance of any two records (proof: docs/proofs/functional.md).
         pair: features and target of both.
     """
 
@@ -106,8 +105,8 @@ class RecordDistance:
         For distances with `order=1` and the same `p` as exponent.
 
         Args:
-            scale: `gamma`, positive.
-            normaliser: what the sum over records is divided by; 1 for the sum, as in the paper.
+            scale: noise scale `gamma`, positive.
+            normaliser: divisor of the sum over records; 1 for the sum, as in the paper.
         """
         return self.upper / (_positive("scale", scale) * _positive("normaliser", normaliser))
 
@@ -115,8 +114,8 @@ class RecordDistance:
         """The `gamma` that makes replacing one record cost `epsilon`.
 
         Args:
-            epsilon: positive.
-            normaliser: what the sum over records is divided by.
+            epsilon: epsilon of replacing one record, positive.
+            normaliser: divisor of the sum over records.
         """
         return self.upper / (_positive("epsilon", epsilon) * _positive("normaliser", normaliser))
 
@@ -137,25 +136,27 @@ def record_distance(
 ) -> RecordDistance:
     """`sup ||k^exponent (c_k(record) - c_k(record'))||` over all pairs of possible records.
 
-    With `exponent=p` and `order=1` it is what replacing one record costs under `Lap(gamma / k^p)`,
-    times `gamma`; with `exponent=q` and `order=2` the distance of the paper. Nothing private is
-    read: it depends on what a record may be. Features are covered by boxes, which are halved until
-    no pair of boxes may hold records that are farther apart than the farthest pair found, to
-    `tolerance`. Within a box the coefficients move by at most their slope at its middle and a
-    remainder bounded by the curvature of the loss (proof: docs/proofs/functional.md).
+    With `exponent=p` and `order=1` it is the epsilon of replacing one record under
+    `Lap(gamma / k^p)`, times `gamma`; with `exponent=q` and `order=2` the distance of the paper.
+    Nothing private is read: it depends only on the set of possible records. Features are covered by
+    boxes, which are halved until no pair of boxes can hold records that are farther apart than the
+    farthest pair found, to `tolerance`. Within a box the coefficients move by at most their slope
+    at its middle and a remainder bounded by the curvature of the loss (proof:
+    docs/proofs/functional.md).
 
     Args:
-        basis: what is released.
-        loss: of one record, with bounded curvature.
+        basis: basis of the released coefficients.
+        loss: loss of one record, with bounded curvature.
         lower: smallest value of every feature; equal to `upper` for an intercept.
         upper: largest value of every feature.
         targets: every value that a target may take, as the loss stores it; for `Squared`, in which
             a target moves coefficients linearly, the two ends of an interval suffice.
-        exponent: of the weights, at least 0.
-        order: 1 or 2, the norm.
+        exponent: exponent of the weights, at least 0.
+        order: order of the norm, 1 or 2.
         constant: whether the coefficient of the constant counts; it is not released.
-        tolerance: how far `upper` may exceed `lower`, as a share of it; positive.
-        cells: of boxes to hold at most; past it `upper` is a bound still, and `tolerance` missed.
+        tolerance: largest excess of `upper` over `lower`, as a share of `lower`; positive.
+        cells: largest number of boxes held; beyond it `upper` remains a bound, but `tolerance` is
+            missed.
 
     Raises:
         ConfigError: an argument out of range, or a loss of unbounded curvature.
@@ -179,7 +180,7 @@ def record_distance(
         distances, reach = space.distances(middles, labels), space.reach(middles, halves, labels)
         best, pair = max((best, pair), _farthest(distances, middles, labels))
         bounds = np.max(distances + reach[None, :], axis=1) + reach
-        # a box too near to all others holds no record of a farther pair, and is left out for good
+        # a box too near to all others holds no record of a farther pair, and is dropped for good
         kept = bounds > (1.0 + tolerance) * best
         if not kept.any() or 2 * np.sum(kept) > cells:
             most = max((1.0 + tolerance) * best, float(np.max(bounds[kept], initial=0.0)))
@@ -255,12 +256,12 @@ class PossibleRecords:
         )
 
     def lattice(self, most: int) -> tuple[np.ndarray, np.ndarray]:
-        """Records with every feature at an end or in the middle, at most so many of them."""
+        """Records with every feature at an end or in the middle, at most `most` of them."""
         middle = (self.low + self.high) / 2.0
         count = 3 ** len(self.low)
         if count * len(self.targets) <= most:
             rows = np.array(list(itertools.product(*np.stack([self.low, middle, self.high]).T)))
-        else:  # all features at an end together, and others that are drawn, always the same ones
+        else:  # all features at an end together, and others drawn from a fixed seed
             drawn = np.random.default_rng(0).integers(
                 0, 2, (most // len(self.targets), len(middle))
             )
@@ -282,7 +283,7 @@ class PossibleRecords:
         return cdist(weighted, weighted, "cityblock" if self.order == 1 else "euclidean")
 
     def reach(self, middles: np.ndarray, halves: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """How far records of each box are from its middle, at most.
+        """Upper bound on the distance of each box's records from its middle.
 
         `|v_k(a + h) - v_k(a)| <= sum_j |dv_k/da_j| |h_j| + B/2 sum_x |A_kx| (|h|' |x|)^2`.
         """

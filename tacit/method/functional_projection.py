@@ -39,19 +39,19 @@ CERTIFIED_DEGREE = 6
 
 @checked(ConfigError)
 class CurvatureBounds(eqx.Module):
-    """What every agent's private cost is publicly known to satisfy on the box.
+    """Bounds that every agent's private cost is publicly known to satisfy on the box.
 
-    A wrong bound costs accuracy and no privacy: it is applied to what has been released.
+    A wrong bound costs accuracy but no privacy: it is applied to released values.
 
     Source: Nozari, Tallapragada, Cortes (2018), section VI-A2, proposition VI.2.
 
     Args:
-        strong_convexity: `alpha`, at least 0, in units of cost over parameter squared.
-        smoothness: `beta`, above `alpha`, finite.
-        gradient_bound: `u`, positive; infinite for none.
-        tolerance: for a Legendre basis the violation that may be left between the points of a grid,
-            as a share of `beta` and of `u`, 1e-9 to 0.1. By default none up to degree 6, where sums
-            of squares prove that there is none, and 1e-6 above.
+        strong_convexity: modulus `alpha`, at least 0, in units of cost over parameter squared.
+        smoothness: largest curvature `beta`, above `alpha`, finite.
+        gradient_bound: largest gradient norm `u`, positive; infinite for no bound.
+        tolerance: for a Legendre basis, largest violation left between the points of a grid, as a
+            share of `beta` and of `u`, 1e-9 to 0.1. By default none up to degree 6, where sums of
+            squares prove that there is none, and 1e-6 above.
 
     Raises:
         ConfigError: a number out of its range.
@@ -79,7 +79,7 @@ class CurvatureBounds(eqx.Module):
 
     @property
     def allowed(self) -> Extremes:
-        """The same numbers, to hold what a function does against."""
+        """The same numbers, as limits to compare a function with."""
         return Extremes(*map(float, (self.strong_convexity, self.smoothness, self.gradient_bound)))
 
     def check(self, basis: AbstractBasis) -> None:
@@ -92,11 +92,11 @@ class CurvatureBounds(eqx.Module):
             _tried(_Program(_key(basis), self))
 
     def nearest(self, basis: AbstractBasis, coefficients: Numbers) -> Float[Array, " m"]:
-        """Coefficients of the function in S that stands for the given one. Traced.
+        """Coefficients of the function in S that replaces the given one. Traced.
 
         Args:
             basis: quadratic (closed form, eigenvalues clipped) or Legendre (nearest in L2).
-            coefficients: released, shape `(m,)`.
+            coefficients: released coefficients, shape `(m,)`.
         """
         if isinstance(basis, QuadraticBasis):
             return self._clipped(basis, coefficients)
@@ -121,13 +121,13 @@ def projected(basis: LegendreBasis, bounds: CurvatureBounds, coefficients: Numbe
     """The function in S nearest to the given one in L2 of the box, by convex optimisation.
 
     Up to degree `CERTIFIED_DEGREE` sums of squares prove that it is in S; above, a grid and a
-    search between its points find it in S to `functional_grid.TOLERANCE`. The programs are in the
-    correction, which may be small beside the function.
+    search between its points find it in S to `functional_grid.TOLERANCE`. The programs optimise
+    the correction, which may be small compared with the function.
 
     Args:
-        basis: Legendre.
-        bounds: the set.
-        coefficients: shape `(m,)`.
+        basis: Legendre basis.
+        bounds: bounds that define the set S.
+        coefficients: coefficients, shape `(m,)`.
 
     Raises:
         ProblemError: no function is in S, the solver gave up, or cvxpy is missing.
@@ -149,7 +149,7 @@ def _key(basis: LegendreBasis) -> _Key:
 
 @dataclass(frozen=True)
 class _Program:
-    """Equal to another one of the same set, so that it compiles once."""
+    """The projection; programs of the same set are equal, so that each compiles once."""
 
     key: _Key
     bounds: CurvatureBounds
@@ -174,7 +174,7 @@ def _certified(key: _Key, bounds: CurvatureBounds) -> _SumOfSquares:
 
 
 class _SumOfSquares:
-    """`min ||d||^2` subject to matrix sums of squares that show `c + d` to be in S."""
+    """`min ||d||^2` subject to matrix sums of squares that prove `c + d` to be in S."""
 
     def __init__(self, basis: LegendreBasis, bounds: CurvatureBounds) -> None:
         cp = cvxpy()
@@ -205,7 +205,7 @@ class _SumOfSquares:
         self.lock = threading.Lock()
 
     def correction(self, given: np.ndarray) -> np.ndarray:
-        """What to add to the coefficients."""
+        """The correction to add to the coefficients."""
         with self.lock:
             self.given.value = given
             answer = clarabel(self.problem, self.change)
@@ -218,7 +218,7 @@ class _SumOfSquares:
 
 
 def _frame(dimension: int, degree: int) -> LegendreBasis:
-    """In which polynomials of at most this degree on [-1, 1]^d are compared."""
+    """The basis in which polynomials of at most this degree on [-1, 1]^d are compared."""
     return LegendreBasis([-1.0] * dimension, [1.0] * dimension, max(degree, 1))
 
 
@@ -228,7 +228,7 @@ def _sums_of_squares(frame: LegendreBasis, matrix: Any) -> list[Any]:
         M(x) = Z(x)' Q_0 Z(x) + sum_i (1 - x_i^2) Z_i(x)' Q_i Z_i(x),   Q_0, Q_i positive
 
     Args:
-        frame: in which entries are given, of the degree of the identity.
+        frame: basis of the entries, of the degree of the identity.
         matrix: entries as coefficient vectors in the frame, affine in a cvxpy variable.
     """
     cp = cvxpy()

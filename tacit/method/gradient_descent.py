@@ -17,7 +17,7 @@ from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class PublicIterate(eqx.Module):
-    """The common iterate, known to the server and to every client, and the mean of later ones."""
+    """The common iterate, known to the server and every client, and the mean of later ones."""
 
     x: Vector
     average: Vector
@@ -26,20 +26,20 @@ class PublicIterate(eqx.Module):
 class GradientDescent(AbstractMethod):
     """Proximal gradient descent on a star; private when a budget is given.
 
-    Two phases a round: the server sends the public iterate; every client that takes part answers
-    with its (clipped, noised) gradient there, and the server takes `x <- prox[x - s_t mean_k g_k]`.
+    Two phases per round: the server sends the public iterate; every client that takes part answers
+    with its (clipped, noisy) gradient there, and the server takes `x <- prox[x - s_t mean_k g_k]`.
 
     Source: Beck, Teboulle (2009), eq (1.3); Bassily, Smith, Thakurta (2014), algorithm 1. The first
-    is one place of many for a classical method; with privacy, gradients are clipped and noised as
-    in the second, one noise a client.
+    is one of many references for a classical method; with privacy, gradients are clipped and get
+    noise as in the second, once per client.
 
     What leaves: each client's gradient, to the server, which need not be trusted when `privacy` is
     given (Gaussian mechanism with exact composition; status proved). Without it, not private. With
-    `Privacy(masks=...)` the server can read nothing but the sum of the gradients.
+    `Privacy(masks=...)` the server can read only the sum of the gradients.
 
     Args:
         step: first step size, positive, relative to the mean objective `(1/K) sum_k f_k`.
-        decay: step size of round t is `step / (t + 1)^decay`, at least 0.
+        decay: exponent of the step size `step / (t + 1)^decay` in round t, at least 0.
         average: answer with the mean of the second half of the iterates instead of the last: less
             noise where there is a budget.
         privacy: budget, clip and relation, or `None`.

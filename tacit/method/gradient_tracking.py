@@ -45,7 +45,7 @@ class GradientTracking(AbstractMethod):
     optimum at a linear rate.
 
     Args:
-        step: positive, constant.
+        step: step size, positive, constant.
 
     Example:
         >>> from tacit.method import GradientTracking

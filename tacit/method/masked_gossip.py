@@ -1,4 +1,4 @@
-"""Masked gossip: noise that pairs of agents share hides gradients, and cancels in the mean."""
+"""Masked gossip: noise shared by pairs of agents hides gradients, and cancels in the mean."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class Gossiped(eqx.Module):
-    """Iterate, and the answer: its mean over the last rounds, then brought together."""
+    """Iterate, and the answer: its mean over the last rounds, then averaged over the agents."""
 
     x: Vector
     answer: Vector
 
 
 def _shared(by: Any) -> Any:
-    """As a word or as pairs of numbers, each once."""
+    """The masks as a word or as pairs of agents' numbers, each once."""
     if isinstance(by, str) and by in ("all", "neighbours"):
         return by
     given = checks.shown(by)
@@ -58,26 +58,26 @@ class MaskedGossip(AbstractMethod):
     """Gossip of gradients whose Gaussian masks cancel in the mean of all agents.
 
     In round `t < T - m`, `g_i` the mean of per-record gradients clipped to norm `C`, and `n_ij` a
-    mask that the agents `i` and `j` share, drawn anew, which one adds and the other takes off:
+    mask that the agents `i` and `j` share, drawn anew, which one adds and the other subtracts:
 
         Y_i = g_i(x_i) + z_i + sum_j e_ij n_ij,   z_i ~ N(0, s^2 I),   n_ij ~ N(0, r^2 s^2 I)
         y_i <- prox[ x_i - s_t Y_i ]                                               -> neighbours
         x_i <- sum_j W_ij y_j
 
-    The masks leave the mean, but gossip leaves them in the agents. So in the last `m` rounds nobody
-    is asked. With the distinct nonzero eigenvalues `l_1 .. l_m` of the network's Laplacian, these
-    steps end in the mean of all:
+    The masks cancel in the mean, but gossip leaves them in the agents' iterates. So in the last `m`
+    rounds there are no queries. With the distinct nonzero eigenvalues `l_1 .. l_m` of the network's
+    Laplacian, these steps end in the mean of all:
 
         x_i <- x_i - (1 / l_k) sum_(j ~ i) (x_i - x_j)
 
-    The noise of that is nearly as small as if one party that all trust had drawn it: of `K` agents
-    and a coalition of `c`, `(1 + excess) K / (K - c)` times its variance. A set or an l1 penalty
-    bends masks before they cancel: privacy is as before, accuracy is less.
+    The noise in the mean is nearly as small as if one trusted party had drawn it: with `K` agents
+    and a coalition of `c`, `(1 + excess) K / (K - c)` times that variance. A set or an l1 penalty
+    distorts masks before they cancel: this reduces accuracy, but not privacy.
 
     Source: Allouah et al. (2024), The Privacy Power of Correlated Noise in Decentralized Learning,
     algorithm 1; Sabater, Bellet, Ramon (2022), algorithm 1. The method is the first paper's DECOR,
     masks are the second's; the averaging: `network.relay.polynomial_sum`. Deviations: masks need
-    not follow the links; noise is accounted exactly, and made for the worst coalition; in the end
+    not follow the links; noise is accounted exactly, for the worst coalition; at the end
     the agents average, by default the mean of the second half of their iterates.
 
     What leaves: iterates that are functions of all `Y_i`. Theorem: docs/proofs/masks.md, if all
@@ -85,18 +85,18 @@ class MaskedGossip(AbstractMethod):
 
     Args:
         step: first step size, positive.
-        decay: step size of round t is `step / (t + 1)^decay`, at least 0.
-        coalition: `c`, how many agents may pool what they know.
-        excess: by what share more variance the mean may have than under larger masks, positive.
-        ratio: `r`, positive, instead of the one that follows from `excess`.
-        masks: who shares them: "all" pairs of agents, "neighbours", or pairs of agents' numbers.
+        decay: exponent of the step size `step / (t + 1)^decay` in round t, at least 0.
+        coalition: largest number `c` of agents that pool what they know.
+        excess: extra variance of the mean, as a share of that under ever larger masks, positive.
+        ratio: ratio `r` of the masks to the noise, positive, in place of the one `excess` implies.
+        masks: pairs that share masks: "all" agents, "neighbours", or pairs of agents' numbers.
         average: answer with the mean of the second half of the iterates instead of the last.
         privacy: budget, clip and relation.
 
     Raises:
         ConfigError: `step` out of its range.
-        PrivacyError: another law than Gaussian, masks of another kind, or records of one person at
-            several sites; in a run, masks that equal local noise.
+        PrivacyError: noise other than Gaussian, masks of another kind, or records of one person at
+            several sites; in a run, masks that amount to local noise.
 
     Example:
         >>> from tacit.method import MaskedGossip
@@ -152,7 +152,7 @@ class MaskedGossip(AbstractMethod):
     def phases(self) -> tuple[Phase, ...]:
         query, plain = gradient_query(self.privacy)
         noise = replace(plain.mechanism, hides=PairNoise(self._pairs()))
-        last = self.closing or 2  # how many follows from the network; without one, some
+        last = self.closing or 2  # the number follows from the network; without one, any will do
         return (
             Phase(
                 name="iterate",
@@ -197,11 +197,11 @@ class MaskedGossip(AbstractMethod):
 
     @property
     def closing(self) -> int:
-        """`m`, how many rounds at the end average; 0 before the network is known."""
+        """`m`, the number of final averaging rounds; 0 before the network is known."""
         return 0 if self.eigenvalues is None else len(self.eigenvalues)
 
     def on(self, network: AbstractNetwork) -> MaskedGossip:
-        """With the masks of neighbours, and the eigenvalues with which they average exactly."""
+        """The method with the masks of neighbours, and the eigenvalues for exact averaging."""
         placed = replace(self, masks=network) if self.masks == "neighbours" else self
         placed._pairs().learned(network.agents)  # masks that hide nobody are refused here
         values = averaging_eigenvalues(cast(Graph, network))
@@ -215,7 +215,7 @@ class MaskedGossip(AbstractMethod):
             )
 
     def _pairs(self) -> PairMasks:
-        # who the neighbours are is known on a network only
+        # the neighbours are known only on a network
         words: dict[Any, Pairs | None] = {"all": None, "neighbours": ()}
         pairs = words[self.masks] if isinstance(self.masks, str) else self.masks
         return PairMasks(self.coalition, self.excess, self.ratio, pairs)

@@ -21,7 +21,7 @@ from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class Centre(eqx.Module):
-    """The server's iterate, its tail average, and where the clients are asked."""
+    """The server's iterate, its tail average, and the probe sent to the clients."""
 
     x: Vector
     average: Vector
@@ -38,9 +38,8 @@ class ORZO(AbstractMethod):
         x  <- P_X[ x - (c / sqrt t) g ],          u1 = u/t,   u2 = u / (P t)^2 <= u1/2.
 
     The first point is moved at random, too, which smooths a cost with kinks. Clients answer with
-    the quotients of their own `f_k`; the server adds those of the regulariser, which everybody
-    knows. As the whole objective is differenced, the estimate's variance vanishes at a smooth
-    optimum.
+    the quotients of their own `f_k`; the server adds those of the regulariser, which is public. As
+    the whole objective is differenced, the estimate's variance vanishes at a smooth optimum.
 
     Source: Duchi et al. (2015), Optimal Rates for Zero-Order Convex Optimization: The Power of Two
     Function Evaluations, theorem 2. It is the estimate for non-smooth functions, with the mean over
@@ -49,20 +48,21 @@ class ORZO(AbstractMethod):
     through its proximal map instead of being differenced: the answer is sparse where the penalty
     makes it so, but the variance of the estimate does not vanish.
 
-    What leaves: `J` difference quotients a client and round. With a budget every record's vector of
-    them (scaled by `1 / sqrt J`, so that it is about as long as the record's gradient) is clipped
-    to `C` and their mean noised. Theorem: Gaussian mechanism (l2 clip) with exact composition;
-    status proved. Without a budget, not private.
+    What leaves: `J` difference quotients per client and round. With a budget every record's vector
+    of them (scaled by `1 / sqrt J`, so that it is about as long as the record's gradient) is
+    clipped to `C`, and noise is added to the mean. Theorem: Gaussian mechanism (l2 clip) with exact
+    composition; status proved. Without a budget, not private.
 
     Args:
-        step: `c`, the first step size, positive, relative to the mean objective
+        step: first step size `c`, positive, relative to the mean objective
             `(1/K) sum_k f_k`.
-        directions: `J`, at least 1. The more of them, the less random the estimate is; below the
-            dimension `P` it calls for steps about `J / (J + P)` as long as those of a gradient.
-        smoothing: `u`, positive: how far from the iterate the first round looks.
-        decay: step size of round t is `step / t^decay`, at least 0.
+        directions: number of directions `J`, at least 1. More directions make the estimate less
+            random; below the dimension `P` it needs steps about `J / (J + P)` times those of a
+            gradient method.
+        smoothing: distance `u` of the first round's points from the iterate, positive.
+        decay: exponent of the step size `step / t^decay` in round t, at least 0.
         average: answer with the mean of the second half of the iterates instead of the last.
-        proximal: take the regulariser exactly instead of differencing it with the costs.
+        proximal: use the regulariser's proximal map instead of differencing it with the costs.
         privacy: budget, clip and relation, or `None`.
 
     Raises:
@@ -124,7 +124,7 @@ class ORZO(AbstractMethod):
 
 
 def _known(probe: Probe, context: Context) -> Vector:
-    """What the quotients of the regulariser share add to the estimate."""
+    """Contribution of the regulariser share's quotients to the estimate."""
     assert probe.offsets is not None
     starts = probe.x + probe.offsets
     value = jax.vmap(context.public.value)

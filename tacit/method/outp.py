@@ -24,14 +24,14 @@ from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class PublicMean(eqx.Module):
-    """`w`, the mean of the clients' noised `z_p`, and the mean of its later values."""
+    """`w`, the mean of the clients' noisy `z_p`, and the mean of its later values."""
 
     w: Vector
     average: Vector
 
 
 class OutP(AbstractMethod):
-    """Linearised ADMM whose local solutions are noised; private when a budget is given.
+    """Linearised ADMM with noise added to the local solutions; private when a budget is given.
 
     With a coordinator, in round `t = 1, 2, ...`, for `g_p` the clipped gradient of client `p` plus
     that of its regulariser share, `eta = a / sqrt t` and `d = rho + 1/eta`:
@@ -46,18 +46,18 @@ class OutP(AbstractMethod):
     `DPIADMMProx`: `w <- w - mean (g_p + xi_p) / d`.
 
     Source: Huang et al. (2020), DP-ADMM: ADMM-Based Distributed Learning With Differential Privacy,
-    algorithm 2; Ryu, Kim (2021), section 4, figure 1. It is the first in the form that the second
-    compare with. Deviations: gradients are clipped record by record and taken at `w`, the noise
-    comes from the l2 bound that follows, for the whole run's budget, and the step size is that of
-    DP-IADMM-Prox. As the authors coded it: `OutPAsCoded`.
+    algorithm 2; Ryu, Kim (2021), section 4, figure 1. It is the first, in the form to which the
+    second compare theirs. Deviations: gradients are clipped record by record and taken at `w`, the
+    noise comes from the l2 bound that follows, for the whole run's budget, and the step size is
+    that of DP-IADMM-Prox. As the authors coded it: `OutPAsCoded`.
 
-    What leaves: each client's noised `z_p`, to a server which need not be trusted when `privacy` is
+    What leaves: each client's noisy `z_p`, to a server which need not be trusted when `privacy` is
     given (Gaussian mechanism on l2-clipped records with exact composition; status proved). Without
     it, not private.
 
     Args:
-        penalty: `rho`, positive, or a `GrowingPenalty`.
-        proximity: `a`, positive: how far a step may go.
+        penalty: ADMM penalty `rho`, positive, or a `GrowingPenalty`.
+        proximity: step parameter `a`, positive; larger values allow longer steps.
         average: answer with the mean of the second half of the iterates instead of the last: less
             noise where there is a budget.
         privacy: budget, clip and relation, or `None`.
@@ -139,16 +139,16 @@ def collect(state: PublicMean, inbox: Inbox, context: Context) -> PublicMean:
 
 
 def send_mean(state: PublicMean, released: None, context: Context) -> tuple[PublicMean, Vector]:
-    """Tell everybody `w`."""
+    """Send `w` to all clients."""
     return state, state.w
 
 
 def check_outputs(name: str, problem: Task, network: AbstractNetwork) -> None:
-    """Refuse what noise on solutions cannot serve.
+    """Refuse problems and networks that noise on solutions does not suit.
 
     Raises:
-        NetworkError: clients that are drawn.
-        ProblemError: a constraint, which noised solutions would leave.
+        NetworkError: client sampling.
+        ProblemError: a constraint, which noisy solutions would leave.
     """
     check_everybody(name, network)
     if not isinstance(problem.constraint, Free):

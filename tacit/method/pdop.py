@@ -1,4 +1,4 @@
-"""PDOP, certified: peers mix noised iterates, and the noise shrinks with the step."""
+"""PDOP, certified: peers mix noisy iterates, and the noise shrinks with the step."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from tacit.types import Context, Inbox, Index, Oracle, Role, Unit, Vector
 
 
 class Mixture(eqx.Module):
-    """What an agent may show: `x`, the point of the set nearest to what it mixed last.
+    """The state an agent may show: `x`, the point of the set nearest to its last mixture.
 
-    `sent` is what it sent last (within a round), or the mixture before it is projected.
+    `sent` is its last message (within a round), or the mixture before it is projected.
     """
 
     x: Vector
@@ -57,7 +57,7 @@ class PDOP(AbstractMethod):
         z_i(t+1) = sum_j a_ij y_j(t+1)
 
     `g_i` is the clipped gradient, `w` Laplace or Gaussian noise of scale `M_t`, and the answer is
-    `P_X z_i`, never `x_i`. All begin at the public `x(0)`, which costs nothing.
+    `P_X z_i`, never `x_i`. All agents start at the public `x(0)`, which costs nothing.
 
     Source: Huang, Mitra, Vaidya (2015), Differentially Private Distributed Optimization, section
     3.2, algorithm 1; section 4.1, algorithms 2 to 4, eqs (5) to (8). Eq (8) is corrected: `y(t+1)`
@@ -66,21 +66,21 @@ class PDOP(AbstractMethod):
     printed: `PDOPPrinted`. Theorem: Laplace or Gaussian mechanism; status proved.
 
     Args:
-        step: `c`, the first step, positive.
-        ratio: `q`, by which the step shrinks every round, in (0, 1]. The steps sum up to at most
-            `step / (1 - ratio)`, which must be several times one over the curvature to arrive.
-        noise_ratio: `p`, by which the noise shrinks, in [ratio, 1]; halfway between the two if
-            left out.
+        step: first step size `c`, positive.
+        ratio: factor `q` by which the step shrinks every round, in (0, 1]. The steps sum to at most
+            `step / (1 - ratio)`, which must be several times one over the curvature to converge.
+        noise_ratio: factor `p` by which the noise shrinks every round, in [ratio, 1]; halfway
+            between the two by default.
         schedule: "corrected" is the paper's, `M_t` in proportion to `p^t`; "optimised" has the
-            least variance where every cost has the Hessian `curvature` times the identity.
-        curvature: `h`, a public guess of the costs' curvature, at least 0; for "optimised" and
+            least variance if every cost has the Hessian `curvature` times the identity.
+        curvature: public estimate `h` of the costs' curvature, at least 0; for "optimised" and
             `centred`.
-        centred: clip what is left of the gradient without `h x`, for whole costs whose private
-            part is linear: quadratics around a private point.
-        domain: "box" where the constraint and the penalty act on each coordinate by itself, else
-            "general", which costs Laplace noise a factor of up to `(1 + sqrt(n)) / 2`.
-        one_shot: take one private step, release it once, and mix without noise ever after: best
-            where all costs are quadratics with one Hessian and `step` is one over the curvature.
+        centred: clip the gradient minus `h x`, for whole costs whose private part is linear:
+            quadratics around a private point.
+        domain: "box" if the constraint and the penalty act on each coordinate separately, else
+            "general", which increases Laplace noise by a factor of up to `(1 + sqrt(n)) / 2`.
+        one_shot: take one private step, release it once, and then mix without noise: best if
+            all costs are quadratics with one Hessian and `step` is one over the curvature.
         privacy: budget, clip and relation; Laplace noise with delta 0 is the paper's.
 
     Raises:
@@ -202,22 +202,22 @@ class PDOP(AbstractMethod):
             laplace,
         )
         given = self.privacy.noise_multiplier
-        multiplier = math.nan if given is None else given  # a run calibrates what is not given
+        multiplier = math.nan if given is None else given  # a run calibrates it if not given
         return Mechanism(LAWS[self.privacy.noise], Calibrated(multiplier, split))
 
 
 def send_released(state: Mixture, released: Vector, context: Context) -> tuple[Mixture, Vector]:
-    """Send the noised iterate."""
+    """Send the noisy iterate."""
     return Mixture(state.x, released), released
 
 
 def keep(state: Mixture, released: Vector, context: Context) -> tuple[Mixture, None]:
-    """Hold the noised step until the first exchange."""
+    """Hold the noisy step until the first exchange."""
     return Mixture(state.x, released), None
 
 
 def send_mixture(state: Mixture, released: None, context: Context) -> tuple[Mixture, Vector]:
-    """Pass on what was mixed: it is made of released values."""
+    """Pass on the mixture: it consists of released values."""
     return state, state.sent
 
 
@@ -228,7 +228,7 @@ def mix(state: Mixture, inbox: Inbox, context: Context) -> Mixture:
 
 
 def check_number(name: str, value: Numbers | None) -> None:
-    """Refuse an array where the noise is made for one number, the same in every coordinate.
+    """Refuse an array where the noise needs one number, the same in every coordinate.
 
     Raises:
         ConfigError: naming the argument.
@@ -241,7 +241,7 @@ def check_ratios(ratio: Numbers, noise_ratio: Numbers | None) -> None:
     """Refuse ratios of step and noise that are not `0 < q <= p <= 1`.
 
     Raises:
-        ConfigError: naming the one that is wrong.
+        ConfigError: naming the invalid ratio.
     """
     if isinstance(ratio, Tracer) or isinstance(noise_ratio, Tracer):
         return
@@ -255,8 +255,8 @@ def check_network(name: str, network: AbstractNetwork) -> None:
     """Refuse a network that breaks assumption 2 of Huang, Mitra, Vaidya (2015).
 
     Weights are doubly stochastic by construction, and connectivity is declared by the network: in
-    every round as in the paper, or jointly, which is our extension. What is left is that everybody
-    takes part and counts its own value.
+    every round as in the paper, or jointly, which is our extension. What remains to be checked is
+    that every agent takes part and gives its own value a positive weight.
 
     Raises:
         NetworkError: agents that sleep, or that give their own value no weight.
@@ -278,7 +278,7 @@ def check_network(name: str, network: AbstractNetwork) -> None:
 
 
 def coordinatewise(problem: Task) -> bool:
-    """Whether the public step acts on each coordinate by itself: a box, a separable penalty."""
+    """Whether the public step acts on each coordinate separately: a box, a separable penalty."""
     from tacit.problem.constraint import Box, Free
 
     box = isinstance(problem.constraint, Box | Free)

@@ -39,24 +39,24 @@ class Phase:
     """One step of a round.
 
     Attributes:
-        name: shown in tables and stored with each release.
+        name: name shown in tables and stored with each release.
         sender: role that computes and sends.
         message: `(state, released, context) -> (state, payload)`; `released` is `None` without a
             query.
         receiver: role that receives, or `None` when nothing is sent (a local step).
         update: `(state, inbox, context) -> state` at the receiver.
-        query: what is asked of the sender's private objective.
-        release: how the answer is protected; given if and only if `query` is.
-        repeat: how many times in a row (local steps); `Context.step` counts them.
+        query: query to the sender's private objective.
+        release: protection of the answer; given if and only if `query` is.
+        repeat: number of repetitions in a row (local steps); `Context.step` counts them.
         combine: whether the receiver sees each message or only their sum.
-        rounds: in which rounds it is run, and so how often it releases something.
-        point: whether the message is a point where the answer may be, shape `(p,)`: one that is
+        rounds: rounds in which the phase runs, and so the number of its releases.
+        point: whether the message is a candidate for the answer, shape `(p,)`: a point that is
             further from the start than `divergence` allows is refused wherever messages are real.
 
     Raises:
         ConfigError: a value that an attribute cannot have.
         TypeError: a query without a release or the reverse, or a receiver without an update.
-        PrivacyError: a masked release that is no sum at a public iterate.
+        PrivacyError: a masked release that is not a sum at a public iterate.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Phase:
 
     @property
     def hides(self) -> AbstractHiding:
-        """What hides an agent in this phase besides its own noise."""
+        """Protection of an agent in this phase besides its own noise."""
         return ALONE if self.release is None else self.release.mechanism.hides
 
 
@@ -91,20 +91,20 @@ class AbstractMethod(eqx.Module):
     """A distributed optimisation method.
 
     Attributes:
-        name: in study files; a method without one can be run from Python only.
-        when: to choose it, as the end of the sentence "choose it when ...".
-        example: arguments without a default, for describing it.
+        name: name in study files; a method without one can only be run from Python.
+        when: when to choose the method, as the end of the sentence "choose it when ...".
+        example: values of arguments without a default, for describing the method.
         variants: modes with a guarantee or a release of their own, for describing them: arguments
-            by the words that follow "proved" or "model", such as "with claim".
-        as_published: whether it has the noise that a paper prints, for comparison only: it is named
-            in studies, and in no list of methods to choose from.
+            keyed by the words that follow "proved" or "model", such as "with claim".
+        as_published: whether the noise is that printed in a paper, for comparison only: the method
+            can be named in studies, but no list of methods to choose from has it.
         per_agent: arguments that may differ from agent to agent.
-        oracle: what it asks of each private objective.
-        only_rounds: how many rounds it takes, where it takes a fixed number of them.
-        absences: whether a round may go on without some senders, who sleep in it: peers then put
-            themselves in the place of who is silent, and a coordinator weighs the others more. A
-            method whose states must match between senders and receivers, such as duals, has none.
-        privacy: the protection asked for, or `None` for a method that releases private values.
+        oracle: kind of queries to each private objective.
+        only_rounds: number of rounds, if it is fixed.
+        absences: whether a round may continue without some senders, which sleep in it: peers then
+            use their own values instead, and a coordinator gives the others more weight. A method
+            whose states must match between senders and receivers, such as duals, allows none.
+        privacy: privacy budget, or `None` for a method that releases private values.
     """
 
     name: ClassVar[str] = ""
@@ -122,10 +122,10 @@ class AbstractMethod(eqx.Module):
         self.check_budget()
 
     def check_budget(self) -> None:
-        """Refuse a budget that is none; called first by what reads it while it is made.
+        """Refuse an invalid budget; called first by constructors that read it.
 
         Raises:
-            PrivacyError: with what to write instead.
+            PrivacyError: with the correction to make.
         """
         if self.privacy is not None:
             remedy = "write privacy=Privacy(clip=1.0, epsilon=1.0, delta=1e-6)"
@@ -133,7 +133,7 @@ class AbstractMethod(eqx.Module):
 
     @abc.abstractmethod
     def init(self, role: Role, x0: Vector, degree: Index) -> Any:
-        """State before round 0: depends on no data."""
+        """State before round 0; does not depend on data."""
 
     @abc.abstractmethod
     def phases(self) -> tuple[Phase, ...]:
@@ -144,10 +144,10 @@ class AbstractMethod(eqx.Module):
         """This agent's answer: a function of released values only."""
 
     def start(self, task: Task) -> np.ndarray:
-        """Where answers begin, shape `(p,)`: by default at the task's own starting point.
+        """Starting point of the answers, shape `(p,)`: by default the task's own.
 
         Args:
-            task: only what is declared of it is read.
+            task: task, of which only declared values are read.
         """
         return task.start()
 
@@ -155,24 +155,24 @@ class AbstractMethod(eqx.Module):
         """Names of the numbers of `solution`: by default those of the task's parameters.
 
         Args:
-            task: only what is declared of it is read.
+            task: task, of which only declared values are read.
         """
         return tuple(task.parameter_names)
 
     def answer(self, numbers: Float[np.ndarray, " p"], contract: Any) -> Answer:
-        """What the numbers of a `solution` say: on the host, from them and public constants alone.
+        """The answer that a `solution` gives: on the host, from it and public constants alone.
 
-        What cannot be said is a `Refused`, never an exception: the budget is spent by then.
+        If there is no answer, returns a `Refused`, never an exception: the budget is spent by then.
 
         Args:
-            numbers: shape `(p,)`.
-            contract: of the run (`tacit._engine.contract.Contract`).
+            numbers: numbers of the solution, shape `(p,)`.
+            contract: contract of the run (`tacit._engine.contract.Contract`).
         """
         return Minimiser(contract.numbers, tuple(np.asarray(numbers, dtype=float).tolist()))
 
     @property
     def hides(self) -> AbstractHiding:
-        """What hides an agent besides its own noise, by the budget."""
+        """Protection of an agent besides its own noise, according to the budget."""
         return ALONE if self.privacy is None else self.privacy.hides
 
     def on(self, network: AbstractNetwork) -> AbstractMethod:
@@ -191,27 +191,27 @@ class AbstractMethod(eqx.Module):
         return DELTA if self.privacy is None else own_public(self.privacy.delta, agent)
 
     def protects(self, problem: Any) -> Unit:
-        """What one guarantee protects: by default what one summand of the objectives is.
+        """The unit of a guarantee: by default one summand of the objectives.
 
-        A method that bounds what all data of an agent do together answers `Unit.AGENT`.
+        A method that bounds the joint effect of all data of an agent returns `Unit.AGENT`.
         """
         return problem.unit
 
     def worst_case(self, problem: Task, owner: int) -> Neighbours:
         """Neighbouring data for an audit: by default those that move a clipped query the most.
 
-        A method whose releases are no clipped queries declares its own.
+        A method whose releases are not clipped queries declares its own.
 
         Args:
-            problem: whose declared numbers (normalisers, dimension) are used, and no data.
+            problem: problem, of which only declared numbers (normalisers, dimension) are used.
             owner: the agent whose data are audited.
 
         Raises:
-            PrivacyError: the method bounds nothing.
+            PrivacyError: the method has no bound.
         """
         bounds = gradient_bounds(problem)[owner]
         return linear_neighbours(self.privacy, problem.normaliser, problem.dimension, owner, bounds)
 
     def prepare(self, problem: Task, network: AbstractNetwork) -> AbstractMethod:
-        """The method with whatever it chooses itself filled in; by default as it is."""
+        """The method with the values that it chooses itself filled in; by default as it is."""
         return self

@@ -1,4 +1,4 @@
-"""PVP: decentralised ADMM whose exact local solutions are noised before they are shared."""
+"""PVP: decentralised ADMM that adds noise to exact local solutions before sharing them."""
 
 from __future__ import annotations
 
@@ -57,34 +57,33 @@ class PVP(AbstractMethod):
         gamma_k <- gamma_k + rho sum_l (b_k - b_l)
 
     Every record's gradient is clipped to `C` inside the local problem, which stays convex. One
-    record moves its solution by at most `D = 2C / (N_k 2 rho |V_k|)` under replace-one, for the
+    record moves its solution by at most `D = 2C / (N_k 2 rho |V_k|)` under replace-one, as the
     quadratic is strongly convex, and the solver adds twice its certified tolerance (theorem:
-    docs/proofs/pvp.md). It takes `steps` steps whatever the data are: rows that are too long for
-    that many to suffice are shortened, as a clip shortens gradients. Then `s_k = z D`, Gaussian
+    docs/proofs/pvp.md). It takes `steps` steps whatever the data: rows too long for that
+    number of steps are shortened, as a clip shortens gradients. Then `s_k = z D`, Gaussian
     mechanism with exact composition. Status proved. With `noise="l2_laplace"` in the budget the
     noise has the paper's own density, in proportion to `exp(-||v|| / s_k)`: a pure epsilon, which
     also allows `delta=0`.
 
     Source: Zhang, Zhu (2017), Dynamic Differential Privacy for ADMM-Based Distributed
     Classification Learning, algorithm 3. Deviations: gradients are clipped (the paper assumes a
-    bound) and long rows shortened; the solver's error counts; and the noised iterate replaces the
+    bound) and long rows shortened; the solver's error counts; and the noisy iterate replaces the
     exact one everywhere, also in the agent's own next problem.
 
-    What leaves: the noised solutions, so everybody may read them.
+    What leaves: the noisy solutions, so anyone may read them.
 
     Args:
         privacy: budget, clip and relation; Gaussian or l2-Laplace noise, no sampling.
-        penalty: `rho`, positive: more of it needs less noise, and more rounds.
+        penalty: ADMM penalty `rho`, positive; larger values need less noise, but more rounds.
         tolerance: largest distance from the exact local solution, in units of the parameters, at
             least 1e-13.
         average: answer with the mean of the second half of the iterates instead of the last.
-        steps: of the solver in every round, at least 1: more of them bear longer rows, and take
+        steps: number of solver steps per round, at least 1; more steps allow longer rows, but take
             longer.
 
     Raises:
         ConfigError: a number out of range.
-        PrivacyError: noise made for the l1 norm, sampled records, or a clip in a norm other than
-            l2.
+        PrivacyError: noise for the l1 norm, sampled records, or a clip in a norm other than l2.
 
     Example:
         >>> from tacit.method import PVP
@@ -159,7 +158,7 @@ class PVP(AbstractMethod):
 
 
 def _check_declared(problem: Task) -> None:
-    """Long rows are shortened for as many records as declared, never for as many as there are."""
+    """Refuse more records than declared: long rows are shortened for the declared number."""
     declared = np.rint(np.asarray(problem.normaliser))
     for name, count, most in zip(problem.names, np.asarray(problem.counts), declared, strict=True):
         if count > most:
@@ -174,14 +173,14 @@ def _check_declared(problem: Task) -> None:
 class ProximalSolution(AbstractQuery):
     """The local solution of consensus ADMM with every record's gradient clipped to `clip`.
 
-    It moves by at most the movement of the clipped gradients over the modulus `2 rho |V_k|` of the
+    Its sensitivity is at most that of the clipped gradients over the modulus `2 rho |V_k|` of the
     quadratic, plus twice the certified distance of the solver. Proof: docs/proofs/pvp.md.
 
     Attributes:
-        penalty: `rho`, positive.
-        clip: largest l2 norm of one record's gradient, positive; may differ per agent.
+        penalty: ADMM penalty `rho`, positive.
+        clip: largest l2 norm of one record's gradient, positive; may differ between agents.
         tolerance: certified distance from the exact solution.
-        steps: of the solver, at least 1.
+        steps: number of solver steps, at least 1.
     """
 
     projects: ClassVar[bool] = True
@@ -225,7 +224,7 @@ class ProximalSolution(AbstractQuery):
     def borne(
         self, objective: AbstractDifferentiable, clip: Scalar, context: Context
     ) -> AbstractDifferentiable:
-        """The objective with rows no longer than `steps` steps bear, by public numbers alone."""
+        """The objective with rows shortened to what `steps` steps allow, by public numbers."""
         if not isinstance(objective, EmpiricalRisk):
             return objective
         if not isinstance(objective.loss, AbstractLinearLoss):
@@ -245,7 +244,7 @@ class ProximalSolution(AbstractQuery):
         return moved + 2.0 * own_public(self.tolerance, public.agent)
 
     def assumes(self, relation: Relation) -> tuple[str, ...]:
-        if relation is Relation.ADD_REMOVE:  # rows are shortened for as many
+        if relation is Relation.ADD_REMOVE:  # rows are shortened for this number
             return ("no owner has more records than it declares",)
         return ()
 

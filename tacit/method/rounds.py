@@ -1,4 +1,4 @@
-"""In which rounds a phase is run: a slice of them, or once before the first."""
+"""The rounds in which a phase runs: a slice of them, or once before the first."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from tacit.errors import ConfigError
 @checked(ConfigError)
 @dataclass(frozen=True)
 class Rounds:
-    """A slice of a run's rounds, as `range(rounds)[first:last]` has it, or none of them.
+    """A slice of a run's rounds, as in `range(rounds)[first:last]`, or none of them.
 
-    A run in which the slice would be cut short, or empty, is refused.
+    A run that is too short for the whole slice is refused.
 
     Attributes:
-        first: the first of them, from 0; from the end if negative.
-        last: the round before which they end, likewise; `None` for the end of the run.
-        before: once before round 0 instead, by everybody, whoever sleeps in round 0.
+        first: first round, from 0; from the end if negative.
+        last: round before which the slice ends, likewise; `None` for the end of the run.
+        before: whether to run once before round 0 instead, by all agents, including any that sleep
+            in round 0.
 
     Raises:
-        ConfigError: a slice that has no round in any run, or a slice of what is run in no round.
+        ConfigError: a slice that has no round in any run, or a slice together with `before`.
 
     Example:
         >>> [Rounds(*each).of(6) for each in ((), (0, 1), (-1,), (0, -2))]
@@ -45,18 +46,18 @@ class Rounds:
 
     @property
     def every(self) -> bool:
-        """Whether all rounds are meant."""
+        """Whether the slice has all rounds."""
         return self == EVERY
 
     @property
     def single(self) -> bool:
-        """Whether it is run once in a run, whatever the number of rounds."""
+        """Whether the phase runs once per run, whatever the number of rounds."""
         end = 0 if self.last is None and self.first < 0 else self.last
         return self.before or (end is not None and end - self.first == 1)
 
     @property
     def least(self) -> int:
-        """How many rounds a run must have."""
+        """The smallest number of rounds that a run must have."""
         first, last = self.first, self.last
         if last is None or first < 0:
             return max(first + 1, -first)
@@ -64,7 +65,7 @@ class Rounds:
 
     @property
     def words(self) -> str:
-        """In tables."""
+        """The rounds in words, for tables."""
         first, last = self.first, self.last
         if self.before:
             return "once, before round 0"
@@ -82,15 +83,15 @@ class Rounds:
         return f"from {begin} to {-last} before the end"
 
     def of(self, rounds: int) -> range:
-        """Which of so many rounds they are; the one before round 0 is -1."""
+        """The indices of the slice in a run of `rounds` rounds; -1 for before round 0."""
         return range(-1, 0) if self.before else range(rounds)[self.first : self.last]
 
     def includes(self, round: Any, rounds: Any) -> Any:
-        """Whether a round is one of them: `True`, or an array where a number is one.
+        """Whether a round is in the slice: `True`, or an array if an argument is an array.
 
         Args:
-            round: which one; the first is 0. Before it, what is run there is.
-            rounds: how many there are.
+            round: index of the round, from 0; before round 0, whatever runs there is included.
+            rounds: number of rounds.
         """
         if self.before or self.every:
             return True

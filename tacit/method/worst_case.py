@@ -36,22 +36,22 @@ from tacit.types import (
 )
 
 UNBOUNDED = (math.inf, math.inf, math.inf)
-"""Nothing declared of l1, l2 and linf norm of a unit's gradient."""
+"""No declared bounds on the l1, l2 and linf norm of a unit's gradient."""
 
 _STEEPNESS = 1e6
-"""Gradient of a worst-case unit in clips: so steep that a difference along nearly any direction is
-cut to the clip, and far from where a value of the loss would lose its digits."""
+"""Gradient of a worst-case unit in clips: steep enough that a difference along nearly any direction
+is clipped, and far from where a value of the loss would lose digits."""
 
 
 class Extremes(AbstractPrivate):
     """Records whose answers are as far apart as each block of a `BlockSum` allows.
 
-    A claim holds for all records, whatever is asked of them, so these answer every block with one
-    of the two answers that it declares to be the farthest apart.
+    A claim holds for all records, whatever the query, so these answer every block with one of the
+    two answers that it declares to be the farthest apart.
 
     Attributes:
-        normaliser: declared public number that sums are divided by, positive.
-        which: 1 for the first of the two, -1 for the other, 0 for no record, shape `(n,)`.
+        normaliser: declared public divisor of sums, positive.
+        which: choice of answer: 1 for the first, -1 for the other, 0 for no record, shape `(n,)`.
     """
 
     normaliser: Float[ArrayLike, "*agents"]
@@ -65,7 +65,7 @@ class Extremes(AbstractPrivate):
 
     @property
     def present(self) -> Bool[Array, " n"]:
-        """Which are there."""
+        """Mask of the records that are present."""
         return jnp.asarray(self.which) != 0
 
     def rows(self, function: Callable[..., Array]) -> Float[Array, "n ..."]:
@@ -83,9 +83,9 @@ class LinearUnits(AbstractDifferentiable):
     With many agents every array has a leading agent axis.
 
     Attributes:
-        normaliser: declared public number that the sum is divided by, positive.
+        normaliser: declared public divisor of the sum, positive.
         gradients: the gradient `g_j` of every unit, shape `(n, p)`; 0 for an absent one.
-        gradient_bounds: what a query clips to besides, in the l1, l2 and linf norm.
+        gradient_bounds: further bounds that a query enforces, in the l1, l2 and linf norm.
 
     Example:
         >>> units = LinearUnits(normaliser=2.0, gradients=np.array([[3.0, 4.0], [0.0, 0.0]]))
@@ -112,11 +112,11 @@ class LinearUnits(AbstractDifferentiable):
         return jnp.sum(self.losses(x)) / self.normaliser
 
     def gradient(self, x: Params) -> Float[Array, " p"]:
-        """`sum_j g_j / normaliser`, wherever it is asked."""
+        """`sum_j g_j / normaliser`, at every point."""
         return jnp.sum(jnp.asarray(self.gradients), axis=0) / self.normaliser
 
     def gradient_bound(self, order: Order) -> float:
-        """What is declared of the units that these stand for."""
+        """Declared bound on the gradients of the units that these represent."""
         return self.gradient_bounds[ORDERS.index(order)]
 
     def clipped_gradient(
@@ -134,11 +134,11 @@ class Neighbours:
     """The data of all agents, and the same with one protected unit changed.
 
     Attributes:
-        objectives: of all agents, leading axis = agent.
-        others: the same, one unit changed.
-        owners: the agents that hold something of that unit.
+        objectives: objectives of all agents, leading axis = agent.
+        others: the same objectives with one unit changed.
+        owners: agents that hold part of that unit.
         how: what was changed, as a clause.
-        others_zero: whether every loss but those of the unit is zero, wherever it is asked.
+        others_zero: whether every loss but those of the unit is zero at every point.
     """
 
     objectives: AbstractPrivate
@@ -149,7 +149,7 @@ class Neighbours:
 
 
 def gradient_bounds(problem: Task) -> list[tuple[float, float, float]]:
-    """What the declared bounds of every owner's records imply of their gradients."""
+    """The bounds on gradients that the declared bounds of every owner's records imply."""
     objectives = problem.objectives
     if not isinstance(objectives, AbstractDifferentiable):
         return [UNBOUNDED] * problem.agents
@@ -170,8 +170,8 @@ def linear_neighbours(
 
     The unit has a steep gradient along the first axis, which every norm of a clip cuts to the same
     vector (along the diagonal where the clip's norm allows a longer vector there); in the other
-    data it has the opposite gradient, or is absent where records are added and removed. Under the
-    relation metric the two gradients are 1 apart. A person's records stand at as many sites as the
+    data it has the opposite gradient, or is absent under add-remove adjacency. Under the
+    relation metric the two gradients are 1 apart. A person has records at as many sites as the
     budget covers. All other losses are zero.
 
     Args:
@@ -182,7 +182,7 @@ def linear_neighbours(
         bounds: largest l1, l2 and linf norm of a record's gradient that declared bounds imply.
 
     Raises:
-        PrivacyError: a method without a finite clip or bound, which bounds nothing.
+        PrivacyError: a method without a finite clip or bound.
     """
     if privacy is None:
         raise PrivacyError(
@@ -221,9 +221,9 @@ def linear_neighbours(
 def block_neighbours(privacy: Privacy | None, normaliser: Numbers, owner: int) -> Neighbours:
     """Neighbours for a method whose releases are sums of blocks (`BlockSum`).
 
-    One record that answers every block with the first of its two farthest answers; in the other
-    data it is replaced by one that answers with the other, or is absent. Nobody else has records.
-    A person's records stand at as many sites as the budget covers.
+    One record answers every block with the first of its two farthest answers; in the other data it
+    is replaced by one that answers with the other, or is absent. No other agent has records.
+    A person has records at as many sites as the budget covers.
 
     Args:
         privacy: the method's budget.

@@ -25,7 +25,7 @@ from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 
 class Splitting(eqx.Module):
-    """`x` for the costs, `y` for regulariser and constraint, the multiplier of `x = y`."""
+    """`x` for the costs, `y` for regulariser and constraint, and the multiplier of `x = y`."""
 
     x: Vector
     y: Vector
@@ -50,25 +50,25 @@ class ZOOADMM(AbstractMethod):
     constraint.
 
     Source: Liu et al. (2018), Zeroth-Order Online Alternating Direction Method of Multipliers:
-    Convergence Analysis and Applications, algorithm 1. There are several directions a round,
+    Convergence Analysis and Applications, algorithm 1. There are several directions per round,
     `A = I` and `B = -I`; the step `s = c / sqrt t` is the paper's with `eta_t = s / (1 - rho s)`
     and `G_t = I`. Deviations: one cost that stays the same, split over clients; `b` never falls
     below `1.5e-8`; the constraint is kept by `y`; the answer averages the second half of the
     iterates only.
 
-    What leaves: `J` difference quotients a client and round. With a budget every record's vector of
-    them (scaled by `sqrt(P / J)`, so that it is about as long as the record's gradient) is clipped
-    to `C` and their mean noised. Theorem: Gaussian mechanism (l2 clip) with exact composition;
-    status proved. Without a budget, not private.
+    What leaves: `J` difference quotients per client and round. With a budget every record's vector
+    of them (scaled by `sqrt(P / J)`, so that it is about as long as the record's gradient) is
+    clipped to `C`, and noise is added to the mean. Theorem: Gaussian mechanism (l2 clip) with exact
+    composition; status proved. Without a budget, not private.
 
     Args:
-        step: `c`, the first step size, positive, relative to the mean objective; `step * penalty`
+        step: first step size `c`, positive, relative to the mean objective; `step * penalty`
             must be below 1.
-        penalty: `rho`, positive: how strongly `x` and `y` are held together.
-        directions: `J`, at least 1. Below the dimension `P` the estimate calls for steps about
-            `J / P` as long as those of a gradient.
-        smoothing: `u`, positive: how far from the iterate the first round looks, times `P`.
-        decay: step size of round t is `step / t^decay`, at least 0.
+        penalty: ADMM penalty `rho`, positive; strength of the coupling between `x` and `y`.
+        directions: number of directions `J`, at least 1. Below the dimension `P` the estimate needs
+            steps about `J / P` times those of a gradient method.
+        smoothing: distance `u` of the first round's points from the iterate, times `P`, positive.
+        decay: exponent of the step size `step / t^decay` in round t, at least 0.
         average: answer with the mean of the second half of the iterates instead of the last.
         privacy: budget, clip and relation, or `None`.
 

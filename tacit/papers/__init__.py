@@ -1,11 +1,10 @@
-"""The figures of the field's papers, drawn anew, each with a verdict.
+"""The figures of the field's papers, reproduced, each with a verdict.
 
-One package a paper; each figure or table is a `Target` with a name such as "huang2015/fig1". A
-target is made of pieces of work that are run over the cores and stored as they end, so that an
-interrupted run goes on where it was, and of a function that reads their answers and says what they
-show.
+One package per paper; each figure or table is a `Target` with a name such as "huang2015/fig1". A
+target consists of pieces of work, which run in parallel and are stored as they end, so that an
+interrupted run resumes where it stopped, and of a function that turns their answers into results.
 
-`tacit reproduce --list` names the targets; `reproduce` is the same from Python.
+`tacit reproduce --list` lists the targets; `reproduce` runs them from Python.
 """
 
 from tacit.papers.catalogue import PAPERS, find, targets

@@ -1,4 +1,4 @@
-"""The papers, and how a target is found by its name."""
+"""The papers, and look-up of targets by name."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tacit.papers.ryu2021.paper import PAPER as RYU2021
 from tacit.papers.target import Paper, Target
 
 PAPERS: Sequence[Paper] = (HUANG2015, NOZARI2016, GRATTON2020, GRATTON2021, RYU2021)
-"""In the order of their years."""
+"""All papers, by year."""
 
 
 def targets(paper: str | None = None) -> list[Target]:
     """All targets, or those of one paper.
 
     Raises:
-        ConfigError: there is no such paper.
+        ConfigError: unknown paper.
     """
     if paper is None:
         return [target for each in PAPERS for target in each.targets]
@@ -29,10 +29,10 @@ def targets(paper: str | None = None) -> list[Target]:
 
 
 def paper_of(name: str) -> Paper:
-    """The paper of this name, or the one that a target's name begins with.
+    """The paper of this name, or the one with which a target's name begins.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: unknown paper.
     """
     name = name.partition("/")[0]
     found = [each for each in PAPERS if each.name == name]
@@ -45,7 +45,7 @@ def find(name: str) -> Target:
     """The target of this name.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: unknown target.
     """
     found = [target for target in targets() if target.name == name]
     if not found:

@@ -9,19 +9,19 @@ import numpy as np
 from tacit.report.reproduction import Verdict
 
 CONFIDENCE = 0.995
-"""Of each comparison, one-sided: that of 2.6 standard errors over many trials."""
+"""Confidence of each comparison, one-sided: that of 2.6 standard errors over many trials."""
 
 
 def below(first: Sequence[float], second: Sequence[float]) -> bool | None:
-    """Whether the mean of `first` is below that of `second`; `None` where the spread cannot tell.
+    """Whether the mean of `first` is below that of `second`; `None` if the spread is inconclusive.
 
-    Welch's test at `CONFIDENCE`. What spreads is the methods' noise, over seeds on data that all
-    runs share; a single trial shows no spread, so it decides nothing. What is no number, as after a
-    divergence, counts as infinite.
+    Welch's test at `CONFIDENCE`. The spread is that of the methods' noise, over seeds on data that
+    all runs share; a single trial has no spread, so it decides nothing. Values that are not finite,
+    as after a divergence, count as infinite.
 
     Args:
-        first: one number a trial.
-        second: one number a trial.
+        first: numbers of the first method, one per trial.
+        second: numbers of the second method, one per trial.
 
     Example:
         >>> below([1.0, 1.2, 1.1], [2.0, 2.2, 2.1]), below([1.0, 2.0], [1.4, 2.4])
@@ -37,7 +37,7 @@ def below(first: Sequence[float], second: Sequence[float]) -> bool | None:
         return None if diverged and behind else not diverged
     if min(len(ours), len(theirs)) < 2:
         return None
-    # the squares of what has diverged to 1e200 are no numbers
+    # the squares of values that have diverged to 1e200 are not finite
     largest = max(float(np.abs(ours).max()), float(np.abs(theirs).max())) or 1.0
     ours, theirs = ours / largest, theirs / largest
     gap = float(theirs.mean() - ours.mean())
@@ -54,15 +54,15 @@ def below(first: Sequence[float], second: Sequence[float]) -> bool | None:
 
 
 def ratio_above(factor: float, first: Sequence[float], second: Sequence[float]) -> bool | None:
-    """Whether `first` is more than `factor` times `second`; `None` where the spread cannot tell.
+    """Whether `first` is more than `factor` times `second`; `None` if the spread is inconclusive.
 
-    Welch's test on a logarithmic scale, on which errors of iterations spread evenly. The means have
-    to say the same: where a few trials carry a mean, nothing is decided against it.
+    Welch's test on a logarithmic scale, on which errors of iterations spread evenly. The means must
+    agree: where a few trials dominate a mean, nothing is decided against it.
 
     Args:
-        factor: positive.
-        first: positive numbers, one a trial.
-        second: positive numbers, one a trial.
+        factor: factor to compare with, positive.
+        first: positive numbers of the first method, one per trial.
+        second: positive numbers of the second method, one per trial.
 
     Example:
         >>> ratio_above(10.0, [1.0, 1.2, 1.1], [0.01, 0.02, 0.01])
@@ -87,7 +87,7 @@ def smaller(first: Sequence[float], second: Sequence[float]) -> bool | None:
 
 
 def every(told: Sequence[bool | None]) -> Verdict:
-    """Of a claim that has to hold in every case; `None` where the runs cannot tell."""
+    """Verdict on a claim that has to hold in every case; `None` marks an undecided case."""
     if False in told:
         return Verdict.NOT_REPRODUCED
     return Verdict.UNDECIDED if None in told else Verdict.REPRODUCED

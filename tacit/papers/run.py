@@ -1,4 +1,4 @@
-"""From targets to pages: run what is missing, read the answers, write what they show."""
+"""From targets to pages: run missing pieces, read the answers, write the results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PIECES = "pieces"
 def seconds_left(
     targets: Sequence[Target], output: Path, scale: Scale = Scale.FULL, cores: int = 1
 ) -> float:
-    """What the targets still take, as announced by their pieces; what is stored takes nothing."""
+    """Remaining seconds of the targets, as announced by their pieces; stored pieces take none."""
     pieces = [piece for target in targets for piece in target.pieces(scale)]
     return announced(missing(pieces, Store(output / PIECES)), cores)
 
@@ -37,22 +37,22 @@ def reproduce(
 ) -> list[Reproduction]:
     """Reproduce targets and write the page of each of their papers and an index.
 
-    The pages show what was asked for now. Answers are stored in the output folder: the same call
-    again does only what is missing, and an interrupted one goes on.
+    The pages show the targets of this call. Answers are stored in the output folder: repeating the
+    call runs only missing pieces, and an interrupted call resumes.
 
     Args:
-        targets: what to reproduce; at least one.
-        output: folder of the pages; made if it is not there.
-        scale: how much is run.
-        cores: processes at a time, at least 1.
-        told: progress over all targets, in announced seconds.
-        ended: called with every target as it is complete.
+        targets: targets to reproduce; at least one.
+        output: folder of the pages; created if it does not exist.
+        scale: scale of the runs.
+        cores: number of parallel processes, at least 1.
+        told: callback for progress over all targets, in announced seconds.
+        ended: callback for every completed target.
 
     Returns:
-        What each target shows, in the order given.
+        The reproduction of each target, in the order given.
 
     Raises:
-        ConfigError: no target, no core, or a folder that cannot be made.
+        ConfigError: no target, no core, or a folder that cannot be created.
         RuntimeFailure: a process died, or a file cannot be written.
     """
     if not targets or cores < 1:
@@ -63,7 +63,7 @@ def reproduce(
     found: list[Reproduction] = []
 
     def tell() -> None:
-        """Targets whose answers are all there, in their order."""
+        """Report the targets whose answers are complete, in their order."""
         for target in targets[len(found) :]:
             pieces = target.pieces(scale)
             if any(name_of(piece) in left for piece in pieces):
@@ -101,7 +101,7 @@ def _compiling_less(scale: Scale) -> Generator[None, None, None]:
 
 
 def _in_turn(targets: Sequence[Target], scale: Scale, store: Store) -> list[Piece]:
-    """The missing pieces, each once: one target's after the other's, the longest first."""
+    """The missing pieces, each once: target by target, the longest first."""
     queue = [piece for target in targets for piece in missing(target.pieces(scale), store)]
     return list({name_of(piece): piece for piece in queue}.values())
 
@@ -119,7 +119,7 @@ def _store(output: Path) -> Store:
 def _write(
     targets: Sequence[Target], found: Sequence[Reproduction], output: Path, scale: Scale
 ) -> None:
-    """The pages of the papers that have something to show, and the index."""
+    """Write the pages of the papers that have results, and the index."""
     shown = [
         Shown(target.name, target.title, reproduction)
         for target, reproduction in zip(targets, found, strict=False)

@@ -1,4 +1,4 @@
-"""What can be reproduced: a paper and its targets, made of pieces of work."""
+"""A paper and its targets, which consist of pieces of work."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["Answer", "Paper", "Piece", "Scale", "Target"]
 
 
 class Scale(StrEnum):
-    """How much is run."""
+    """The scale of a reproduction."""
 
     FAST = "fast"
-    """Fewer trials or rounds, said so on the page."""
+    """Fewer trials or rounds than in the paper, as stated on the page."""
 
     FULL = "full"
-    """As many as the paper has."""
+    """The paper's trials and rounds."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class Target:
     """A figure or table of a paper.
 
     Attributes:
-        name: "paper/figure".
-        title: what the paper shows there, in a line.
-        pieces: what has to be run at a scale; pieces that targets share are run once.
-        told: what their answers show; the answers stand in the order of the pieces.
+        name: name of the form "paper/figure".
+        title: content of the figure in the paper, in a line.
+        pieces: function of the scale that returns the pieces to run; shared pieces are run once.
+        told: function that turns their answers, in the order of the pieces, into a result.
     """
 
     name: str
@@ -46,12 +46,12 @@ class Target:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper and what of it is reproduced.
+    """A paper and its reproduced figures and tables.
 
     Attributes:
-        name: as in the names of its targets and of its page.
+        name: name used in the names of its targets and of its page.
         citation: authors, title, place and year.
-        targets: in the order of the paper.
+        targets: targets in the order of the paper.
     """
 
     name: str

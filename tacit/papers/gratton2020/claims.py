@@ -1,4 +1,4 @@
-"""What Gratton et al. (2020) say of their figures in words, held against runs."""
+"""The statements of Gratton et al. (2020) about their figures, compared with runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tacit.report.reproduction import Claim as Said
 
 
 def claims_of_fig2(found: Found) -> list[Said]:
-    """What section VI says of figure 2, and the abstract of both."""
+    """The statements of section VI about figure 2, and of the abstract about both figures."""
     place, drawn = "section VI, on figure 2", drawn_claims(found.scale)
     said = "both converge to the centralised solution"
     return [
@@ -34,7 +34,7 @@ def claims_of_fig2(found: Found) -> list[Said]:
 
 
 def claims_of_fig3(found: Found) -> list[Said]:
-    """What section VI says of figure 3."""
+    """The statements of section VI about figure 3."""
     place = "section VI, on figure 3"
     return [
         gain(place, "both gain accuracy with a larger epsilon", found, "delta"),
@@ -65,7 +65,7 @@ def _together(answers: Sequence[Answer]) -> Answer:
 
 
 def _same_privacy(found: Found) -> Said:
-    """Whether the lead is one at the same privacy."""
+    """Whether the lead is at equal privacy."""
     little = {claim: mean(found.of(BASELINE, claim)) for claim in LITTLE_NOISE}
     best = min(little, key=lambda claim: little[claim])
     return same_privacy(

@@ -65,7 +65,7 @@ def _proved_trade_off(found: Found) -> Panel:
 
 
 def _proved_note(found: Found) -> str:
-    """Who is ahead where both totals are proved."""
+    """Which method is ahead where both totals are proved."""
     said = []
     for total in TOTALS:
         ours, theirs = (mean([answer]) for answer in found.proved(total))

@@ -1,4 +1,4 @@
-"""What the figures of Gratton et al. (2020) are made of: pieces and their answers.
+"""The pieces of the figures of Gratton et al. (2020), and their answers.
 
 Claims of privacy, the baseline, the methods with a proof and their tuning are those of the
 journal's figures, so that answers are shared.
@@ -39,17 +39,17 @@ AUDITS = {Scale.FAST: 300, Scale.FULL: 2000}
 
 
 def certified_records(scale: Scale) -> int:
-    """`N_k` of the certified comparison: the largest that is tried."""
+    """`N_k` of the certified comparison: the largest tried."""
     return records(scale)[-1]
 
 
 @dataclass(frozen=True)
 class Found:
-    """The answers, found again by what they are about.
+    """The answers, indexed by their subject.
 
     Attributes:
-        scale: of the run.
-        answers: in the order of `pieces`.
+        scale: scale of the run.
+        answers: answers in the order of `pieces`.
     """
 
     scale: Scale
@@ -60,7 +60,7 @@ class Found:
         """D-ZOA at every claim and data set, the baseline, both with a proof, and an audit."""
         trials = RUNS[scale]
         said = {"kind": KIND, "seed": 0, "version": "2020"}
-        # fewer would not do: after 70 its errors still fall
+        # fewer are not enough: after 70 its errors still fall
         each = {"trials": trials, "rounds": ROUNDS}
         return [
             *(
@@ -97,7 +97,7 @@ class Found:
         return (OURS, BASELINE)
 
     def of(self, name: str, claim: Claim) -> list[Answer]:
-        """Of D-ZOA on all data sets; of the baseline its contest at the claim."""
+        """Answers of D-ZOA on all data sets; of the baseline, its contest at the claim."""
         if name == OURS:
             count = len(data_sets(self.scale))
             first = count * all_claims(self.scale).index(claim)
@@ -112,5 +112,5 @@ class Found:
 
     @property
     def audit(self) -> float:
-        """A lower bound on epsilon of one iteration."""
+        """A lower bound on epsilon per iteration."""
         return self.answers[-1]["epsilon"]

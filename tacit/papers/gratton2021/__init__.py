@@ -24,7 +24,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # figures need Plotly and data: what is asked for is imported
+    # figures need Plotly and data, so they are imported on demand
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

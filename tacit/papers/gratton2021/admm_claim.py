@@ -1,4 +1,4 @@
-"""What is claimed for one noised iteration of ADMM, from a bound that nothing enforces."""
+"""The claim for one noisy iteration of ADMM, from a bound that nothing enforces."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class AssumedGaussian(AbstractDose):
     """`sqrt(2.1 log(1.25 / delta)) / epsilon` times an assumed sensitivity, for Gaussian noise.
 
     By analogy with the noise that Gratton et al. (2021) count for their own method in theorem 1, eq
-    (20), whose 2.1 stands for the usual 2. They print no noise for the methods that they compare
-    with, so for those this one is ours.
+    (20), whose 2.1 replaces the usual 2. They print no noise for the methods that they compare
+    with, so for those it is ours.
 
     Attributes:
-        epsilon: as claimed for one iteration, positive.
-        delta: of that claim, in (0, 1).
+        epsilon: epsilon claimed per iteration, positive.
+        delta: claimed delta per iteration, in (0, 1).
     """
 
     epsilon: Numbers
@@ -48,10 +48,11 @@ class AssumedGaussian(AbstractDose):
 class AssumedPure(AbstractDose):
     """`1 / epsilon` times an assumed sensitivity, for noise of a pure epsilon.
 
-    With l2-Laplace noise the law of Zhang, Zhu (2017), whose rate `zeta` is `epsilon / D` here.
+    With l2-Laplace noise it is the law of Zhang, Zhu (2017), whose rate `zeta` is `epsilon / D`
+    here.
 
     Attributes:
-        epsilon: as claimed for one iteration, positive.
+        epsilon: epsilon claimed per iteration, positive.
     """
 
     epsilon: Numbers
@@ -72,14 +73,14 @@ def assumed(
     claim: ModelClaim,
     into: Into = Into.ANSWER,
 ) -> Mechanism:
-    """Noise of one law or the other, of the size that is claimed.
+    """Noise of one law or the other, of the claimed size.
 
     Args:
-        noise: its law, Gaussian or l2-Laplace.
-        epsilon: as claimed for one iteration, positive.
-        delta: of that claim, for Gaussian noise.
-        claim: what is claimed, for which event the noise decides.
-        into: where the noise goes.
+        noise: law of the noise, Gaussian or l2-Laplace.
+        epsilon: epsilon claimed per iteration, positive.
+        delta: claimed delta per iteration, for Gaussian noise.
+        claim: claim to attach; its event follows from the noise.
+        into: place where the noise enters.
     """
     pure = noise is NoiseKind.L2_LAPLACE
     dose = AssumedPure(epsilon) if pure else AssumedGaussian(epsilon, delta)
@@ -87,7 +88,7 @@ def assumed(
 
 
 def per_release(source: str, assumption: str) -> PerReleaseClaim:
-    """The claim of one iteration, from a bound that nothing enforces."""
+    """The claim per iteration, from a bound that nothing enforces."""
     return PerReleaseClaim(NoRelease(), source, assumption, _REASON)
 
 
@@ -104,7 +105,7 @@ def claimed_multiplier(epsilon: Numbers, delta: Numbers) -> float:
 def check_claim(
     epsilon: Numbers, delta: Numbers, gradient_bound: Numbers, noise: NoiseKind = NoiseKind.GAUSSIAN
 ) -> None:
-    """Refuse a claim that no noise can stand for.
+    """Refuse a claim that no noise can satisfy.
 
     Raises:
         ConfigError: `gradient_bound` is not positive.

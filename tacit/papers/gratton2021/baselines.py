@@ -1,4 +1,4 @@
-"""Figures 4 to 7 of Gratton et al. (2021): D-ZOA against noised baselines."""
+"""Figures 4 to 7 of Gratton et al. (2021): D-ZOA against noisy baselines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _on(figure: int) -> str:
 
 
 def claims_of_fig4(found: Answers) -> list[Said]:
-    """What section VI says of figure 4."""
+    """The statements of section VI about figure 4."""
     drawn = drawn_claims(found.scale)
     return [
         converge(_on(4), "all algorithms converge", found, drawn, to_optimum=False),
@@ -43,7 +43,7 @@ def claims_of_fig4(found: Answers) -> list[Said]:
 
 
 def claims_of_fig5(found: Answers) -> list[Said]:
-    """What section VI says of figure 5."""
+    """The statements of section VI about figure 5."""
     return [
         gain(_on(5), "all achieve higher accuracy with a larger epsilon", found, "delta"),
         gain(_on(5), "all achieve higher accuracy with a larger delta", found, "epsilon"),
@@ -64,14 +64,14 @@ def claims_of_fig5(found: Answers) -> list[Said]:
 
 
 def claims_of_fig6(found: Answers) -> list[Said]:
-    """What section VI says of figure 6."""
+    """The statements of section VI about figure 6."""
     drawn = drawn_claims(found.scale)
     said = "D-ZOA outperforms all other algorithms in accuracy for different values of epsilon"
     return [lead(_on(6), said, found, drawn), *_of_all(found, drawn)]
 
 
 def claims_of_fig7(found: Answers) -> list[Said]:
-    """What section VI says of figure 7."""
+    """The statements of section VI about figure 7."""
     every = all_claims(found.scale)
     return [
         gain(_on(7), "a smaller epsilon leads to lower accuracy", found, "delta"),
@@ -82,7 +82,7 @@ def claims_of_fig7(found: Answers) -> list[Said]:
 
 
 def _of_all(found: Answers, claims: Sequence[Claim]) -> list[Said]:
-    """What the paper says of figures 4 to 7 together."""
+    """The paper's statements about figures 4 to 7 together."""
     return [
         two_orders("section VI, after figure 7", found, claims),
         same_privacy(

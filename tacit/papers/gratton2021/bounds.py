@@ -1,7 +1,7 @@
-"""How close D-ZOA comes to its optimum, as its papers say, and as can be proved.
+"""Distance of D-ZOA from its optimum, as its papers state, and as can be proved.
 
 Both bounds are expectations over the noise of the zeroth-order solver. They need `||b*||` or a
-distance from it, which is private: they are for analysis and not for setting parameters.
+distance from it, which is private: they are for analysis, not for setting parameters.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def inner_loop_bound(
         \frac{c R L \sqrt{P}}{\sqrt{T}} \left(\max\left(\alpha_0, \frac{1}{\alpha_0}\right)
             \sqrt{\log 2P} + \frac{u_1 \log 2T}{\sqrt{T}}\right)
 
-    It holds for a convex `F` that is Lipschitz wherever it is asked, and for the *average* of the
+    It holds for a convex `F` that is Lipschitz wherever it is queried, and for the *average* of the
     iterates. Algorithm 1 returns the last iterate, and the `F_k` that it minimises contains a
     quadratic, so that no `L` serves all of R^P.
 
@@ -53,13 +53,13 @@ def inner_loop_bound(
     where their dimension is `K P`.
 
     Args:
-        dimension: `P`.
-        inner_steps: `T`.
-        lipschitz: `L`.
-        radius: `R`, at least the distance of the first iterate from the minimiser.
-        initial_step: `alpha0`.
-        smoothing: `u1`.
-        constant: `c`; 1/2 for Gaussian directions, as the papers say.
+        dimension: dimension `P`.
+        inner_steps: number of inner steps `T`.
+        lipschitz: Lipschitz constant `L`.
+        radius: radius `R`, at least the distance of the first iterate from the minimiser.
+        initial_step: initial step size `alpha0`.
+        smoothing: smoothing step `u1`.
+        constant: constant `c`; 1/2 for Gaussian directions, as the papers say.
 
     Raises:
         ConfigError: a number that is not positive and finite.
@@ -91,8 +91,8 @@ class OuterLoopBound:
     """A bound on `E[f(w) - f(w*)]` in two parts.
 
     Attributes:
-        descent: falls with the number of rounds as `1/M`.
-        noise: stays, whatever the number of rounds.
+        descent: part that falls with the number of rounds as `1/M`.
+        noise: part that does not depend on the number of rounds.
     """
 
     descent: float
@@ -121,41 +121,41 @@ def outer_loop_bound(
 ) -> OuterLoopBound:
     r"""A bound on `E[f(w) - f(w*)]` for `w` the mean over `M` rounds of exact updates.
 
-    `f` adds up the agents' costs, each at its own copy; every entry of what agent `k` sends is off
-    its exact update by noise of the standard deviation `s_k = c1 z / (rho |V_k| N_k)` that the
-    claim needs, `z^2 = 2.1 log(1.25/delta) / epsilon^2`. As printed, with `E` links:
+    `f` adds up the agents' costs, each at its own copy; every entry of agent `k`'s message differs
+    from its exact update by noise with the standard deviation `s_k = c1 z / (rho |V_k| N_k)` that
+    the claim needs, `z^2 = 2.1 log(1.25/delta) / epsilon^2`. As printed, with `E` links:
 
     .. math::
 
         \frac{2 \rho E \lVert b^\star\rVert^2}{M}
             + \frac{\rho}{2} P s_k^2 \frac{\lambda_{\max}(D + A)^2}{\lambda_{\min}(D - A)}
 
-    The agent `k` is left open, and a step of the proof takes the smallest *nonzero* eigenvalue
+    The agent `k` is not specified, and a step of the proof takes the smallest *nonzero* eigenvalue
     of `D - A`, which bounds nothing for copies that agree. It counts one agent's noise, and is
     exceeded by ten agents on a complete graph; with `sum_k s_k^2` for `s_k^2` it holds. Corrected,
-    for noise of mean 0 given all that came before it:
+    for noise of mean 0 given the past:
 
     .. math:: \frac{2 \rho E \lVert b^\star\rVert^2}{M} + \rho P \sum_k \lvert V_k\rvert s_k^2
 
-    Both are bounds from above. Copies need not agree, so `f(w)` may lie below `f(w*)`; and `w` is
-    made of exact updates, which nobody sends. Proof: docs/proofs/d_zoa_outer_loop.md.
+    Both are upper bounds. Copies need not agree, so `f(w)` may lie below `f(w*)`; and `w` consists
+    of exact updates, which no agent sends. Proof: docs/proofs/d_zoa_outer_loop.md.
 
     Source: Gratton et al. (2021), section V-B, theorem 3, eq (29); Gratton et al. (2020), section
     V, theorem 3, eq (32). The second is for neighbourhoods with `closed`.
 
     Args:
-        claim: for one iteration.
-        network: undirected, the same in every round.
-        rounds: `M`.
-        penalty: `rho`.
-        counts: `N_k`, shape `(agents,)`.
-        dimension: `P`.
-        optimum: `||b*||`.
-        gradient_bound: `c1`.
-        agent: `k`, for the printed form only.
-        closed: `k` counts among its neighbours, as in the version of 2020. The printed first term
-            stays what it is, as the paper's matrices have a row for each link.
-        form: "printed" or "corrected".
+        claim: claim per iteration.
+        network: undirected network, the same in every round.
+        rounds: number of rounds `M`.
+        penalty: ADMM penalty `rho`.
+        counts: records per agent `N_k`, shape `(agents,)`.
+        dimension: dimension `P`.
+        optimum: norm of the optimum `||b*||`.
+        gradient_bound: largest gradient norm `c1`.
+        agent: agent `k`, for the printed form only.
+        closed: whether `k` counts among its neighbours, as in the version of 2020. The printed
+            first term is unchanged, as the paper's matrices have a row for each link.
+        form: form of the result, "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of range, no agent for the printed form or one for the other.

@@ -1,4 +1,4 @@
-"""What Gratton et al. (2020, 2021) say of their figures in words, held against runs."""
+"""The statements of Gratton et al. (2020, 2021) about their figures, compared with runs."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from tacit.papers.gratton2021.curves import finals, mean
 from tacit.report.reproduction import Claim, Verdict
 
 COMPARABLE = 10.0
-"""How many times larger D-ZOA's error may be to be "comparable": an order of magnitude, on an axis
-of several."""
+"""Largest ratio of D-ZOA's error to count as "comparable": an order of magnitude, on an axis of
+several."""
 
 NEAR = 2.0
-"""A method has converged when its error is at most so many times that in the end."""
+"""Ratio to the final error at or below which a method has converged."""
 
 
 def comparable(place: str, pairs: Mapping[str, tuple[Any, Any, str]]) -> Claim:
     """Whether D-ZOA's steady state is within an order of magnitude of the best central method's.
 
     Args:
-        place: where the paper says it.
-        pairs: by the kind of problem, the answers of D-ZOA and of that method, and its name.
+        place: place in the paper.
+        pairs: answers of D-ZOA and of that method, and its name, by the kind of problem.
     """
     behind = [ratio_above(COMPARABLE, finals([a]), finals([b])) for a, b, _ in pairs.values()]
     said = "; ".join(
@@ -43,14 +43,14 @@ def comparable(place: str, pairs: Mapping[str, tuple[Any, Any, str]]) -> Claim:
 def faster(place: str, name: str, pairs: Mapping[str, tuple[Any, Any]], than: str) -> Claim:
     """Whether a method converges in fewer rounds than another one, in two readings.
 
-    That is until its error is at most `NEAR` times that of its own in the end, or that of the worse
-    one of both in the end; the papers do not say which.
+    A method has converged once its error is at most `NEAR` times its own final error, or the worse
+    final error of both; the papers do not say which.
 
     Args:
-        place: where the paper says it.
-        name: of the one that is said to be faster.
-        pairs: by a name of the case, the answers of that method and of the other one.
-        than: name of the other one.
+        place: place in the paper.
+        name: name of the method claimed to be faster.
+        pairs: answers of that method and of the other one, by the name of the case.
+        than: name of the other method.
     """
     own, common, said = [], [], []
     for case, (quick, slow) in pairs.items():
@@ -76,7 +76,7 @@ def faster(place: str, name: str, pairs: Mapping[str, tuple[Any, Any]], than: st
 
 
 def _either(own: Verdict, common: Verdict) -> Verdict:
-    """Of a claim with two readings: with a change where only one of them holds."""
+    """Verdict on a claim with two readings: with a change where only one of them holds."""
     if own is common:
         return own
     if Verdict.REPRODUCED in (own, common):
@@ -85,11 +85,11 @@ def _either(own: Verdict, common: Verdict) -> Verdict:
 
 
 def arrived(answer: Any, level: float) -> list[float]:
-    """The first round that was recorded with an error of at most a level, one a run.
+    """The first recorded round with an error of at most `level`, one per run.
 
     Args:
-        answer: "rounds" and "errors", a row a recorded round, a column a run.
-        level: positive.
+        answer: "rounds" and "errors", one row per recorded round, one column per run.
+        level: error level, positive.
     """
     errors = np.asarray(answer["errors"], dtype=float)
     rounds = np.asarray(answer["rounds"], dtype=float)
@@ -107,10 +107,10 @@ def ahead(
     """Whether a method's error is below another's in every case.
 
     Args:
-        place: where the paper says it.
-        said: what it says.
-        pairs: by a name of the case, errors of the method and of the other one, one a run.
-        names: of the method, and of the other one by the case.
+        place: place in the paper.
+        said: the paper's statement.
+        pairs: errors of the method and of the other one, one per run, by the name of the case.
+        names: name of the method, and names of the other one by case.
     """
     told = {case: smaller(*pair) for case, pair in pairs.items()}
     lost, unclear = ([case for case, each in told.items() if each is way] for way in (False, None))

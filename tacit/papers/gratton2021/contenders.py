@@ -1,4 +1,4 @@
-"""The methods that Gratton et al. (2021) compare, with as many settings to choose from for each."""
+"""The methods that Gratton et al. (2021) compare, with the same number of settings for each."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tacit.privacy import Privacy
 Setting = Mapping[str, float]
 
 SETTINGS = 12
-"""Of each method."""
+"""Number of settings of each method."""
 
 UNREACHED = 1e6
-"""A clip that no gradient here comes near."""
+"""A clip far above every gradient here."""
 
 TOLERANCE = 1e-6
-"""Of local solutions: far below the noise."""
+"""Tolerance of local solutions: far below the noise."""
 
 
 def _grid(**axes: Sequence[float]) -> list[Setting]:
@@ -39,7 +39,7 @@ PRINTED: Mapping[str, Sequence[Setting]] = {
     "PVP": _grid(penalty=_PENALTIES),
     "DVP": _grid(penalty=_PENALTIES),
 }
-"""Settings of the noised baselines on the sum of losses."""
+"""Settings of the noisy baselines on the sum of losses."""
 
 CERTIFIED: Mapping[str, Sequence[Setting]] = {
     "D-ZOA": _grid(clip=(0.3, 1.0, 2.0), penalty=(0.1, 0.3), proximity=(1.0, 5.0)),
@@ -56,16 +56,16 @@ def network_of(name: str) -> AbstractNetwork:
 
 
 def printed(name: str, setting: Setting, epsilon: float, delta: float) -> Any:
-    """A baseline with the noise that one iteration is claimed to need.
+    """A baseline with the noise claimed to be needed per iteration.
 
-    The paper prints none for its baselines: it is ours, by analogy with eq (20). The loss is a sum,
-    so a record with a gradient of at most `c1 = 1` moves a gradient by 2.
+    The paper prints no noise for its baselines: it is ours, by analogy with eq (20). The loss is a
+    sum, so a record with a gradient of at most `c1 = 1` moves a gradient by 2.
 
     Args:
-        name: of the baseline.
-        setting: of its tuning.
-        epsilon: claimed for one iteration.
-        delta: claimed for one iteration.
+        name: name of the baseline.
+        setting: setting from its tuning.
+        epsilon: epsilon claimed per iteration.
+        delta: delta claimed per iteration.
     """
     if name == "DPSG":
         noise = claimed_multiplier(epsilon, delta)
@@ -84,7 +84,7 @@ def printed(name: str, setting: Setting, epsilon: float, delta: float) -> Any:
 
 
 def certified(name: str, setting: Setting, epsilon: float, delta: float) -> Any:
-    """A method whose guarantee for the whole run is proved, replace-one."""
+    """A method with a proved guarantee for the whole run, under replace-one adjacency."""
     privacy = Privacy(clip=setting["clip"], epsilon=epsilon, delta=delta)
     hyper = {key: value for key, value in setting.items() if key != "clip"}
     if name == "PVP":

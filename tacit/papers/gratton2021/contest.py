@@ -18,25 +18,25 @@ from tacit.papers.gratton2021.contenders import Setting
 from tacit.problem.problem import Problem
 
 LAST = 20
-"""Rounds at the end whose mean error is compared."""
+"""Number of final rounds whose mean error is compared."""
 
 VALIDATION_TRIALS = 2
 
 
 @dataclass(frozen=True)
 class Contest:
-    """What all settings of a method are run on.
+    """The conditions under which all settings of a method are run.
 
     Attributes:
-        problem: a data set's number to the problem.
-        network: who talks to whom.
+        problem: function from a data set's number to the problem.
+        network: network of the agents.
         validation: numbers of the data sets on which a setting is chosen.
-        data: numbers of those that are reported on.
-        seed: of the methods' noise.
-        trials: a data set.
-        rounds: of each run.
-        last: rounds at the end whose mean error counts.
-        require: status of the guarantee.
+        data: numbers of the data sets reported on.
+        seed: seed of the methods' noise.
+        trials: number of trials per data set.
+        rounds: number of rounds of each run.
+        last: number of final rounds whose mean error counts.
+        require: required status of the guarantee.
     """
 
     problem: Callable[[int], Any]
@@ -56,8 +56,8 @@ class Contest:
 
         Returns:
             `chosen`, `tuning` (the error of every setting on the validation data), `rounds`,
-            `errors` (a row a recorded round, a column a run), `final` (one a run), `evaluations`
-            (of all agents, at the recorded rounds).
+            `errors` (one row per recorded round, one column per run), `final` (one per run),
+            `evaluations` (of all agents, at the recorded rounds).
         """
         tasks = {number: self.problem(number) for number in (*self.validation, *self.data)}
         optima = {number: task.reference().solution for number, task in tasks.items()}
@@ -105,7 +105,7 @@ def measure(
     trials: int,
     require: Literal["proved"] | None = None,
 ) -> Result:
-    """A run with its distance to the optimum: some 100 times, and in the first and last rounds."""
+    """A run with its distance to the optimum about 100 times, and in the first and last rounds."""
     every = max(2, rounds // 100)
     first, last = range(1, min(10, rounds) + 1), range(max(1, rounds - LAST + 1), rounds + 1)
     shown = {*first, *range(every, rounds, every), *last}
@@ -123,7 +123,7 @@ def measure(
 
 
 def errors(result: Result) -> dict[str, Any]:
-    """`rounds` and `errors`: a row a recorded round, a column a trial."""
+    """`rounds` and `errors`: one row per recorded round, one column per trial."""
     history = result.history
     return {
         "rounds": history.rounds.tolist(),
@@ -132,5 +132,5 @@ def errors(result: Result) -> dict[str, Any]:
 
 
 def final(result: Result, last: int) -> list[float]:
-    """The mean error of the last rounds, one a trial."""
+    """The mean error of the last rounds, one per trial."""
     return np.asarray(result.history.measured["distance"])[-last:].mean(axis=0).tolist()

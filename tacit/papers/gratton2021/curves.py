@@ -39,11 +39,11 @@ def finals(answers: Sequence[Any]) -> list[float]:
 
 
 DIVERGED = 1e3
-"""Errors are drawn up to here; answering 0 scores as many as there are agents."""
+"""Largest error drawn; the error of answering 0 is the number of agents."""
 
 
 def mean(answers: Sequence[Any]) -> float:
-    """Mean error over all runs, infinite if one diverged; not a number where there was none."""
+    """Mean error over all runs, infinite if one diverged, NaN if there was none."""
     found = finals(answers)
     return (
         float(np.mean(np.nan_to_num(found, nan=np.inf, posinf=np.inf))) if found else float("nan")
@@ -62,7 +62,7 @@ def band(name: str, x: Sequence[float], runs: Sequence[Sequence[float]]) -> Curv
 
 
 def rounds_curve(name: str, answers: Sequence[Any]) -> Curve:
-    """Errors over rounds of all runs, the start left out."""
+    """Errors over rounds of all runs, without the start."""
     errors = np.concatenate([np.asarray(answer["errors"]) for answer in answers], axis=1)[1:]
     rounds = [float(number) for number in answers[0]["rounds"][1:]]
     return band(name, rounds, errors.tolist())
@@ -73,7 +73,7 @@ def _zero(x: Sequence[float]) -> Curve:
 
 
 def over_rounds(found: Compared, figure: str) -> list[Panel]:
-    """Error over rounds at each claim that is drawn; the paper has both epsilons in a panel."""
+    """Error over rounds at each drawn claim; the paper has both epsilons in one panel."""
     return [
         Panel(
             f"{figure}: epsilon {epsilon:g}, delta {delta:g}",
@@ -95,7 +95,7 @@ def over_rounds(found: Compared, figure: str) -> list[Panel]:
 
 
 def by_noise(found: Answers, equal: float) -> Panel:
-    """The baselines with less and less noise, and D-ZOA at its claim and at its actual noise."""
+    """The baselines with decreasing noise, and D-ZOA at its claim and at its actual noise."""
     claims = [SMALL, LARGE, *LITTLE_NOISE]
     x = [epsilon for epsilon, _ in claims]
     curves = [
@@ -114,12 +114,12 @@ def by_noise(found: Answers, equal: float) -> Panel:
 
 
 def trade_off_panels(found: Compared, figure: str, equation: str) -> list[Panel]:
-    """Error over the total epsilon (a) and over delta (b), a panel for each curve of a method.
+    """Error over the total epsilon (a) and over delta (b), one panel per curve of a method.
 
     Args:
-        found: the runs.
-        figure: its name.
-        equation: of the total, in the paper.
+        found: runs to judge.
+        figure: name of the figure.
+        equation: equation of the total, in the paper.
     """
     panels: list[Panel] = []
     for fixed, claims in trade_offs(found.scale).items():
@@ -176,7 +176,7 @@ def proved_over_totals(found: Answers, count: int) -> Panel:
 
 
 def certified_panels(found: Answers, *, rounds: bool) -> list[Panel]:
-    """Over rounds at the paper's totals, or over totals, for every number of records."""
+    """Panels over rounds at the paper's totals, or over totals, for every number of records."""
     counts = records(found.scale)
     if rounds:
         return [proved_over_rounds(found, count, total) for count in counts for total in TOTALS]

@@ -37,7 +37,7 @@ from tacit.report.reproduction import compared
 
 
 def rows(found: Compared, claims: Sequence[Claim]) -> list[Row]:
-    """Our errors: the paper prints none."""
+    """Our errors; the paper prints none."""
     return [
         compared(f"{name}, claimed {case_of(claim)}", None, mean(found.of(name, claim)))
         for claim in claims
@@ -46,7 +46,7 @@ def rows(found: Compared, claims: Sequence[Claim]) -> list[Row]:
 
 
 def axis_rows() -> list[Row]:
-    """What the rounds cost if every release had the noise of theorem 1, beside eq (25)."""
+    """The cost of the rounds if every release had the noise of theorem 1, beside eq (25)."""
     return [
         compared(
             f"total epsilon of {ROUNDS} rounds at {claim[0]:g}, exact, over eq (25)",
@@ -58,7 +58,7 @@ def axis_rows() -> list[Row]:
 
 
 def parameters(found: Answers) -> dict[str, str]:
-    """All numbers, those included that the paper leaves out."""
+    """All numbers, including those that the paper omits."""
 
     def chosen(setting: Setting) -> str:
         return ", ".join(f"{name} {value:g}" for name, value in setting.items())
@@ -106,7 +106,7 @@ def parameters(found: Answers) -> dict[str, str]:
 
 
 def notes(found: Answers) -> list[str]:
-    """What else a reader must know."""
+    """Further notes for the reader."""
     said = [
         "Eq (22) computes J from ||b*||, which is private: the published setting leaks before it "
         "begins.",
@@ -144,7 +144,7 @@ def notes(found: Answers) -> list[str]:
 
 
 def shortened(scale: Scale, claims: Sequence[Claim]) -> str:
-    """What a fast run leaves out."""
+    """The omissions of a fast run."""
     if scale is Scale.FULL:
         return ""
     runs = " and ".join(str(trials((e, DELTAS[0]), scale)[0]) for e in DRAWN)

@@ -1,4 +1,4 @@
-"""DP-ADMM without a clip: a bound on gradients is assumed, each iteration is counted alone."""
+"""DP-ADMM without a clip: a gradient bound is assumed, and each iteration is counted alone."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ class DPADMMPrinted(AbstractMethod):
     """DP-ADMM with claimed noise, for reproduction only.
 
     The rounds are those of `DPADMM`, without a clip and with noise
-    `N(0, (z 2 c1 / (N_k (rho + 1/eta)))^2 I)` for `z = sqrt(2.1 log(1.25 / delta)) / epsilon`. That
-    no gradient is longer than `c1` is assumed, and `epsilon` is of one iteration: the status is
+    `N(0, (z 2 c1 / (N_k (rho + 1/eta)))^2 I)` for `z = sqrt(2.1 log(1.25 / delta)) / epsilon`. It
+    is assumed that no gradient is longer than `c1`, and `epsilon` is per iteration: the status is
     `per_release`, with the total of the run in the sentence. Private runs: `DPADMM`.
 
     Source: Huang et al. (2020), algorithm 2. The noise is ours, by analogy with eq (20) of Gratton
     et al. (2021), who compare with the method and print no noise for it.
 
     Args:
-        epsilon: as claimed for one iteration, positive.
-        claimed_delta: `delta` of that claim, in (0, 1).
-        gradient_bound: `c1`, positive; assumed.
-        penalty: `rho`, positive.
-        step: `c`, positive.
+        epsilon: epsilon claimed per iteration, positive.
+        claimed_delta: claimed delta per iteration, in (0, 1).
+        gradient_bound: largest gradient norm `c1`, positive; assumed.
+        penalty: ADMM penalty `rho`, positive.
+        step: first step size `c`, positive.
 
     Raises:
         ConfigError: a hyper-parameter out of its range.
@@ -94,7 +94,7 @@ class DPADMMPrinted(AbstractMethod):
 
     @property
     def method(self) -> DPADMM:
-        """The rounds."""
+        """The method that supplies the rounds."""
         return DPADMM(self.penalty, self.step)
 
     def init(self, role: Role, x0: Vector, degree: Index) -> PublicMean | NoisedCopy:
@@ -122,7 +122,7 @@ class DPADMMPrinted(AbstractMethod):
             )
 
     def worst_case(self, problem: Task, owner: int) -> Neighbours:
-        """One linear loss with the longest gradient assumed, or its opposite."""
+        """One linear loss with the longest assumed gradient, or its opposite."""
         return opposite_gradients(self.gradient_bound, problem, owner)
 
 
@@ -130,7 +130,7 @@ class AssumedGradient(AbstractQuery):
     """The gradient at `state.x`, under the assumption that no record's is longer than `bound`.
 
     Attributes:
-        bound: `c1`; nothing enforces it, and the claim says so.
+        bound: assumed gradient bound `c1`; nothing enforces it, as the claim states.
     """
 
     bound: Numbers

@@ -1,4 +1,4 @@
-"""DVP: noise in the dual variable of ADMM, and what it might be said to protect."""
+"""DVP: noise in the dual variable of ADMM, and the protection claimed for it."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ class DVPPrinted(AbstractMethod):
     With `noise="l2_laplace"` the noise has the original density, proportional to
     `exp(-zeta ||v||)`, with `zeta = epsilon N_k / (2 c1)`, and the claim is pure.
 
-    This is objective perturbation: what leaves is an exact minimiser, and no noise is added to it.
+    This is objective perturbation: the released value is an exact minimiser without added noise.
     The claim counts the noise as if it were added to a released gradient. The status is `model`:
     the bound `c1` is assumed, and a proof needs a twice differentiable loss with bounded curvature,
     a term for the Jacobian, and an argument for solutions that are not exact (Kifer, Smith,
-    Thakurta 2012, theorem 2). There is no certified mode: take `PVP`.
+    Thakurta 2012, theorem 2). There is no certified mode: use `PVP`.
 
     Source: Zhang, Zhu (2017), Dynamic Differential Privacy for ADMM-Based Distributed
     Classification Learning, algorithm 2. From it are the rounds and the original density, without
@@ -85,17 +85,17 @@ class DVPPrinted(AbstractMethod):
     (2021), who compare with the method and print no noise for it.
 
     Args:
-        epsilon: as claimed for one iteration, positive.
-        claimed_delta: `delta` of that claim, in (0, 1).
-        gradient_bound: `c1`, positive; assumed.
-        penalty: `rho`, positive.
+        epsilon: epsilon claimed per iteration, positive.
+        claimed_delta: claimed delta per iteration, in (0, 1).
+        gradient_bound: largest gradient norm `c1`, positive; assumed.
+        penalty: ADMM penalty `rho`, positive.
         tolerance: largest distance from the exact local solution, in units of the parameters, at
             least 1e-13; the claim does not count it.
-        noise: "gaussian", ours, or "l2_laplace", the original density.
+        noise: law of the noise: "gaussian", ours, or "l2_laplace", the original density.
 
     Raises:
         ConfigError: a hyper-parameter out of its range.
-        PrivacyError: `epsilon` or `claimed_delta` out of its range, or another noise.
+        PrivacyError: `epsilon` or `claimed_delta` out of its range, or any other noise.
 
     Example:
         >>> from tacit.papers.gratton2021.dvp import DVPPrinted
@@ -152,7 +152,7 @@ class DVPPrinted(AbstractMethod):
         return own_public(self.claimed_delta, agent) if gaussian else 0.0
 
     def _noise(self) -> Mechanism:
-        """A random linear term, as large as the noise of a gradient that is released."""
+        """A random linear term, as large as the noise of a released gradient."""
         source = _SOURCE if self.noise is NoiseKind.GAUSSIAN else _ORIGINAL
         claim = ModelClaim(NoRelease(), source, _ASSUMPTION, _REASON)
         return assumed(self.noise, self.epsilon, self.claimed_delta, claim, Into.OBJECTIVE)
@@ -168,19 +168,19 @@ class DVPPrinted(AbstractMethod):
         check_projection("DVPPrinted", problem)
 
     def worst_case(self, problem: Task, owner: int) -> Neighbours:
-        """One linear loss with the longest gradient assumed, or its opposite."""
+        """One linear loss with the longest assumed gradient, or its opposite."""
         return opposite_gradients(self.gradient_bound, problem, owner)
 
 
 class PerturbedSolution(AbstractQuery):
-    """The local solution of the objective, noised, that the mechanism hands it.
+    """The local solution of the noisy objective that the mechanism supplies.
 
-    Nothing is proved of how the law of the answer moves between neighbours. The sensitivity is that
-    of the gradient, where the noise goes, as the paper has it.
+    Nothing is proved about the law of the answer for neighbouring data. The sensitivity is that of
+    the gradient, where the noise enters, as in the paper.
 
     Attributes:
-        bound: `c1`; nothing enforces it.
-        penalty: `rho`.
+        bound: assumed gradient bound `c1`; nothing enforces it.
+        penalty: ADMM penalty `rho`.
         tolerance: certified distance from the exact solution.
     """
 

@@ -35,7 +35,7 @@ def _rounds(scale: Scale) -> int:
 
 
 def _runs(scale: Scale) -> list[tuple[str, int]]:
-    """Methods and their rounds: as many as D-ZOA's, and as many as cost as many values."""
+    """Methods and their rounds: D-ZOA's number, and the number that costs the same values."""
     share, rounds = 1 if scale is Scale.FULL else 10, _rounds(scale)
     longer = [
         (name, rounds * values_a_round("D-ZOA") // values_a_round(name) // share)
@@ -67,10 +67,10 @@ def _pieces(scale: Scale) -> list[Piece]:
 
 
 def claims(answers: dict[Kind, Sequence[Answer]]) -> list[Claim]:
-    """Comparable steady states, and central methods that converge faster.
+    """The claims: comparable steady states, and central methods that converge faster.
 
     Args:
-        answers: of each kind of problem, D-ZOA's and the central methods', of as many rounds.
+        answers: for each kind of problem, D-ZOA's and the central methods', with equal rounds.
     """
     best = {
         kind: (own[0], *min(zip(own[1:], CENTRAL, strict=True), key=lambda each: mean([each[0]])))

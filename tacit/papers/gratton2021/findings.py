@@ -1,4 +1,4 @@
-"""What the answers of figures 4 to 7 of Gratton et al. (2021) say, in words."""
+"""The findings of figures 4 to 7 of Gratton et al. (2021), in words."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tacit.papers.gratton2021.setting import AGENTS, ROUNDS
 from tacit.privacy import GaussianRelease, Repeated, epsilon
 
 LEARNT = 0.1
-"""Share of the error of answering 0 below which a method is said to have learnt something."""
+"""Share of the error of answering 0 below which a method counts as having learnt something."""
 
 
 def factor(value: float) -> str:
-    """Two digits, and no power of ten.
+    """A number to two digits, without a power of ten.
 
     Example:
         >>> factor(5831.0), factor(2.24), factor(1e-3)
@@ -36,10 +36,10 @@ def factor(value: float) -> str:
 
 
 def equal_noise(found: Answers) -> float:
-    """The epsilon of one iteration that the baselines' formula gives for D-ZOA's own noise.
+    """The epsilon per iteration that the baselines' formula gives for D-ZOA's own noise.
 
-    From the smallest distance in standard deviations over the owners that were looked at: a model
-    estimate that favours D-ZOA.
+    From the smallest distance in standard deviations over the examined owners: a model estimate
+    that favours D-ZOA.
     """
     smallest = min(answer["mu"] for answer in found.noise[0])
     return claimed_multiplier(1.0, SMALL[1]) * smallest
@@ -53,7 +53,7 @@ def best_baseline(found: Compared, claim: Claim) -> tuple[str, list[float]]:
 
 
 def explained(found: Answers) -> str:
-    """What the best baseline does with as little noise as D-ZOA has."""
+    """The performance of the best baseline with as little noise as D-ZOA."""
     equal = equal_noise(found)
     known = [claim for claim in (SMALL, LARGE, *LITTLE_NOISE) if claim[0] <= equal]
     claim = max(known or [SMALL])
@@ -69,7 +69,7 @@ def explained(found: Answers) -> str:
 
 
 def audited_bound(found: Answers) -> float:
-    """The largest lower bound on epsilon of one iteration, over the agents audited."""
+    """The largest lower bound on epsilon per iteration, over the agents audited."""
     return max(answer["epsilon"] for answer in found.noise[1])
 
 

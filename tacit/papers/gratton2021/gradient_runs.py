@@ -32,7 +32,7 @@ BINS = np.linspace(-4.0, 4.0, 41)
 """Edges of the histogram, in standard deviations."""
 
 ITERATES = 100
-"""Of so many draws of a gradient, one is followed by a whole new iterate."""
+"""Number of draws of a gradient for each whole new iterate."""
 
 
 def gradient_entries(
@@ -47,19 +47,19 @@ def gradient_entries(
     runs: int,
     draws: int,
 ) -> dict[str, Any]:
-    """Many estimates of one gradient, at the point that each of several runs of D-ZOA reaches.
+    """Many estimates of a gradient, at the point reached by each of several runs of D-ZOA.
 
     Args:
-        kind: of regulariser.
-        epsilon: claimed for one iteration.
-        delta: claimed for one iteration.
+        kind: kind of regulariser.
+        epsilon: epsilon claimed per iteration.
+        delta: delta claimed per iteration.
         data: seed of the data set.
-        agent: whose gradient.
-        outer: `m`, the round, from 1.
-        inner: `t`, the inner step, from 1.
-        seed: of the randomness.
-        runs: that reach the point, each by itself.
-        draws: of the gradient in each; one new iterate for `ITERATES` of them.
+        agent: agent whose gradient is estimated.
+        outer: round `m`, from 1.
+        inner: inner step `t`, from 1.
+        seed: seed of the randomness.
+        runs: number of independent runs that reach the point.
+        draws: number of draws of the gradient in each; one new iterate per `ITERATES` of them.
 
     Returns:
         `density` of the first entry, standardised in each run, in `BINS`, and its `quantiles` at
@@ -81,7 +81,7 @@ def gradient_entries(
             before, there, drawn = jax.random.split(key, 3)
             states = agents.after(outer - 1, before)
             state = jax.tree.map(lambda leaf: leaf[agent], states)
-            # where the inner descent stands before its step t
+            # the point of the inner descent before its step t
             b = agents.minimised(short, state, agent, there)
             keys = jax.random.split(drawn, draws)
             return (
@@ -112,7 +112,7 @@ def gradient_entries(
 
 
 class _Agents:
-    """The rounds of D-ZOA by hand, with states that can be looked at."""
+    """The rounds of D-ZOA by hand, with accessible states."""
 
     def __init__(self, task: Any, net: Any, method: DZOASolver) -> None:
         self.method, self.public = as_arrays(method), as_arrays(task.public)
@@ -140,14 +140,14 @@ class _Agents:
         return method.minimise(state, objective, self.context(agent, key))
 
     def round(self, states: Consensus, agents: Any, key: Any) -> Float[Array, "agents p"]:
-        """What all agents send."""
+        """The messages of all agents."""
         keys = jax.random.split(key, self.agents)
         return jax.vmap(lambda state, agent, own: self.minimised(self.method, state, agent, own))(
             states, agents, keys
         )
 
     def after(self, rounds: int, key: Any) -> Consensus:
-        """The states of all agents after so many rounds."""
+        """The states of all agents after a number of rounds."""
         each = jnp.arange(self.agents)
 
         def round(m: Any, states: Consensus) -> Consensus:
@@ -174,7 +174,7 @@ class _Agents:
 
 
 def _dual_step(state: Consensus, x: Array, neighbours: Array, degree: Array) -> Consensus:
-    """What an agent knows when it has sent `x` and received its neighbours' sum."""
+    """The state of an agent after sending `x` and receiving its neighbours' sum."""
     return Consensus(x, state.dual + PENALTY * (degree * x - neighbours), neighbours, x)
 
 

@@ -31,14 +31,14 @@ POINTS = {2: (50, 100), 3: (150, 50)}
 """Outer and inner iteration, by figure."""
 
 STRAIGHT = 0.995
-"""Correlation of the points of a QQ plot from which they look like a line: a Laplace law has 0.988,
+"""Correlation at which the points of a QQ plot look like a line: a Laplace law has 0.988,
 a uniform one 0.984, Student's with five degrees of freedom 0.9954."""
 
 RUNS, DRAWS = {Scale.FAST: 8, Scale.FULL: 10}, {Scale.FAST: 2_000, Scale.FULL: 5_000}
 
 
 def shortfall(answer: Answer) -> list[float]:
-    """How many times smaller than claimed each agent's variance is."""
+    """Ratio of the claimed to the actual variance of each agent."""
     return [c / v for c, v in zip(answer["claimed"], answer["variances"], strict=True)]
 
 
@@ -47,13 +47,13 @@ def normal(
 ) -> Claim:
     """Whether entries are normal: straight in a QQ plot, and with the tails of the normal law.
 
-    Where they look it, but their tails are heavier or lighter than the runs allow, it holds with a
-    change: the figures show where most of the entries are, and the text speaks of their law.
+    If they look normal, but their tails are heavier or lighter than the runs allow, it holds with a
+    change: the figures show where most of the entries are, and the text is about their law.
 
     Args:
-        place: where the paper says it.
-        said: what it says.
-        entries: by name, the correlation of the QQ plot and the excess kurtosis, one a run each.
+        place: place in the paper.
+        said: the paper's statement.
+        entries: correlation of the QQ plot and excess kurtosis, one per run each, by name.
     """
     straight = every([below([STRAIGHT] * len(r), r) for r, _ in entries.values()])
     apart = {name: below([0.0] * len(k), k) for name, (_, k) in entries.items()}
@@ -81,12 +81,12 @@ def normal(
 
 
 def claims(figure: int, own: Sequence[Answer], other: Sequence[Answer]) -> list[Claim]:
-    """What section VI says of figures 2 and 3.
+    """The statements of section VI about figures 2 and 3.
 
     Args:
-        figure: 2 or 3.
-        own: the answers at its point, of each kind of problem.
-        other: those at the other figure's point.
+        figure: number of the figure, 2 or 3.
+        own: answers at its point, for each kind of problem.
+        other: answers at the other figure's point.
     """
     drawn, rest = {}, {}
     for where, answers in ((figure, own), (5 - figure, other)):

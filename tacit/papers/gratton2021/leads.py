@@ -1,4 +1,4 @@
-"""What Gratton et al. (2020, 2021) say of D-ZOA and private baselines, held against runs."""
+"""The statements of Gratton et al. (2020, 2021) on D-ZOA and private baselines, against runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tacit.report.reproduction import Claim as Said
 from tacit.report.reproduction import Verdict
 
 ROUGHLY = 10.0**1.5, 10.0**2.5
-"""What is roughly two orders of magnitude: nearer to 100 times than to 10 or to 1,000 times."""
+"""Ratios that are roughly two orders of magnitude: nearer to 100 than to 10 or to 1,000."""
 
 
 def case_of(claim: Claim) -> str:
@@ -30,12 +30,12 @@ def converge(
     """Whether every method converges at every claim.
 
     Args:
-        place: where the paper says it.
-        said: what it says.
-        found: the runs.
-        claims: of privacy.
-        to_optimum: whether the paper says that it is to the centralised solution; where it does
-            not, errors that end below that of answering 0 are a convergence with a change.
+        place: place in the paper.
+        said: the paper's statement.
+        found: runs to judge.
+        claims: claims of privacy.
+        to_optimum: whether the paper claims convergence to the centralised solution; if not, errors
+            that end below that of answering 0 are a convergence with a change.
     """
     level = LEARNT * AGENTS
     ends = {
@@ -64,10 +64,10 @@ def gain(place: str, said: str, found: Compared, fixed: str) -> Said:
     """Whether each method has a smaller error at the larger end of its curves.
 
     Args:
-        place: where the paper says it.
-        said: what it says.
-        found: the runs.
-        fixed: "delta" for curves over epsilon, "epsilon" for those over delta.
+        place: place in the paper.
+        said: the paper's statement.
+        found: runs to judge.
+        fixed: the fixed number: "delta" for curves over epsilon, "epsilon" for those over delta.
     """
     pairs = {
         f"{name}, {curve}": (
@@ -97,7 +97,7 @@ def along(found: Compared, fixed: str) -> list[Claim]:
 
 
 def two_orders(place: str, found: Compared, claims: Sequence[Claim]) -> Said:
-    """Whether D-ZOA's error is some 100 times below the best other one at every claim."""
+    """Whether D-ZOA's error is about 100 times below the best other one at every claim."""
     pairs = [(finals(found.of(OURS, c)), *best_baseline(found, c)) for c in claims]
     low, high = ROUGHLY
     verdict = every([ratio_above(low, theirs, ours) for ours, _, theirs in pairs])
@@ -119,14 +119,14 @@ def two_orders(place: str, found: Compared, claims: Sequence[Claim]) -> Said:
 
 
 def same_privacy(place: str, said: str, audited: float, claimed: float, compared: str) -> Said:
-    """Whether the lead is one at the same privacy; an audit can only contradict it.
+    """Whether the lead is at equal privacy; an audit can only contradict it.
 
     Args:
-        place: where the paper says it.
-        said: what it says.
-        audited: lower bound on epsilon of one iteration.
-        claimed: epsilon that it claims.
-        compared: what others do with as little noise, in a sentence.
+        place: place in the paper.
+        said: the paper's statement.
+        audited: lower bound on epsilon per iteration.
+        claimed: claimed epsilon per iteration.
+        compared: performance of others with equally little noise, in a sentence.
     """
     contradicted = audited > claimed
     found = (

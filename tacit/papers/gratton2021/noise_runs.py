@@ -1,4 +1,4 @@
-"""Pieces of work on the noise of D-ZOA: how large it is, and what it hides."""
+"""Pieces of work on the noise of D-ZOA: its size, and what it hides."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tacit.papers.gratton2021.setting import (
 def claimed_deviation(
     epsilon: float, delta: float, degree: int, count: int, gradient_bound: float = 1.0
 ) -> float:
-    """Standard deviation of the iterate that theorem 1 takes for granted: `z c1 / (rho |V_k| N_k)`.
+    """Standard deviation of the iterate that theorem 1 assumes: `z c1 / (rho |V_k| N_k)`.
 
     Source: Gratton et al. (2021), section IV-D, lemma 3, eq (19); section IV-E, theorem 1, eq (20).
 
@@ -44,14 +44,14 @@ def one_iteration(
     trials: int,
     version: Version = "2021",
 ) -> dict[str, Any]:
-    """What one record of one agent moves its first iterate by, beside the iterate's own noise.
+    """The effect of one record of an agent on its first iterate, beside the iterate's own noise.
 
-    Both data sets keep to the theorem's bound on gradients (`worst_case` of the method).
+    Both data sets satisfy the theorem's bound on gradients (`worst_case` of the method).
 
     Returns:
         `mu`, the distance in standard deviations of a fitted Gaussian law: a model estimate, which
         proves nothing; `moved`, the same distance in units of the parameters; `deviation` of an
-        entry, and `claimed`, the same as theorem 1 has it.
+        entry, and `claimed`, the same by theorem 1.
     """
     task, net = paper_problem(kind, data), paper_network()
     method = METHODS[version](task, net, kind, epsilon, delta)
@@ -91,7 +91,7 @@ def audited(
     trials: int,
     version: Version = "2021",
 ) -> dict[str, float]:
-    """A lower bound on epsilon of one iteration, with 95 % confidence, and the most it could be."""
+    """A lower bound on epsilon per iteration, with 95 % confidence, and its largest value."""
     task, net = paper_problem(kind, data), paper_network()
     found = tacit.audit_method(
         task,

@@ -1,4 +1,4 @@
-"""What is run for figures 4 to 7 of Gratton et al. (2021), at either scale."""
+"""The runs for figures 4 to 7 of Gratton et al. (2021), at either scale."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ Claim = tuple[float, float]
 """Epsilon and delta."""
 
 SMALL, LARGE = (0.15, 1e-3), (0.95, 1e-3)
-"""Claims of one iteration."""
+"""Claims per iteration."""
 
 DRAWN = (SMALL[0], LARGE[0])
-"""Epsilons of one iteration, over rounds and of the curves over delta. Printed for the latter."""
+"""Epsilons per iteration, over rounds and of the curves over delta. Printed for the latter."""
 
 DELTAS = (1e-3, 1e-6)
-"""Of the panels over rounds, and of the curves over epsilon. Printed for the latter."""
+"""Deltas of the panels over rounds, and of the curves over epsilon. Printed for the latter."""
 
 OURS = "D-ZOA"
 
 LITTLE_NOISE: Sequence[Claim] = ((3.0, 1e-3), (19.0, 1e-3), (60.0, 1e-3), (150.0, 1e-3))
-"""Claims at which only the baselines are run, to see what they do with little noise. 3 and 19 are
+"""Claims at which only the baselines are run, to see their accuracy with little noise. 3 and 19 are
 `N_k` times `SMALL` and `LARGE`: noise for a sum of losses at those is noise for a mean at these."""
 
 CERTIFIED_ROUNDS = 100
 
 TOTALS: Sequence[Claim] = ((2.04, 1e-3), (12.9, 1e-3))
-"""What eq (25) makes of `SMALL` and `LARGE`, as true totals."""
+"""Totals of `SMALL` and `LARGE` by eq (25), as true totals."""
 
 PROVED = tuple(CERTIFIED)
 
 
 def baselines(kind: Kind) -> tuple[str, ...]:
-    """Those that the paper compares with: PVP and DVP need a smooth objective."""
+    """The baselines of the paper: PVP and DVP need a smooth objective."""
     return ("DP-ADMM", "DPSG", "PVP", "DVP") if kind == "ridge" else ("DP-ADMM", "DPSG")
 
 
@@ -55,7 +55,7 @@ def data_sets(scale: Scale) -> Sequence[int]:
 
 
 def trials(claim: Claim, scale: Scale) -> tuple[int, int]:
-    """Of D-ZOA on each data set, and of a piece: those of a large epsilon take long."""
+    """Trials of D-ZOA on each data set, and per piece: those with a large epsilon take long."""
     small = claim[0] < 0.3
     if scale is Scale.FULL:
         return 10, 10 if small else 2
@@ -63,7 +63,7 @@ def trials(claim: Claim, scale: Scale) -> tuple[int, int]:
 
 
 def d_zoa_rounds(scale: Scale) -> int:
-    """Of D-ZOA as printed; after some 55 its errors fall no more."""
+    """Rounds of D-ZOA as printed; after about 55 its errors no longer fall."""
     return ROUNDS if scale is Scale.FULL else 70
 
 
@@ -73,24 +73,24 @@ def validation(scale: Scale) -> Sequence[int]:
 
 
 def epsilons(scale: Scale) -> Sequence[float]:
-    """Of one iteration, in the trade-offs."""
+    """Epsilons per iteration, in the trade-offs."""
     return (0.15, 0.25, 0.4, 0.6, 0.95) if scale is Scale.FULL else DRAWN
 
 
 def trade_offs(scale: Scale) -> dict[str, list[Claim]]:
-    """The claims of each curve over epsilon or delta, ascending, by the name of what is fixed."""
+    """The claims of each curve over epsilon or delta, ascending, by the name of the fixed one."""
     deltas = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2) if scale is Scale.FULL else sorted(DELTAS)
     over = {f"delta {d:g}": [(e, d) for e in epsilons(scale)] for d in DELTAS}
     return over | {f"epsilon {e:g}": [(e, d) for d in deltas] for e in DRAWN}
 
 
 def all_claims(scale: Scale) -> list[Claim]:
-    """Those of the trade-offs, each once."""
+    """The claims of the trade-offs, each once."""
     return list(dict.fromkeys(claim for curve in trade_offs(scale).values() for claim in curve))
 
 
 def drawn_claims(scale: Scale) -> list[Claim]:
-    """Those whose error is drawn over rounds, at either scale."""
+    """The claims whose error is drawn over rounds, at either scale."""
     return [(epsilon, delta) for delta in DELTAS for epsilon in DRAWN]
 
 
@@ -98,7 +98,7 @@ def d_zoa_pieces(kind: Kind, claim: Claim, scale: Scale) -> list[Piece]:
     """All runs of D-ZOA at a claim."""
     epsilon, delta = claim
     asked, batch = trials(claim, scale)
-    # directions grow with epsilon^2 / log(1.25 / delta); 9 s are compiling
+    # directions grow with epsilon^2 / log(1.25 / delta); compilation takes 9 s
     share = (epsilon / 0.95) ** 2 * math.log(1250.0) / math.log(1.25 / delta)
     return [
         Piece(
@@ -120,7 +120,7 @@ def d_zoa_pieces(kind: Kind, claim: Claim, scale: Scale) -> list[Piece]:
 
 
 BASELINE_RUNS = {Scale.FAST: 30, Scale.FULL: 10}
-"""On each data set; they take little, and a small gain from delta needs many to be seen."""
+"""Runs on each data set; they are quick, and many are needed to see a small gain from delta."""
 
 
 def published_piece(name: str, kind: Kind, scale: Scale) -> Piece:
@@ -148,7 +148,7 @@ def records(scale: Scale) -> Sequence[int]:
 
 
 def totals(scale: Scale) -> Sequence[Claim]:
-    """Of the certified comparisons; the first two are `TOTALS`."""
+    """Totals of the certified comparisons; the first two are `TOTALS`."""
     return (*TOTALS, (1.0, 1e-3), (5.0, 1e-3), (50.0, 1e-3)) if scale is Scale.FULL else TOTALS
 
 
@@ -173,7 +173,7 @@ def proved_piece(name: str, kind: Kind, count: int, scale: Scale) -> Piece:
 
 
 def noise_pieces(kind: Kind, scale: Scale) -> list[Piece]:
-    """How much noise D-ZOA has, and an audit of its claim: of agent 1, or of three agents."""
+    """The size of D-ZOA's noise, and an audit of its claim: of agent 1, or of three agents."""
     few = scale is Scale.FAST
     owners = (0,) if few else (0, 3, 4)
     said = {"kind": kind, "epsilon": SMALL[0], "delta": SMALL[1], "data": TYPICAL, "seed": 0}
@@ -187,11 +187,11 @@ def noise_pieces(kind: Kind, scale: Scale) -> list[Piece]:
 
 @runtime_checkable
 class Compared(Protocol):
-    """The runs of D-ZOA and of what it is compared with, at claims of privacy."""
+    """The runs of D-ZOA and of the methods compared with it, at claims of privacy."""
 
     @property
     def scale(self) -> Scale:
-        """Of the runs."""
+        """Scale of the runs."""
         ...
 
     @property
@@ -200,13 +200,13 @@ class Compared(Protocol):
         ...
 
     def of(self, name: str, claim: Claim) -> list[Answer]:
-        """The runs of a method at a claim; none where it cannot be run."""
+        """The runs of a method at a claim; none if it cannot be run."""
         ...
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers of a figure, found again by what they are about."""
+    """The answers of a figure, indexed by their subject."""
 
     kind: Kind
     scale: Scale
@@ -215,7 +215,7 @@ class Answers:
 
     @classmethod
     def pieces(cls, kind: Kind, scale: Scale, claims: Sequence[Claim]) -> list[Piece]:
-        """In the order in which `answers` are read."""
+        """The pieces, in the order in which `answers` are read."""
         return [
             *(piece for claim in claims for piece in d_zoa_pieces(kind, claim, scale)),
             *(published_piece(name, kind, scale) for name in baselines(kind)),
@@ -233,7 +233,7 @@ class Answers:
         return (OURS, *baselines(self.kind))
 
     def of(self, name: str, claim: Claim) -> list[Answer]:
-        """Of D-ZOA on the data sets that eq (22) allows; of a baseline its contest at the claim."""
+        """Runs of D-ZOA on the data sets that eq (22) allows; a baseline's contest at the claim."""
         if name == OURS:
             return [answer for answer in self._all_of_d_zoa(claim) if "refused" not in answer]
         known = [*all_claims(self.scale), *LITTLE_NOISE]
@@ -241,7 +241,7 @@ class Answers:
         return [answer["claims"][known.index(claim)]]
 
     def refused(self, claim: Claim) -> int:
-        """How many pieces of D-ZOA eq (22) leaves without a direction."""
+        """Number of pieces of D-ZOA that eq (22) leaves without a direction."""
         return len(self._all_of_d_zoa(claim)) - len(self.of(OURS, claim))
 
     def _all_of_d_zoa(self, claim: Claim) -> Sequence[Answer]:
@@ -265,6 +265,6 @@ class Answers:
 
     @property
     def noise(self) -> tuple[list[Answer], list[Answer]]:
-        """Model estimates and audits, one an owner."""
+        """Model estimates and audits, one per owner."""
         last = self.answers[-len(noise_pieces(self.kind, self.scale)) :]
         return list(last[::2]), list(last[1::2])

@@ -1,4 +1,4 @@
-"""PVP without a clip: a bound on gradients is assumed, and each iteration is counted alone."""
+"""PVP without a clip: a gradient bound is assumed, and each iteration is counted alone."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class PVPPrinted(AbstractMethod):
     """Primal variable perturbation with claimed noise, for reproduction only.
 
     The rounds are those of `PVP`, without a clip and with noise
-    `N(0, (z c1 / (rho |V_k| N_k))^2 I)` for `z = sqrt(2.1 log(1.25 / delta)) / epsilon`. That no
-    gradient is longer than `c1` is assumed, and `epsilon` is of one iteration: the status is
+    `N(0, (z c1 / (rho |V_k| N_k))^2 I)` for `z = sqrt(2.1 log(1.25 / delta)) / epsilon`. It is
+    assumed that no gradient is longer than `c1`, and `epsilon` is per iteration: the status is
     `per_release`, with the total of the run in the sentence. Private runs: `PVP`.
 
     With `noise="l2_laplace"` the noise has the original density, proportional to
@@ -70,21 +70,21 @@ class PVPPrinted(AbstractMethod):
 
     Source: Zhang, Zhu (2017), algorithm 3. From it are the rounds and the original density. The
     Gaussian noise is ours, by analogy with eq (20) of Gratton et al. (2021), who compare with the
-    method and print no noise for it. Deviation: the noised iterate replaces the exact one in the
+    method and print no noise for it. Deviation: the noisy iterate replaces the exact one in the
     agent's own next problem, too.
 
     Args:
-        epsilon: as claimed for one iteration, positive.
-        claimed_delta: `delta` of that claim, in (0, 1).
-        gradient_bound: `c1`, positive; assumed.
-        penalty: `rho`, positive.
+        epsilon: epsilon claimed per iteration, positive.
+        claimed_delta: claimed delta per iteration, in (0, 1).
+        gradient_bound: largest gradient norm `c1`, positive; assumed.
+        penalty: ADMM penalty `rho`, positive.
         tolerance: largest distance from the exact local solution, in units of the parameters, at
             least 1e-13; the claim does not count it.
-        noise: "gaussian", ours, or "l2_laplace", the original density.
+        noise: law of the noise: "gaussian", ours, or "l2_laplace", the original density.
 
     Raises:
         ConfigError: a hyper-parameter out of its range.
-        PrivacyError: `epsilon` or `claimed_delta` out of its range, or another noise.
+        PrivacyError: `epsilon` or `claimed_delta` out of its range, or any other noise.
 
     Example:
         >>> from tacit.papers.gratton2021.pvp import PVPPrinted
@@ -147,7 +147,7 @@ class PVPPrinted(AbstractMethod):
         check_projection("PVPPrinted", problem)
 
     def worst_case(self, problem: Task, owner: int) -> Neighbours:
-        """One linear loss with the longest gradient assumed, or its opposite."""
+        """One linear loss with the longest assumed gradient, or its opposite."""
         return opposite_gradients(self.gradient_bound, problem, owner)
 
 
@@ -155,8 +155,8 @@ class AssumedSolution(AbstractQuery):
     """The local solution, under the assumption that no record's gradient is longer than `bound`.
 
     Attributes:
-        bound: `c1`; nothing enforces it, and the claim says so.
-        penalty: `rho`.
+        bound: assumed gradient bound `c1`; nothing enforces it, as the claim states.
+        penalty: ADMM penalty `rho`.
         tolerance: certified distance from the exact solution.
     """
 

@@ -26,9 +26,9 @@ def d_zoa(
     """D-ZOA as printed in one of its versions, on one data set.
 
     Returns:
-        `rounds` and `errors` (a row a recorded round, a column a trial), `final` (one a trial),
-        `directions`, `step` (one an agent), `evaluations` and `optimum`; or `refused`, where eq
-        (22) allows less than one direction.
+        `rounds` and `errors` (one row per recorded round, one column per trial), `final` (one per
+        trial), `directions`, `step` (one per agent), `evaluations` and `optimum`; or `refused`,
+        where eq (22) allows less than one direction.
     """
     task, net = paper_problem(kind, data), paper_network()
     reference = task.reference().solution
@@ -45,7 +45,7 @@ def d_zoa(
         "final": final(result, LAST),
         "directions": directions.tolist(),
         "step": np.broadcast_to(method.step, task.agents).tolist(),
-        # two values a direction, inner step, record and round
+        # two values per direction, inner step, record and round
         "evaluations": int(2 * directions @ task.counts) * method.inner_steps * rounds,
         "optimum": optimum,
     }
@@ -61,20 +61,20 @@ def published(
     trials: int,
     rounds: int,
 ) -> dict[str, Any]:
-    """A baseline with noise for what it claims, tuned for each claim by itself.
+    """A baseline with noise for its claim, tuned for each claim separately.
 
     Args:
-        name: of the baseline.
-        kind: of regulariser.
-        claims: pairs of epsilon and delta of one iteration.
+        name: name of the baseline.
+        kind: kind of regulariser.
+        claims: pairs of epsilon and delta per iteration.
         validation: seeds of the data sets on which tuning is chosen.
         data: seeds of the data sets reported on.
-        seed: of the noise.
-        trials: a data set.
-        rounds: of each run.
+        seed: seed of the noise.
+        trials: number of trials per data set.
+        rounds: number of rounds of each run.
 
     Returns:
-        `claims`: what the `Contest` answers for each.
+        `claims`: the result of the `Contest` for each.
     """
     contest = Contest(
         lambda number: paper_problem(kind, number),
@@ -107,21 +107,21 @@ def proved(
     trials: int,
     rounds: int,
 ) -> dict[str, Any]:
-    """A method with a proof, tuned for each total epsilon by itself; the loss is a mean.
+    """A method with a proof, tuned for each total epsilon separately; the loss is a mean.
 
     Args:
-        name: of the method.
-        kind: of regulariser.
-        records: of each agent.
-        totals: pairs of epsilon and delta of the whole run, replace-one.
+        name: name of the method.
+        kind: kind of regulariser.
+        records: number of records of each agent.
+        totals: pairs of epsilon and delta of the whole run, under replace-one adjacency.
         validation: seeds of the data sets on which tuning is chosen.
         data: seeds of the data sets reported on.
-        seed: of the noise.
-        trials: a data set.
-        rounds: of each run.
+        seed: seed of the noise.
+        trials: number of trials per data set.
+        rounds: number of rounds of each run.
 
     Returns:
-        `claims`, as of `published`.
+        `claims`, as for `published`.
     """
     contest = Contest(
         # the sum of losses with eta = 1, stated as a mean

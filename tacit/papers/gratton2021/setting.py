@@ -21,7 +21,7 @@ AGENTS, RECORDS, DIMENSION = 5, 20, 10
 """`K`, `N_k` and `P`."""
 
 PENALTY, ROUNDS, INNER_STEPS, ALPHA0, SMOOTHING = 4.0, 200, 100, 0.54, 1.0
-"""`rho`, outer iterations, inner ones, `alpha0` and `u1`."""
+"""`rho`, outer iterations, inner iterations, `alpha0` and `u1`."""
 
 NOISE_VARIANCE = 0.1
 
@@ -45,7 +45,7 @@ def paper_problem(
     dimension: int = DIMENSION,
     strength: float = 1.0,
 ) -> Problem:
-    """Gaussian features, normalised; true weights N(0, I); noise variance 0.1.
+    """The problem: normalised Gaussian features, true weights N(0, I), noise variance 0.1.
 
     Every column is divided by its maximum, which is then 1, and every row that is longer than 1 by
     its length, as section VI says.
@@ -54,12 +54,13 @@ def paper_problem(
     al. (2020), section VI, eqs (33), (34).
 
     Args:
-        kind: of regulariser.
-        seed: of the data.
-        weighting: "sum", as in the paper's experiments, or the mean loss of its theory.
-        records: of each agent.
+        kind: kind of regulariser.
+        seed: seed of the data.
+        weighting: weighting of the loss: "sum", as in the paper's experiments, or the mean of its
+            theory.
+        records: number of records of each agent.
         dimension: number of parameters.
-        strength: `eta`.
+        strength: strength `eta` of the regulariser.
     """
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(AGENTS * records, dimension))
@@ -89,13 +90,13 @@ def paper_method(
     """D-ZOA as printed: rho = 4, T = 100, alpha0 = 0.54, u1 = 1, cold start, J from eq (22).
 
     Args:
-        task: the sum-loss problem: `R = ||b*||`.
-        net: of its agents.
-        kind: of regulariser, which decides the constant L.
-        epsilon: claimed for one iteration.
-        delta: claimed for one iteration.
-        optimum: `||b*||`, if it is known already.
-        inner_steps: `T` as it is run; J and step are those of T = 100.
+        task: the sum-loss problem, with `R = ||b*||`.
+        net: network of its agents.
+        kind: kind of regulariser, which decides the constant L.
+        epsilon: epsilon claimed per iteration.
+        delta: delta claimed per iteration.
+        optimum: norm of the optimum `||b*||`, if already known.
+        inner_steps: number of inner steps `T` actually run; J and step are those of T = 100.
 
     Raises:
         PrivacyError: eq (22) allows less than one direction.
@@ -172,12 +173,12 @@ METHODS: Mapping[Version, Callable[..., DZOASolver]] = {
 
 
 def paper_step(kind: Kind, optimum: float, dimension: int = DIMENSION) -> float:
-    """The first step size with the L that reproduces the figures, which is no Lipschitz constant.
+    """The first step size with the L that reproduces the figures; it is not a Lipschitz constant.
 
     Args:
-        kind: ridge has `L = 1 + 2 ||b*|| / K`, lasso `1 + sqrt(P) / K`.
-        optimum: `||b*||`.
-        dimension: `P`.
+        kind: kind of regulariser: ridge has `L = 1 + 2 ||b*|| / K`, lasso `1 + sqrt(P) / K`.
+        optimum: norm of the optimum `||b*||`.
+        dimension: dimension `P`.
     """
     lipschitz = 1 + (2 * optimum if kind == "ridge" else np.sqrt(dimension)) / AGENTS
     return printed_step(dimension, optimum, float(lipschitz), ALPHA0)

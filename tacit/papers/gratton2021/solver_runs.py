@@ -1,4 +1,4 @@
-"""Pieces of work of figure 1: zeroth-order methods without privacy, each tuned alike."""
+"""Pieces of work of figure 1: zeroth-order methods without privacy, all tuned in the same way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tacit.papers.gratton2021.contest import Contest
 from tacit.papers.gratton2021.setting import AGENTS, SMOOTHING, Kind, paper_network, paper_problem
 
 DIRECTIONS = 30
-"""`J` of all three; that of Gratton et al. (2020)."""
+"""`J` of all three methods; that of Gratton et al. (2020)."""
 
 INNER_STEPS = 100
 
@@ -27,11 +27,11 @@ SETTINGS: Mapping[str, Sequence[Setting]] = {
         "ZOO-ADMM": {"step": (0.03, 0.06, 0.12, 0.25), "penalty": (0.1, 0.3, 1.0)},
     }.items()
 }
-"""Twelve of each method. The steps of D-ZOA are those of its inner descent."""
+"""Twelve settings of each method. The steps of D-ZOA are those of its inner descent."""
 
 
 def values_a_round(name: str) -> int:
-    """Loss values that one record is asked for in a round."""
+    """Loss values per record and round."""
     return {
         "D-ZOA": 2 * DIRECTIONS * INNER_STEPS,
         "OR-ZO": 2 * DIRECTIONS,
@@ -48,16 +48,16 @@ def solver(
     trials: int,
     rounds: int,
 ) -> dict[str, Any]:
-    """A method tuned for so many rounds, on the sum of losses.
+    """A method tuned for a number of rounds, on the sum of losses.
 
     Args:
-        name: of the method.
-        kind: of regulariser.
+        name: name of the method.
+        kind: kind of regulariser.
         validation: seeds of the data sets on which tuning is chosen.
         data: seeds of the data sets reported on.
-        seed: of the directions.
-        trials: a data set.
-        rounds: of each run.
+        seed: seed of the directions.
+        trials: number of trials per data set.
+        rounds: number of rounds of each run.
     """
 
     def method(setting: Setting) -> Any:

@@ -1,9 +1,9 @@
 """The accuracy of PDOP by the argument of its paper, as printed and as corrected.
 
 `S(t)` is the mean over agents of `E ||x_i(t) - x*||^2`. The paper's recursion takes the noise of a
-vector for that of one coordinate, and leaves out that `f_i(x*) - f_i(z_i)` may be positive where
-agents disagree. Corrected, both are there, for gradients at `P_X z` in the place of `z`. All of it
-needs `c C3 <= 1`. `pdop_bounds` has the like for `PDOP`, whose public start carries no noise.
+vector for that of one coordinate, and omits that `f_i(x*) - f_i(z_i)` may be positive where
+agents disagree. The corrected form has both, for gradients at `P_X z` instead of `z`. All of it
+needs `c C3 <= 1`. `pdop_bounds` has the same for `PDOP`, whose public start carries no noise.
 
 Theorem 10 is in section 4.4 of Huang, Mitra, Vaidya (2015), its proof in the appendix.
 """
@@ -38,7 +38,7 @@ def accuracy_recursion(
 ) -> Float[np.ndarray, " rounds"]:
     r"""Bounds on `S(1)`, `S(2)`, ... from `S(0)`, one round after the other.
 
-    With the noise that is sent before a step taken first:
+    The noise sent before a step is applied first:
 
     .. math::
 
@@ -54,15 +54,15 @@ def accuracy_recursion(
     Source: Huang, Mitra, Vaidya (2015), appendix, eqs (25), (26).
 
     Args:
-        steps: `gamma_t`, at most one over the curvature.
-        scales: `M_t` of the Laplace noise that is sent before step `t`.
-        curvature: `C3`.
-        gradient_bound: `C2`.
-        start: `sqrt(S(0))`, as `||x(0) - x*||`.
-        dimension: `n`.
-        contraction: `b`, in [0, 1], for the corrected form.
+        steps: step sizes `gamma_t`, at most one over the curvature.
+        scales: scales `M_t` of the Laplace noise sent before step `t`.
+        curvature: curvature `C3`.
+        gradient_bound: largest gradient norm `C2`.
+        start: initial error `sqrt(S(0))`, as `||x(0) - x*||`.
+        dimension: dimension `n`.
+        contraction: contraction `b` of the mixing, in [0, 1], for the corrected form.
         apart: root mean square distance of the starts from their mean.
-        form: "printed" or "corrected".
+        form: form of the result, "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of its range, or no contraction for the corrected form.
@@ -119,9 +119,9 @@ def scheduled_accuracy(
     apart: float = 0.0,
     form: Form = "corrected",
 ) -> float:
-    r"""A bound on `S(t)` with the paper's geometric steps and noise, after some rounds or for ever.
+    r"""A bound on `S(t)` with the paper's geometric steps and noise, for `t` finite or infinite.
 
-    With `Psi(t) = prod_(s <= t) (1 - C3 c q^(s-1))`, and `exp(-C3 c / (1-q))` for ever:
+    With `Psi(t) = prod_(s <= t) (1 - C3 c q^(s-1))`, and `exp(-C3 c / (1-q))` for infinite `t`:
 
     .. math::
 
@@ -132,25 +132,26 @@ def scheduled_accuracy(
         && & + \frac{2 C_2 c b}{1 - b q}
             \left(a + \frac{c C_2 q}{1 - q^2} + \frac{\sqrt{2n} M_1}{1 - p q}\right)
 
-    The last line is what disagreement costs: `b` is the contraction of the mixing, `a` the root
-    mean square distance of the starts from their mean, `M_1` the first noise. For ever, the printed
-    bound is theorem 10, which has `C1` where eq (27) has `2 C1`.
+    The last line is the cost of disagreement: `b` is the contraction of the mixing, `a` the root
+    mean square distance of the starts from their mean, `M_1` the first noise. For infinite `t` the
+    printed bound is theorem 10, which has `C1` where eq (27) has `2 C1`.
 
     Source: Huang, Mitra, Vaidya (2015), section 4.4, theorem 10, eq (15); appendix, eq (27).
 
     Args:
-        step: `c`, positive; at most `1 / C3` for the corrected form and for a number of rounds.
-        ratio: `q`, in (0, 1).
-        noise_ratio: `p`, in (q, 1).
-        rounds: `t`; `None` for ever.
-        epsilon: the paper's, which decides the noise of eq (8).
-        diameter: `C1`.
-        gradient_bound: `C2`.
-        curvature: `C3`.
-        dimension: `n`.
-        contraction: `b`, in [0, 1], for the corrected form.
-        apart: `a`; 0 for one public start.
-        form: "printed" or "corrected".
+        step: first step size `c`, positive; at most `1 / C3` for the corrected form and for a
+            number of rounds.
+        ratio: step ratio `q`, in (0, 1).
+        noise_ratio: noise ratio `p`, in (q, 1).
+        rounds: number of rounds `t`; `None` for the limit.
+        epsilon: the paper's epsilon, which determines the noise of eq (8).
+        diameter: diameter `C1`.
+        gradient_bound: largest gradient norm `C2`.
+        curvature: curvature `C3`.
+        dimension: dimension `n`.
+        contraction: contraction `b` of the mixing, in [0, 1], for the corrected form.
+        apart: distance `a` of the starts; 0 for one public start.
+        form: form of the result, "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of its range, or no contraction for the corrected form.
@@ -200,7 +201,7 @@ def scheduled_accuracy(
     else:
         shrunk = c * q ** np.arange(whole("rounds", rounds, 1, ConfigError), dtype=np.float64)
         kept = float(np.prod(1.0 - curvature * shrunk))
-    # `M_1` of eq (8), and what all noise of one coordinate comes to
+    # `M_1` of eq (8), and the total noise of one coordinate
     first = 2.0 * gradient_bound * math.sqrt(n) * c * p / (epsilon * (p - q))
     noise = 2.0 * first**2 / (1.0 - p**2)
     moved = (gradient_bound * c) ** 2 / (1.0 - q**2)
@@ -214,7 +215,7 @@ def scheduled_accuracy(
 
 
 def _mixing(contraction: float | None, printed: bool) -> None:
-    """Refuse a contraction that is missing or no share."""
+    """Refuse a contraction that is missing or outside [0, 1]."""
     if contraction is None:
         if not printed:
             raise ConfigError(

@@ -1,7 +1,7 @@
-"""How far PDOP ends from the optimum: the paper's bound, a corrected one, and an exact formula.
+"""The accuracy of PDOP: the paper's bound, a corrected one, and an exact formula.
 
 All take the step `gamma_t` and the noise of every round as arrays. Entry `t` of the noise is the
-variance, coordinate by coordinate, of what is added to the value that leaves *after* step `t`:
+variance, per coordinate, of the noise on the value released *after* step `t`:
 `2 M^2` for Laplace noise of scale `M`, `sigma^2` for Gaussian noise.
 """
 
@@ -22,20 +22,20 @@ from tacit.network.base import AbstractNetwork
 from tacit.network.spectrum import smallest_positive_weight
 
 PerRound: TypeAlias = Float[ArrayLike, " rounds"] | Sequence[float]
-"""One number a round, first round first."""
+"""One number per round, in order."""
 
 
 @checked(ConfigError)
 def noise_variances(
     steps: PerRound, *, distance: float, noise_ratio: float, epsilon: float
 ) -> Float[np.ndarray, " rounds"]:
-    """Variances of the corrected schedule that spends `epsilon` on these steps.
+    """Variances of the corrected noise schedule that spends `epsilon` on these steps.
 
     Args:
-        steps: `gamma_t`, positive.
-        distance: `G`, the largest l1 distance between two gradients (two clips).
-        noise_ratio: `p`, by which the noise shrinks from round to round.
-        epsilon: pure, of all rounds together.
+        steps: step sizes `gamma_t`, positive.
+        distance: largest l1 distance `G` between two gradients (two clips).
+        noise_ratio: noise ratio `p`, by which the noise shrinks from round to round.
+        epsilon: pure epsilon of all rounds together.
 
     Example:
         >>> variances = noise_variances([0.5, 0.25], distance=1.0, noise_ratio=0.5, epsilon=1.0)
@@ -70,20 +70,20 @@ def exact_accuracy(
             + \frac{n}{N} \sum_t v_t \prod_{l > t} (1 - h \gamma_l)^2,
             \qquad c_T = \prod_t (1 - h \gamma_t).
 
-    On a complete graph with equal weights it is the accuracy of every agent. It is exact without
-    a constraint only: on a box it may be off by orders of magnitude.
+    On a complete graph with equal weights this is the accuracy of every agent. It is exact only
+    without a constraint: on a box it may be off by orders of magnitude.
 
     Source: Huang, Mitra, Vaidya (2015), section 3.3, definition 2. That is the quantity; the
     formula is ours.
 
     Args:
-        steps: `gamma_t`.
-        variances: `v_t`, of the noise added after every step.
-        curvature: `h`.
-        start: `||x0 - x*||`.
-        dimension: `n`.
-        agents: `N`.
-        first_variance: of noise on the public start, which the paper adds and we do not.
+        steps: step sizes `gamma_t`.
+        variances: variances `v_t` of the noise added after every step.
+        curvature: curvature `h`.
+        start: initial distance `||x0 - x*||`.
+        dimension: dimension `n`.
+        agents: number of agents `N`.
+        first_variance: variance of noise on the public start, which the paper adds and we do not.
 
     Example:
         >>> exact_accuracy([0.5], [0.25], curvature=1.0, start=2.0, dimension=2, agents=10)
@@ -91,7 +91,7 @@ def exact_accuracy(
     """
     gamma = np.asarray(steps, dtype=np.float64)
     kept = np.square(1.0 - curvature * gamma)
-    # what later steps leave of the start, and of the noise that follows each step
+    # shares of the start, and of the noise after each step, that remain after later steps
     left = np.append(np.cumprod(kept[::-1])[::-1], 1.0)
     added = np.append(first_variance, np.asarray(variances, dtype=np.float64))
     return float(left[0] * start**2 + dimension / agents * np.sum(left * added))
@@ -119,23 +119,23 @@ def corrected_accuracy(
         d &\leftarrow (1 - h \gamma_t) d + \gamma_t^2 C_2^2 + 2 \gamma_t C_2 s + n v_t, \\
         s &\leftarrow b \, (s + \gamma_t C_2 + \sqrt{n v_t}),
 
-    where `b` is by how much one round of mixing shrinks disagreement. The third term is what the
-    paper's theorem 10 leaves out (`f_i(x*) - f_i(z_i)` may be positive). Derivation:
+    where `b` is the factor by which one round of mixing shrinks disagreement. The third term is
+    missing in the paper's theorem 10 (`f_i(x*) - f_i(z_i)` may be positive). Derivation:
     docs/methods/pdop.md.
 
     Source: Huang, Mitra, Vaidya (2015), section 4.4, theorem 10, eq (15); appendix, eqs (22) to
-    (27). This is in their place.
+    (27). This bound replaces them.
 
     Args:
-        steps: `gamma_t`, at most one over `curvature`.
-        variances: of the noise added after every step.
-        curvature: `h`, of every agent's cost.
-        gradient_bound: `C2`, the l2 clip.
-        start: `||x0 - x*||`.
-        dimension: `n`.
-        agents: `N`.
-        contraction: `b`, in [0, 1]: `rate_of` the network, or one minus the spectral gap of an
-            undirected graph.
+        steps: step sizes `gamma_t`, at most one over `curvature`.
+        variances: variances of the noise added after every step.
+        curvature: curvature `h`, of every agent's cost.
+        gradient_bound: largest gradient norm `C2`, the l2 clip.
+        start: initial distance `||x0 - x*||`.
+        dimension: dimension `n`.
+        agents: number of agents `N`.
+        contraction: contraction `b`, in [0, 1]: `rate_of` the network, or one minus the spectral
+            gap of an undirected graph.
 
     Raises:
         ConfigError: a step above one over the curvature.
@@ -169,7 +169,7 @@ def printed_accuracy(
     curvature: float,
     dimension: int,
 ) -> float:
-    r"""The accuracy that theorem 10 of Huang, Mitra, Vaidya (2015) states, eq (15). It is no bound.
+    r"""The accuracy by theorem 10 of Huang, Mitra, Vaidya (2015), eq (15). It is not a bound.
 
     With the paper's letters:
 
@@ -178,20 +178,20 @@ def printed_accuracy(
         C_1 \exp\left(-\frac{C_3 c}{1 - q}\right) + \frac{C_2^2 c^2}{1 - q^2}
             + \frac{8 n C_2^2 c^2 p^2}{\varepsilon^2 (p - q)^2 (1 - p^2)}
 
-    It has `C1` for `C1^2` and `n` for `n^2`, holds for `c <= 1/C3` only, and leaves out
+    It has `C1` for `C1^2` and `n` for `n^2`, holds only for `c <= 1/C3`, and omits
     `f_i(x*) - f_i(z_i)`; `corrected_accuracy` is a bound.
 
     Source: Huang, Mitra, Vaidya (2015), section 4.4, theorem 10, eq (15).
 
     Args:
-        step: `c`.
-        ratio: `q`.
-        noise_ratio: `p`.
-        epsilon: as claimed.
-        diameter: `C1`, of the set.
-        gradient_bound: `C2`.
-        curvature: `C3`.
-        dimension: `n`.
+        step: first step size `c`.
+        ratio: step ratio `q`.
+        noise_ratio: noise ratio `p`.
+        epsilon: claimed epsilon.
+        diameter: diameter `C1`, of the set.
+        gradient_bound: largest gradient norm `C2`.
+        curvature: curvature `C3`.
+        dimension: dimension `n`.
     """
     c, q, p = step, ratio, noise_ratio
     bias = diameter * math.exp(-curvature * c / (1.0 - q))
@@ -202,13 +202,13 @@ def printed_accuracy(
 
 @checked(ConfigError)
 def mixing_rate(agents: int, smallest_weight: float, window: int = 1) -> float:
-    """`beta = (1 - eta / (4 N^2))^(1/W)`: how much a round shrinks disagreement, at the least.
+    """`beta = (1 - eta / (4 N^2))^(1/W)`: guaranteed contraction of disagreement per round.
 
     Args:
-        agents: `N`.
-        smallest_weight: `eta`, a lower bound on all positive weights, own ones included.
-        window: rounds that are jointly strongly connected; 1 is the paper's assumption 2, more is
-            an extension.
+        agents: number of agents `N`.
+        smallest_weight: lower bound `eta` on all positive weights, own ones included.
+        window: number of rounds that are jointly strongly connected; 1 is the paper's assumption 2,
+            more is an extension.
 
     Source: Nedic et al. (2009), On Distributed Averaging Algorithms and Quantization Effects, lemma
     9; Huang, Mitra, Vaidya (2015), section 4.3, lemma 6.
@@ -226,7 +226,7 @@ def mixing_rate(agents: int, smallest_weight: float, window: int = 1) -> float:
 
 @checked(ConfigError)
 def rate_of(network: AbstractNetwork, window: int = 1) -> float:
-    """`mixing_rate` of a network that keeps assumption 2 of the paper.
+    """`mixing_rate` of a network that satisfies assumption 2 of the paper.
 
     Raises:
         NetworkError: agents that sleep, or whose own value has no weight.
@@ -259,22 +259,22 @@ def consensus_bound(
             + M_3 \sum_{s \le t} \beta^{t-s} \lVert w(s)\rVert
 
     `theta = beta^-2`, `beta = 1 - eta / (4 N^2)`, `M1 = 2 N theta sup ||x||`,
-    `M2 = 2 N C2 theta`, `M3 = 2 N theta`. Printed, the last sum has `beta^(t-s+1)`; the proof takes
-    a step from `z` for one of length `gamma C2` at most, which it is only for `z` in the set. It
-    fails where a cost is steep outside. `PDOP` projects `z` before the step, and the projection
-    moves the mixture by no more than the mixed noise, after the mixing.
+    `M2 = 2 N C2 theta`, `M3 = 2 N theta`. As printed, the last sum has `beta^(t-s+1)`; the proof
+    assumes that a step from `z` has length at most `gamma C2`, which is true only for `z` in the
+    set. It fails where a cost is steep outside. `PDOP` projects `z` before the step, and the
+    projection moves the mixture by no more than the mixed noise, after the mixing.
 
     Source: Huang, Mitra, Vaidya (2015), section 4.3, lemmas 6, 7, eq (13).
 
     Args:
-        steps: `gamma_s`, `s = 1 ... T`.
+        steps: step sizes `gamma_s`, `s = 1 ... T`.
         noise: largest l2 norm of any agent's `w(s)`, or a bound on its mean for one on the mean.
-        agents: `N`.
-        smallest_weight: `eta`.
-        gradient_bound: `C2`, the l2 clip.
+        agents: number of agents `N`.
+        smallest_weight: lower bound `eta` on all positive weights.
+        gradient_bound: largest gradient norm `C2`, the l2 clip.
         radius: largest `||x||` on the set.
-        window: see `mixing_rate`.
-        form: "printed" or "corrected".
+        window: number of jointly connected rounds, see `mixing_rate`.
+        form: form of the result, "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of its range.

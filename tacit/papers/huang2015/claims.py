@@ -1,4 +1,4 @@
-"""What Huang, Mitra, Vaidya (2015) say of the accuracy of PDOP, held against runs."""
+"""The claims of Huang, Mitra, Vaidya (2015) about the accuracy of PDOP, compared with runs."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tacit.papers.target import Answer
 from tacit.report.reproduction import Claim, Verdict
 
 ORDER = 1.25
-"""The part of the error that noise adds is at most of the order of `1/epsilon^2` if it is nowhere
-above so many times what that law makes of it at the largest epsilon."""
+"""The part of the error that noise adds is at most of the order of `1/epsilon^2` if it nowhere
+exceeds this multiple of the value that this law extrapolates from the largest epsilon."""
 
 BOUNDED = 1.1
-"""By how much the error has to grow over the last decade of epsilon to grow without bound."""
+"""Least growth of the error over the last decade of epsilon that counts as unbounded growth."""
 
 
 def order(epsilons: Sequence[float], fixed: Answer) -> Claim:
     """Whether the error is of the order of `1/epsilon^2` with the other parameters fixed.
 
     Args:
-        epsilons: increasing.
-        fixed: "error" and "deviation", one an epsilon, and "silent", the error without noise.
+        epsilons: epsilons, increasing.
+        fixed: "error" and "deviation", one per epsilon, and "silent", the error without noise.
     """
     extra = np.asarray(fixed["error"]) - fixed["silent"]
     scaled = extra * np.square(epsilons)
@@ -61,8 +61,8 @@ def boundless(epsilons: Sequence[float], fixed: Answer) -> Claim:
     """Whether the error becomes arbitrarily bad as epsilon falls.
 
     Args:
-        epsilons: increasing.
-        fixed: as of `order`.
+        epsilons: epsilons, increasing.
+        fixed: runs, as for `order`.
     """
     small = float(fixed["error"][0])
     before = next(i for i, epsilon in enumerate(epsilons) if epsilon >= 10.0 * epsilons[0])
@@ -82,7 +82,7 @@ def boundless(epsilons: Sequence[float], fixed: Answer) -> Claim:
 def theorem10(
     rows: Mapping[int, Mapping[str, Any]], drifts: Mapping[float, Mapping[str, float]]
 ) -> Claim:
-    """Refuted if an error lies above the theorem by more than three standard errors."""
+    """Whether errors obey theorem 10: refuted by one more than three standard errors above."""
     loose = np.concatenate([np.divide(row["stated"], row["error"]) for row in rows.values()])
     over = [
         error - 3.0 * deviation > stated

@@ -1,4 +1,4 @@
-"""Two people who hardly hear each other: where theorem 10 of Huang, Mitra, Vaidya fails."""
+"""Two agents that hardly mix: a counterexample to theorem 10 of Huang, Mitra, Vaidya."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tacit.papers.huang2015.method import PDOPPrinted
 HESSIANS = (1.0, 9.0)
 MINIMISERS = (1.0, -1.0)
 EPSILON = 1e9
-"""So large that noise plays no part."""
+"""Epsilon large enough for noise to be negligible."""
 
 
 def cost(x: Float[Array, " 1"], own: Float[Array, " 2"]) -> Float[Array, ""]:
@@ -25,15 +25,15 @@ def cost(x: Float[Array, " 1"], own: Float[Array, " 2"]) -> Float[Array, ""]:
 
 
 def drifting(weight: float, step: float, ratio: float, rounds: int) -> dict[str, Any]:
-    """The accuracy on [-1, 1] by definition 2, what theorem 10 says of it, and a bound that holds.
+    """The accuracy on [-1, 1] by definition 2, its value by theorem 10, and a valid bound.
 
     Definition 2 is about the squared distance of the mean of all answers from the optimum.
 
     Args:
-        weight: of the other one's message.
-        step: `c`.
-        ratio: `q`; `p = q^(1/3)`.
-        rounds: of the run.
+        weight: weight of the other agent's message.
+        step: first step size `c`.
+        ratio: step ratio `q`; `p = q^(1/3)`.
+        rounds: number of rounds of the run.
     """
     own = np.transpose([HESSIANS, MINIMISERS])
     task = problem.costs(cost, own, np.zeros(1), constraint=problem.Box(-1.0, 1.0), convex=True)

@@ -16,20 +16,20 @@ from tacit.report.reproduction import Claim, Curve, Panel, Reproduction, compare
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 SMALLER = (0.001, 0.01)
-"""Besides those of the paper, for what becomes of the error as epsilon goes to 0."""
+"""Epsilons besides those of the paper, for the error as epsilon goes to 0."""
 
 PEOPLE = (5, 10, 50)
 TEN = 10
 ROUNDS = 60
 TRIALS = {Scale.FAST: 1000, Scale.FULL: 5000}
 PROVED_PEOPLE = {Scale.FAST: (TEN,), Scale.FULL: PEOPLE}
-"""For how many people the certified method is run."""
+"""Numbers of people for whom the certified method is run."""
 
 SQUARED = {5: 2 / 15, TEN: 0.040, 50: 2 / 150}
 """`||x0 - x*||^2` of the addresses: 2/(3N) on average; for ten people that of one draw."""
 
 WEIGHTS = (1e-8, 1e-5, 1e-3, 1e-1)
-"""Of the other one's message, from hardly any mixing to quick mixing."""
+"""Weights of the other agent's message, from hardly any mixing to quick mixing."""
 
 STEP, RATIO = 6e-4, 1.0 - 2e-4
 """Small steps, which make the second term of theorem 10 small, and many of them."""
@@ -115,13 +115,13 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
 def claimed_by_the_paper(
     rows: Mapping[int, Any], same: Answer, drifts: Mapping[float, Any]
 ) -> list[Claim]:
-    """All that the paper says of the accuracy; of the curve of figure 1 its text says nothing."""
+    """All claims of the paper about accuracy; its text says nothing about the curve of figure 1."""
     epsilons = (*SMALLER, *EPSILONS)
     return [order(epsilons, same), boundless(epsilons, same), theorem10(rows, drifts)]
 
 
 def drawn_as(claimed: Mapping[int, Mapping[str, Any]]) -> str:
-    """What the curve of figure 1 does, of which the paper says nothing."""
+    """The shape of the curve of figure 1, which the paper does not describe."""
     losses = np.concatenate([row["loss"] for row in claimed.values()])
     share = np.concatenate([np.divide(row["error"], row["start"]) for row in claimed.values()])
     return (
@@ -134,7 +134,7 @@ def drawn_as(claimed: Mapping[int, Mapping[str, Any]]) -> str:
 
 
 def _advantage(claimed: Any, formula: Any, one_step: Any) -> str:
-    """What the certified method gains at the same true loss."""
+    """The gain of the certified method at the same true loss."""
     gains = np.divide(claimed["error"], np.minimum(formula["error"], one_step["error"]))
     best = claimed["loss"][int(np.argmax(gains))]
     return (
@@ -253,7 +253,7 @@ def _certified(claimed: Mapping[int, Any], proved: Mapping[int, Any], one_step: 
 
 
 def _runs(ten: Any, ring: Any) -> list[Row]:
-    """The paper draws curves and prints no number; so all columns are ours."""
+    """The rows of runs; the paper draws curves and prints no numbers, so all columns are ours."""
     return [
         compared(
             f"{what}, epsilon {epsilon:g}",

@@ -1,7 +1,7 @@
 """The paper's way to choose the parameters of PDOP: one after the other, by its theorem 10.
 
 At the minimum of eq (15) in one of `c`, `q` and `p`, with the other two fixed, its derivative
-vanishes. The paper prints three such conditions, two of them with slips.
+vanishes. The paper prints three such conditions, two of them with errors.
 
 They are conditions (I) to (III) in section 4.5 of Huang, Mitra, Vaidya (2015).
 """
@@ -23,7 +23,7 @@ from tacit.papers.huang2015.tuning import PDOPConstants, Tuned
 from tacit.ranges import Numbers
 
 _GRID = 400
-"""Points between which a change of sign is looked for."""
+"""Number of points between which a change of sign is sought."""
 
 
 @checked(ConfigError)
@@ -49,11 +49,11 @@ def step_condition(
     Source: Huang, Mitra, Vaidya (2015), section 4.5, condition (I).
 
     Args:
-        step: `c`, positive.
-        ratio: `q`, in (0, 1).
-        noise_ratio: `p`, in (q, 1).
-        constants: `C1`, `C2`, `C3`, `n` and epsilon.
-        form: "printed" or "corrected".
+        step: first step size `c`, positive.
+        ratio: step ratio `q`, in (0, 1).
+        noise_ratio: noise ratio `p`, in (q, 1).
+        constants: constants `C1`, `C2`, `C3`, `n` and epsilon.
+        form: form of the result, "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of its range.
@@ -88,11 +88,11 @@ def ratio_condition(
     Source: Huang, Mitra, Vaidya (2015), section 4.5, condition (II).
 
     Args:
-        step: `c`, positive.
-        ratio: `q`, in (0, 1).
-        noise_ratio: `p`, in (q, 1).
-        constants: `C1`, `C2`, `C3`, `n` and epsilon.
-        form: "printed" or "corrected".
+        step: first step size `c`, positive.
+        ratio: step ratio `q`, in (0, 1).
+        noise_ratio: noise ratio `p`, in (q, 1).
+        constants: constants `C1`, `C2`, `C3`, `n` and epsilon.
+        form: form of the result, "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of its range.
@@ -114,8 +114,8 @@ def noise_ratio_condition(ratio: float, noise_ratio: float) -> tuple[float, floa
     Source: Huang, Mitra, Vaidya (2015), section 4.5, condition (III).
 
     Args:
-        ratio: `q`, in (0, 1).
-        noise_ratio: `p`, in (q, 1).
+        ratio: step ratio `q`, in (0, 1).
+        noise_ratio: noise ratio `p`, in (q, 1).
 
     Raises:
         ConfigError: a number out of its range.
@@ -137,24 +137,24 @@ def coordinate_heuristic(
     sweeps: int = 50,
     form: Form = "corrected",
 ) -> Tuned:
-    """Parameters found one at a time: two are fixed, and the third solves its condition.
+    """Parameters found one at a time: two are fixed, while the third solves its condition.
 
-    From a random start, in a random order in every sweep. Where condition (II) has no solution
-    below `p`, as is common at a small epsilon, `q` stays. The conditions are those of theorem 10,
-    by which the step that is found hardly moves the agents.
+    Starts at random, with a random order in every sweep. Where condition (II) has no solution
+    below `p`, as is common at a small epsilon, `q` is unchanged. The conditions are those of
+    theorem 10, by which the resulting step hardly moves the agents.
 
     Source: Huang, Mitra, Vaidya (2015), section 4.5, conditions (I), (II), (III). Steps (i) to
-    (iii) of its heuristic: how the start is drawn, and how often a step is repeated, is not
+    (iii) of its heuristic: how the start is drawn, and how often a step is repeated, are not
     printed.
 
     Args:
-        constants: of the class of problems.
-        seed: of start and order.
-        sweeps: how often all three are tuned.
+        constants: constants of the class of problems.
+        seed: seed of the start and the order.
+        sweeps: number of times that all three are tuned.
         form: "printed" for the conditions as they stand, "corrected" for the derivatives of (15).
 
     Returns:
-        The parameters, and what eq (15) says of them.
+        The parameters, and their accuracy by eq (15).
 
     Raises:
         ConfigError: fewer than one sweep.

@@ -1,4 +1,4 @@
-"""PDOP exactly as printed: for reproduction, with what its noise really gives beside its claim."""
+"""PDOP exactly as printed: for reproduction, with the true loss of its noise beside its claim."""
 
 from __future__ import annotations
 
@@ -67,23 +67,23 @@ class PDOPPrinted(AbstractMethod):
         y_i(t) = x_i(t-1) + w_i(t),   w_i(t) ~ Lap(M_t)^n,   M_t = 2 C2 sqrt(n) c p^t / (eps (p-q))
         x_i(t) = P_X[z_i(t) - gamma_t grad f_i(z_i(t))],     z_i(t) = sum_j a_ij(t) y_j(t)
 
-    The sensitivity of `x_i(t)` is at most `2 C2 sqrt(n) gamma_t`, and what hides it is `w_i(t+1)`.
+    The sensitivity of `x_i(t)` is at most `2 C2 sqrt(n) gamma_t`, and `w_i(t+1)` hides it.
     The printed schedule divides it by `M_t` and so claims `epsilon` where the loss is `epsilon / p`
-    (both for ever; a finite run costs a little less). Nothing enforces `C2`, so the status is
-    `model` either way. Private runs: `PDOP`.
+    (both for infinitely many rounds; a finite run costs slightly less). Nothing enforces `C2`, so
+    the status is `model` either way. Private runs: `PDOP`.
 
     Source: Huang, Mitra, Vaidya (2015), section 3.2, algorithm 1; section 4.1, algorithms 2 to 4,
     eqs (5) to (8). Counting from 0, round `t` here releases `y(t+2)`, and `y(1)` leaves before.
-    Deviation: the answer is `P_X z_i`, made of what was sent. Algorithm 1 of the paper says "return
-    R", which is a subroutine; if `x_i(T)` is meant, that is no function of noised values.
+    Deviation: the answer is `P_X z_i`, computed from released values. Algorithm 1 of the paper says
+    "return R", which is a subroutine; if `x_i(T)` is meant, that is not a function of noisy values.
 
     Args:
-        step: `c`, positive.
-        ratio: `q`, in (0, 1).
-        noise_ratio: `p`, in (q, 1).
-        epsilon: as claimed, positive.
-        gradient_bound: `C2`, the largest l2 norm of a gradient; assumed.
-        stated: "total" states the loss of this noise, "printed" what the paper claims for it.
+        step: first step size `c`, positive.
+        ratio: step ratio `q`, in (0, 1).
+        noise_ratio: noise ratio `p`, in (q, 1).
+        epsilon: claimed epsilon, positive.
+        gradient_bound: largest gradient norm `C2`, the largest l2 norm of a gradient; assumed.
+        stated: stated loss: "total" for that of this noise, "printed" for the paper's claim.
 
     Raises:
         ConfigError: `step` or a ratio out of its range.
@@ -184,18 +184,18 @@ class PDOPPrinted(AbstractMethod):
 
 
 class PrintedStep(AbstractQuery):
-    """`P_X[z - gamma_t grad f(z)]` as printed: no clip, and `z` as it was mixed.
+    """`P_X[z - gamma_t grad f(z)]` as printed: no clip, and `z` not projected.
 
-    Its sensitivity is what the paper assumes, not what anything enforces; a mechanism that uses it
-    must say so in its event.
+    Its sensitivity is assumed by the paper and enforced by nothing; a mechanism that uses it must
+    say so in its event.
 
     Source: Huang, Mitra, Vaidya (2015), section 4.1, algorithm 4, eq (7); section 4.2, lemma 4.
 
     Attributes:
-        step: `c`.
-        ratio: `q`.
-        gradient_bound: `C2`.
-        answer_start: whether to answer with the public start instead, which nothing moves.
+        step: first step size `c`.
+        ratio: step ratio `q`.
+        gradient_bound: largest gradient norm `C2`.
+        answer_start: whether to answer with the public start instead, which has sensitivity 0.
     """
 
     projects: ClassVar[bool] = True
@@ -231,12 +231,12 @@ class PrintedStep(AbstractQuery):
 
 
 class StartNoise(AbstractDose):
-    """Scale `M_1` on the public start, which reveals nothing: needless.
+    """Scale `M_1` on the public start, which reveals nothing: this noise is unnecessary.
 
     Attributes:
-        ratio: `q`.
-        noise_ratio: `p`.
-        epsilon: as claimed.
+        ratio: step ratio `q`.
+        noise_ratio: noise ratio `p`.
+        epsilon: claimed epsilon.
     """
 
     ratio: Numbers
@@ -261,7 +261,7 @@ class PrintedNoise(StartNoise):
     """The printed schedule.
 
     Attributes:
-        stated: what is claimed of it, the loss of this noise or what the paper counts.
+        stated: stated loss: that of this noise or the paper's claim.
     """
 
     stated: Literal["total", "printed"] = eqx.field(static=True, kw_only=True)
@@ -273,7 +273,7 @@ class PrintedNoise(StartNoise):
     def scale(
         self, law: Law, query: AbstractQuery, public: PublicContext, relation: Relation
     ) -> float:
-        # M_(t+2): what leaves after the step of round t (from 0) is y(t+2)
+        # M_(t+2): the message after the step of round t (from 0) is y(t+2)
         first = replace(public, round=0)
         return self.printed(public.round + 1) * query.sensitivity(first, relation)
 

@@ -1,4 +1,4 @@
-"""The rendezvous of Huang, Mitra, Vaidya (2015): what PDOP scores on it, as printed and certified.
+"""The rendezvous of Huang, Mitra, Vaidya (2015): the accuracy of PDOP, as printed and certified.
 
 Person `i` lives at `m_i` in the square [-1, 1]^2 and pays `||x - m_i||^2`; all start at 0, the
 answer is the mean of the addresses. Errors are by definition 2: the squared distance from it of the
@@ -23,13 +23,13 @@ from tacit.papers.huang2015.method import PDOPPrinted
 from tacit.papers.huang2015.tuning import Tuned
 
 CURVATURE = 2.0
-"""Of every cost: `C3`."""
+"""Curvature of every cost: `C3`."""
 
 DIAMETER = 8.0**0.5
-"""Of the square: `C1`."""
+"""Diameter of the square: `C1`."""
 
 GRADIENT_BOUND = CURVATURE * DIAMETER
-"""`C2`."""
+"""Largest gradient norm: `C2`."""
 
 LONGEST = 4.0
 """Largest l1 norm of the private part of a gradient, `2 m_i`."""
@@ -41,14 +41,14 @@ STEPS = (0.0005, 0.002, 0.01, 0.03, 0.08, 0.15, 0.25, 0.35, 0.45, 0.5)
 """Steps tried by simulation."""
 
 TUNING = 500
-"""Runs for each of them."""
+"""Number of runs for each of them."""
 
 SILENT = 1e9
-"""An epsilon that leaves no noise to speak of."""
+"""An epsilon with negligible noise."""
 
 Graph: TypeAlias = Literal["complete", "ring"]
 Row: TypeAlias = dict[str, list[float]]
-"""Names to one number for every epsilon."""
+"""Lists by name, with one number for every epsilon."""
 
 
 def cost(x: Float[Array, " 2"], address: Float[Array, " 2"]) -> Float[Array, ""]:
@@ -59,14 +59,14 @@ def cost(x: Float[Array, " 2"], address: Float[Array, " 2"]) -> Float[Array, ""]
 def drawn(agents: int, squared: float) -> Float[np.ndarray, "agents 2"]:
     """Addresses: of many uniform draws the one whose mean is nearest to a squared distance from 0.
 
-    That distance is all that a run on the complete graph knows of the addresses.
+    A run on the complete graph depends on the addresses only through that distance.
     """
     draws = [np.random.default_rng(s).uniform(-1.0, 1.0, (agents, 2)) for s in range(DRAWS)]
     return min(draws, key=lambda each: abs(np.sum(each.mean(axis=0) ** 2) - squared))
 
 
 def constants(agents: int, epsilon: float, rounds: int) -> PDOPConstants:
-    """What tuning may look at: the square, the number of people, the budget."""
+    """The constants available to tuning: the square, the number of people, the budget."""
     return PDOPConstants(
         epsilon=epsilon,
         dimension=2,
@@ -75,14 +75,14 @@ def constants(agents: int, epsilon: float, rounds: int) -> PDOPConstants:
         gradient_bound=GRADIENT_BOUND,
         diameter=DIAMETER,
         distance=2.0 * LONGEST,
-        # the mean of addresses all over the square is this far from its centre
+        # distance of the mean of uniform addresses from the centre of the square
         start=(2.0 / 3.0 / agents) ** 0.5,
         rounds=rounds,
     )
 
 
 def chosen(agents: int, epsilon: float, rounds: int) -> Tuned:
-    """`c`, `q` and `p` by the heuristic of section 4.5, with its conditions as they are printed."""
+    """`c`, `q` and `p` by the heuristic of section 4.5, with its conditions as printed."""
     return coordinate_heuristic(constants(agents, epsilon, rounds), form="printed")
 
 
@@ -97,12 +97,12 @@ def as_printed(
     """The printed algorithm with parameters by the printed heuristic.
 
     Args:
-        agents: how many people.
-        squared: `||x0 - x*||^2`, approximately.
-        graph: who hears whom; equal weights.
-        epsilons: for each of which parameters are chosen.
-        rounds: of a run.
-        trials: runs for each epsilon.
+        agents: number of people.
+        squared: approximate squared distance `||x0 - x*||^2`.
+        graph: communication graph, with equal weights.
+        epsilons: claimed epsilons, with parameters chosen for each.
+        rounds: number of rounds of a run.
+        trials: number of runs for each epsilon.
 
     Returns:
         "claimed": with eq (8) at each epsilon, which really loses `epsilon / p`. "least": the same
@@ -136,12 +136,12 @@ def fixed(
     """The printed algorithm on the complete graph with one `c`, `q` and `p` at every epsilon.
 
     Args:
-        agents: how many people.
-        squared: `||x0 - x*||^2`, approximately.
-        tuned_at: the epsilon for which the heuristic chooses parameters.
-        epsilons: as claimed.
-        rounds: of a run.
-        trials: runs for each epsilon.
+        agents: number of people.
+        squared: approximate squared distance `||x0 - x*||^2`.
+        tuned_at: epsilon for which the heuristic chooses parameters.
+        epsilons: claimed epsilons.
+        rounds: number of rounds of a run.
+        trials: number of runs for each epsilon.
 
     Returns:
         A row, and "silent", the error without noise.
@@ -205,8 +205,8 @@ def simulated(
 ) -> dict[str, Any]:
     """The certified PDOP in one noisy step, of the size that scores best in simulations.
 
-    They are made on other addresses, so nothing private is looked at. Budgets are what the printed
-    run really loses at each epsilon.
+    The simulations use other addresses, so nothing private is read. Budgets are the true losses of
+    the printed run at each epsilon.
     """
     other = np.random.default_rng(DRAWS).uniform(-1.0, 1.0, (agents, 2))
     other *= (2.0 / 3.0 / agents) ** 0.5 / np.linalg.norm(other.mean(axis=0))
@@ -224,7 +224,7 @@ def simulated(
                 privacy=_budget(total),
             )
 
-        # on the complete graph one exchange makes the average
+        # on the complete graph one exchange computes the average
         tried = [_scored(other, "complete", method(s), 1, TUNING)["error"] for s in STEPS]
         step = STEPS[int(np.argmin(tried))]
         scored = _scored(places, "complete", method(step), 1, trials, proved=True)

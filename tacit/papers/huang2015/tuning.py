@@ -1,4 +1,4 @@
-"""Choosing step, ratio and noise ratio of PDOP by what they promise, before any data are seen."""
+"""Choosing step, ratio and noise ratio of PDOP by predicted accuracy, before any data are read."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ Objective: TypeAlias = Literal["printed", "corrected", "exact"]
 """Theorem 10 as printed, the bound that holds, or the formula for quadratics with one Hessian."""
 
 Accuracy: TypeAlias = Callable[[float, float, float], float]
-"""From step, ratio and noise ratio to a mean squared error, such as one found by simulation."""
+"""Function of step, ratio and noise ratio that returns a mean squared error, e.g. by simulation."""
 
 _RATIO = (1e-4, 1.0 - 1e-4)
-"""Smallest and largest `q` that is tried."""
+"""Smallest and largest `q` tried."""
 
 _STEP = (1e-7, 1.0)
-"""Smallest and largest `c` that is tried, in units of one over the curvature."""
+"""Smallest and largest `c` tried, in units of one over the curvature."""
 
 
 @checked(ConfigError)
 @dataclass(frozen=True)
 class PDOPConstants:
-    """What is declared of a class of problems: all that tuning may look at.
+    """Declared constants of a class of problems: the only values that tuning may use.
 
     Attributes:
-        epsilon: pure, of the whole run, positive.
-        dimension: `n`.
-        agents: `N`.
-        curvature: `h` (`C3`), positive.
-        gradient_bound: `C2`, the largest l2 norm of a gradient on the set.
-        diameter: `C1`, of the set.
-        distance: `G`, the largest l1 distance of two gradients; `2 C2 sqrt(n)` if `None`.
-        start: `||x0 - x*||`, or its root mean square where something is known; `C1` if `None`.
+        epsilon: pure epsilon of the whole run, positive.
+        dimension: dimension `n`.
+        agents: number of agents `N`.
+        curvature: curvature `h` (`C3`), positive.
+        gradient_bound: largest l2 norm `C2` of a gradient on the set.
+        diameter: diameter `C1` of the set.
+        distance: largest l1 distance `G` of two gradients; `2 C2 sqrt(n)` if `None`.
+        start: initial distance `||x0 - x*||`, or its root mean square if known; `C1` if `None`.
             "printed" takes `C1`.
-        rounds: of the run; the printed theorem speaks of endless ones.
-        contraction: by how much one round of mixing shrinks disagreement, for "corrected".
+        rounds: number of rounds of the run; the printed theorem is about infinitely many.
+        contraction: factor by which one round of mixing shrinks disagreement, for "corrected".
 
     Raises:
         ConfigError: a number out of its range.
@@ -76,7 +76,7 @@ class PDOPConstants:
 
     @property
     def moved(self) -> float:
-        """`G`, the largest l1 distance of two gradients."""
+        """Largest l1 distance `G` of two gradients."""
         if self.distance is not None:
             return self.distance
         return 2.0 * self.gradient_bound * math.sqrt(self.dimension)
@@ -84,12 +84,12 @@ class PDOPConstants:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The parameters found, and what the objective says of them.
+    """The parameters found, and their value of the objective.
 
     Attributes:
-        step: `c`.
-        ratio: `q`.
-        noise_ratio: `p`.
+        step: first step size `c`.
+        ratio: step ratio `q`.
+        noise_ratio: noise ratio `p`.
         accuracy: mean squared error, bounded or exact or as printed.
     """
 
@@ -108,15 +108,15 @@ def tune_pdop(
 ) -> Tuned:
     """Step, ratio and noise ratio with the smallest mean squared error.
 
-    Looks at declared constants only, so it costs no budget. "printed" minimises theorem 10 of the
+    Uses declared constants only, so it costs no budget. "printed" minimises theorem 10 of the
     paper, for reproduction: it finds a step so small that the algorithm hardly leaves its start.
     (The paper's own heuristic, section 4.5, moves one parameter at a time to a local optimum.)
     "exact" is right without a constraint; where a box matters, give a function that simulates.
 
     Args:
-        constants: of the class of problems.
-        objective: which formula, or a function `(step, ratio, noise_ratio) -> error`.
-        evaluations: of the objective, at most.
+        constants: constants of the class of problems.
+        objective: name of a formula, or a function `(step, ratio, noise_ratio) -> error`.
+        evaluations: largest number of evaluations of the objective.
 
     Raises:
         ConfigError: fewer than 100 evaluations.

@@ -1,8 +1,8 @@
-"""The accuracy of functional perturbation, as its paper states it, and corrected.
+"""The accuracy of functional perturbation, as stated in its paper, and corrected.
 
 `x~` minimises the sum of the agents' perturbed costs and `x*` the sum of the true ones. The paper's
-bounds on `E |x~ - x*|` have three slips: the mean square of Laplace noise of scale `s` is `2 s^2`
-and not `s^2`, the modulus of the appendix is taken of a norm and not of its square
+bounds on `E |x~ - x*|` have three errors: the mean square of Laplace noise of scale `s` is `2 s^2`
+and not `s^2`, the modulus of the appendix is applied to a norm and not to its square
 (`functional_argmin`), and gradients of a sum of `n` costs are bounded by `n u`.
 `functional_bounds` has sharper bounds of our own.
 
@@ -27,7 +27,7 @@ from tacit.method.functional_projection import CurvatureBounds
 from tacit.papers.nozari2016.minimisers import Domain, argmin_modulus, hoelder_constant
 
 PerAgent: TypeAlias = float | Sequence[float] | Float[ArrayLike, " agents"]
-"""One number an agent, or one for all."""
+"""One number per agent, or one for all."""
 
 
 @checked(ConfigError)
@@ -37,9 +37,9 @@ def noise_scale(epsilon: float, q: float, p: float | None = None) -> float:
     Source: Nozari, Tallapragada, Cortes (2018), section V-B, theorem V.2, eq (15).
 
     Args:
-        epsilon: positive.
-        q: of the norm, above 1.
-        p: of the noise, in (1/2, q - 1/2); `q / 2` if `None`.
+        epsilon: epsilon between costs at distance 1, positive.
+        q: exponent of the norm, above 1.
+        p: exponent of the noise, in (1/2, q - 1/2); `q / 2` if `None`.
 
     Raises:
         ConfigError: a number out of its range.
@@ -59,15 +59,15 @@ def noise_l2_norm(scale: float, p: float, *, form: Form = "corrected") -> float:
     """`sqrt(E ||eta||^2)` of the noise `eta_k ~ Lap(gamma / k^p)`, `k = 1, 2, ...`.
 
     As printed `gamma sqrt(zeta(2p))`; corrected `gamma sqrt(2 zeta(2p))`, as a Laplace variable of
-    scale `s` has the variance `2 s^2`. `functional_bounds.noise_norm` adds up the finitely many
-    coefficients that are released.
+    scale `s` has the variance `2 s^2`. `functional_bounds.noise_norm` sums over the finitely many
+    released coefficients.
 
     Source: Nozari, Tallapragada, Cortes (2018), section VI-B, eq (22).
 
     Args:
-        scale: `gamma`, positive.
-        p: of the noise, above 1/2; else the norm is infinite.
-        form: "printed" or "corrected".
+        scale: noise scale `gamma`, positive.
+        p: exponent of the noise, above 1/2; else the norm is infinite.
+        form: form of the result, "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of its range.
@@ -89,18 +89,18 @@ def noise_l2_norm(scale: float, p: float, *, form: Form = "corrected") -> float:
 def square_summable_from(
     scales: Sequence[float] | Float[ArrayLike, " k"], p: float, s: float
 ) -> int | None:
-    """From which coefficient on Laplace noise keeps below what makes its squares summable.
+    """First coefficient from which Laplace noise is small enough for its squares to be summable.
 
     Noise with `b_k <= 1 / (k^p log k^s)` for all `k >= K` lies in l2 with probability 1, for any
-    `p > 1/2` and `s > 1`. Of finitely many scales only these can be looked at.
+    `p > 1/2` and `s > 1`. Only the finitely many given scales can be checked.
 
     Source: Nozari, Tallapragada, Cortes (2018), section V-A, lemma V.1, eqs (11), (12). Scales
-    `gamma / k^p` keep to it for any `gamma`.
+    `gamma / k^p` satisfy it for any `gamma`.
 
     Args:
-        scales: `b_k`, `k = 1, 2, ...`, positive.
-        p: above 1/2.
-        s: above 1.
+        scales: noise scales `b_k`, `k = 1, 2, ...`, positive.
+        p: exponent of `k`, above 1/2.
+        s: exponent of `log k`, above 1.
 
     Returns:
         The smallest `K`, or `None` if the last scale is too large.
@@ -147,19 +147,19 @@ def modulus_accuracy(
         \text{printed:} && & \sum_i \kappa\left(\gamma_i \sqrt{\zeta(2 p_i)}\right) + \kappa(e_i) \\
         \text{corrected:} && & \sum_i \kappa\left(2 \gamma_i^2 \zeta(2 p_i)\right) + \kappa(e_i^2)
 
-    The correction stands on the same steps, as `kappa` of a square is still concave.
+    The correction rests on the same steps, as `kappa` of a square is still concave.
 
     Source: Nozari, Tallapragada, Cortes (2018), section VI-B, theorem VI.3, eqs (21), (22).
 
     Args:
-        scales: `gamma_i`, positive.
-        p: `p_i`, above 1/2.
-        bounds: `alpha`, `beta` and `u` of each agent's cost.
-        domain: `D`.
-        agents: `n`.
-        smoothing: `e_i`, by how much smoothing, or leaving out coefficients, moves a perturbed
-            cost in L2.
-        form: "printed" or "corrected".
+        scales: noise scales `gamma_i`, positive.
+        p: exponents of the noise `p_i`, above 1/2.
+        bounds: bounds `alpha`, `beta` and `u` of each agent's cost.
+        domain: domain `D`.
+        agents: number of agents `n`.
+        smoothing: L2 distance `e_i` by which smoothing, or dropping coefficients, moves a perturbed
+            cost.
+        form: form of the result, "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of its range.
@@ -198,13 +198,13 @@ def modulus_accuracy_at(
     Source: Nozari, Tallapragada, Cortes (2018), section VI-B, corollary VI.4, eq (23).
 
     Args:
-        epsilon: `epsilon_i`, between costs at distance 1 in V_q.
-        q: `q_i`, above 1.
-        bounds: `alpha`, `beta` and `u` of each agent's cost.
-        domain: `D`.
-        agents: `n`.
-        smoothing: `e_i`.
-        form: "printed" or "corrected".
+        epsilon: epsilon `epsilon_i` between costs at distance 1 in V_q.
+        q: exponents of the norm `q_i`, above 1.
+        bounds: bounds `alpha`, `beta` and `u` of each agent's cost.
+        domain: domain `D`.
+        agents: number of agents `n`.
+        smoothing: L2 distances `e_i` due to smoothing.
+        form: form of the result, "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of its range.
@@ -250,14 +250,14 @@ def interior_accuracy(
     Source: Nozari, Tallapragada, Cortes (2018), section VI-B, remark VI.5.
 
     Args:
-        scales: `gamma_i`, positive.
-        p: `p_i`, above 1/2.
-        strong_convexity: `alpha` of each agent's cost, positive.
-        smoothness: `beta`, above `alpha`.
-        dimension: `d`.
-        agents: `n`.
-        smoothing: `e_i`.
-        form: "printed" or "corrected".
+        scales: noise scales `gamma_i`, positive.
+        p: exponents of the noise `p_i`, above 1/2.
+        strong_convexity: modulus `alpha` of each agent's cost, positive.
+        smoothness: largest curvature `beta`, above `alpha`.
+        dimension: dimension `d`.
+        agents: number of agents `n`.
+        smoothing: L2 distances `e_i` due to smoothing.
+        form: form of the result, "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of its range.
@@ -294,14 +294,14 @@ def interior_accuracy_at(
     the remark.
 
     Args:
-        epsilon: `epsilon_i`, between costs at distance 1 in V_q.
-        q: `q_i`, above 1.
-        strong_convexity: `alpha`.
-        smoothness: `beta`.
-        dimension: `d`.
-        agents: `n`.
-        smoothing: `e_i`.
-        form: "printed" or "corrected".
+        epsilon: epsilon `epsilon_i` between costs at distance 1 in V_q.
+        q: exponents of the norm `q_i`, above 1.
+        strong_convexity: modulus `alpha`.
+        smoothness: largest curvature `beta`.
+        dimension: dimension `d`.
+        agents: number of agents `n`.
+        smoothing: L2 distances `e_i` due to smoothing.
+        form: form of the result, "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of its range.
@@ -322,7 +322,7 @@ def interior_accuracy_at(
 def _norms(
     scales: PerAgent, p: PerAgent, smoothing: PerAgent, agents: int, form: Form
 ) -> list[float]:
-    """How far noise, and then smoothing, moves each cost in L2."""
+    """L2 distances by which noise, and then smoothing, moves each cost."""
     pairs = zip(_each("scales", scales, agents), _each("p", p, agents), strict=True)
     noise = [noise_l2_norm(scale, exponent, form=form) for scale, exponent in pairs]
     return noise + _each("smoothing", smoothing, agents)

@@ -1,8 +1,8 @@
-"""How far the minimiser of perturbed costs is from the true one, in expectation.
+"""Expected distance of the minimiser of perturbed costs from the true one.
 
 Two bounds, both for the mean of the agents' costs over the box of the basis. One is linear in the
-noise and knows that what was added is a polynomial; the other is the modulus of the paper,
-corrected, and knows the distance of two functions in L2 only. Proofs:
+noise and uses that the perturbation is a polynomial; the other is the modulus of the paper,
+corrected, and uses only the L2 distance of two functions. Proofs:
 docs/proofs/functional_accuracy.md.
 
 Those that Nozari, Tallapragada, Cortes (2018) print are in `functional_argmin` and
@@ -33,9 +33,9 @@ def printed_metric_epsilon(scale: float, q: float, p: float) -> float:
     Source: Nozari, Tallapragada, Cortes (2018), section V-B, theorem V.2, eq (15).
 
     Args:
-        scale: `gamma`, positive.
-        q: of the norm, above 1.
-        p: of the noise, in (1/2, q - 1/2).
+        scale: noise scale `gamma`, positive.
+        q: exponent of the norm, above 1.
+        p: exponent of the noise, in (1/2, q - 1/2).
 
     Raises:
         ConfigError: a number out of its range.
@@ -58,15 +58,15 @@ def noise_norm(basis: LegendreBasis, scale: float, p: float, agents: int = 1) ->
 
     .. math:: \sqrt{\mathbb{E} \lVert b\rVert^2} = \gamma \sqrt{\frac{2}{n} \sum_{k=2}^m k^{-2p}}
 
-    A Laplace variable of scale `s` has variance `2 s^2`: the 2 is what the paper's bounds lack. At
+    A Laplace variable of scale `s` has variance `2 s^2`: the 2 is missing in the paper's bounds. At
     a given `metric_epsilon` it is least for `p = q / 2`.
 
     Args:
-        basis: what is released, its constant left out.
-        scale: `gamma`, positive.
-        p: of the noise, at least 0.
-        agents: `n`, whose noise is independent; 1 if every cost is projected before the mean, as
-            projections keep no mean.
+        basis: basis of the released coefficients, without its constant.
+        scale: noise scale `gamma`, positive.
+        p: exponent of the noise, at least 0.
+        agents: number of agents `n`, with independent noise; 1 if every cost is projected before
+            the mean, as projections do not preserve the mean.
 
     Raises:
         ConfigError: a number out of its range.
@@ -91,7 +91,7 @@ def slope_gain(basis: LegendreBasis) -> float:
     its largest norm at the corner of the box.
 
     Args:
-        basis: Legendre.
+        basis: Legendre basis.
 
     Example:
         >>> basis = LegendreBasis([-1.0], [1.0], degree=1)  # sqrt(3/2) x has norm 1
@@ -118,18 +118,18 @@ def expected_distance(
 ) -> float:
     """A bound on `E |x~ - x*|`, linear in the noise: `(G noise + left_out) / alpha`.
 
-    `x*` minimises the mean cost on the box, and `x~` the mean of what was released. Only the true
-    mean cost has to be strongly convex; what was released need not even be convex.
+    `x*` minimises the mean cost on the box, and `x~` the mean of the released costs. Only the true
+    mean cost has to be strongly convex; the released costs need not even be convex.
 
     Args:
-        basis: what is released.
-        scale: `gamma`, of each of the agents.
-        p: of the noise.
-        strong_convexity: `alpha` of the mean cost, positive.
-        agents: `n` where nothing is projected, and 1 where each released cost is, with `alpha` that
-            of `CurvatureBounds`.
-        left_out: longest gradient, on the box, of what the basis leaves out of the mean cost and of
-            what the projection does to it; 0 for polynomials of its degree within the bounds.
+        basis: basis of the released coefficients.
+        scale: noise scale `gamma`, of each of the agents.
+        p: exponent of the noise.
+        strong_convexity: modulus `alpha` of the mean cost, positive.
+        agents: number of agents `n` where nothing is projected, and 1 where each released cost is,
+            with `alpha` that of `CurvatureBounds`.
+        left_out: longest gradient, on the box, of the part of the mean cost that the basis omits
+            or the projection changes; 0 for polynomials of its degree within the bounds.
 
     Raises:
         ConfigError: a number out of its range.
@@ -156,12 +156,12 @@ def expected_excess(
     """A bound on `E f(x~) - f(x*)`: `(G noise + left_out)^2 / (2 alpha)`.
 
     Args:
-        basis: as in `expected_distance`, like all others.
-        scale: `gamma`.
-        p: of the noise.
-        strong_convexity: `alpha`.
-        agents: `n`.
-        left_out: longest gradient of what is left out.
+        basis: basis, as in `expected_distance`, like all other arguments.
+        scale: noise scale `gamma`.
+        p: exponent of the noise.
+        strong_convexity: modulus `alpha`.
+        agents: number of agents `n`.
+        left_out: longest gradient of the omitted part.
 
     Raises:
         ConfigError: a number out of its range.
@@ -185,7 +185,7 @@ def minimiser_distance(
     gradient_bound: float | None = None,
     smoothness: float | None = None,
 ) -> float:
-    r"""The corrected modulus: how far apart the minimisers of two close functions can be.
+    r"""The corrected modulus: largest distance between the minimisers of two close functions.
 
     Two functions on a box, both strongly convex, at `distance` in L2 after the best constant is
     added to one: their minimisers are at most the root `r` of `C(r) = distance^2` apart, where
@@ -201,16 +201,17 @@ def minimiser_distance(
     convex, `minimiser_distance(sqrt(E distance^2))` bounds the expectation, too.
 
     Source: Nozari, Tallapragada, Cortes (2018), appendix A, corollary A.3, eq (28); section VI-B,
-    corollary VI.4, eq (23). This is in their place: the first lacks this root before the norm, the
-    second takes the modulus of a norm that is squared.
+    corollary VI.4, eq (23). This bound replaces them: the first lacks this root before the norm,
+    the second takes the modulus of a squared norm.
 
     Args:
-        distance: in L2 of the box, at least 0.
+        distance: L2 distance on the box, at least 0.
         lower: corner of the box, shape `(d,)`.
         upper: opposite corner.
-        strong_convexity: `alpha` of both, positive.
-        gradient_bound: `u` of both, wherever the minimisers are.
-        smoothness: `beta` of both, at least `alpha`, where both minimisers have gradient 0.
+        strong_convexity: modulus `alpha` of both, positive.
+        gradient_bound: gradient bound `u` of both, wherever the minimisers are.
+        smoothness: largest curvature `beta` of both, at least `alpha`, where both minimisers have
+            gradient 0.
 
     Raises:
         ConfigError: a number out of its range, or not one of `gradient_bound` and `smoothness`.
@@ -234,7 +235,7 @@ def minimiser_distance(
             "give one of gradient_bound (minimisers anywhere) and smoothness (minimisers where "
             "the gradient vanishes)"
         )
-    # what a function rises by at distance t from its minimiser: at most `linear t + bend t^2 / 2`
+    # the rise of a function at distance t from its minimiser: at most `linear t + bend t^2 / 2`
     linear, bend = gradient_bound or 0.0, smoothness or 0.0
     _positive(**{"gradient_bound or smoothness": max(linear, bend)})
     if smoothness is not None and smoothness < strong_convexity:
@@ -267,7 +268,7 @@ def minimiser_distance(
 
 @checked(ConfigError)
 def agents_factor(agents: int, dimension: int, *, form: Form = "corrected") -> float:
-    """How the modulus shrinks when one of `n` agents perturbs its cost: `n^(-2/(d+4))`.
+    """Factor by which the modulus shrinks when one of `n` agents perturbs its cost: `n^(-2/(d+4))`.
 
     The noise of one agent moves the mean by a share `1/n` of its norm, and `minimiser_distance`
     is a power `2/(d+4)` of that. The printed `n^-2`, for each agent's term of a sum over all, comes
@@ -277,9 +278,9 @@ def agents_factor(agents: int, dimension: int, *, form: Form = "corrected") -> f
     Source: Nozari, Tallapragada, Cortes (2018), section VI-B, remark VI.5.
 
     Args:
-        agents: `n`, positive.
-        dimension: `d`, positive.
-        form: "printed" or "corrected".
+        agents: number of agents `n`, positive.
+        dimension: dimension `d`, positive.
+        form: form of the result, "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of its range.
@@ -293,7 +294,7 @@ def agents_factor(agents: int, dimension: int, *, form: Form = "corrected") -> f
 
 
 def _slope(basis: LegendreBasis, scale: float, p: float, agents: int, left_out: float) -> float:
-    """Root mean square of the longest gradient of everything that was added to the mean cost."""
+    """Root mean square of the longest gradient of everything added to the mean cost."""
     if not 0.0 <= left_out < math.inf:
         raise ConfigError(f"left_out={left_out!r} must be at least 0 and finite")
     return slope_gain(basis) * noise_norm(basis, scale, p, agents) + left_out

@@ -19,7 +19,7 @@ from tacit.method import (
 from tacit.papers.nozari2016.problem import AGENTS, HALF, RECORDS, STRENGTH, Costs
 
 TIME_CONSTANTS = 12
-"""So many times the condition are the rounds of gradient descent: its error is `exp(-12)` then."""
+"""Rounds of gradient descent over the condition number, for an error of `exp(-12)`."""
 
 
 def quadratic(
@@ -35,16 +35,16 @@ def quadratic(
     """Distances from the minimiser at epsilons for replacing one record.
 
     Args:
-        epsilons: of the whole run, for each of which it is made.
-        runs: draws of the records, with the seeds of the runs of figure 2.
-        trials: draws of the noise for each.
-        dimension: of the parameters; 2 in the paper.
+        epsilons: epsilons of the whole run.
+        runs: number of draws of the records, with the seeds of the runs of figure 2.
+        trials: number of draws of the noise for each.
+        dimension: number of parameters; 2 in the paper.
         first: seed of the first run.
-        share: of the radius of the ball of all records, the clip.
-        basis_options: of `QuadraticBasis`.
+        share: clip as a share of the radius of the ball of all records.
+        basis_options: options of `QuadraticBasis`.
 
     Returns:
-        "distance": for every epsilon, one mean a draw of the records; "loss": as stated.
+        "distance": for every epsilon, one mean per draw of the records; "loss": as stated.
     """
     corner = np.full(dimension, HALF)
     basis = QuadraticBasis(-corner, corner, **basis_options)

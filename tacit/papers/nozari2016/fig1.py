@@ -1,4 +1,4 @@
-"""Figure 1 of Nozari, Tallapragada, Cortes (2016): what noise on messages reaches."""
+"""Figure 1 of Nozari, Tallapragada, Cortes (2016): the accuracy with noise on messages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tacit.report.reproduction import (
 
 EPSILONS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 SILENT = 1e12
-"""An epsilon that leaves no noise to speak of."""
+"""An epsilon with negligible noise."""
 
 PROVED = {Scale.FAST: (0.1, 10.0, 1000.0), Scale.FULL: EPSILONS}
 """Epsilons of the certified method."""
@@ -44,14 +44,14 @@ TRIALS = 5
 """Draws of the noise for each draw of the records: 50 runs in full, as in the paper."""
 
 FLAT = 1.5
-"""A curve over five decades of epsilon whose largest mean is below so many times its smallest."""
+"""Largest ratio of means over five decades of epsilon at which a curve counts as flat."""
 
 ORDER = 10.0**0.5
-"""A distance is of the order of another one up to this factor."""
+"""Factor up to which one distance is of the order of another."""
 
 PRINTED_BOUND = 3_115_020.0
-"""`u` of the paper's section VII, of a gradient. That the figure takes it for `C2` is our
-inference, which no text confirms. See docs/errata.md."""
+"""Gradient bound `u` of the paper's section VII. That the figure uses it as `C2` is our inference,
+which no text confirms. See docs/errata.md."""
 
 
 def _pieces(scale: Scale) -> list[Piece]:
@@ -72,7 +72,7 @@ def fall(distances: Sequence[Sequence[float]]) -> float:
     """How many times larger the largest mean distance is than the smallest; the last has no noise.
 
     Args:
-        distances: of every run, a row an epsilon.
+        distances: distance of every run, one row per epsilon.
     """
     means = np.mean(distances[:-1], axis=1)
     return float(means.max() / means.min())
@@ -82,8 +82,8 @@ def bound(epsilon: float, gradient_bound: float) -> float:
     """The square root of theorem 10 of the paper on PDOP, which bounds a squared distance.
 
     Args:
-        epsilon: as claimed.
-        gradient_bound: `C2`.
+        epsilon: claimed epsilon.
+        gradient_bound: largest gradient norm `C2`.
     """
     squared = printed_accuracy(
         STEP,
@@ -99,11 +99,11 @@ def bound(epsilon: float, gradient_bound: float) -> float:
 
 
 def claims(loud: Answer, right: Answer) -> list[Claim]:
-    """What section VII says of the figure: the accuracy hardly depends on epsilon; its size.
+    """The claims of section VII about the figure: accuracy hardly depends on epsilon; its size.
 
     Args:
-        loud: with the bound that the paper prints.
-        right: with the longest gradient on the domain.
+        loud: answer with the bound that the paper prints.
+        right: answer with the longest gradient on the domain.
     """
     return [_indifferent(loud, right), _size(loud, right)]
 
@@ -212,7 +212,7 @@ def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
 
 
 def _panel(title: str, answer: Answer, gradient_bound: float, silent: float) -> Panel:
-    """Every run, the fit and the bound, as in the paper, and where runs without noise end."""
+    """Every run, the fit and the bound, as in the paper, and the result of runs without noise."""
     runs = answer["distance"][: len(EPSILONS)]
     slope, line = straight(EPSILONS, runs)
     return Panel(

@@ -41,14 +41,14 @@ from tacit.report.reproduction import (
 )
 
 PAPER_DEGREES = {4: "2nd", 6: "6th", 14: "14th"}
-"""By the paper's names of its orders: 15, 28 and 120 coefficients are those of these degrees."""
+"""Degrees by the paper's names of its orders: 15, 28 and 120 coefficients."""
 
 PRINTED_SET = CurvatureBounds(1.0, 22734.57, 3115019.74)
 """`alpha`, `beta` and `u` of section VII."""
 
 HALVES = 0.5
-"""A distance falls where it ends below this share of where it begins, and rests where it does not
-from one epsilon to the next one."""
+"""A distance falls if it ends below this share of its first value, and is stationary if it does not
+fall from one epsilon to the next."""
 
 
 def _told(answers: Sequence[Answer], scale: Scale) -> Reproduction:
@@ -86,7 +86,7 @@ def of_degree(found: Sequence[Found], degree: int) -> list[Found]:
 
 
 def claims(found: Sequence[Found]) -> list[Claim]:
-    """What the paper says of the figure: order of the degrees, improvement, saturation, bound."""
+    """The paper's claims about the figure: order of the degrees, improvement, saturation, bound."""
     return [_improves(found), _saturates(found), _ordered(found), _bounded(found)]
 
 
@@ -129,7 +129,7 @@ def _saturates(found: Sequence[Found]) -> Claim:
 
 
 def _ordered(found: Sequence[Found]) -> Claim:
-    """Accuracy improves with the order, at every epsilon that both orders were run at."""
+    """Accuracy improves with the order, at every epsilon at which both orders were run."""
     best, worse = {True: 0, False: 0, None: 0}, []
     for low, high in itertools.pairwise(PAPER_DEGREES):
         uppers = {each.epsilon: each for each in of_degree(found, low)}
@@ -160,7 +160,7 @@ def _ordered(found: Sequence[Found]) -> Claim:
 
 
 def _bounded(found: Sequence[Found]) -> Claim:
-    """The bound of corollary VI.4 lies above what is measured, and far."""
+    """The bound of corollary VI.4 lies far above the measured values."""
     shares = [bound(each.epsilon, "printed") / each.mean for each in found if each.degree != 2]
     over = [
         each
@@ -179,7 +179,7 @@ def _bounded(found: Sequence[Found]) -> Claim:
 
 
 def _known(found: Found) -> float:
-    """A standard error as it is drawn: that of one run is not known, and none is drawn."""
+    """A standard error as drawn: for a single run it is unknown, and none is drawn."""
     return found.deviation if np.isfinite(found.deviation) else 0.0
 
 
@@ -199,11 +199,12 @@ def _curves(found: Sequence[Found], scales: Mapping[int, float]) -> list[Curve]:
 
 
 def bound(epsilon: float, form: Any) -> float:
-    """Corollary VI.4 without what truncation adds.
+    """Corollary VI.4 without the contribution of truncation.
 
     Args:
-        epsilon: per unit of distance between costs.
-        form: "printed", with the set of section VII, or "corrected", with the set of the example.
+        epsilon: epsilon per unit of distance between costs.
+        form: form of the result: "printed", with the set of section VII, or "corrected", with the
+            set of the example.
     """
     square = Domain.box([-HALF, -HALF], [HALF, HALF])
     inside = PRINTED_SET if form == "printed" else allowed()
@@ -219,7 +220,7 @@ def _fit(found: Sequence[Found], degree: int) -> tuple[str, Curve]:
 
 
 def _limits(*, ours: bool) -> list[Curve]:
-    """The bound as it is printed, and the corrected one, which is ours."""
+    """The bound as printed, and our corrected one."""
     curves = [
         Curve("corollary VI.4", EPSILONS, [bound(epsilon, "printed") for epsilon in EPSILONS])
     ]

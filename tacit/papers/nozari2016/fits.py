@@ -11,11 +11,11 @@ from jaxtyping import Float
 def straight(
     epsilons: Sequence[float], runs: Sequence[Sequence[float]]
 ) -> tuple[float, Float[np.ndarray, " epsilons"]]:
-    """The best line through all runs: its slope, and the distance that it has at each epsilon.
+    """The best line through all runs: its slope, and its distance at each epsilon.
 
     Args:
-        epsilons: positive.
-        runs: positive distances, a row an epsilon.
+        epsilons: epsilons, positive.
+        runs: positive distances, one row per epsilon.
 
     Example:
         >>> slope, line = straight([1.0, 10.0, 100.0], [[4.0], [2.0], [1.0]])
@@ -33,8 +33,8 @@ def bent(
     """The best line of two pieces that meet at an epsilon: both slopes, and its distances.
 
     Args:
-        epsilons: positive, increasing, at least three.
-        runs: positive distances, a row an epsilon.
+        epsilons: at least three epsilons, positive, increasing.
+        runs: positive distances, one row per epsilon.
 
     Example:
         >>> falls, rests, line = bent([1.0, 10.0, 100.0, 1e3], [[100.0], [10.0], [1.0], [1.0]])

@@ -1,10 +1,10 @@
-"""Noise on messages that vanishes: what it does with certainty, and why it then hides nothing.
+"""Vanishing noise on messages: its certain properties, and why it then hides nothing.
 
 A method that perturbs its messages settles where its noise vanishes. If it is stable, its messages
-settle at its own minimiser and at no other's, which tells the two apart for certain.
+settle at its own minimiser and at no other, which distinguishes the two with certainty.
 
 Source: Nozari, Tallapragada, Cortes (2018), section IV-A, eq (8). Methods whose steps vanish as
-well are outside of it; what they lose is in `stability`.
+well are not covered; their loss is in `stability`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from tacit.method._schedule import positive
 from tacit.method.forms import not_negative
 
 Law: TypeAlias = Literal["laplace", "normal"]
-"""Of the noise at step `k`: `Lap(b(k))`, or normal with *variance* `b(k)`, as the paper has it."""
+"""Law of the noise at step `k`: `Lap(b(k))`, or normal with *variance* `b(k)`, as in the paper."""
 
 Update: TypeAlias = Callable[[Any, Any], Any]
 """`(x(k), message(k)) -> x(k+1)`, written in JAX."""
 
 _TERMS = 100_000
-"""Factors of the product that are multiplied; a bound stands for the rest."""
+"""Number of factors of the product that are multiplied; a bound replaces the rest."""
 
 
 @checked(ConfigError)
@@ -54,10 +54,10 @@ def bounded_noise_probability(
     Source: Nozari, Tallapragada, Cortes (2018), section IV-A, lemma IV.1.
 
     Args:
-        scale: `b`, positive.
-        decay: `p`, positive.
-        radius: `r`, positive.
-        law: "laplace" or "normal".
+        scale: scale `b` of the noise, positive.
+        decay: decay exponent `p`, positive.
+        radius: radius `r`, positive.
+        law: law of the noise, "laplace" or "normal".
 
     Raises:
         ConfigError: a number out of its range.
@@ -92,13 +92,13 @@ class Impossibility:
     """Whether a method that perturbs its messages is ruled out, hypothesis by hypothesis.
 
     Attributes:
-        shift: how far each minimiser is from being an equilibrium of its own system.
-        spectral_radius: of each system's linear part there; below 1 it is stable.
+        shift: distance by which each system moves its own minimiser; 0 at an equilibrium.
+        spectral_radius: spectral radius of each system's linear part there; below 1 it is stable.
         apart: distance of the two minimisers.
-        moved: how far the first minimiser is from being an equilibrium of the other system.
+        moved: distance by which the other system moves the first minimiser.
         within: whether it lies in the interior of the other's ball of robust stability; `None` if
             no radius was given.
-        tolerance: what counts as 0.
+        tolerance: largest number that counts as 0.
     """
 
     shift: tuple[float, float]
@@ -110,13 +110,13 @@ class Impossibility:
 
     @property
     def stable(self) -> bool:
-        """Whether both systems are seen to be locally asymptotically stable at their minimisers."""
+        """Whether both systems are found locally asymptotically stable at their minimisers."""
         at_rest = max(self.shift) <= self.tolerance
         return at_rest and max(self.spectral_radius) < 1.0 - self.tolerance
 
     @property
     def applies(self) -> bool:
-        """Whether no epsilon at all is enough; `False` says nothing."""
+        """Whether no finite epsilon suffices; `False` is inconclusive."""
         told_apart = self.moved > self.tolerance or self.within is True
         return self.stable and self.apart > self.tolerance and told_apart
 
@@ -153,22 +153,22 @@ def check_impossibility(
     Laplace or normal noise, `b_i(k) = O(1/k^p)` for some `p > 0`. No epsilon is enough if without
     noise it is locally asymptotically stable at both minimisers, these differ, and
 
-    (i) the first is no equilibrium of the other system, which is continuous, or
+    (i) the first is not an equilibrium of the other system, which is continuous, or
     (ii) the first lies inside the ball of robust stability around the other.
 
-    Stability is seen from the eigenvalues of the Jacobian of `x -> a(x, x)`: all below 1 in
-    absolute value is enough. The run has no end; steps that vanish are outside of it.
+    Stability follows from the eigenvalues of the Jacobian of `x -> a(x, x)`: all below 1 in
+    absolute value is enough. The run is infinite; vanishing steps are not covered.
 
     Source: Nozari, Tallapragada, Cortes (2018), section IV-A, proposition IV.2.
 
     Args:
-        update: `a` for the first set of costs.
-        other: `a` for the second; continuous.
-        minimiser: of the first, shape `(n,)`: all agents' variables.
-        other_minimiser: of the second.
-        decay: `p`, positive.
-        stability_radius: `rho'` of the second system, for (ii).
-        tolerance: what counts as 0.
+        update: update `a` for the first set of costs.
+        other: update `a` for the second; continuous.
+        minimiser: minimiser of the first, shape `(n,)`: all agents' variables.
+        other_minimiser: minimiser of the second.
+        decay: decay exponent `p`, positive.
+        stability_radius: radius `rho'` of robust stability of the second system, for (ii).
+        tolerance: largest number that counts as 0.
 
     Raises:
         ConfigError: a number out of its range, or minimisers of different shapes.

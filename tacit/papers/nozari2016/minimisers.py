@@ -1,12 +1,12 @@
-"""How far apart the minimisers of two close functions can be: an appendix, in both forms.
+"""Largest distance of the minimisers of two close functions: an appendix, in both forms.
 
 Functions `f` and `g` on a convex compact set `D`, minimised over a convex part `X` of it, with
 Hessians between `alpha` and `beta`. `functional_bounds.minimiser_distance` is a sharper bound of
 our own on boxes.
 
 In appendix A of Nozari, Tallapragada, Cortes (2018) proposition A.2 proves a bound on the *square*
-of the L2 distance of `f` and `g`, and states it of the distance; corollary A.3 proves one on the
-power `d + 4` of the minimisers' distance, and states it without taking the root.
+of the L2 distance of `f` and `g`, but states it for the distance; corollary A.3 proves one on the
+power `d + 4` of the minimisers' distance, but states it without taking the root.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from tacit.method.functional_projection import CurvatureBounds
 @checked(ConfigError)
 @dataclass(frozen=True)
 class Domain:
-    """What the bounds take of a convex compact set with an interior.
+    """The numbers of a convex compact set with an interior that the bounds need.
 
     Attributes:
-        dimension: `d`.
-        inradius: `r_D`, of the largest ball inside.
-        circumradius: `R_D`, the largest distance of a point of the set from that ball's centre.
-        diameter: `d_D`, the largest distance of two points of the set.
+        dimension: dimension `d`.
+        inradius: radius `r_D` of the largest ball inside.
+        circumradius: largest distance `R_D` of a point of the set from that ball's centre.
+        diameter: largest distance `d_D` of two points of the set.
 
     Raises:
-        ConfigError: numbers that no set has.
+        ConfigError: numbers that no set can have.
     """
 
     dimension: int
@@ -65,10 +65,10 @@ class Domain:
         lower: Sequence[float] | Float[ArrayLike, " d"],
         upper: Sequence[float] | Float[ArrayLike, " d"],
     ) -> Domain:
-        """Of a box, with the largest ball at its centre.
+        """The domain of a box, with the largest ball at its centre.
 
         Args:
-            lower: corner, shape `(d,)`.
+            lower: corner of the box, shape `(d,)`.
             upper: opposite corner.
 
         Example:
@@ -83,7 +83,7 @@ class Domain:
 
 @checked(ConfigError)
 def contained_share(domain: Domain) -> float:
-    r"""`lambda_D`: what share of a small ball around any point of `D` lies in `D`, at the least.
+    r"""`lambda_D`: smallest share of a small ball around any point of `D` that lies in `D`.
 
     For `x` in `D` and `r <= r_D`, the part of `B(x, r)` in `D` has at least `lambda_D` times the
     volume of `B(x, r)`. It is the share of all directions within `atan(r_D / R_D)` of an axis:
@@ -97,7 +97,7 @@ def contained_share(domain: Domain) -> float:
     where that is undefined, one half.
 
     Args:
-        domain: `D`.
+        domain: domain `D`.
 
     Example:
         >>> round(contained_share(Domain.box([-5.0, -5.0], [5.0, 5.0])), 5)
@@ -113,7 +113,7 @@ def contained_share(domain: Domain) -> float:
 
 @checked(ConfigError)
 def argmin_modulus_inverse(distance: float, bounds: CurvatureBounds, domain: Domain) -> float:
-    r"""`kappa^-1(r)`: what two functions whose minimisers are `r` apart differ by, at the least.
+    r"""`kappa^-1(r)`: least difference of two functions whose minimisers are `r` apart.
 
     With `d` the dimension and `lambda_D` of `contained_share`:
 
@@ -123,14 +123,14 @@ def argmin_modulus_inverse(distance: float, bounds: CurvatureBounds, domain: Dom
             \left(\frac{r_D}{d_D}\right)^d r^4 \mu(r)^d \\
         \mu(r) &= \frac{\alpha r^2}{2 \sqrt{\alpha \beta r^2 + 2 (\alpha + \beta) u r + 4 u^2}}
 
-    The square of their L2 distance is at least that, as the proof has it.
+    The square of their L2 distance is at least that, by the proof.
 
     Source: Nozari, Tallapragada, Cortes (2018), appendix A, proposition A.2, eq (25).
 
     Args:
-        distance: `r`, at least 0.
-        bounds: `alpha`, `beta` and `u` of both; `alpha` positive, `u` finite.
-        domain: `D`.
+        distance: distance `r` of the minimisers, at least 0.
+        bounds: bounds `alpha`, `beta` and `u` of both; `alpha` positive, `u` finite.
+        domain: domain `D`.
 
     Raises:
         ConfigError: a number out of its range.
@@ -146,16 +146,16 @@ def argmin_modulus(
     """A bound on the distance of the minimisers of two functions at an L2 distance.
 
     As printed `kappa(norm)`, which is too small where `norm` exceeds 1; corrected
-    `kappa(norm^2)`. `kappa` is the inverse of `argmin_modulus_inverse` and knows nothing of the
-    diameter, which it may exceed.
+    `kappa(norm^2)`. `kappa` is the inverse of `argmin_modulus_inverse`; it ignores the diameter and
+    may exceed it.
 
     Source: Nozari, Tallapragada, Cortes (2018), appendix A, proposition A.2, eq (25).
 
     Args:
         norm: `||f - g||` in L2 of `D`, at least 0.
-        bounds: `alpha`, `beta` and `u` of both; `alpha` positive, `u` finite.
-        domain: `D`.
-        form: "printed" or "corrected".
+        bounds: bounds `alpha`, `beta` and `u` of both; `alpha` positive, `u` finite.
+        domain: domain `D`.
+        form: form of the result, "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of its range.
@@ -178,7 +178,7 @@ def argmin_modulus(
     def gap(log_distance: float) -> float:
         return _log_inverse(math.exp(log_distance), bounds, domain) - wanted
 
-    # increasing with a slope between 4 + d and 4 + 2 d, so that the root is at most so far from 0
+    # increasing with a slope between 4 + d and 4 + 2 d, which bounds the root's distance from 0
     reach = abs(gap(0.0)) / 4.0 + 1.0
     found = root_scalar(gap, bracket=(-reach, reach), xtol=1e-13, rtol=1e-14)
     return math.exp(float(found.root))
@@ -201,7 +201,7 @@ def _log_inverse(distance: float, bounds: CurvatureBounds, domain: Domain) -> fl
 
 @checked(ConfigError)
 def interior_radius(strong_convexity: float, smoothness: float, inradius: float) -> float:
-    r"""How far from the centre of the inball minimisers may lie for `argmin_hoelder`.
+    r"""Largest distance of minimisers from the centre of the inball for `argmin_hoelder`.
 
     The radius is a share of the inradius:
 
@@ -210,9 +210,9 @@ def interior_radius(strong_convexity: float, smoothness: float, inradius: float)
     Source: Nozari, Tallapragada, Cortes (2018), appendix A, corollary A.3, eq (28).
 
     Args:
-        strong_convexity: `alpha`, positive.
-        smoothness: `beta`, above `alpha`.
-        inradius: `r_D`.
+        strong_convexity: modulus `alpha`, positive.
+        smoothness: largest curvature `beta`, above `alpha`.
+        inradius: inradius `r_D`.
 
     Raises:
         ConfigError: a number out of its range.
@@ -241,15 +241,15 @@ def hoelder_constant(
             {4 (\alpha \beta)^{d/2 + 2} \pi^{d/2}}
 
     Corrected it is `L^(1/(d+4))`. The printed constant is too small where it is below 1, and larger
-    than need be where it is above.
+    than necessary where it is above.
 
     Source: Nozari, Tallapragada, Cortes (2018), appendix A, corollary A.3.
 
     Args:
-        strong_convexity: `alpha`, positive.
-        smoothness: `beta`, above `alpha`.
-        dimension: `d`.
-        form: "printed" or "corrected".
+        strong_convexity: modulus `alpha`, positive.
+        smoothness: largest curvature `beta`, above `alpha`.
+        dimension: dimension `d`.
+        form: form of the result, "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of its range.
@@ -278,7 +278,7 @@ def argmin_hoelder(
     *,
     form: Form = "corrected",
 ) -> float:
-    """A bound on the distance of minimisers that lie well inside of `D`: `L norm^(2/(d+4))`.
+    """A bound on the distance of minimisers that lie well inside `D`: `L norm^(2/(d+4))`.
 
     For minimisers in the interior of `X`, within `interior_radius` of the centre of the inball.
 
@@ -286,10 +286,10 @@ def argmin_hoelder(
 
     Args:
         norm: `||f - g||` in L2 of `D`, at least 0.
-        strong_convexity: `alpha` of both, positive.
-        smoothness: `beta` of both, above `alpha`.
-        dimension: `d`.
-        form: "printed" or "corrected", which decides `hoelder_constant`.
+        strong_convexity: modulus `alpha` of both, positive.
+        smoothness: largest curvature `beta` of both, above `alpha`.
+        dimension: dimension `d`.
+        form: form of the result, "printed" or "corrected", which decides `hoelder_constant`.
 
     Raises:
         ConfigError: a number out of its range.

@@ -1,4 +1,4 @@
-"""PDOP on example III.2: the method that functional perturbation is compared with."""
+"""PDOP on example III.2: the method with which functional perturbation is compared."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ STEP, RATIO, NOISE_RATIO = 0.5, 0.1, 0.11
 """`c`, `q` and `p` of the paper."""
 
 ROUNDS = 30
-"""Steps are below 1e-29 then."""
+"""Rounds after which steps are below 1e-29."""
 
 CERTIFIED_ROUNDS = 60
 
 CANDIDATES = tuple((step, ratio) for step in (0.001, 0.005, 0.02) for ratio in (0.7, 0.85, 0.95))
-"""First step and ratio of the certified method, of which each epsilon gets the best."""
+"""First steps and ratios of the certified method; each epsilon gets the best pair."""
 
 CLIP = 50.0
-"""Of the certified method, in the l1 norm."""
+"""Clip of the certified method, in the l1 norm."""
 
 OTHER = 1000
-"""Seed of the records that the certified method is tuned on."""
+"""Seed of the records on which the certified method is tuned."""
 
 
 def cost(x: Float[Array, " 2"], records: Any) -> Float[Array, ""]:
@@ -44,14 +44,14 @@ def printed(epsilons: Sequence[float], bound: float, draws: int, trials: int) ->
     """The algorithm as printed at each epsilon it claims.
 
     Args:
-        epsilons: as claimed, for whole costs.
-        bound: `C2`, of a gradient, from which the noise follows.
-        draws: of the records, with seeds from 0 on.
-        trials: draws of the noise for each.
+        epsilons: claimed epsilons, for whole costs.
+        bound: gradient bound `C2`, which determines the noise.
+        draws: number of draws of the records, with seeds from 0 on.
+        trials: number of draws of the noise for each.
 
     Returns:
         "distance": for each epsilon a distance from the minimiser for every run, the mean over the
-        agents. "loss": what a run really costs.
+        agents. "loss": the true privacy loss of a run.
     """
     distances: list[list[float]] = []
     losses: list[float] = []
@@ -70,7 +70,7 @@ def printed(epsilons: Sequence[float], bound: float, draws: int, trials: int) ->
 
 
 def certified(epsilons: Sequence[float], draws: int, trials: int) -> dict[str, Any]:
-    """The certified PDOP at each epsilon, of the whole run; step and ratio by other records."""
+    """The certified PDOP at each epsilon of the whole run; step and ratio from other records."""
     distances: list[list[float]] = []
     chosen: list[tuple[float, float]] = []
     for epsilon in epsilons:
@@ -101,7 +101,7 @@ def posed(costs: Costs) -> problem.Problem:
 def _run(
     method: Any, seed: int, rounds: int, trials: int, *, proved: bool = False
 ) -> tuple[list[float], float]:
-    """Distances from the minimiser, one a trial, and the loss."""
+    """Distances from the minimiser, one per trial, and the loss."""
     costs = Costs(np.random.default_rng(seed))
     task = posed(costs)
     result = tacit.run(

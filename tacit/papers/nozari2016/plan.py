@@ -1,4 +1,4 @@
-"""What is run for figure 2 of Nozari, Tallapragada, Cortes (2016), and how runs are gathered."""
+"""The runs for figure 2 of Nozari, Tallapragada, Cortes (2016), and how they are gathered."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ FAST_FROM = {2: 0.01, 4: 0.01, 6: 0.1, 14: 10.0}
 """Smallest epsilon of a fast run; projections take longest where noise is large."""
 
 FAST_DRAWS = 4
-"""Of the records, for the certified quadratics."""
+"""Draws of the records, for the certified quadratics."""
 
 BLOCK = {2: 4, 4: 4, 6: 4, 14: 1}
-"""Runs a piece."""
+"""Runs per piece."""
 
 SECONDS = {
     2: (0.3, 0.2, 0.2, 0.2, 0.2, 0.2),
@@ -32,13 +32,13 @@ SECONDS = {
     6: (4.5, 2.5, 1.4, 1.3, 1.2, 1.2),
     14: (55.0, 35.0, 13.0, 6.5, 3.5, 3.0),
 }
-"""Of a run, over `EPSILONS`."""
+"""Seconds of a run, by `EPSILONS`."""
 
 TOLERANCE = 1e-4
-"""Violation that projections leave, a share of beta and u."""
+"""Violation that projections leave, as a share of beta and u."""
 
 CERTIFIED = (0.5, 5.0, 50.0, 500.0, 5000.0, 50000.0)
-"""Epsilons of a record."""
+"""Epsilons per record."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Found:
 
     @property
     def mean(self) -> float:
-        """Over the runs."""
+        """Mean over the runs."""
         return float(np.mean(self.distances))
 
     @property
@@ -74,7 +74,7 @@ def planned(scale: Scale) -> list[tuple[int, float, int]]:
 
 
 def pieces(scale: Scale) -> list[Piece]:
-    """Perturbed minimisers as planned, what a record costs at each degree, and quadratics."""
+    """Perturbed minimisers as planned, the cost of a record at each degree, and quadratics."""
     draws = FAST_DRAWS if scale is Scale.FAST else RUNS
     return [
         *(

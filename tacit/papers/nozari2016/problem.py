@@ -15,7 +15,7 @@ from tacit.method import CurvatureBounds, LegendreBasis
 
 AGENTS, RECORDS = 10, 100
 STRENGTH = 0.01
-"""`lambda`, of every record."""
+"""Ridge parameter `lambda` of every record."""
 
 HALF = 5.0
 """Half the width of the box, `D = X`."""
@@ -31,8 +31,8 @@ class Costs:
     `log(1 + exp(-label features'x)) + lambda/2 ||x||^2`.
 
     Args:
-        rng: draws the records.
-        dimension: of the parameters.
+        rng: generator that draws the records.
+        dimension: number of parameters.
     """
 
     def __init__(self, rng: np.random.Generator, dimension: int = 2) -> None:
@@ -41,7 +41,7 @@ class Costs:
         self.best = on_box(self.total, dimension)
 
     def losses(self, points: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n agents records"]:
-        """Of every record at every point, without the ridge."""
+        """Losses of every record at every point, without the ridge."""
         scores = np.einsum("nd,ajd->naj", points, self.rows)
         return np.logaddexp(0.0, -self.labels * scores)
 
@@ -54,7 +54,7 @@ class Costs:
         return float(value), np.einsum("aj,ajd->d", pulls, self.rows) + ridge * x
 
     def missed(self, x: Float[np.ndarray, " d"]) -> tuple[float, float]:
-        """Distance to the minimiser, and by how much the value is larger."""
+        """Distance to the minimiser, and excess of the value."""
         return float(np.linalg.norm(x - self.best)), self.total(x)[0] - self.total(self.best)[0]
 
 
@@ -73,7 +73,7 @@ def legendre(degree: int) -> LegendreBasis:
 def allowed() -> CurvatureBounds:
     """`alpha = N lambda`, `beta = N (lambda + 1/2)`, `u = sqrt(2) N (lambda r + sigma(2 r))`.
 
-    The paper prints `beta = 22734.6` and `u = 3.1e6`, which hold and are larger than need be; see
+    The paper prints `beta = 22734.6` and `u = 3.1e6`, which hold but are larger than necessary; see
     docs/errata.md.
     """
     steepest = math.sqrt(2.0) * RECORDS * (HALF * STRENGTH + float(expit(2.0 * HALF)))

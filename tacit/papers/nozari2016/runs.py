@@ -1,4 +1,4 @@
-"""Functional perturbation on example III.2, as it is published: how far it moves the minimiser."""
+"""Functional perturbation on example III.2, as published: distance of the moved minimiser."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ CLIP = 1e6
 """Larger than the weighted coefficients of any cost of the example: the paper clips nothing."""
 
 ROUNDS = 600
-"""Of gradient descent on what was released; the condition is 51, and its error below 1e-9."""
+"""Rounds of gradient descent on released costs; the condition is 51, and the error below 1e-9."""
 
 
 def published(basis: LegendreBasis, epsilon: float, tolerance: float) -> FunctionalPerturbation:
-    """The method of the paper, of an epsilon per unit of distance between whole costs.
+    """The method of the paper, with an epsilon per unit of distance between whole costs.
 
     Args:
-        basis: of the example.
-        epsilon: as the paper means it.
-        tolerance: violation of the paper's set that is left, a share of beta and u.
+        basis: basis of the example.
+        epsilon: epsilon in the paper's sense.
+        tolerance: remaining violation of the paper's set, as a share of beta and u.
     """
     inside = allowed()
     alpha, beta = inside.strong_convexity, inside.smoothness
@@ -54,14 +54,14 @@ def published(basis: LegendreBasis, epsilon: float, tolerance: float) -> Functio
 def perturbed(
     degree: int, epsilon: float, first: int, runs: int, tolerance: float
 ) -> dict[str, Any]:
-    """Distances of the answer from the true minimiser, and what it costs.
+    """Distances of the answer from the true minimiser, and its privacy cost.
 
     Args:
-        degree: total, of the basis.
-        epsilon: of the paper, per unit of distance between whole costs.
-        first: seed of the first run; it draws records and noise.
-        runs: how many, with seeds from `first` on.
-        tolerance: violation of the set that is left, a share of beta and u.
+        degree: total degree of the basis.
+        epsilon: the paper's epsilon, per unit of distance between whole costs.
+        first: seed of the first run, which draws records and noise.
+        runs: number of runs, with seeds from `first` on.
+        tolerance: remaining violation of the set, as a share of beta and u.
     """
     method, missed = published(legendre(degree), epsilon, tolerance), []
     for seed in range(first, first + runs):
@@ -76,11 +76,11 @@ def perturbed(
 
 
 def replaced(degree: int, tolerance: float) -> dict[str, Any]:
-    """How far apart two possible records are: `sum_k k^p |c_k - c'_k|`, the constant included.
+    """Largest distance of two possible records: `sum_k k^p |c_k - c'_k|`, the constant included.
 
     Args:
-        degree: total, of the basis.
-        tolerance: by how much the upper bound may exceed the pair that was found.
+        degree: total degree of the basis.
+        tolerance: largest excess of the upper bound over the pair found.
     """
     found = record_distance(
         legendre(degree),

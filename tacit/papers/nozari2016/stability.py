@@ -1,7 +1,7 @@
-"""Noise on messages against steps that do not vanish: when no finite epsilon is left.
+"""Noise on messages with steps that do not vanish: when no finite epsilon remains.
 
-A method that perturbs its messages pays for every round. Where it is to settle, its noise must
-vanish; if steps do not vanish faster, what is left of the noise hides less and less of them.
+A method that perturbs its messages pays for every round. If it is to settle, its noise must
+vanish; if steps do not vanish faster, the remaining noise hides less and less of them.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from tacit.arguments import checked
 from tacit.errors import ConfigError
 
 _DIVERGES = 0.97
-"""Ratio of dyadic blocks above which a sum is taken to diverge: 1 for 1/t, 0.966 for t^-1.05."""
+"""Ratio of dyadic blocks above which a sum counts as divergent: 1 for 1/t, 0.966 for t^-1.05."""
 
 _FEWEST = 8
-"""Rounds for two blocks of more than one term."""
+"""Number of rounds for two blocks of more than one term."""
 
 
 @dataclass(frozen=True)
 class StabilityPrivacy:
-    """What a schedule of steps and noise costs, round by round.
+    """The privacy cost of a schedule of steps and noise, round by round.
 
     Attributes:
-        epsilon: worst case over the first `t + 1` rounds, pure, shape `(rounds,)`.
-        private: whether the sum seems to stay finite for ever.
-        limit: the sum for ever, extrapolated; infinite where `private` is false. An estimate, no
-            guarantee: that of a run with so many rounds is `epsilon[-1]`.
+        epsilon: pure epsilon over the first `t + 1` rounds, worst case, shape `(rounds,)`.
+        private: whether the infinite sum seems to be finite.
+        limit: extrapolated infinite sum; infinite where `private` is false. An estimate, not a
+            guarantee: the epsilon of a run with this number of rounds is `epsilon[-1]`.
     """
 
     epsilon: Float[np.ndarray, " rounds"]
@@ -60,24 +60,24 @@ def check_stability_privacy(
     *,
     distance: float = 1.0,
 ) -> StabilityPrivacy:
-    r"""Whether a method that adds Laplace noise to its messages can stay private for ever.
+    r"""Whether a method that adds Laplace noise to its messages can remain private indefinitely.
 
     The first message after step `t` moves by up to `step_t G` when a cost is replaced, and hides it
     in noise of scale `M_t`, so the worst case over rounds, which is attained, is
 
     .. math:: \varepsilon(T) = \sum_{t \le T} \frac{\mathrm{step}_t \, G}{M_t}.
 
-    A stable method settles only if `M_t` vanishes. With steps that stay, the sum then diverges:
-    no such method is private. Divergence of a sum is judged from its last two dyadic blocks.
+    A stable method settles only if `M_t` vanishes. With constant steps the sum then diverges: no
+    such method is private. Divergence of a sum is judged from its last two dyadic blocks.
 
     Ours, for schedules that may vanish. Proposition IV.2 of Nozari, Tallapragada, Cortes (2018),
-    section IV-A, is about systems that stay the same in every step:
+    section IV-A, is about systems that are the same in every step:
     `message_noise.check_impossibility`.
 
     Args:
-        steps: `step_t`, at least 0, shape `(rounds,)`, 8 rounds or more.
-        noise_scales: `M_t`, positive, of the first message that carries step `t`.
-        distance: `G`, the largest l1 distance of two gradients (two clips).
+        steps: step sizes `step_t`, at least 0, shape `(rounds,)`, 8 rounds or more.
+        noise_scales: noise scales `M_t` of the first message that carries step `t`, positive.
+        distance: largest l1 distance `G` of two gradients (two clips).
 
     Raises:
         ConfigError: an argument out of range.
@@ -103,7 +103,7 @@ def check_stability_privacy(
     if not 0.0 < distance < math.inf:
         raise ConfigError(f"distance={distance!r} must be a positive finite number")
     lost = step * distance / scale
-    # the last half of the rounds, and the half of what is before (Cauchy's condensation)
+    # the last half of the rounds, and the last half of the rest (Cauchy's condensation)
     quarter = step.size // 4
     late, early = (
         float(np.sum(lost[2 * quarter : 4 * quarter])),

@@ -1,4 +1,4 @@
-"""What stands beside figure 2 of Ryu, Kim (2021), and is ours: no number of the paper.
+"""Our additions to figure 2 of Ryu, Kim (2021), which are not in the paper.
 
 The trust region as printed, the baseline's steps without its noise, and certified methods at equal
 total epsilon.
@@ -67,7 +67,7 @@ def certified(at: Setting, method: str) -> Piece:
 
 
 def rows(found: Answers, at: Setting) -> list[Row]:
-    """Ours, each called so."""
+    """Our rows, each marked as ours."""
     return [
         *(
             row(at, f"ours: ObjT with delta = 1/t^2 as printed, epsilon {e:g}", answer)
@@ -85,12 +85,12 @@ def rows(found: Answers, at: Setting) -> list[Row]:
 
 
 def totals(found: Answers) -> dict[float, float]:
-    """What a run at each epsilon would total with a global sensitivity."""
+    """The total epsilon of a run at each epsilon if the sensitivity were global."""
     return dict(zip(EPSILONS, found["totals"]["total"], strict=True))
 
 
 def notes(found: Answers, at: Setting) -> list[str]:
-    """What the comparison with certified methods shows."""
+    """The findings of the comparison with certified methods."""
     return [
         proved_at(found, at),
         why(found),
@@ -140,7 +140,7 @@ def why(found: Answers) -> str:
 
 
 def frozen(found: Answers) -> str:
-    """What becomes of the printed trust region."""
+    """The effect of the trust region as printed."""
     said = " and ".join(
         f"{last(found['ObjT printed', e]):.1f} % at epsilon {e:g} (nobody further than "
         f"{found['ObjT printed', e]['reach']:.2f} from the start in any coordinate)"
@@ -153,7 +153,7 @@ def frozen(found: Answers) -> str:
 
 
 def tie(found: Answers) -> str:
-    """Objective against output perturbation where both have the same certified noise."""
+    """Objective and output perturbation compared at the same certified noise."""
     prox, out = (found["certified", name] for name in ("dp-iadmm-prox", "outp"))
     gaps = [
         float(np.mean(a) - np.mean(b)) for a, b in zip(out["error"], prox["error"], strict=True)

@@ -1,4 +1,4 @@
-"""What holds of DP-IADMM's noise: global sensitivities, and what a local one gives away."""
+"""Bounds for DP-IADMM's noise: global sensitivities, and the leak through a local one."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def global_l1_sensitivity(features: int, total: float, relation: Relation | str)
     removing it moves the sum over `I` by `2 J / I`, replacing it by `4 J / I`.
 
     Args:
-        features: `J`, at least 1.
-        total: `I`, the declared divisor, positive.
-        relation: "add_remove" or "replace_one".
+        features: number of features `J`, at least 1.
+        total: declared divisor `I`, positive.
+        relation: adjacency, "add_remove" or "replace_one".
 
     Raises:
         ConfigError: a number out of range, or the relation metric.
@@ -43,7 +43,8 @@ def global_l1_sensitivity(features: int, total: float, relation: Relation | str)
 
 @checked(ConfigError)
 def noise_scale_delta(epsilon: float, dimension: int, ratio: float) -> float:
-    r"""How far an iteration of the printed DP-IADMM is from `epsilon`-DP, by its noise scale alone.
+    r"""Least delta of an iteration of the printed DP-IADMM at `epsilon`, from its noise scale
+    alone.
 
     Let `y` be released with noise of scale `b = D / epsilon` while the record with the longest
     gradient, `D`, is there, and of scale `r b` once it is removed; `g` is the gradient with it. The
@@ -58,9 +59,9 @@ def noise_scale_delta(epsilon: float, dimension: int, ratio: float) -> float:
     for the regularised upper incomplete gamma function `Q`.
 
     Args:
-        epsilon: claimed, positive.
-        dimension: `n`, at least 1.
-        ratio: `r`, in (0, 1): the longest gradient that stays over the longest.
+        epsilon: claimed epsilon, positive.
+        dimension: dimension `n`, at least 1.
+        ratio: ratio `r` of the longest remaining gradient to the longest, in (0, 1).
 
     Raises:
         ConfigError: a number out of range.
@@ -91,8 +92,8 @@ def noise_scale_event(
     """The threshold `c` of `noise_scale_delta`: where the two laws of the noise differ by epsilon.
 
     Args:
-        epsilon: claimed, positive.
-        dimension: `n`, at least 1.
-        ratio: `r`, in (0, 1).
+        epsilon: claimed epsilon, positive.
+        dimension: dimension `n`, at least 1.
+        ratio: ratio `r` of the noise scales, in (0, 1).
     """
     return (epsilon - dimension * math.log(ratio)) / (1.0 / ratio - 1.0)

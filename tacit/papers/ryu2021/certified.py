@@ -3,8 +3,8 @@
 An image becomes a row by constants alone: pixels in [0, 1] minus 1/8, the lowest frequencies of the
 cosine transform in each direction, scaled to norm 1.
 
-What counts is the length of the path, `step x clip x rounds`: the noise that a run ends with
-depends on it and hardly on its three factors. Each method is tuned over the same three lengths on
+The length of the path, `step x clip x rounds`, is decisive: the final noise of a run depends on it
+and hardly on its three factors. Each method is tuned over the same three lengths on
 records held out of the training records, then fitted to all of these and scored once on the test
 set. The choice by the validation records is not accounted for.
 """
@@ -32,13 +32,13 @@ AGENTS, CLIP, LOCAL_STEPS, FREQUENCIES = 10, 0.5, 5, 14
 SOFTMAX = problem.Softmax(10)
 
 DELTA = 1e-6
-"""Of every total: that at which the totals of the paper's releases are stated."""
+"""Delta of every total: the one at which the totals of the paper's releases are stated."""
 
 FACTORS = (0.5, 1.0, 2.0)
 """Lengths of the path tried, in units of `usual_path`."""
 
 VALIDATION = 6
-"""One record in so many is held out for tuning."""
+"""One record in `VALIDATION` is held out for tuning."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Rows:
     digits: Shaped[np.ndarray, " n"]
 
     def part(self, chosen: Any) -> Rows:
-        """Some of the records."""
+        """The chosen records."""
         return Rows(self.rows[chosen], self.digits[chosen])
 
 
@@ -64,22 +64,22 @@ def certified(
     trials: int,
     seed: int,
 ) -> dict[str, Any]:
-    """Test errors of a certified method, tuned alike at every total epsilon.
+    """Test errors of a certified method, tuned in the same way at every total epsilon.
 
     Args:
-        source: of the images.
-        digest: of their files.
-        records: of them for training; 0 for all.
-        method: a name in `METHODS`.
-        epsilons: totals.
-        printed: epsilons of one iteration of the paper; their true totals are added to `epsilons`.
-        printed_rounds: how many iterations those have.
-        trials: repetitions of the final fit.
-        seed: of the noise.
+        source: source of the images.
+        digest: digest of their files.
+        records: number of training records; 0 for all.
+        method: name of a method in `METHODS`.
+        epsilons: total epsilons.
+        printed: the paper's epsilons per iteration; their true totals are added to `epsilons`.
+        printed_rounds: number of iterations of those.
+        trials: number of repetitions of the final fit.
+        seed: seed of the noise.
 
     Returns:
-        `epsilon`, and for each its `error`: percent, a list over trials, with `path`, the length
-        that was chosen.
+        `epsilon`, and for each its `error`: percent, a list over trials, with `path`, the chosen
+        length.
     """
     read = images.read(Chosen(source, digest))
     training, test = rows(read.first(records) if records else read)
@@ -101,11 +101,11 @@ def certified(
 
 
 def total(epsilon: float, rounds: int) -> float:
-    """What so many iterations would total at `DELTA` if their sensitivity were global.
+    """The total epsilon of `rounds` iterations at `DELTA` if their sensitivity were global.
 
     Args:
-        epsilon: as claimed for one iteration.
-        rounds: how many.
+        epsilon: epsilon claimed per iteration.
+        rounds: number of rounds.
 
     Example:
         >>> round(total(0.05, 10), 2)
@@ -128,17 +128,17 @@ def totals(epsilons: Sequence[float], rounds: int) -> dict[str, Any]:
 
 
 def usual_path(epsilon: float, records: int = 60_000) -> float:
-    """A length at which noise and what is still to be learnt are of one size."""
+    """A length at which noise and remaining optimisation error are of the same size."""
     return float(8000.0 * min(epsilon, 4.0) * np.sqrt(records / 60_000))
 
 
 def rounds_of(epsilon: float) -> int:
-    """Gradients that each agent releases: long paths need many steps, or these are too long."""
+    """Number of gradients that each agent releases: long paths need many steps."""
     return 100 * int(np.clip(epsilon, 1.0, 4.0))
 
 
 def rows(read: Images, frequencies: int = FREQUENCIES) -> tuple[Rows, Rows]:
-    """Training and test records as cosine waves, of which there are no more than pixels."""
+    """Training and test records as cosine waves, at most as many as pixels."""
     training = np.concatenate(read.features), np.concatenate(read.classes)
     lowest = min(frequencies, read.side)
 
@@ -160,7 +160,7 @@ def _waves(
 
 
 def task(records: Rows) -> problem.Problem:
-    """The records dealt to the agents in the order in which they come."""
+    """The records dealt to the agents in order."""
     return problem.empirical_risk(
         np.array_split(records.rows, AGENTS),
         np.array_split(records.digits, AGENTS),
@@ -170,7 +170,7 @@ def task(records: Rows) -> problem.Problem:
 
 
 def descent(path: float, rounds: int, privacy: Privacy) -> Any:
-    """Noised gradient steps of one size."""
+    """Noisy gradient steps of constant size."""
     return tacit.GradientDescent(step=path / (CLIP * rounds), privacy=privacy)
 
 
@@ -182,18 +182,18 @@ def shrinking(build: Callable[..., Any], path: float, rounds: int, privacy: Priv
 
 
 def trust(path: float, rounds: int, privacy: Privacy) -> Any:
-    """Steps of one size, in a region that seldom binds."""
+    """Steps of constant size, in a region that seldom binds."""
     step = path / (CLIP * rounds)
     return DPIADMMTrust(penalty=1.0 / step, radius=step * CLIP, privacy=privacy)
 
 
 def averaging(path: float, rounds: int, privacy: Privacy) -> Any:
-    """As many gradients as the others take, with a fifth of the visits to the server."""
+    """The same number of gradients as the others, with a fifth of the visits to the server."""
     return FedAvg(step=path / (CLIP * rounds), local_steps=LOCAL_STEPS, privacy=privacy)
 
 
 def gossip(path: float, rounds: int, privacy: Privacy) -> Any:
-    """No coordinator: every agent talks to four others."""
+    """No coordinator: every agent exchanges messages with four others."""
     return tacit.DPSG(step=path / (CLIP * rounds), privacy=privacy)
 
 
@@ -217,7 +217,7 @@ def error(
     trials: int,
     seed: int,
 ) -> Float[np.ndarray, " trials"]:
-    """Share of the held-out digits mistaken, %, in every trial: the mean over agents."""
+    """Share of misclassified held-out digits, %, in every trial: the mean over agents."""
     privacy = tacit.Privacy(clip=CLIP, epsilon=epsilon, delta=delta, relation="add_remove")
     gradients = rounds_of(epsilon)
     rounds = gradients // LOCAL_STEPS if name == "fedavg" else gradients

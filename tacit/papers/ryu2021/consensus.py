@@ -34,7 +34,7 @@ VARIANTS = ("OutP", PLUS, "ObjP", "ObjT")
 OURS = ("ObjP", "ObjT")
 
 FEASIBLE = 100.0
-"""How many times below its peak a violation has to end to have gone down to zero."""
+"""Factor below its peak at which a final violation counts as zero."""
 
 LONG_EPSILON, LONG_ROUNDS = 0.01, 1_000_000
 
@@ -55,12 +55,12 @@ def runs(at: Setting) -> Runs:
 
 
 def long_runs(at: Setting) -> Runs:
-    """Three methods at a very small epsilon, for fewer iterations than the remark has."""
+    """Three methods at a very small epsilon, for fewer iterations than in the remark."""
     return {(method, LONG_EPSILON): run(at, method, LONG_EPSILON) for method in METHODS}
 
 
 def vanishes(found: Answers, at: Setting) -> Told:
-    """Whether violations go down to zero, which may take the iterations that remark 3 has."""
+    """Whether violations fall to zero, which may take the iterations of remark 3."""
     told: dict[str, bool | None] = {}
     falls: dict[str, float] = {}
     for (name, e), answer in found.items():
@@ -110,7 +110,7 @@ def later(found: Answers, lows: Sequence[str], highs: Sequence[str], at: Setting
 def drops(found: Answers, at: Setting) -> Told:
     """Whether the violation of OutP drops, compared with ours, in two readings.
 
-    That is below them, or to a smaller share of its own peak.
+    That means below them, or to a smaller share of its own peak.
     """
     verdict, said = later(found, ["OutP"], OURS, at)
     told = {
@@ -130,7 +130,7 @@ def drops(found: Answers, at: Setting) -> Told:
 
 
 def left(answer: Answer) -> list[float]:
-    """In every trial, the violation in the end as a share of its peak."""
+    """The final violation as a share of its peak, in every trial."""
     values = np.asarray(answer["violation"], dtype=float)
     return (values[-1] / values.max(axis=0)).tolist()
 
@@ -146,7 +146,7 @@ def still_ahead(found: Answers, at: Setting) -> Told:
 
 
 def panels(found: Answers, at: Setting) -> list[Panel]:
-    """Violations above, errors below, one column an epsilon."""
+    """Violations above, errors below, one column per epsilon."""
 
     def of(what: str, title: str, y: str, log: bool) -> list[Panel]:
         return [
@@ -183,7 +183,7 @@ def rows(found: Answers, at: Setting) -> list[Row]:
 
 
 def long_rows(found: Answers, at: Setting) -> list[Row]:
-    """Errors beside those of the remark, which has other iterations, so without a ratio."""
+    """Errors beside those of the remark, without a ratio, as its number of iterations differs."""
     return [
         compared(
             f"{at.images}, {method}, epsilon {e:g}, test error %",
@@ -196,7 +196,7 @@ def long_rows(found: Answers, at: Setting) -> list[Row]:
 
 
 def of_remark(at: Setting) -> Setting:
-    """A run with fewer iterations than the remark has, whatever it is in the figures."""
+    """A run with fewer iterations than in the remark, whatever their number in the figures."""
     fewer = f"{at.rounds:,} of the remark's {LONG_ROUNDS:,} iterations"
     return replace(at, shortened=", ".join(filter(None, (at.shortened, fewer))))
 

@@ -1,4 +1,4 @@
-"""How fast DP-IADMM converges with a proximal term: the paper's theorem, printed and corrected.
+"""Rate of convergence of DP-IADMM with a proximal term: the paper's theorem, printed and corrected.
 
 For convex costs `f_p` on a compact convex set `W`, steps `eta_t = 1 / sqrt t`, penalties that never
 fall, and noise of mean 0 in every subproblem.
@@ -26,14 +26,14 @@ from tacit.types import Relation
 @checked(ConfigError)
 @dataclass(frozen=True)
 class ConvergenceConstants:
-    """What the theorem takes of costs and set: three maxima, or bounds on them.
+    """The theorem's constants of the costs and the set: three maxima, or bounds on them.
 
     Source: Ryu, Kim (2021), section 3.2, eq (16).
 
     Attributes:
-        gradient: `U1`, longest gradient of any agent's cost on `W`, in the l2 norm.
-        diameter: `U2`, largest distance of two points of `W`.
-        sensitivity: `U3`, by how much one record moves any agent's gradient on `W`, in the l1 norm.
+        gradient: largest l2 norm `U1` of any agent's gradient on `W`.
+        diameter: largest distance `U2` of two points of `W`.
+        sensitivity: largest l1 movement `U3` of any agent's gradient on `W` due to one record.
 
     Raises:
         ConfigError: a number that is negative or not finite.
@@ -68,14 +68,14 @@ class ConvergenceConstants:
         Source: Ryu, Kim (2021), appendix A.8, eq (37).
 
         Args:
-            features: `J`.
-            classes: `K`.
-            total: `I`, records of all agents together.
-            largest: `I_p`, most records of one agent.
-            agents: `P`.
-            half_width: `h`, positive.
-            regulariser: `beta`, at least 0.
-            relation: "add_remove" or "replace_one".
+            features: number of features `J`.
+            classes: number of classes `K`.
+            total: number of records of all agents, `I`.
+            largest: largest number of records of one agent, `I_p`.
+            agents: number of agents `P`.
+            half_width: half width `h` of the box, positive.
+            regulariser: strength `beta` of the regulariser, at least 0.
+            relation: adjacency, "add_remove" or "replace_one".
 
         Raises:
             ConfigError: a number out of its range.
@@ -115,10 +115,10 @@ def server_condition(
     Source: Ryu, Kim (2021), section 3.2, eq (17).
 
     Args:
-        w: of the server, shape `(n,)`.
-        copies: `z_p` from which `w` was made, shape `(agents, n)`.
-        duals: `lam_p` from which it was made.
-        penalty: `rho`, positive.
+        w: iterate `w` of the server, shape `(n,)`.
+        copies: copies `z_p` from which `w` was computed, shape `(agents, n)`.
+        duals: duals `lam_p` from which it was computed.
+        penalty: ADMM penalty `rho`, positive.
 
     Raises:
         ConfigError: a penalty that is not positive and finite.
@@ -146,7 +146,7 @@ def step_inequality(
     point: Float[ArrayLike, " n"],
     proximity: float,
 ) -> tuple[float, float]:
-    r"""Both sides of what one agent's step is good for; the left never exceeds the right.
+    r"""Both sides of the inequality for one agent's step; the left never exceeds the right.
 
     For any point `x` of the set:
 
@@ -160,15 +160,15 @@ def step_inequality(
     Source: Ryu, Kim (2021), section 3.2, proposition 3, eq (18).
 
     Args:
-        before: `f_p(z_t)`.
-        there: `f_p(x)`.
-        gradient: `f_p'(z_t)`, shape `(n,)`.
-        noise: `xi` of the step.
-        z: `z_t`.
-        after: `z_(t+1)`, the solution of eq (8).
-        dual: `lam_(t+1)`, after the step.
-        point: `x`, anywhere in `W`.
-        proximity: `eta`, positive.
+        before: cost `f_p(z_t)` before the step.
+        there: cost `f_p(x)` at the point.
+        gradient: gradient `f_p'(z_t)`, shape `(n,)`.
+        noise: noise `xi` of the step.
+        z: copy `z_t` before the step.
+        after: copy `z_(t+1)`, the solution of eq (8).
+        dual: dual `lam_(t+1)` after the step.
+        point: any point `x` in `W`.
+        proximity: proximity `eta`, positive.
 
     Raises:
         ConfigError: a proximity that is not positive and finite.
@@ -208,24 +208,24 @@ def convergence_bound(
             + \frac{(g + \lVert \lambda_1\rVert)^2}{2 \rho_1}\right)
 
     The proof bounds squared distances of stacked copies by `U2`, and their distance by the same.
-    Corrected, `P U2^2` stands in the place of `U2` in `U2 / 2` and `U2 rho_max / 2`, and
-    `sqrt(P) U2` in `g U2`. The printed bound fails where copies start far apart. Of order
-    `1 / (sqrt(T) epsilon^2)` either way.
+    In the corrected form, `P U2^2` replaces `U2` in `U2 / 2` and `U2 rho_max / 2`, and `sqrt(P) U2`
+    replaces it in `g U2`. The printed bound fails where copies start far apart. Both are of order
+    `1 / (sqrt(T) epsilon^2)`.
 
     Source: Ryu, Kim (2021), section 3.2, theorem 2, eq (19a); appendix A.7, eqs (33), (34a), (36).
-    The slip is in the appendix.
+    The error is in the appendix.
 
     Args:
-        constants: `U1`, `U2` and `U3`.
-        rounds: `T`.
-        agents: `P`.
-        parameters: `n = J K`.
-        epsilon: of one iteration, as the paper counts it; infinite without noise.
-        first_penalty: `rho_1`, positive.
-        largest_penalty: `rho_max`, at least that.
-        violation_weight: `g`, positive.
-        first_dual: `||lam_1||` of all agents' duals, stacked.
-        form: "printed" or "corrected".
+        constants: constants `U1`, `U2` and `U3`.
+        rounds: number of rounds `T`.
+        agents: number of agents `P`.
+        parameters: number of parameters `n = J K`.
+        epsilon: epsilon per iteration, as the paper counts it; infinite without noise.
+        first_penalty: first penalty `rho_1`, positive.
+        largest_penalty: largest penalty `rho_max`, at least `rho_1`.
+        violation_weight: weight `g` of the violation, positive.
+        first_dual: norm `||lam_1||` of all agents' duals, stacked.
+        form: form of the result, "printed" or "corrected".
 
     Raises:
         ConfigError: a number out of its range.

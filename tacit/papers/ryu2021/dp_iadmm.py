@@ -52,7 +52,7 @@ _REASON = (
 )
 
 _SHORT = 0.01
-"""Gradient of the record that stays, in the worst case, over that of the one that is removed."""
+"""Gradient of the remaining record, in the worst case, over that of the removed one."""
 
 
 class DPIADMMPrinted(AbstractMethod):
@@ -62,20 +62,20 @@ class DPIADMMPrinted(AbstractMethod):
 
         xi_p ~ Lap(D_p / epsilon)^n,   D_p = max_j ||grad of record j of p||_1 / I
 
-    `D_p` is the largest among the agent's own records where it asks: a local sensitivity. Remove
-    that record, and the noise shrinks, which all can see (`dp_iadmm_bounds.noise_scale_delta`).
-    Besides, `epsilon` is of one iteration, as the paper's remark 2 says; it leaves the total of a
-    run to composition, and does not compute it. The status is `per_release`, with both facts and
-    the total in the sentence. Private runs: `DPIADMMProx`, `DPIADMMTrust`.
+    `D_p` is the maximum over the agent's own records at the current point: a local sensitivity. If
+    that record is removed, the noise shrinks, which is visible to all
+    (`dp_iadmm_bounds.noise_scale_delta`). Moreover, `epsilon` is per iteration, as the paper's
+    remark 2 says; it leaves the total of a run to composition, and does not compute it. The status
+    is `per_release`, with both facts and the total in the sentence. Private runs: `DPIADMMProx`,
+    `DPIADMMTrust`.
 
     Source: Ryu, Kim (2021), section 3, algorithms 1, 2, eqs (8), (9), (11); section 4, eq (20).
     Gradients are taken at each client's own copy, without a clip, and the answer is `w` of the last
     round. `I` is the problem's normaliser (`normaliser=I`, or `weighting="record"`).
 
     Args:
-        method: the variant, with `point="own"` and no average whatever it says, and without a
-            budget.
-        epsilon: as claimed for one iteration, positive.
+        method: variant of DP-IADMM without a budget; `point="own"` and no average are always used.
+        epsilon: epsilon claimed per iteration, positive.
 
     Raises:
         PrivacyError: `epsilon` out of its range, or a variant with a budget.
@@ -130,7 +130,7 @@ class DPIADMMPrinted(AbstractMethod):
             )
 
     def worst_case(self, problem: Task, owner: int) -> Neighbours:
-        """One record is there or absent, and one with a gradient a hundred times shorter stays."""
+        """One record is present or absent, and one with a hundred times shorter gradient stays."""
         gradients = np.zeros((problem.agents, 2, problem.dimension))
         gradients[owner, :, 0] = 1.0, _SHORT
         removed = gradients.copy()
@@ -145,19 +145,19 @@ class DPIADMMPrinted(AbstractMethod):
 
 
 class OwnLongest(eqx.Module):
-    """A private gradient and the private size that its noise will have; neither leaves as it is."""
+    """A private gradient and the private size of its noise; neither leaves as it is."""
 
     gradient: Vector
     longest: Float[Array, ""]
 
 
 class LongestGradient(AbstractDose):
-    """`1 / epsilon` times the agent's own longest gradient, which is a part of the private answer.
+    """`1 / epsilon` times the agent's own longest gradient, which is part of the private answer.
 
-    No noise of a proved method follows the records.
+    In proved methods the noise never depends on the records.
 
     Attributes:
-        epsilon: as claimed for one iteration.
+        epsilon: epsilon claimed per iteration.
     """
 
     own_records: ClassVar[bool] = True
@@ -176,7 +176,7 @@ class LongestGradient(AbstractDose):
 
 
 class LocallyScaled(AbstractQuery):
-    """The gradient at `state.x`, and the longest of the agent's own records, eq (20).
+    """The gradient at `state.x`, and the longest among the agent's own records, eq (20).
 
     Nothing bounds how either moves between neighbours.
     """

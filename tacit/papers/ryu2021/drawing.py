@@ -23,9 +23,9 @@ def band(name: str, x: Sequence[float] | Sequence[int], values: Sequence[Sequenc
     """Mean over trials with the paper's band.
 
     Args:
-        name: in the legend.
-        x: places.
-        values: at each a list over trials.
+        name: name in the legend.
+        x: abscissae.
+        values: list over trials for each abscissa.
     """
     each = [np.asarray(own, dtype=float) for own in values]
     low, high = zip(*(np.percentile(own, [20, 80]) for own in each), strict=True)
@@ -47,7 +47,7 @@ def over_iterations(
 
 
 def ends(answer: Answer, what: str = "error") -> list[float]:
-    """Over trials, at the end of a run."""
+    """Values over trials at the end of a run."""
     return list(answer[what][-1])
 
 
@@ -57,7 +57,7 @@ def last(answer: Answer, what: str = "error") -> float:
 
 
 def row(at: Setting, what: str, answer: Answer, paper: float | None = None) -> Row:
-    """A test error at the end; a ratio to the paper's only where the run is the paper's."""
+    """A final test error, with a ratio to the paper's only where the run is the paper's."""
     name = f"{at.images}, {what}, test error %"
     if at.exact or paper is None:
         return compared(name, paper, last(answer))
@@ -65,7 +65,7 @@ def row(at: Setting, what: str, answer: Answer, paper: float | None = None) -> R
 
 
 def named(rho: float | str) -> str:
-    """A penalty in the legend."""
+    """The name of a penalty in the legend."""
     if not isinstance(rho, str):
         return f"rho {rho:g}"
     share = float(rho.removesuffix(" hat"))

@@ -19,14 +19,14 @@ ELSEWHERE = "Certified methods at equal total epsilon stand with figure 2 (a)."
 
 @dataclass(frozen=True)
 class Stated:
-    """What the paper says of a figure.
+    """A statement of the paper about a figure.
 
     Attributes:
         place: section or appendix, and figure.
-        said: in our words.
-        rule: from the answers to a verdict and to what was found, in sentences.
-        coded: what the runs take from the authors' code where the paper prints something else or
-            nothing: "the trust region", "the baseline".
+        said: statement in our words.
+        rule: function from the answers to a verdict and the findings, in sentences.
+        coded: part of the runs that follows the authors' code where the paper prints something else
+            or nothing: "the trust region", "the baseline".
     """
 
     place: str
@@ -35,14 +35,14 @@ class Stated:
     coded: str = "the trust region and the baseline"
 
     def claim(self, data: Data, answers: Answers, at: Setting | str) -> Claim:
-        """The verdict on a data set; what holds with a change only is called so.
+        """The verdict on a data set; claims that hold only with a change are marked so.
 
-        What does not hold on other records than the paper's, or in a shortened run, is undecided.
+        A claim that fails on records other than the paper's, or in a shortened run, is undecided.
 
         Args:
-            data: which.
-            answers: by the name of the run.
-            at: how much was run, or why nothing was.
+            data: data set.
+            answers: answers by the name of the run.
+            at: setting of the runs, or the reason why there were none.
         """
         said = f"{self.said} ({data})"
         if isinstance(at, str):
@@ -63,17 +63,17 @@ class Stated:
 
 @dataclass(frozen=True)
 class Part:
-    """What a figure shows of one data set.
+    """The part of a figure for one data set.
 
     Attributes:
-        data: which.
-        runs: by name.
-        claims: what the paper says of them.
-        panels: in the paper's layout.
-        rows: beside the paper's numbers.
+        data: data set.
+        runs: runs by name.
+        claims: the paper's statements about them.
+        panels: panels in the paper's layout.
+        rows: rows beside the paper's numbers.
         certified: panels with proved methods.
-        notes: what else a reader must know.
-        sized: from the setting of the paper's figures to that of this one.
+        notes: further notes for the reader.
+        sized: function from the setting of the paper's figures to that of this one.
     """
 
     data: Data
@@ -86,7 +86,7 @@ class Part:
     sized: Callable[[Setting], Setting] = lambda at: at
 
     def at(self, scale: Scale) -> Setting | str:
-        """How much is run, or why nothing is."""
+        """The setting of the runs, or the reason why there are none."""
         at = found(self.data, scale)
         return at if isinstance(at, str) else self.sized(at)
 
@@ -112,7 +112,7 @@ def figure(name: str, title: str, *parts: Part, notes: Sequence[str] = ()) -> Ta
 def sorted_out(
     parts: Sequence[Part], answers: Sequence[Answer], scale: Scale
 ) -> Iterator[tuple[Part, Answers, Setting | str]]:
-    """Each part with its answers, which stand in the order of the pieces."""
+    """Each part with its answers, which are in the order of the pieces."""
     rest = iter(answers)
     for part in parts:
         at = part.at(scale)
@@ -123,7 +123,7 @@ def sorted_out(
 def shown(
     made: Sequence[tuple[Part, Answers, Setting | str]], notes: Sequence[str] = ()
 ) -> Reproduction:
-    """What the answers show."""
+    """The reproduction that the answers show."""
     claims = [
         stated.claim(part.data, answers, at) for part, answers, at in made for stated in part.claims
     ]

@@ -1,8 +1,8 @@
 """Handwritten characters for softmax regression: MNIST, scikit-learn's digits, FEMNIST.
 
-Files are looked for in the folder that the environment variable TACIT_DATA names. What was read is
-named by a digest of the files, so that stored answers belong to the records they were computed
-from.
+Files are sought in the folder that the environment variable TACIT_DATA names. Data are identified
+by a digest of the files, so that stored answers belong to the records from which they were
+computed.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _MNIST = tuple(
     for kind in ("images-idx3", "labels-idx1")
 )
 _HELD_OUT = 297
-"""Last of the 1,797 digits, kept for testing; 1,500 are left, which ten agents share evenly."""
+"""Last of the 1,797 digits, kept for testing; the other 1,500 are dealt evenly to ten agents."""
 
 _PART = "femnist_small_partial.npz"
-"""A part of the authors' sample: arrays x_train, y_train, n_train and the same of test, writers one
-after the other; bytes, inverted already."""
+"""A part of the authors' sample: arrays x_train, y_train, n_train and the same for test, writer by
+writer; bytes, already inverted."""
 
 _MISSING = (
     "no images: set TACIT_DATA to a folder that holds mnist/ with "
@@ -49,8 +49,8 @@ class Chosen:
     """Images that were found, before they are read.
 
     Attributes:
-        source: which.
-        digest: of their files.
+        source: source of the images.
+        digest: digest of their files.
     """
 
     source: Source
@@ -62,11 +62,11 @@ class Images:
     """Records for training, dealt to agents, and others for testing.
 
     Attributes:
-        features: of every agent, pixels in [0, 1], shape `(n, side * side)`.
-        classes: of every agent, numbers from 0.
-        test_features: shape `(m, side * side)`.
-        test_classes: shape `(m,)`.
-        kinds: how many classes there are.
+        features: features of every agent, pixels in [0, 1], shape `(n, side * side)`.
+        classes: classes of every agent, numbers from 0.
+        test_features: test features, shape `(m, side * side)`.
+        test_classes: test classes, shape `(m,)`.
+        kinds: number of classes.
     """
 
     features: Sequence[Float[np.ndarray, "_ d"]]
@@ -77,7 +77,7 @@ class Images:
 
     @property
     def records(self) -> int:
-        """For training, of all agents."""
+        """Number of training records of all agents."""
         return sum(len(own) for own in self.classes)
 
     @property
@@ -86,7 +86,7 @@ class Images:
         return round(self.test_features.shape[1] ** 0.5)
 
     def first(self, records: int) -> Images:
-        """The first of every agent's records, so that there are about so many; the tests stay."""
+        """The first of every agent's records, about `records` in all; the tests are unchanged."""
         each = max(1, records // len(self.classes))
         return replace(
             self,
@@ -110,16 +110,16 @@ class Images:
 
 
 def folder() -> Path | None:
-    """Where the user's data lie, if that was said."""
+    """The folder of the user's data, if given."""
     named = os.environ.get("TACIT_DATA", "")
     return Path(named) if named else None
 
 
 def chosen() -> Chosen:
-    """MNIST if it is there, else the digits of scikit-learn.
+    """MNIST if available, else the digits of scikit-learn.
 
     Raises:
-        ConfigError: there is neither, or TACIT_DATA names no folder.
+        ConfigError: neither is available, or TACIT_DATA does not name a folder.
     """
     home = folder()
     if home is not None and not home.is_dir():
@@ -133,7 +133,7 @@ def chosen_femnist() -> Chosen:
     """FEMNIST as LEAF writes it, in `femnist` of the user's folder, or a part of it in one file.
 
     Raises:
-        ConfigError: it is not there.
+        ConfigError: FEMNIST is not available.
     """
     home = folder()
     if home is not None and not (home / "femnist").is_dir() and (home / _PART).is_file():
@@ -148,15 +148,15 @@ def chosen_femnist() -> Chosen:
 
 
 def read(found: Chosen, agents: int = 10) -> Images:
-    """Read images, the same ones that were found.
+    """Read the images that were found.
 
     Args:
-        found: what `chosen` or `chosen_femnist` said.
-        agents: that the records are dealt to, evenly and in the order of the file; with FEMNIST
-            every writer is an agent.
+        found: images found by `chosen` or `chosen_femnist`.
+        agents: number of agents to which the records are dealt, evenly and in the order of the
+            file; with FEMNIST every writer is an agent.
 
     Raises:
-        ConfigError: the files are gone, or others than were found.
+        ConfigError: the files are missing, or differ from those found.
         ProblemError: a file that cannot be read.
     """
     now = chosen_femnist() if found.source == "femnist" else chosen()
@@ -235,10 +235,10 @@ def _read_digits() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _digits() -> Path:
-    """The file of digits that scikit-learn brings; importing the package would take seconds.
+    """The file of digits included in scikit-learn; importing the package would take seconds.
 
     Raises:
-        ConfigError: it is not installed.
+        ConfigError: scikit-learn is not installed.
     """
     package = find_spec("sklearn")
     folders = [] if package is None else package.submodule_search_locations or []
@@ -250,10 +250,10 @@ def _digits() -> Path:
 
 
 def digest(paths: Sequence[Path]) -> str:
-    """Of what files hold, whatever they are called.
+    """Digest of the contents of files, whatever their names.
 
     Raises:
-        ProblemError: one cannot be read.
+        ProblemError: a file cannot be read.
     """
     try:
         known = tuple((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in paths)

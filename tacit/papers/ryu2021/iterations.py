@@ -58,7 +58,7 @@ def more_noise(found: Answers, at: Setting) -> Told:
 
 
 def _always(less: Answer, more: Answer) -> bool | None:
-    """Whether the first noise is smaller in every iteration looked at."""
+    """Whether the first noise is smaller in every recorded iteration."""
     told = [below(a, b) for a, b in zip(less["noise"], more["noise"], strict=True)]
     return False if False in told else None if None in told else True
 
@@ -100,7 +100,7 @@ def loses_at_one(found: Answers, at: Setting) -> Told:
 
 
 def panels(*, noise: bool) -> Callable[[Answers, Setting], list[Panel]]:
-    """Errors at each epsilon, below the noise where the paper has it."""
+    """Errors at each epsilon, with the noise below where the paper shows it."""
 
     def drawn(found: Answers, at: Setting) -> list[Panel]:
         def of(what: str, title: str, y: str, log: bool) -> list[Panel]:
@@ -125,7 +125,7 @@ def panels(*, noise: bool) -> Callable[[Answers, Setting], list[Panel]]:
 
 
 def rows(*, noise: bool) -> Callable[[Answers, Setting], list[Row]]:
-    """Errors, and where the paper has it the noise, at the end of every run."""
+    """Errors, and the noise where the paper shows it, at the end of every run."""
 
     def made(found: Answers, at: Setting) -> list[Row]:
         errors = [

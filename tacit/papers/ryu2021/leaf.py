@@ -24,17 +24,17 @@ KINDS = 62
 PIXELS = 784
 
 _HELD_OUT = 5
-"""Of a writer's records in all_data, every fifth is for testing, where nothing is split yet."""
+"""Every fifth of a writer's records in all_data is for testing, where nothing is split yet."""
 
 Writers = Mapping[str, tuple[Float[np.ndarray, "_ d"], Shaped[np.ndarray, " _"]]]
-"""From a writer to pixels, as they are in the file, and classes."""
+"""Map from a writer to pixels, as in the file, and classes."""
 
 
 def files(folder: Path) -> list[Path]:
-    """The files of both halves, or those of all data where there are no halves.
+    """The files of both halves, or those of all data if there are no halves.
 
     Raises:
-        ProblemError: there are none.
+        ProblemError: no files.
     """
     halves = [sorted((folder / half).glob("*.json")) for half in ("train", "test")]
     if all(halves):
@@ -52,7 +52,7 @@ def read(folder: Path) -> tuple[Writers, Writers]:
     """Records for training and for testing, by writer.
 
     Raises:
-        ProblemError: a file that is truncated or not of this form, or a writer who is there twice.
+        ProblemError: a file that is truncated or not of this form, or a writer who occurs twice.
     """
     paths = files(folder)
     if paths[0].parent.name == "all_data":

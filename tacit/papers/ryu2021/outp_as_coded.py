@@ -42,7 +42,7 @@ from tacit.types import (
 )
 
 COMMIT = "e9d96f20ace6da8ca7f192b9c67b65ca82c36b58"
-"""Of the authors' repository, APPFL/DPFL-IADMM-Classification, that "as coded" refers to."""
+"""Commit of the authors' repository, APPFL/DPFL-IADMM-Classification, meant by "as coded"."""
 
 _ASSUMPTION = "no record's gradient is longer than 1 in the l2 norm, wherever it is asked"
 
@@ -59,10 +59,10 @@ class OutPAsCoded(AbstractMethod):
         w     <- mean_p (z_p - lam_p / rho)                                   -> clients
         lam_p <- lam_p + rho (w - z_p)
 
-    where the standard deviation of the noise is `sigma^2`, and `sigma` was meant. `sigma` is made
-    for the movement of a sum, and `1/eta` for the curvature of one, where `g_p` is a mean: noise
-    and step are far off. What this noise costs is stated for the whole run, under the assumption
-    that no gradient is longer than 1; as nothing enforces that, the status is `model`. Private
+    where the standard deviation of the noise is `sigma^2`, although `sigma` was meant. `sigma` is
+    made for the sensitivity of a sum, and `1/eta` for the curvature of one, but `g_p` is a mean:
+    noise and step are far off. The epsilon is stated for the whole run, under the assumption that
+    no gradient is longer than 1; as nothing enforces that, the status is `model`. Private
     runs: `OutP`.
 
     Source: Ryu, Kim (2021), section 4, figure 1; Huang et al. (2020), algorithm 2. It is the
@@ -71,10 +71,10 @@ class OutPAsCoded(AbstractMethod):
     `w`).
 
     Args:
-        epsilon: as claimed for one iteration, positive.
-        step_delta: `delta` of that claim, in (0, 1); 1e-6 in the paper.
-        penalty: `rho`, positive, or a `GrowingPenalty`.
-        proximity: `a`, positive.
+        epsilon: epsilon claimed per iteration, positive.
+        step_delta: claimed delta per iteration, in (0, 1); 1e-6 in the paper.
+        penalty: ADMM penalty `rho`, positive, or a `GrowingPenalty`.
+        proximity: proximity `a`, positive.
 
     Raises:
         ConfigError: a hyper-parameter out of its range.
@@ -163,13 +163,13 @@ class OutPAsCoded(AbstractMethod):
 class CodedSolution(AbstractQuery):
     """The local solution as coded: gradients without a clip at the client's own copy.
 
-    Its sensitivity is what is assumed, not what anything enforces; `CodedNoise` says so.
+    Its sensitivity is assumed and enforced by nothing; `CodedNoise` states that.
 
     Attributes:
-        penalty: `rho`.
-        epsilon: as claimed for one iteration.
-        delta: of that claim.
-        proximity: `a`.
+        penalty: ADMM penalty `rho`.
+        epsilon: epsilon claimed per iteration.
+        delta: claimed delta per iteration.
+        proximity: proximity `a`.
     """
 
     penalty: Penalty
@@ -195,7 +195,7 @@ class CodedSolution(AbstractQuery):
         return proximal_point(state.w, state.dual, slope, state.z, rho, eta)
 
     def curvature(self, public: PublicContext) -> float:
-        """`rho + 1/eta`, by which the gradient's movement is divided."""
+        """`rho + 1/eta`, by which the gradient's sensitivity is divided."""
         numbers = (own_public(v, 0) for v in (self.epsilon, self.delta, self.proximity))
         rho = float(penalty_at(self.penalty, public.round))
         return rho + float(_inverse_eta(public.normaliser, public.round, *numbers))
@@ -233,7 +233,7 @@ def _coded_scale(query: AbstractQuery, public: PublicContext) -> float:
 def _inverse_eta(
     count: Any, round: Index, epsilon: Numbers, delta: Numbers, proximity: Numbers
 ) -> Any:
-    """`1/eta` of a client with that many records."""
+    """`1/eta` of a client with a given number of records."""
     growth = 2.0 * ((round + 1.0) * _log(1.25 / delta)) ** 0.5 / epsilon
     return (count / 4.0 + growth) / proximity
 

@@ -15,36 +15,36 @@ from tacit.papers.target import Answer
 from tacit.report.reproduction import Verdict
 
 Told = tuple[Verdict, str]
-"""A verdict, and what was found in sentences."""
+"""A verdict, and the findings in sentences."""
 
 Named = tuple[str, Sequence[float]]
-"""A name, and one number a trial."""
+"""A name, and one number per trial."""
 
 Case = tuple[str, tuple[str, Answer], tuple[str, Answer]]
-"""Where, and two runs with their names."""
+"""A place, and two runs with their names."""
 
 CLOSE = 0.4
-"""Points that a mean test error may be off the printed one."""
+"""Largest difference, in points, of a mean test error from the printed one."""
 
 NEAR = 1.5
 """Points within which two test errors are close: the paper calls gaps of .42 and 1.04 so."""
 
 _NAMED = 4
-"""Cases that a sentence names one by one."""
+"""Largest number of cases that a sentence names one by one."""
 
 WAY = 0.9
-"""Of the way from its first error to its last, after which a run has converged."""
+"""Share of the way from its first error to its last after which a run has converged."""
 
 FALLS = 5.0
-"""Points by which an error has to fall, or the run has not converged at all."""
+"""Points by which an error has to fall for a run to have converged at all."""
 
 
 def ordered(cases: Sequence[tuple[str, Named, Named]], unit: str = " %") -> Told:
     """Whether the first is below the second in every case.
 
     Args:
-        cases: where, the first and the second.
-        unit: of the numbers.
+        cases: place, first and second of each case.
+        unit: unit of the numbers.
     """
     told = {_case(where, a[0], b[0]): below(a[1], b[1]) for where, a, b in cases}
     numbers: dict[str, dict[str, str]] = {}
@@ -60,7 +60,7 @@ def _case(where: str, first: str, second: str) -> str:
 
 
 def exceptions(told: Mapping[str, bool | None]) -> str:
-    """The cases that do not hold, and those that cannot be told, in sentences."""
+    """The cases that do not hold, and the undecided ones, in sentences."""
     return "".join(
         f" {words}: {_some(cases, len(told))}."
         for words, cases in (
@@ -72,7 +72,7 @@ def exceptions(told: Mapping[str, bool | None]) -> str:
 
 
 def _some(cases: Sequence[str], among: int) -> str:
-    """Cases by name, or their number where they are many."""
+    """Cases by name, or their number if there are many."""
     return "; ".join(cases) if len(cases) <= _NAMED else f"in {len(cases)} of {among} cases"
 
 
@@ -84,8 +84,8 @@ def lower(cases: Sequence[Case]) -> Told:
 def faster(cases: Sequence[Case], at: Setting) -> Told:
     """Whether runs converge in fewer iterations than others, in two readings.
 
-    That is until a run has made `WAY` of the way to its own last error, or until it is as low as
-    the worse of both in the end; the paper does not say which.
+    A run has converged after `WAY` of the way to its own last error, or once it is as low as the
+    worse of both at the end; the paper does not say which.
     """
     own: dict[str, bool | None] = {}
     common: dict[str, bool | None] = {}
@@ -109,7 +109,7 @@ def faster(cases: Sequence[Case], at: Setting) -> Told:
 
 
 def _settled(run: Answer) -> float:
-    """An error that the run passes when it has made most of its way; none if it hardly falls."""
+    """An error that the run passes after most of its way; none if it hardly falls."""
     first, end = float(np.mean(run["error"][0])), last(run)
     return end + (1.0 - WAY) * (first - end) if first - end >= FALLS else -np.inf
 
@@ -120,14 +120,14 @@ def _when(iterations: Sequence[float]) -> str:
 
 
 def arrived(run: Answer, level: float, at: Setting) -> list[float]:
-    """The first iteration looked at with an error of at most a level, one a trial."""
+    """The first recorded iteration with an error of at most `level`, one per trial."""
     there = np.asarray(run["error"], dtype=float) <= level
     stops = np.asarray(looks(at), dtype=float)
     return np.where(there.any(axis=0), stops[there.argmax(axis=0)], np.inf).tolist()
 
 
 def either(first: Verdict, second: Verdict) -> Verdict:
-    """Of a claim with two readings: with a change where only one of them holds."""
+    """Verdict on a claim with two readings: with a change where only one of them holds."""
     if first is second:
         return first
     if Verdict.REPRODUCED in (first, second):
@@ -136,7 +136,7 @@ def either(first: Verdict, second: Verdict) -> Verdict:
 
 
 def readings(first: Verdict, second: Verdict) -> str:
-    """What came of two readings, in a sentence: the claim alone has a verdict."""
+    """The results of two readings, in a sentence: only the claim has a verdict."""
     said = {
         Verdict.REPRODUCED: "it holds",
         Verdict.NOT_REPRODUCED: "it does not hold",
@@ -146,9 +146,9 @@ def readings(first: Verdict, second: Verdict) -> str:
 
 
 def within(values: Sequence[float], aim: float, most: float) -> bool | None:
-    """Whether the mean of some trials is within `most` of a number; `None` if they cannot tell.
+    """Whether the mean of some trials is within `most` of a number; `None` if undecided.
 
-    Both ends of the mean's interval (Student's t at `CONFIDENCE`, one-sided) have to be.
+    Both ends of the mean's interval (Student's t at `CONFIDENCE`, one-sided) must be within it.
 
     Example:
         >>> within([7.8, 7.9, 7.85], 7.84, 0.4), within([8.3, 8.9, 7.9], 7.84, 0.4)
@@ -169,22 +169,22 @@ def within(values: Sequence[float], aim: float, most: float) -> bool | None:
 
 
 def printed(values: Sequence[float], paper: float, at: Setting) -> Told:
-    """Whether a number of the paper comes out, which takes the whole of the paper's run."""
+    """Whether a number of the paper is reproduced, which needs the paper's whole run."""
     mean, spread = float(np.mean(values)), float(np.std(values, ddof=min(1, len(values) - 1)))
     said = f"{mean:.2f}, with a deviation of {spread:.2f} over {len(values)} trials"
     return _whole(within(values, paper, CLOSE), said, at)
 
 
 def improved(found: Mapping[Any, Answer], at: Setting, epsilon: float, paper: float) -> Told:
-    """Whether ObjT is ahead of OutP by as many points as the paper prints."""
+    """Whether ObjT is ahead of OutP by the number of points that the paper prints."""
     ends_of = (ends(found[method, epsilon]) for method in ("ObjT", "OutP"))
     return printed([b - a for a, b in zip(*ends_of, strict=True)], paper, at)
 
 
 def printed_of_unnamed(value: float, paper: float, at: Setting) -> Told:
-    """The same of a run that draws nothing, where the paper does not say which method it ran.
+    """The same for a run without noise, where the paper does not say which method it ran.
 
-    Another number refutes nothing then.
+    A different number then refutes nothing.
     """
     said = f"{value:.2f}, the same in every trial, by ObjT without noise"
     if at.exact and abs(value - paper) > CLOSE:
@@ -200,7 +200,7 @@ def _whole(told: bool | None, said: str, at: Setting) -> Told:
 
 
 def near(first: Named, second: float, name: str, at: Setting) -> Told:
-    """Whether test errors are within `NEAR` points of another one, once a run is over."""
+    """Whether final test errors are within `NEAR` points of another one."""
     said = f"{first[0]} {number(first[1])} %, {name} {second:.2f} %"
     if at.shortened:
         return Verdict.UNDECIDED, f"{said}; this run is shortened, and cannot tell."
@@ -211,7 +211,7 @@ def near(first: Named, second: float, name: str, at: Setting) -> Told:
 def growing(curves: Mapping[str, Mapping[float, Sequence[float]]], unit: str = " %") -> Told:
     """Whether numbers grow as epsilon falls, for every name.
 
-    From the largest epsilon to the smallest they have to grow, and nowhere in between to fall.
+    They must grow from the largest epsilon to the smallest, and fall nowhere in between.
     """
     told: dict[str, bool | None] = {}
     for name, by_epsilon in curves.items():
@@ -227,6 +227,6 @@ def growing(curves: Mapping[str, Mapping[float, Sequence[float]]], unit: str = "
 
 
 def number(values: Sequence[float]) -> str:
-    """The mean, in three digits."""
+    """The mean, to three digits."""
     mean = float(np.mean(values))
     return f"{mean:.1f}" if mean >= 10.0 else f"{mean:.3g}"

@@ -38,7 +38,7 @@ BETA = 1e-6
 """Strength of the penalty on squares."""
 
 STEP_DELTA = 1e-6
-"""Of the baseline's claim for one iteration."""
+"""Delta of the baseline's claim per iteration."""
 
 MEASURED = ("error", "violation", "noise")
 
@@ -48,7 +48,7 @@ _CALL = 250
 _SAVE_SECONDS = 60.0
 
 SCHEDULES = {"mnist": (2.0, 5.0, 10_000), "femnist": (0.005, 0.05, 2_000)}
-"""`c1`, `c2` and `Tc` of the penalty; the digits are too few for one of their own."""
+"""`c1`, `c2` and `Tc` of the penalty; the digits are too few for a schedule of their own."""
 
 
 def path(
@@ -69,25 +69,25 @@ def path(
     """One method along its rounds.
 
     Args:
-        source: of the images.
-        digest: of their files.
-        records: of them for training; 0 for all.
-        block: pixels along the edge of the squares that images are averaged over; 1 for none.
-        method: "ObjT", "ObjT printed", "ObjP", "OutP" or "OutP noiseless".
-        epsilon: as claimed for one iteration; `None` for a run without privacy.
-        rho: the penalty, a number or a multiple of the growing one: "1 hat", "0.01 hat".
-        proximity: `a`.
-        rounds: how many.
-        stops: rounds after which to look, ascending, the last one `rounds`.
-        trials: repetitions.
-        seed: of the noise.
-        checkpoint: file to go on from and to save to about once a minute.
+        source: source of the images.
+        digest: digest of their files.
+        records: number of training records; 0 for all.
+        block: edge in pixels of the squares over which images are averaged; 1 for none.
+        method: name of the method: "ObjT", "ObjT printed", "ObjP", "OutP" or "OutP noiseless".
+        epsilon: epsilon claimed per iteration; `None` for a run without privacy.
+        rho: penalty, a number or a multiple of the growing one: "1 hat", "0.01 hat".
+        proximity: proximity `a`.
+        rounds: number of rounds.
+        stops: rounds after which to measure, ascending, the last one `rounds`.
+        trials: number of repetitions.
+        seed: seed of the noise.
+        checkpoint: file to resume from and to save to about once per minute.
 
     Returns:
         At every stop a list over trials: `error` in percent, of the answer as printed (`w`);
         `violation`, the sum over agents of the l1 norms of
-        `w - z_p`; `noise`, the mean magnitude of a coordinate of what was drawn in that iteration.
-        Besides `reach`, the largest coordinate of a copy at the end.
+        `w - z_p`; `noise`, the mean magnitude of a coordinate of the noise drawn in that iteration.
+        Also `reach`, the largest coordinate of a copy at the end.
     """
     read = images.read(Chosen(source, digest))
     read = (read.first(records) if records else read).coarse(block)
@@ -100,17 +100,17 @@ def path(
         hub = network.Coordinator(len(read.classes))
         agreed = contract(posed, hub, built, rounds=rounds, seed=seed, trials=trials)
         plan, roots = lay_out(agreed, posed)
-        # the objective's value is not shown, and costs as much as a round
+        # the objective's value is not shown, and would cost as much as a round
         plan = replace(plan, watch=False)
         if epsilon is None or method == "OutP noiseless":
-            # the steps of OutP depend on epsilon: without its noise they can be had only like this
+            # the steps of OutP depend on epsilon: only this gives them without its noise
             plan = replace(plan, scales=tuple(jnp.zeros_like(scale) for scale in plan.scales))
         states, done = batched.start(plan, roots), 0
         kept = None if checkpoint is None else Path(checkpoint)
         if kept is not None and (before := load(kept, kept.stem, (states, found))):
             done, (states, found) = before
         saved = time.monotonic()
-        # the same bits however the rounds are cut
+        # the same bits however the rounds are divided
         for ahead in sorted({*range(_CALL, rounds, _CALL), *stops, *(stop - 1 for stop in stops)}):
             if ahead <= done:
                 continue
@@ -131,7 +131,7 @@ def path(
 
 
 def measured(read: Images, solution: Callable[..., Array], states: Any) -> dict[str, Any]:
-    """What `path` returns of one stop, over trials."""
+    """The results of `path` for one stop, over trials."""
     clients = states[Role.CLIENT]
     return {
         "error": errors(read, np.asarray(jax.vmap(solution)(states[Role.SERVER]))),
@@ -171,7 +171,7 @@ def build(method: str, epsilon: float, rho: Penalty, proximity: float) -> Any:
     """A method of the paper, as printed or as its authors coded it.
 
     Raises:
-        ConfigError: there is none of that name.
+        ConfigError: unknown name.
     """
     if method == "ObjT":
         coded = DPIADMMTrust(penalty=rho, radius=proximity, trust_region="as_coded")
@@ -206,9 +206,9 @@ def task(read: Images, *, own: bool = False) -> Problem:
     """Softmax regression on the mean loss of all records.
 
     Args:
-        read: the images.
-        own: every agent divides by the number of its own records instead, as the authors' code of
-            OutP does.
+        read: images to fit.
+        own: whether every agent divides by the number of its own records instead, as in the
+            authors' code of OutP.
     """
     return problem.empirical_risk(
         list(read.features),
@@ -220,7 +220,7 @@ def task(read: Images, *, own: bool = False) -> Problem:
 
 
 def errors(read: Images, answers: np.ndarray) -> list[float]:
-    """Share of the test records mistaken, %, of every answer."""
+    """Share of misclassified test records, %, for every answer."""
     loss = problem.Softmax(read.kinds)
     return [
         100.0 * scores(loss, read.test_features, read.test_classes, answer)["error"]

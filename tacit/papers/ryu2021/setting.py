@@ -1,4 +1,4 @@
-"""The records of Ryu, Kim (2021), how much is run on them, and the runs as pieces of work."""
+"""The records of Ryu, Kim (2021), the scale of the runs, and the runs as pieces of work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Data = Literal["MNIST", "FEMNIST"]
 
 EPSILONS = (0.05, 0.1, 1.0, 3.0, 5.0)
 DRAWN = (0.05, 0.1, 1.0)
-"""Those of all figures but the second."""
+"""Epsilons of all figures but the second."""
 
 METHODS = ("OutP", "ObjP", "ObjT")
 ROUNDS, TRIALS = 20_000, 10
@@ -31,24 +31,24 @@ TABLE1: Mapping[Data, tuple[float, ...]] = {
 """I, J, K, P, mean and standard deviation of an agent's records, from the paper."""
 
 _SIZES = {"mnist": (60_000, 784, 10, 10), "digits": (1500, 64, 10, 10)}
-"""The same, of what is dealt evenly."""
+"""I, J, K, P of the data sets that are dealt evenly."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The records, and how much is run on them.
+    """The records, and the scale of the runs on them.
 
     Attributes:
-        chosen: the images.
-        size: I, J, K, P of what is there.
-        records: of them for training, 0 for all.
-        block: pixels along the edge of the squares that are averaged over.
-        rounds: in place of the paper's 20,000.
-        trials: in place of the paper's 10.
-        stops: how often a run is looked at, evenly in the logarithm.
-        data: the records in words.
-        instead: what they are in place of the paper's, in words; empty if they are the paper's.
-        shortened: what a fast run leaves out, in words.
+        chosen: images to use.
+        size: I, J, K, P of the available data.
+        records: number of training records, 0 for all.
+        block: edge in pixels of the squares that are averaged over.
+        rounds: number of rounds, in place of the paper's 20,000.
+        trials: number of trials, in place of the paper's 10.
+        stops: number of measurements in a run, evenly in the logarithm.
+        data: description of the records.
+        instead: difference from the paper's records, in words; empty if there is none.
+        shortened: omissions of a fast run, in words.
     """
 
     chosen: Chosen
@@ -64,18 +64,18 @@ class Setting:
 
     @property
     def images(self) -> str:
-        """What the images are, in a word for figures and tables, with the share of a sample."""
+        """A word for the images in figures and tables, with the share of a sample."""
         name = {"mnist": "MNIST", "digits": "Digits", "femnist": "FEMNIST"}[self.chosen.source]
         part = self.chosen.source == "femnist" and self.instead
         return f"{name} ({_share(self.size[0])})" if part else name
 
     @property
     def exact(self) -> bool:
-        """Whether all this is the paper's, so that its numbers can be compared."""
+        """Whether the setting is the paper's, so that its numbers can be compared."""
         return not self.instead and not self.shortened
 
     def parameters(self, **further: str) -> dict[str, str]:
-        """What every figure of the paper shares."""
+        """The parameters that every figure of the paper shares."""
         c1, c2, every = schedule(self.chosen)
         femnist = self.chosen.source == "femnist"
         return {
@@ -96,15 +96,15 @@ class Setting:
 
 
 def schedule(chosen: Chosen) -> tuple[float, float, int]:
-    """c1, c2 and Tc of the penalty; the digits are too few for one of their own."""
+    """c1, c2 and Tc of the penalty; the digits are too few for a schedule of their own."""
     return SCHEDULES.get(chosen.source, SCHEDULES["mnist"])
 
 
 def mnist(scale: Scale) -> Setting:
-    """MNIST, or scikit-learn's digits where it is not there.
+    """MNIST, or scikit-learn's digits if it is not available.
 
     Raises:
-        ConfigError: there are no images.
+        ConfigError: no images are available.
         ProblemError: a file that cannot be read.
     """
     chosen = images.chosen()
@@ -126,10 +126,10 @@ def mnist(scale: Scale) -> Setting:
 
 
 def femnist(scale: Scale) -> Setting:
-    """FEMNIST, or what there is of the authors' sample.
+    """FEMNIST, or the available part of the authors' sample.
 
     Raises:
-        ConfigError: it is not there.
+        ConfigError: FEMNIST is not available.
         ProblemError: a file that cannot be read.
     """
     chosen = images.chosen_femnist()
@@ -150,7 +150,7 @@ def femnist(scale: Scale) -> Setting:
 
 
 def _share(records: int) -> str:
-    """So many records of those of the paper's sample."""
+    """The share of a number of records in the paper's sample, in words."""
     return f"{100 * records / TABLE1['FEMNIST'][0]:.0f} %"
 
 
@@ -170,7 +170,7 @@ def table_of(chosen: Chosen) -> tuple[Any, ...]:
 
 
 def found(data: Data, scale: Scale) -> Setting | str:
-    """The setting of a data set, or why there is none."""
+    """The setting of a data set, or the reason why there is none."""
     try:
         return mnist(scale) if data == "MNIST" else femnist(scale)
     except (ConfigError, ProblemError) as error:
@@ -188,12 +188,12 @@ def run(
     """A run as a piece of work.
 
     Args:
-        at: the records, and how much.
-        method: as in `runs.path`.
-        epsilon: of one iteration; `None` without privacy.
-        rho: the penalty.
-        proximity: `a`.
-        changed: arguments of `path` in place of those of the setting.
+        at: records and scale of the run.
+        method: name of the method, as in `runs.path`.
+        epsilon: epsilon per iteration; `None` without privacy.
+        rho: penalty, as in `runs.path`.
+        proximity: proximity `a`.
+        changed: arguments of `path` that replace those of the setting.
     """
     arguments: dict[str, Any] = {
         "source": at.chosen.source,
@@ -213,15 +213,15 @@ def run(
 
 
 def looks(at: Setting) -> list[int]:
-    """When a run is looked at."""
+    """The rounds after which a run is measured."""
     times = np.geomspace(1, at.rounds, at.stops).round().astype(int)
     return [int(stop) for stop in np.unique(times)]
 
 
 def seconds(at: Setting, trials: int) -> float:
-    """Processor seconds of a run: of multiplying records by parameters, and of drawing noise.
+    """Processor seconds of a run: for multiplying records by parameters, and for drawing noise.
 
-    Of MNIST whole a round was measured to take some .04, .1 and .2 of them for 1, 3 and 10 trials.
+    With all of MNIST, a round took about .04, .1 and .2 seconds for 1, 3 and 10 trials.
     """
     records, features, kinds, agents = at.size
     records, parameters = at.records or records, features * kinds / at.block**2

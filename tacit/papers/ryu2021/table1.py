@@ -18,11 +18,11 @@ COLUMNS = ("I", "J", "K", "P", "mean of an agent's records", "their deviation")
 
 
 def counted(source: Source, digest: str) -> dict[str, Any]:
-    """A row of the table, of all images that are there.
+    """A row of the table, for all available images.
 
     Args:
-        source: of the images.
-        digest: of their files.
+        source: source of the images.
+        digest: digest of their files.
     """
     return {"row": [float(value) for value in table_of(Chosen(source, digest))]}
 

@@ -1,4 +1,4 @@
-"""Figure 2 of Ryu, Kim (2021): test error over epsilon, and beside it what is ours."""
+"""Figure 2 of Ryu, Kim (2021): test error over epsilon, with our additions beside it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ IMPROVEMENT: Mapping[Data, float] = {"MNIST": 8.99, "FEMNIST": 18.65}
 
 
 def runs(at: Setting) -> Runs:
-    """Three methods at five epsilons, and one run without privacy, which draws nothing."""
+    """Three methods at five epsilons, and one run without privacy, which draws no noise."""
     private = {(method, e): run(at, method, e) for e in EPSILONS for method in METHODS}
     return {**private, WITHOUT: run(at, *WITHOUT, trials=1)}
 
@@ -46,7 +46,7 @@ def words(method: str, epsilon: float | None) -> str:
 
 
 def stated(data: Data) -> list[Stated]:
-    """What section 4 says of a half of the figure."""
+    """The statements of section 4 about a half of the figure."""
     place = f"section 4, figure 2 ({'a' if data == 'MNIST' else 'b'})"
     paper = PRINTED[data]
 

@@ -35,12 +35,12 @@ def proximity_runs(at: Setting) -> Runs:
 
 
 def widths(errors: Mapping[object, list[float]]) -> list[float]:
-    """In every trial, from the lowest to the highest of some errors."""
+    """Range of some errors, from lowest to highest, in every trial."""
     return np.ptp(np.array(list(errors.values()), dtype=float), axis=0).tolist()
 
 
 def little_by_penalty(found: Answers, at: Setting) -> Told:
-    """Whether every change of rho moves the error less than half as much as any one of epsilon."""
+    """Whether every change of rho moves the error less than half as much as any of epsilon."""
     by_rho = {e: widths({rho: ends(found[e, rho]) for rho in PENALTIES}) for e in DRAWN}
     by_epsilon = {rho: widths({e: ends(found[e, rho]) for e in DRAWN}) for rho in PENALTIES}
     told = {
