@@ -23,6 +23,7 @@ def opened(browser: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Any:
     window.close()
 
 
+@pytest.mark.long
 def test_the_curve_is_drawn_and_nothing_is_asked_for(opened: Visit, tmp_path: Path) -> None:
     page = opened.page
     page.screenshot(full_page=True, path=tmp_path / "desktop.png")
@@ -33,6 +34,7 @@ def test_the_curve_is_drawn_and_nothing_is_asked_for(opened: Visit, tmp_path: Pa
     assert page.get_by_text("Lower bounds on epsilon").is_visible()
 
 
+@pytest.mark.long
 def test_it_can_be_read_on_a_phone_and_in_the_dark(opened: Visit, tmp_path: Path) -> None:
     page = opened.page
     page.emulate_media(color_scheme="dark")

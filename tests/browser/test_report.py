@@ -66,6 +66,7 @@ def until(holds):
         time.sleep(0.05)
 
 
+@pytest.mark.long
 def test_a_click_opens_the_explanation(desktop, tmp_path):
     page = desktop.page
     folded = page.screenshot(full_page=True, path=tmp_path / "desktop.png")
@@ -149,6 +150,7 @@ def test_on_paper_figures_fit_and_explanations_stand_open(desktop, width, tmp_pa
     assert page.locator("#meaning").get_attribute("open") is None
 
 
+@pytest.mark.long
 def test_what_users_write_is_shown_as_text(visit):
     bad = "<img src=x onerror='window.attacked=1'><script>window.attacked=1</script>"
     visited = visit(
@@ -166,6 +168,7 @@ def test_what_users_write_is_shown_as_text(visit):
     assert visited.requests == [visited.address]
 
 
+@pytest.mark.long
 def test_a_public_page_says_so_and_could_not_ask_the_network_if_it_wanted_to(visit, tmp_path):
     page = visit(sample(public=True)).page
     page.screenshot(full_page=True, path=tmp_path / "public.png")
@@ -175,6 +178,7 @@ def test_a_public_page_says_so_and_could_not_ask_the_network_if_it_wanted_to(vis
     assert page.evaluate(REQUEST) == "connect-src"
 
 
+@pytest.mark.long
 def test_ten_thousand_sites_are_drawn(visit, tmp_path):
     count = 10_000
     picture = NetworkPicture(

@@ -49,6 +49,7 @@ def opened(browser: Any, written: Path) -> Any:
     window.close()
 
 
+@pytest.mark.long
 def test_all_figures_are_drawn_and_nothing_is_asked_for(opened: Visit, tmp_path: Path) -> None:
     page = opened.page
     page.screenshot(full_page=True, path=tmp_path / "desktop.png")
@@ -62,6 +63,7 @@ def test_all_figures_are_drawn_and_nothing_is_asked_for(opened: Visit, tmp_path:
     assert {url.partition(":")[0] for url in opened.requests} == {"file"}
 
 
+@pytest.mark.long
 def test_the_page_can_be_read_on_a_phone(opened: Visit, tmp_path: Path) -> None:
     page = opened.page
     page.set_viewport_size({"width": 390, "height": 800})
@@ -71,6 +73,7 @@ def test_the_page_can_be_read_on_a_phone(opened: Visit, tmp_path: Path) -> None:
     assert page.evaluate(OVERFLOW) <= 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_index_leads_to_every_figure(
     browser: Any, written: Path, width: int, tmp_path: Path

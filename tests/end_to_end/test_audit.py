@@ -93,6 +93,7 @@ def test_files_that_cannot_be_written_are_found_out_first(tmp_path: Path) -> Non
     assert "cannot be written" in audit(write(tmp_path), "--output", taken, code=2)
 
 
+@pytest.mark.long
 def test_the_page_of_an_audit_has_every_assumption_of_the_guarantee(tmp_path: Path) -> None:
     study, out = write(tmp_path), tmp_path / "out"
     audit(study, "--rounds", "2", "--trials", "20", "--output", out)

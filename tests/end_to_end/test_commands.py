@@ -92,6 +92,7 @@ def test_methods_are_listed() -> None:
     assert private["dgd"] == "none"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_is_described(name: str) -> None:
     text = invoke("describe", name)

@@ -121,6 +121,7 @@ def test_what_it_costs_is_known_beforehand(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, ["account", str(study), "--rounds", "2"]).exit_code == 2
 
 
+@pytest.mark.long
 def test_the_claim_survives_an_audit(tmp_path: Path) -> None:
     found = told("audit", written(tmp_path), "--trials", "1000", "--output", tmp_path / "audit")
     assert found["refuted"] is False

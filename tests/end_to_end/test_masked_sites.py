@@ -125,6 +125,7 @@ def cohorts(rehearsal: Rehearsal) -> dict[int, list[int]]:
     return {int(round): [int(each) for each in who.split()] for who, round in told}
 
 
+@pytest.mark.long
 def test_real_sums_are_those_of_the_simulation_to_the_bit(tmp_path: Path) -> None:
     source = a_study(tmp_path, 12, "attempts = 15", agents=3)
     rehearsal = prepare(source, tmp_path / "rehearsal")

@@ -66,6 +66,7 @@ def test_damaged_programs_are_compiled_again(study: Path) -> None:
     np.testing.assert_array_equal(run(study, cache), first)
 
 
+@pytest.mark.long
 def test_where_nothing_can_be_kept_everything_runs(study: Path) -> None:
     blocked = study / "file"
     blocked.write_text("no folder")

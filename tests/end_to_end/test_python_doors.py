@@ -225,6 +225,7 @@ def answers() -> dict[str, tuple[str, str]]:
     return {call: (kind, told) for call, (kind, told) in zip(calls, found, strict=True)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("call", TAKEN)
 def test_what_is_plain_is_taken(answers: dict[str, tuple[str, str]], call: str) -> None:
     assert answers[call] == ("taken", "")

@@ -33,6 +33,7 @@ def test_no_mistake_of_its_owner_makes_a_member_answer_twice(tmp_path: Path, kil
         assert found["messages"] > kills
 
 
+@pytest.mark.long
 def test_a_member_without_the_guard_is_found_out(tmp_path: Path) -> None:
     found = survived("state_kills.py", tmp_path, 12, 3, "unguarded")
     assert found["sent_twice_differently"] > 0

@@ -48,6 +48,7 @@ def invoke(*arguments: str | Path, code: int = 0) -> str:
     return " ".join((done.output if code else done.stdout).split())
 
 
+@pytest.mark.long
 def test_every_run_has_a_row_with_its_numbers_and_its_guarantee(tmp_path: Path) -> None:
     text = study.changed("rounds = 20", "rounds = 5")
     path, out = study.write(tmp_path, text), tmp_path / "out"

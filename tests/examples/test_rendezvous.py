@@ -14,6 +14,7 @@ def example(load: Callable[[str], ModuleType]) -> ModuleType:
     return load("rendezvous")
 
 
+@pytest.mark.long
 def test_it_runs_and_says_what_it_promises(
     example: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:

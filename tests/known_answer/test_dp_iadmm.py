@@ -111,6 +111,7 @@ CASES: dict[str, tuple[Any, Callable[[int], Fraction], Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 def test_two_rounds_of_dp_iadmm_worked_by_hand(case: str) -> None:
     method, by_hand, constraint = CASES[case]

@@ -8,6 +8,7 @@ import random
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from dp_accounting import get_epsilon_gaussian
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,6 +63,7 @@ def noisier(event: Event, factor: float) -> Event:
             raise TypeError(f"{event} has no additive noise")
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=15)
 @given(sequences(), deltas, st.floats(1.1, 3.0), st.integers(2, 3))
 def test_epsilon_grows_with_rounds_and_falls_with_noise_and_delta(

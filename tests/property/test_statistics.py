@@ -92,6 +92,7 @@ def test_no_record_moves_a_sum_further_than_stated(
         assert stated * normaliser == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.long
 @QUICK
 @given(SHARES, BOUNDS, RELATIONS)
 def test_every_bound_is_attained(shares: list[float], bound: float, relation: Relation) -> None:

@@ -112,6 +112,7 @@ def test_the_bias_of_dgd_vanishes_with_a_diminishing_step() -> None:
     assert distances[2] < 1e-3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", only({"lasso"}, ["ridge", "lasso"]))
 def test_the_d_zoa_solver_on_the_five_agents_of_the_paper(kind: str) -> None:
     task = paper_problem(kind, seed=0, weighting="agent")

@@ -20,6 +20,7 @@ MOST = int(stats.binom.ppf(0.999, CORRECT, 0.05))
 QUICK = {"halved noise", "printed PDOP schedule", "local sensitivity of DP-IADMM"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", only(QUICK, CONTROLS))
 def test_the_mistake_is_found_in_the_stated_number_of_runs(name: str) -> None:
     rng = np.random.default_rng(1)

@@ -76,6 +76,7 @@ def test_admm_claims_fall_with_a_longer_gradient(method: Any, where: Any) -> Non
     assert found.refuted and found.guarantee.status is Status.REFUTED
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", only(["gaussian"], ["gaussian", "l2_laplace"]))
 def test_dvp_falls_within_its_assumption_where_the_penalty_is_small(noise: str) -> None:
     # a record's gradient is never longer than 1, as assumed; but its curvature of 1/4 is large

@@ -105,6 +105,7 @@ def test_the_far_tail_has_its_mass(law: NoiseKind, draws: int) -> None:
     assert stats.binomtest(seen, draws, chance).pvalue > LEVEL
 
 
+@pytest.mark.long
 @LAWS
 def test_low_bits_are_uniform_at_a_huge_scale(law: NoiseKind) -> None:
     draws = next(chunks(law, 2.0**40, CHUNK))
@@ -161,6 +162,7 @@ def test_the_enumeration_holds_whatever_jax_draws(law: NoiseKind) -> None:
     assert np.isin(drawn, float32_noise(law)).all()
 
 
+@pytest.mark.long
 @LAWS
 @pytest.mark.parametrize("moved", [1.0, pytest.param(0.1, marks=LONG)])
 def test_most_outputs_of_float_noise_are_impossible_for_the_neighbour(

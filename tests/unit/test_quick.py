@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TESTS = """
 import socket
 import subprocess
@@ -26,6 +28,7 @@ def test_socket():
 """
 
 
+@pytest.mark.long
 def test_what_compiles_starts_a_process_or_opens_a_socket_is_skipped(tmp_path: Path) -> None:
     (tmp_path / "test_four.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider"]

@@ -102,6 +102,7 @@ def test_sums_that_are_given_up_are_paid_for() -> None:
     assert compared(GradientDescent(step=1.0, privacy=budget(Masks(5)))).bare
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "private",
     [

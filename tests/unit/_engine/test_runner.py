@@ -182,6 +182,7 @@ def test_a_printed_result_is_short_and_says_what_was_promised() -> None:
     assert shown == [told]
 
 
+@pytest.mark.long
 def test_of_several_trials_one_is_published_and_the_guarantee_says_so() -> None:
     method = DPSG(step=0.1, privacy=PRIVATE)
     result = tacit.run(

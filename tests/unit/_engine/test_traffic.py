@@ -28,6 +28,7 @@ def _plan(agents: int, dimension: int, step: float, method: type[tacit.DGD] = Fl
     return plan
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", [tacit.DGD, Flagged])
 def test_plans_of_one_shape_are_traced_once(method: type[tacit.DGD], float64: None) -> None:
     traffic._traced_sizes.cache_clear()

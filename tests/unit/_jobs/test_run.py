@@ -46,6 +46,7 @@ def test_what_ended_before_a_failure_is_stored(tmp_path: Path, cores: int) -> No
     assert missing(pieces, store) == [pieces[-1]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cores", [1, 2])
 def test_a_piece_that_resumes_finds_what_it_had_kept(tmp_path: Path, cores: int) -> None:
     store = Store(tmp_path / "pieces")
@@ -77,6 +78,7 @@ def test_a_process_that_dies_again_and_again_is_reported_with_a_remedy(tmp_path:
     assert pieces[-1] in missing(pieces, store)
 
 
+@pytest.mark.long
 def test_a_process_that_is_killed_is_replaced_and_loses_nothing(tmp_path: Path) -> None:
     log = tmp_path / "log"
     pieces = [
@@ -103,6 +105,7 @@ def test_little_work_starts_no_process(tmp_path: Path) -> None:
     assert {answer["process"] for answer in answers(pieces, store)} == {os.getpid()}
 
 
+@pytest.mark.long
 def test_work_that_turns_out_long_is_spread(tmp_path: Path) -> None:
     pieces = [Piece(whose, {"number": n, "seconds": 0.1}, 0.1) for n in range(8)]
     store = Store(tmp_path)
@@ -160,6 +163,7 @@ OWN = {
 }
 
 
+@pytest.mark.long
 def test_an_answer_of_ones_own_code_is_computed_anew_when_that_code_was_edited(
     tmp_path: Path,
 ) -> None:

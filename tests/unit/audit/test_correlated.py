@@ -37,6 +37,7 @@ def method(**options: Any) -> MaskedGossip:
     return MaskedGossip(step=0.1, privacy=budget(), **options)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", only({"neighbours"}, CASES))
 def test_what_is_learned_is_what_is_claimed(name: str) -> None:
     plan, roots, _ = lay_out(task(), RING, method(**CASES[name]), ROUNDS, 0, TRIALS)
@@ -54,6 +55,7 @@ def test_what_is_learned_is_what_is_claimed(name: str) -> None:
     assert found.std() == pytest.approx(mu, rel=5.0 / np.sqrt(2.0 * TRIALS))
 
 
+@pytest.mark.long
 def test_what_others_answer_is_taken_off() -> None:
     pair = given(task(), replace_record(task(), OWNER, 0, target=-40.0), OWNER, 1)
     for other, sign in ((False, -1.0), (True, 1.0)):

@@ -33,11 +33,13 @@ def failed(noise: str = "gaussian") -> set[str]:
     return {check.what for check in found if check.failed}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_noise_between_sites_is_what_is_charged(noise: str) -> None:
     assert failed(noise) == set()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("plant", "finds"),
     [(grid_noise_halved, "size"), (constant_key, "draws are independent")],

@@ -56,6 +56,7 @@ def test_a_gaussian_claim_is_bounded_more_sharply() -> None:
     assert found["Clopper-Pearson"] < found["Gaussian-DP"]
 
 
+@pytest.mark.long
 def test_the_number_of_runs_is_enough_for_most_audits() -> None:
     one, other = RNG.normal(size=(2, 20_000))
     settings: Any = {"delta": 1e-5, "gaussian": True}

@@ -96,6 +96,7 @@ def test_too_little_noise_is_found_and_the_audit_stops_early() -> None:
     assert found.best.epsilon < 2.2
 
 
+@pytest.mark.long
 def test_the_neighbour_may_be_given() -> None:
     data = task()
     other = replace_record(data, 2, 1, target=-30.0)
@@ -118,6 +119,7 @@ def test_without_a_likelihood_half_of_the_runs_teach_the_score() -> None:
     assert found.to_dict()["score"] == "learned"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("rounds", "releases"), [(1, "its only release"), (3, "all 3 releases together")]
 )
@@ -136,6 +138,7 @@ def test_an_audit_of_a_claim_for_one_release_says_so(rounds: int, releases: str)
     assert document["claim_for_one_release"]["status"] == "per_release"
 
 
+@pytest.mark.long
 def test_an_audit_of_a_claim_for_the_run_has_no_more_to_say() -> None:
     found = audit_method(task(), network.ring(AGENTS), private(), rounds=1, trials=64, seed=0)
     assert found.stated is found.claim and found.scope() == ""
@@ -179,6 +182,7 @@ def test_who_claims_nothing_is_not_audited() -> None:
         audit_method(task(), network.Coordinator(AGENTS), private(), rounds=2)
 
 
+@pytest.mark.long
 def test_a_sampled_run_is_audited() -> None:
     rng = np.random.default_rng(0)
     records = [rng.normal(size=(4, 2)) for _ in range(AGENTS)]

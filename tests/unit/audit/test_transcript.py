@@ -112,6 +112,7 @@ def test_worst_case_neighbours_use_up_the_sensitivity(name: str) -> None:
         assert sign * found.mean() == pytest.approx(mean, abs=5 * found.std() / np.sqrt(trials))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", only(["values"], ["star, laplace", "values", "peers, l2-laplace"]))
 def test_any_neighbours_give_a_likelihood_ratio(name: str) -> None:
     method, net = METHODS[name]
@@ -173,6 +174,7 @@ def claimed() -> DZOASolver:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rounds", only(["2"], [1, 2]))
 def test_without_a_density_features_are_gathered(rounds: int) -> None:
     data, net = task(), network.ring(AGENTS)

@@ -28,6 +28,7 @@ def budget(**options: Any) -> Privacy:
     return Privacy(clip=1.0, noise_multiplier=3.0, masks=Masks(1), **options)
 
 
+@pytest.mark.long
 def test_what_is_learned_of_both_sums_is_what_is_claimed() -> None:
     plan, roots, agreed = lay_out(task(), HUB, TwoSums(privacy=budget()), ROUNDS, 0, TRIALS)
     pair = Pair.of(plan.method.worst_case(task(), OWNER))
@@ -55,6 +56,7 @@ class HalfAtLast(TwoSums):
         return (*before, replace(last, release=replace(last.release, mechanism=mechanism)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("build", [TwoSums, HalfAtLast])
 def test_too_little_noise_in_the_last_round_of_a_long_run_is_found(build: type[TwoSums]) -> None:
     with jax.enable_x64(True):

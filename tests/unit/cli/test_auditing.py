@@ -22,6 +22,7 @@ def found() -> Any:
     return tacit.audit_method(data, network.ring(3), method, rounds=2, trials=64, seed=0)
 
 
+@pytest.mark.long
 def test_the_terminal_shows_both_claims(
     found: Any, tmp_path: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -62,6 +62,7 @@ def test_a_site_may_have_fewer_records_than_it_declares_where_their_number_is_pr
     assert "records of every owner is public" not in own.guarantee.sentence()
 
 
+@pytest.mark.long
 def test_what_others_declare_takes_no_memory(made: list[keys.Keys], tmp_path: Path) -> None:
     most = 10**9
     study = STUDY.replace("delta = 1e-6", "delta = 1e-12")
@@ -99,6 +100,7 @@ def test_a_rehearsal_with_a_seed_has_the_shapes_of_the_simulation(
     assert [each.units for each in found if each is not None] == [20, 33]
 
 
+@pytest.mark.long
 @PRIVATE
 def test_the_manifest_says_that_declared_numbers_are_bounds(
     made: list[keys.Keys], tmp_path: Path, study: str

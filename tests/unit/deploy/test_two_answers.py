@@ -149,6 +149,7 @@ class Twofold(Transport):
     own: keys.Keys
 
 
+@pytest.mark.long
 def test_two_answers_to_one_question_stop_the_run_and_are_kept(
     ring: Callable[..., Ring],
 ) -> None:

@@ -76,6 +76,7 @@ def test_a_finite_difference_never_drowns_in_rounding(kind: Any) -> None:
     assert float(probe.width) * scale == pytest.approx(SMALLEST)
 
 
+@pytest.mark.long
 @KINDS
 def test_all_clients_are_asked_at_the_same_points(kind: Any) -> None:
     seen: dict[int, list[tuple[float, ...]]] = {0: [], 1: [], 2: []}

@@ -253,6 +253,7 @@ def test_rounding_errors_stay_below_what_the_query_states(relation: str) -> None
     assert bound.sensitivity > 1.5 * proved
 
 
+@pytest.mark.long
 def test_the_ball_of_all_records_asks_for_no_more_noise_than_their_distance() -> None:
     logistic, corners = problem.Logistic(), ([0.0, 0.0], [1.0, 1.0], [0.0, 1.0])
     for basis in (

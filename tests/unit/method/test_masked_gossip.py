@@ -97,6 +97,7 @@ def _noise(masks: str, dimension: int, seed: int = 0) -> tuple[np.ndarray, float
     return np.stack([kept[key] for key in sorted(kept)]), float(plan.scales[0][0]), np.stack(own)
 
 
+@pytest.mark.long
 def test_what_is_released_has_the_covariance_of_the_proof(float64: None) -> None:
     """A false alarm for one entry, at five standard errors, has a chance of 6e-7; of all, 3e-5."""
     count = 40_000
@@ -123,6 +124,7 @@ def test_masks_differ_between_seeds_and_trials() -> None:
     assert abs(found[0] - run(seed=2).solutions[0]).min() > 0.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "options", [pytest.param({}, marks=SLOW), {"masks": "neighbours", "average": False}]
 )
@@ -285,6 +287,7 @@ def test_an_unplaced_method_is_accounted_for_with_all_its_rounds() -> None:
     assert not any(phase.hides.summed for phase in placed.phases())
 
 
+@pytest.mark.long
 def test_who_shares_masks_can_be_said_in_three_ways() -> None:
     ring = tuple((agent, (agent + 1) % AGENTS) for agent in range(AGENTS))
     ways = [method(masks=each) for each in ("neighbours", ring, RING, ring[::-1])]

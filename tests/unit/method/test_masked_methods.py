@@ -61,6 +61,7 @@ METHODS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", only(("gradient descent", "prox"), METHODS))
 def test_every_sum_at_a_public_iterate_takes_masks(name: str) -> None:
     build = METHODS[name]
@@ -78,6 +79,7 @@ def test_every_sum_at_a_public_iterate_takes_masks(name: str) -> None:
     assert np.isfinite(masked.solution).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", only(("trust", "differences"), METHODS))
 def test_the_exact_runtime_agrees(name: str) -> None:
     build = METHODS[name]
@@ -111,6 +113,7 @@ def test_masks_bring_the_error_near_that_of_one_noise() -> None:
     assert error(None) / error(Masks(coalition=1)) == pytest.approx(np.sqrt(AGENTS - 1), rel=0.02)
 
 
+@pytest.mark.long
 def test_one_copy_for_all_is_the_path_of_the_proximal_variant() -> None:
     hub = network.Coordinator(AGENTS)
     many, one = (

@@ -58,6 +58,7 @@ def test_the_corrected_schedule_spends_its_budget_and_no_more() -> None:
             assert 1.0 - 1e-5 < found <= 1.0
 
 
+@pytest.mark.long
 def test_endless_rounds_need_the_noise_of_the_paper_one_power_of_p_later() -> None:
     # M_t = 2 C2 sqrt(n) c p^(t-1) / (eps (p - q)), with 2 C for 2 C2 sqrt(n)
     q, p, rounds = 0.1, 0.11, 50
@@ -296,6 +297,7 @@ def test_worst_case_neighbours_attain_the_budget() -> None:
     assert loss == pytest.approx(1.0, rel=1e-5) and loss <= 1.0 + 1e-12
 
 
+@pytest.mark.long
 def test_extreme_ratios_stay_finite() -> None:
     method = private(ratio=1e-4, noise_ratio=0.9)
     assert spent(method, 60) <= 1.0

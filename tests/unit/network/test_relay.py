@@ -125,6 +125,7 @@ def test_a_message_that_is_missing_is_named_right_beyond_the_first_word():
         assert abs(order.index(origin) - order.index(agent)) > 140
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(sequences())
 def test_what_spreads_over_changing_graphs(graphs):

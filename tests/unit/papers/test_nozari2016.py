@@ -79,6 +79,7 @@ def test_an_order_that_small_epsilons_reverse_holds_with_a_change() -> None:
     assert order.verdict is Verdict.CONDITIONALLY and "degree 14 than 6 at 0.01" in order.found
 
 
+@pytest.mark.long
 def test_floors_within_their_errors_are_undecided() -> None:
     close = {**FLOORS, 14: 0.01499}
     found = fig2.FIG2.told(answers(close, Scale.FULL), Scale.FULL)

@@ -36,6 +36,7 @@ def test_the_width_is_even_and_does_not_depend_on_the_chunk(
     assert plan(source, Grid(seeds=150)).cells[0].width == 1
 
 
+@pytest.mark.long
 def test_what_changes_no_number_changes_no_name(tmp_path: Path) -> None:
     def names(text: str) -> list[str]:
         planned = plan(read_study(study.write(tmp_path, text)), Grid(seeds=3))

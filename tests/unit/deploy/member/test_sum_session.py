@@ -157,6 +157,7 @@ def test_a_sum_is_tried_again_without_who_is_missing_and_with_who_comes_back(
     assert 120 < len(tried) <= 160
 
 
+@pytest.mark.long
 def test_a_sum_without_enough_agents_is_never_asked_for(star: Callable[..., Star]) -> None:
     run = star(masks=Masks(1, 4, attempts=9), skipping=True, patience=1.0)
     for thread in [run.start(i) for i in (0, 1, 2, SERVER)]:
@@ -278,6 +279,7 @@ def test_a_crash_anywhere_changes_no_bit(
     one_message_each(run.sent[SERVER])
 
 
+@pytest.mark.long
 def test_a_coordinator_that_asks_for_too_few_or_no_round_gets_nothing(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -317,6 +319,7 @@ def test_a_coordinator_cannot_say_of_how_many_rounds_a_model_is(
         assert "the coordinator says" in str(run.answers[number])
 
 
+@pytest.mark.long
 def test_two_stories_of_one_sum_cannot_be_read(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -385,6 +388,7 @@ def test_a_coordinator_that_lost_its_state_goes_on_to_the_bit(
     go_through_a_crash(run, SERVER, lost=True)
 
 
+@pytest.mark.long
 def test_copies_with_other_keys_are_noticed(star: Callable[..., Star]) -> None:
     run = star(patience=5.0)
     run.shared[1][2] = bytes(32)  # agent 1 has another key of agent 2 than agent 2 has

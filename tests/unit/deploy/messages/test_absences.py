@@ -30,6 +30,7 @@ def test_a_round_that_is_taken_anew_is_no_absence(tmp_path: Path) -> None:
     journal.close()
 
 
+@pytest.mark.long
 def test_one_neighbour_alone_takes_nobody_along(ring: Callable[..., Ring]) -> None:
     """It says that it has finished, again and again, and never takes part."""
     run = ring(rounds=30, skipping=True, patience=2.0)
@@ -83,6 +84,7 @@ def test_a_run_goes_on_without_a_silent_member_who_comes_in_again(
     assert np.linalg.norm(answers[2] - answers[0]) < np.linalg.norm(answers[0])
 
 
+@pytest.mark.long
 def test_a_member_with_a_rotated_out_key_is_not_heard(ring: Callable[..., Ring]) -> None:
     run = ring(rounds=5, skipping=True, patience=2.0)
     old = run.keys[2]

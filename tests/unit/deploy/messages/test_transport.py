@@ -135,12 +135,14 @@ def test_who_only_dials_finds_a_coordinator_that_starts_later_or_again(tmp_path:
                 assert came.is_set()
 
 
+@pytest.mark.long
 def test_a_neighbour_is_not_heard_in_anothers_name(site: Listening) -> None:
     with site.dial(site.keys[1], 1) as session:
         attempt(site, session, 2, 3.0)
     assert not site.heard
 
 
+@pytest.mark.long
 def test_a_member_who_is_no_neighbour_reads_and_says_nothing(site: Listening) -> None:
     with site.dial(site.keys[3], 3) as session:
         for sender in (1, 3):
@@ -148,6 +150,7 @@ def test_a_member_who_is_no_neighbour_reads_and_says_nothing(site: Listening) ->
             assert not site.heard and not answers
 
 
+@pytest.mark.long
 def test_strangers_do_not_get_in(site: Listening, tmp_path: Path) -> None:
     certificates.create_authority(tmp_path / "authority", "all")
     foreign = keys.create(tmp_path / "foreign", "site 1", "", tmp_path / "authority")
@@ -190,6 +193,7 @@ def test_nothing_older_than_tls_1_3_is_spoken(
             assert spoken.version() == "TLSv1.3"
 
 
+@pytest.mark.long
 def test_an_authority_of_one_card_certifies_no_other_that_is_dialled(tmp_path: Path) -> None:
     """Two neighbours with authorities of their own; that of the third certifies a second's name."""
     certificates.create_authority(tmp_path / "authority", "of site 2")

@@ -227,6 +227,7 @@ def test_tuning_by_the_printed_theorem_does_not_move_at_all() -> None:
     assert math.exp(-RENDEZVOUS.curvature * found.step / (1.0 - found.ratio)) > 0.98
 
 
+@pytest.mark.long
 def test_tuning_by_the_exact_formula_finds_one_step() -> None:
     many = dataclasses.replace(RENDEZVOUS, agents=10_000, distance=8.0)
     found = tune_pdop(many, "exact")

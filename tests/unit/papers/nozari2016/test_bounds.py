@@ -113,6 +113,7 @@ def diagonal(bend: np.ndarray, centre: np.ndarray) -> Cost:
     return lambda x: 0.5 * np.sum(bend * (x - centre) ** 2, axis=-1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dimension", [1, 2])
 @pytest.mark.parametrize("inside", [True, False])
 def test_the_modulus_bounds_the_distance_of_random_minimisers(dimension: int, inside: bool) -> None:

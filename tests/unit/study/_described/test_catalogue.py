@@ -45,6 +45,7 @@ def test_every_required_parameter_has_an_example() -> None:
         assert "privacy" not in {one.name for one in entry.parameters}
 
 
+@pytest.mark.long
 def test_the_status_follows_from_the_arguments() -> None:
     known = {
         "d-zoa": "proved",

@@ -56,6 +56,7 @@ def test_modes_have_a_status_each() -> None:
     assert stated is not None and stated.unit is Unit.AGENT
 
 
+@pytest.mark.long
 def test_masks_are_taken_by_what_sums_at_a_public_iterate() -> None:
     taken = {build.name: asked.traits(build).masks for build in BUILDS if build.name}
     assert {name: said for name, said in taken.items() if said != "no"} == {
@@ -126,6 +127,7 @@ def test_a_method_that_takes_changing_graphs_runs_on_failing_links(build: Any) -
     assert probe.problem.constraint.contains(result.solution)
 
 
+@pytest.mark.long
 @each_method
 def test_a_method_refuses_what_it_does_not_take(build: Any) -> None:
     found = asked.traits(build)
