@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tacit import audit as audit
-    from tacit._engine.contract import Contract, contract
+    from tacit._engine.contract import Contract
     from tacit._engine.measures import History
-    from tacit._engine.planning import Account, MeanNoise, account, mean_noise
+    from tacit._engine.planning import Account, MeanNoise, account, contract, mean_noise
     from tacit._engine.result import ReleaseRow, Result
     from tacit._engine.runner import Simulation, run
     from tacit.audit.method import audit_method
@@ -39,7 +39,7 @@ _HOMES = {
     "Result": "tacit._engine.result",
     "Simulation": "tacit._engine.runner",
     "account": "tacit._engine.planning",
-    "contract": "tacit._engine.contract",
+    "contract": "tacit._engine.planning",
     "mean_noise": "tacit._engine.planning",
     "audit_method": "tacit.audit.method",
     "run": "tacit._engine.runner",

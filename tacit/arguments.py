@@ -123,7 +123,8 @@ def wanted(value: object, hint: object) -> str | None:
     kind = origin or hint
     if kind is collections.abc.Callable:
         return None if callable(value) and not isinstance(value, type) else "give a function"
-    if not isinstance(kind, type) or kind is object or getattr(kind, "_is_protocol", False):
+    told = getattr(kind, "_is_runtime_protocol", not getattr(kind, "_is_protocol", False))
+    if not isinstance(kind, type) or kind is object or not told:
         return None
     return _object(value, kind, inner)
 
@@ -163,6 +164,8 @@ def _asked(kind: type) -> str:
     """What to write to get an object of a class."""
     if kind in _WORDS:
         return _WORDS[kind]
+    if getattr(kind, "_is_protocol", False):
+        return f"give a {kind.__name__}"
     if issubclass(kind, Enum):
         return f"one of {', '.join(str(each) for each in kind)}"
     if inspect.isabstract(kind):

@@ -47,6 +47,18 @@ SECONDS = 2.0
 """How long a call may take before nothing was said at once."""
 
 MADE = {
+    "Account",
+    "Answer",
+    "Contract",
+    "CountTable",
+    "History",
+    "MeanNoise",
+    "Minimiser",
+    "Records",
+    "Refused",
+    "ReleaseRow",
+    "Rows",
+    "Task",
     "AbstractDose",
     "AbstractLinearLoss",
     "AbstractLoss",

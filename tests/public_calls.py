@@ -468,9 +468,16 @@ def doors() -> list[Call]:
     legendre = method.LegendreBasis([-1.0, -1.0], [1.0, 1.0], degree=2)
     records = {"lower": [-1.0, -1.0], "upper": [1.0, 1.0], "targets": [0.0, 1.0]}
     constants = huang2015.PDOPConstants(1.0, 2, 4, 1.0, 1.0, 2.0, distance=1.0, start=1.0)
+    sexes = data.Schema({"sex": data.Categorical(["f", "m"])}, target=None, intercept=False)
+    counted = [[1.0, 0.0], [0.0, 1.0]]
     return [
         call(tacit.run, **three, rounds=2),
         call(tacit.account, **three, rounds=2),
+        call(tacit.contract, **three, rounds=2),
+        call(tacit.mean_noise, **three, rounds=2),
+        call(method.Rounds, first=1, last=3),
+        call(problem.record_tables, tables=[counted, counted], schema=sexes),
+        call(method.PrivateCounts, columns=[data.columns_of(sexes)["sex"]]),
         call(audit.audit_method, **three, rounds=2),
         call(
             audit.audit_callable,
@@ -501,7 +508,7 @@ def stop_where_it_begins() -> None:
 
     for home, name in (
         ("tacit._engine.runner", "contract"),
-        ("tacit._engine.planning", "contract"),
+        ("tacit._engine.planning", "computed"),
         ("tacit.audit.method", "contract"),
         ("tacit.audit.callable", "attack"),
         ("tacit.problem.reference", "composite"),

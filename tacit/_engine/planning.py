@@ -14,7 +14,8 @@ from tacit import checks
 from tacit._engine import charging, inputs, statement
 from tacit._engine.calibrate import calibrate
 from tacit._engine.compiled import check_arguments, stops
-from tacit._engine.contract import Contract, contract, owners_of
+from tacit._engine.contract import Contract, owners_of
+from tacit._engine.contract import contract as computed
 from tacit._engine.result import ReleaseRow
 from tacit.arguments import checked
 from tacit.errors import ConfigError, TacitError
@@ -72,6 +73,39 @@ class Account:
         return at_other_deltas(self.events[self.weakest], worst.delta)
 
 
+@checked(ConfigError, own="problem network method rounds seed trials")
+def contract(
+    problem: Task,
+    network: AbstractNetwork,
+    method: AbstractMethod,
+    *,
+    rounds: int,
+    seed: int = 0,
+    trials: int = 1,
+) -> Contract:
+    """What `run` with the same arguments agrees on beforehand: noise, guarantee, releases.
+
+    Args:
+        problem: problem; only its declared constants and record counts are read.
+        network: links and weights between the agents.
+        method: method; its noise is calibrated to its budget.
+        rounds: number of rounds, at least 1.
+        seed: seed that decides who takes part if the network draws that.
+        trials: number of trials that the run would repeat; one of them may be published.
+
+    Raises:
+        ConfigError: an argument out of range.
+        NetworkError: a network that does not fit the problem or the method.
+        ProblemError: a problem that the method's assumptions exclude.
+        PrivacyError: a budget that cannot be met.
+    """
+    problem, network, method = inputs.admitted(problem, network, method)
+    rounds, seed = checks.whole("rounds", rounds, 1, ConfigError), inputs.seeded(seed) or 0
+    trials = checks.whole("trials", trials, 1, ConfigError)
+    check_arguments(problem, network, method, rounds, seed)
+    return computed(problem, network, method, rounds=rounds, seed=seed, trials=trials)
+
+
 @checked(ConfigError, own="problem network method rounds seed trials record")
 def account(
     problem: Task,
@@ -103,18 +137,14 @@ def account(
     Example:
         >>> import numpy as np, tacit
         >>> from tacit import network, problem
-        >>> from tacit._engine.planning import account
-        >>> x = [np.ones((100, 2))] * 3
+                >>> x = [np.ones((100, 2))] * 3
         >>> task = problem.empirical_risk(x, [np.ones(100)] * 3, problem.Squared())
         >>> private = tacit.DPSG(step=1.0, privacy=tacit.Privacy(clip=1.0, epsilon=2.0))
-        >>> planned = account(task, network.ring(3), private, rounds=50)
+        >>> planned = tacit.account(task, network.ring(3), private, rounds=50)
         >>> planned.guarantee.worst.status.value, round(planned.guarantee.worst.epsilon, 6)
         ('proved', 2.0)
     """
-    problem, network, method = inputs.admitted(problem, network, method)
-    rounds, seed = checks.whole("rounds", rounds, 1, ConfigError), inputs.seeded(seed) or 0
-    trials, record = checks.whole("trials", trials, 1, ConfigError), inputs.measured_after(record)
-    check_arguments(problem, network, method, rounds, seed)
+    record = inputs.measured_after(record)
     agreed = contract(problem, network, method, rounds=rounds, seed=seed, trials=trials)
     return account_of(agreed, record)
 
@@ -233,15 +263,16 @@ def mean_noise(
     Example:
         >>> import numpy as np, tacit
         >>> from tacit import network, problem
-        >>> from tacit._engine.planning import mean_noise
-        >>> x = [np.ones((100, 2))] * 10
+                >>> x = [np.ones((100, 2))] * 10
         >>> task = problem.empirical_risk(x, [np.ones(100)] * 10, problem.Squared())
         >>> private = tacit.GradientDescent(step=1.0, privacy=tacit.Privacy(clip=1.0, epsilon=2.0))
-        >>> found = mean_noise(task, network.Coordinator(10), private, rounds=50)
+        >>> found = tacit.mean_noise(task, network.Coordinator(10), private, rounds=50)
         >>> variance = np.array([found.local, found.masked[1], found.central]) ** 2
         >>> (variance / found.central**2).round(3).tolist()
         [10.0, 1.111, 1.0]
     """
+    problem, network, method = inputs.admitted(problem, network, method)
+    rounds, seed = checks.whole("rounds", rounds, 1, ConfigError), inputs.seeded(seed) or 0
     privacy = method.privacy
     if privacy is None:
         return None
@@ -265,7 +296,7 @@ def mean_noise(
             plain = _changed(
                 plain, epsilon=np.array([each.epsilon for each in promised]), noise_multiplier=None
             )
-        agreed = contract(problem, network, plain, rounds=rounds, seed=seed)
+        agreed = computed(problem, network, plain, rounds=rounds, seed=seed)
         needed = charging.scales(calibrate(plain, summed), summed)[phase]
         local = float(agreed.spread(phase))
     largest, agents = float(np.max(needed)), problem.agents

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import tomllib
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from pydantic import BaseModel
 
 import tacit
 from tacit.cli import app
+from tacit.data.feature import FEATURES
+from tacit.data.target import TARGETS
 from tacit.study._sections import data
 
 ROOT = Path(tacit.__file__).parents[1]
@@ -173,6 +176,8 @@ def _keywords(text: str) -> list[str]:
 
 def test_what_is_asked_for_about_a_table_is_a_key_of_a_study() -> None:
     known = {name for model in _models(data) for name in model.model_fields}
+    kinds = [*FEATURES.values(), *TARGETS.values()]
+    known |= {name for kind in kinds for name in inspect.signature(kind).parameters}
     files = ("columns", "feature", "loaders", "rules", "schema", "table", "target")
     asked = [
         (where, name)

@@ -85,7 +85,7 @@ def test_hardly_any_noise_is_none() -> None:
     assert (stated.status, stated.epsilon) == (Status.NONE, np.inf)
     assert "without protective noise" in stated.sentence()
     little = calibrate(dpsg(noise_multiplier=1e-60, epsilon=None), owners())
-    assert "(2.501e+120, 1e-5)" in guarantees(Releases(little), owners()).worst.sentence()
+    assert "(2.501e120, 1e-5)" in guarantees(Releases(little), owners()).worst.sentence()
 
 
 def test_a_run_of_any_length_is_accounted_for_at_once() -> None:

@@ -137,7 +137,7 @@ CIRCLE = nx.cycle_graph(4, create_using=nx.DiGraph)
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: require_way("floding"), "by='floding' is no way .* flooding, tree, polynomial"),
+        (lambda: require_way("floding"), "by='floding' .* flooding, tree, polynomial"),
         (lambda: ExactSum(Coordinator(3)), "server of a Coordinator has the sum already"),
         (lambda: ExactSum(ExactSum(ring(3))), "server of a ExactSum has the sum already"),
         (lambda: ExactSum(LinkFailure(ring(5), 0.1)), "LinkFailure are drawn"),

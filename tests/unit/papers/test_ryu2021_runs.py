@@ -108,7 +108,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
     whole = trajectories.path(**asked)
     monkeypatch.setattr(trajectories, "_CALL", 1)
     monkeypatch.setattr(trajectories, "_SAVE_SECONDS", 0.0)
-    advance, calls = trajectories.simulation.advance, []
+    advance, calls = trajectories.batched.advance, []
 
     def interrupted(plan: Any, roots: Any, states: Any, bounds: Any) -> Any:
         calls.append(int(bounds[0, 0]))
