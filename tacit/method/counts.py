@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -39,6 +39,11 @@ _COUNTING = 1
 
 
 def _together(columns: Any) -> tuple[Any, ...]:
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise ConfigError(
+            f"columns={checks.shown(columns)} must be a list of columns of the records, such as "
+            "[task.column('sex')]"
+        )
     return tuple(columns)
 
 

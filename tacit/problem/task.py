@@ -297,6 +297,10 @@ def record_tables(
     """
     if not isinstance(schema, Schema):
         raise ProblemError(f"schema is {checks.shown(schema)}; give a Schema(...)")
+    if (not isinstance(tables, Sequence) and np.ndim(tables) < 2) or isinstance(tables, str):
+        raise ProblemError(
+            f"tables is {checks.shown(tables)}; give a list with one table for each agent"
+        )
     columns = columns_of(schema)
     entries = entries_of(columns, schema.intercept)
     owners = names_of(names, len(tables))
@@ -361,7 +365,13 @@ def entries_of(columns: Mapping[str, Column], intercept: bool) -> tuple[str, ...
 
 
 def _table(table: Any, width: int, owner: str) -> np.ndarray:
-    values = np.asarray(table, dtype=np.float64)
+    try:
+        values = np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ProblemError(
+            f"the table of {owner} is {checks.shown(table)}, which is not a table of numbers; make "
+            "it with data.prepare"
+        ) from None
     if values.ndim != 2 or values.shape[1] != width:
         raise ProblemError(
             f"the table of {owner} has the shape {values.shape}; the schema makes {width} entries "
