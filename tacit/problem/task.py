@@ -297,10 +297,14 @@ def record_tables(
     """
     if not isinstance(schema, Schema):
         raise ProblemError(f"schema is {checks.shown(schema)}; give a Schema(...)")
-    if (not isinstance(tables, Sequence) and np.ndim(tables) < 2) or isinstance(tables, str):
+    if (not isinstance(tables, Sequence) and np.ndim(tables) < 2) or isinstance(
+        tables, str | bytes
+    ):
         raise ProblemError(
             f"tables is {checks.shown(tables)}; give a list with one table for each agent"
         )
+    if len(tables) < 2:
+        raise ProblemError(f"tables has {len(tables)} entries; agreement needs at least two agents")
     columns = columns_of(schema)
     entries = entries_of(columns, schema.intercept)
     owners = names_of(names, len(tables))
