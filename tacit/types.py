@@ -31,8 +31,9 @@ Order: TypeAlias = int | float
 Scalar: TypeAlias = Float[ArrayLike, ""]
 """A real number as an array with no axes."""
 
+# A round, a step, an agent or the number of agents: a whole number, traced inside a run.
+# A comment, because the site takes the shapes in this union for names to link.
 Index: TypeAlias = int | Int[Array, ""] | Int[np.ndarray, ""] | np.integer
-"""A round, a step, an agent or the number of agents: a whole number, traced inside a run."""
 
 State: TypeAlias = object
 """A state, a message or a release, for code that only passes it on: a tree of arrays."""
