@@ -95,9 +95,11 @@ class ComparisonOfMethods(SphinxDirective):
 
 def _linked(method: str) -> str:
     """A method's name, with a link to the page that introduces it, or to the reference."""
-    role = re.compile(rf"\{{py:class\}}`tacit\.(?:method|papers\.\w+)\.{method}`")
-    pages = sorted((Path(__file__).parent / "methods").glob("*.md"))
-    places = {page.name: role.search(page.read_text(encoding="utf-8")) for page in pages}
+    role = re.compile(rf"\{{py:class\}}`tacit\.(?:method|papers(?:\.\w+)+)\.{method}`")
+    docs = Path(__file__).parent
+    pages = {page.name: page for page in sorted((docs / "methods").glob("*.md"))}
+    pages["../counts.md"] = docs / "counts.md"
+    places = {name: role.search(page.read_text(encoding="utf-8")) for name, page in pages.items()}
     found = {name: place.start() for name, place in places.items() if place}
     if found:
         return f"[{method}]({min(found, key=found.__getitem__)})"
