@@ -73,6 +73,7 @@ class StatisticsStudy(Study):
     """A study whose method uses the records themselves and fits no model."""
 
     data: StatisticsData = Field(description="which records, and what each column holds")
+    # no kind of `ProblemSection`: there is no loss, so none of its keys may be given
     problem: RecordsSection = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
         {}, validate_default=True, description="what is declared of the records"
     )

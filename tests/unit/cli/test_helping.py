@@ -16,6 +16,7 @@ COMMANDS = [name for names in SECTIONS.values() for name in names]
 
 def test_every_command_stands_in_one_section() -> None:
     group = typer.main.get_command(app)
+    # an app of several commands makes a group; typer annotates the base of all commands
     assert sorted(COMMANDS) == sorted(group.commands)  # pyright: ignore[reportAttributeAccessIssue]
     shown = CliRunner().invoke(app, ["--help"]).stdout
     assert all(f"{heading}:" in shown for heading in SECTIONS)
