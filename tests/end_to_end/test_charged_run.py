@@ -114,6 +114,7 @@ def test_a_tacit_that_was_edited_is_charged_at_every_start(
     assert not (again.solutions == third.solutions).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("where", "value"),
     [
@@ -192,6 +193,7 @@ def _written(folder: Path, text: str) -> ModuleType:
     return module
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "before", "after"),
     [
@@ -263,6 +265,7 @@ def _dealt(seed: int) -> Any:
     )
 
 
+@pytest.mark.long
 def test_records_dealt_to_sites_anew_are_charged_to_one_account(ledger: Ledger) -> None:
     """An account for each site would not see a record that stood at another one before."""
     given = {"rounds": 5, "seed": 1, "ledger": ledger, "dataset": "all"}
@@ -346,6 +349,7 @@ def test_the_name_of_a_run_cannot_be_guessed_from_its_data(tmp_path: Path) -> No
         assert one.run_name("digest") != two.run_name("digest")
 
 
+@pytest.mark.long
 def test_a_study_names_its_ledger(tmp_path: Path) -> None:
     study = write(tmp_path)
     book = tmp_path / "clinics.ledger"

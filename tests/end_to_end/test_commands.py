@@ -195,6 +195,7 @@ def test_init_as_json(tmp_path: Path) -> None:
     assert found["to_declare"] == study.read_text().count("# declare: ")
 
 
+@pytest.mark.long
 def test_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("statsmodels", reason="the demo's records come with statsmodels")
     monkeypatch.chdir(tmp_path)

@@ -58,7 +58,7 @@ def test_every_method_runs_on_a_mixture_of_what_it_accepts(
     _runs(one(plain(row), VALUES, refusal, number))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", read_pairs(), ids=str)
 def test_every_pair_of_values_runs(cell: Cell, compiled_quickly: None) -> None:
     _runs(cell)

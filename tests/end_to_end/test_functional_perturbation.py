@@ -50,6 +50,7 @@ def solved(
     return tacit.run(a_task(), on, method, rounds=rounds, seed=0, runtime=runtime).solutions
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("basis", "bounds"),
     [

@@ -51,6 +51,7 @@ def star(text: str) -> str:
     return changed('graph = "ring"', 'graph = "coordinator"', text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text",
     [

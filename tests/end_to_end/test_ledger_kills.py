@@ -9,6 +9,7 @@ import pytest
 from tests.end_to_end.kills import survived
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kills", [60, pytest.param(1000, marks=pytest.mark.slow)])
 def test_killed_agents(tmp_path: Path, kills: int) -> None:
     found = survived("ledger_kills.py", tmp_path, kills, 7)

@@ -91,7 +91,7 @@ def test_a_package_is_listed_and_described_without_code_in_tacit(tacit: Command)
     assert [each["name"] for each in found["parameters"]] == ["threshold"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_study_of_its_parts_runs_and_says_whose_code_it_was(study: Path, tacit: Command) -> None:
     loss = 'loss = { kind = "acme-log-cosh", scale = 2.0 }'
     study.write_text(study.read_text().replace('loss = "logistic"', loss))
@@ -186,7 +186,7 @@ def rooms(folder: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_study_prepares_and_divides_its_records_with_its_parts(
     tmp_path: Path, tacit: Command
 ) -> None:
@@ -208,7 +208,7 @@ def test_a_study_prepares_and_divides_its_records_with_its_parts(
         assert told in tacit("account", path, code=2).stderr
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_simulator_is_run_and_swept(tmp_path: Path, tacit: Command) -> None:
     path = rooms(tmp_path, SIMULATED)
     tacit("run", path)
@@ -248,7 +248,7 @@ basis = { kind = "quadratic", lower = [-2.0, -2.0, -2.0], upper = [2.0, 2.0, 2.0
 bounds = { strong_convexity = 0.0, smoothness = 4.0 }"""
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_method_runs_inside_another_and_is_a_part_of_the_manifest(
     study: Path, tacit: Command
 ) -> None:
@@ -277,7 +277,7 @@ def test_a_mistake_in_a_part_s_key_is_told_with_its_line(study: Path, tacit: Com
     assert "[method] momentun: unknown key; did you mean 'momentum'?" in told
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_sweep_computes_anew_what_other_code_would_answer(study: Path, tacit: Command) -> None:
     study.write_text(study.read_text().replace("acme-wheel", "ring"))
     sweep = ("sweep", study, "--seeds", "2", "--method", "acme-momentum,dpsg")
@@ -293,7 +293,7 @@ def test_a_sweep_computes_anew_what_other_code_would_answer(study: Path, tacit: 
     assert len(set((study.parent / "sweep").rglob("pieces/*.json")) - stored) == 1
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_its_method_is_audited(study: Path, tacit: Command) -> None:
     text = study.read_text().replace("[privacy]", "[privacy]\nsampling = 1.0")
     study.write_text(text)
@@ -314,7 +314,7 @@ def test_sites_run_it_once_every_owner_has_pinned_it(study: Path, tacit: Command
     assert len(models) == 3 and np.isfinite(models).all()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_records_are_counted_for_a_study_of_others_with_pinned_parts_only(
     study: Path, tacit: Command
 ) -> None:
@@ -332,6 +332,7 @@ def test_records_are_counted_for_a_study_of_others_with_pinned_parts_only(
     tacit(*check)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -383,6 +384,7 @@ def manifest_of(study: Path, tacit: Command) -> str:
 METHODS, GRAPHS = "[tacit.methods]\n", "[tacit.graphs]\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("entries", "told"),
     [
@@ -435,7 +437,7 @@ def test_a_query_of_its_own_is_a_model_and_refused_between_sites(
     assert "the query Larger" in told and "only proved ones are run" in told
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_advice_measures_its_method_beside_tacit_s(study: Path, tacit: Command) -> None:
     text = study.read_text().replace(
         "[partition]", '[partition]\nsites = ["north", "south", "west"]'
@@ -447,7 +449,7 @@ def test_advice_measures_its_method_beside_tacit_s(study: Path, tacit: Command) 
     assert {"dpsg", "acme-momentum"} <= measured
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_its_own_tests_pass_where_it_is_installed(tmp_path: Path) -> None:
     site = installed(tmp_path / "site")
     shutil.copytree(ACME / "tests", tmp_path / "tests")

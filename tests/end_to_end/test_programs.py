@@ -57,7 +57,7 @@ def test_kept_programs_compute_the_same_and_hold_nothing_of_the_data(study: Path
     assert kept(cache) == programs  # a program with a record in it would be another program
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_damaged_programs_are_compiled_again(study: Path) -> None:
     cache = study / "cache"
     first = run(study, cache)
@@ -66,7 +66,7 @@ def test_damaged_programs_are_compiled_again(study: Path) -> None:
     np.testing.assert_array_equal(run(study, cache), first)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_where_nothing_can_be_kept_everything_runs(study: Path) -> None:
     blocked = study / "file"
     blocked.write_text("no folder")

@@ -48,6 +48,7 @@ def test_every_one_has_a_case() -> None:
     assert set(CASES) == set(published())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [

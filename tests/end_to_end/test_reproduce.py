@@ -53,7 +53,7 @@ def invoke(*arguments: str | Path, code: int = 0) -> str:
     return done.output if code else done.stdout
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_all_targets_are_listed_with_their_times(tmp_path: Path) -> None:
     known = [each.name for each in catalogue.targets()]
     text = " ".join(invoke("--list", "--output", tmp_path, "--cores", "2").split())

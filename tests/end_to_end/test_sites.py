@@ -50,7 +50,7 @@ def test_sites_compute_what_the_simulation_does_to_the_bit(
     check_between_sites(path)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_each_check_between_sites_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = a_study(tmp_path, STAR, rounds=3)
     rehearsal = prepare(source, tmp_path / "rehearsal")

@@ -16,6 +16,7 @@ LONG = ("d-zoa", "dp-iadmm-prox", "functional-perturbation")
 NUMBER = {name: number for number, name in enumerate(FITTING)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "method",
     [

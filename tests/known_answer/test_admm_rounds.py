@@ -67,6 +67,7 @@ CASES: list[tuple[str, Any, Callable[[int], list[Fraction]]]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "rounds", [*(pytest.param(fewer, marks=pytest.mark.long) for fewer in (1, 2)), 3]
 )

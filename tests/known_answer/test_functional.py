@@ -151,7 +151,7 @@ def test_epsilon_is_spent_once_however_many_rounds() -> None:
         assert guarantee.epsilon == pytest.approx(2.0)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_its_audit_comes_close_to_the_claim_and_stays_below() -> None:
     features, targets = np.zeros((2, 1, 1)), np.zeros((2, 1))
     task = problem.empirical_risk(list(features), list(targets), problem.Logistic())

@@ -264,6 +264,7 @@ METHODS = [name for name in CASES if "," not in name]
 """The others are variants."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", only(METHODS, CASES, pytest.mark.long))
 def test_noised_rounds_are_those_of_the_source(name: str) -> None:
     method, star, expected = CASES[name]

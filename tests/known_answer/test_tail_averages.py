@@ -29,6 +29,7 @@ def noisy() -> Any:
     return problem.empirical_risk(rows, [x @ [1.0, -1.0, 0.5] for x in rows], problem.Squared())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", only(("gradient-descent", "dp-admm"), METHODS))
 def test_the_average_is_that_of_the_second_half(name: str) -> None:
     method, task, star = METHODS[name], noisy(), network.Coordinator(4)

@@ -115,6 +115,7 @@ METHODS: list[tuple[Any, Callable[[int], Pair]]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "rounds", [*(pytest.param(fewer, marks=pytest.mark.long) for fewer in (1, 2)), 3]
 )

@@ -93,6 +93,7 @@ def box(x: Any, agent: int) -> float:
     return (float(x[0]) - float(TARGETS[agent])) ** 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("pairs", "clip"),
     [
@@ -125,7 +126,7 @@ def test_two_rounds_worked_by_hand(
     assert done.solution[0] != 0.0
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_or_zo_as_published_ends_at_the_optimum() -> None:
     # a few lines of NumPy on one computer that knows the whole objective
     task = paper_problem("ridge", 0)

@@ -75,6 +75,7 @@ def test_epsilon_grows_with_rounds_and_falls_with_noise_and_delta(
     assert accounting.epsilon(events, min(delta * factor, 0.5)) <= spent * (1 + 1e-12)
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=15)
 @given(sequences(), deltas, st.randoms(use_true_random=False))
 def test_the_order_of_releases_does_not_matter(

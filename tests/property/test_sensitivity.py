@@ -171,6 +171,7 @@ def quartic(x: Any, row: Any, target: Any) -> Any:
 LOSSES = [Squared(), Logistic(), Huber(), Hinge(), Quantile(), Poisson(), JaxLoss(quartic)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("norm", ORDERS)
 @pytest.mark.parametrize("loss", [*LOSSES, Softmax(2)], ids=lambda each: type(each).__name__)
 @settings(max_examples=12, deadline=None)
@@ -196,7 +197,7 @@ def test_no_record_moves_a_loss_further(
 BOUNDED = [Logistic(), Huber(np.float64(2.0)), Hinge(), Quantile(np.float64(0.2)), Softmax(3)]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", ORDERS)
 @pytest.mark.parametrize("loss", BOUNDED, ids=lambda each: type(each).__name__)
 @settings(max_examples=10, deadline=None)

@@ -122,7 +122,7 @@ def test_the_d_zoa_solver_on_the_five_agents_of_the_paper(kind: str) -> None:
     assert relative < 1e-3
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", only({"0.1"}, [0.1, 0.2, 0.4]))
 @pytest.mark.parametrize("seed", only({"0"}, range(3)))
 @pytest.mark.parametrize("kind", only({"lasso"}, ["ridge", "lasso"]))
@@ -229,7 +229,7 @@ def test_beside_an_exact_penalty_the_estimate_keeps_its_randomness(kind: Any) ->
     assert 1e-10 < late < 0.15 * early
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_whole_updates_without_noise_reach_the_optimum_of_one_local_step() -> None:
     x, y = _data(5)
     task = problem.empirical_risk(x, y, problem.Squared())

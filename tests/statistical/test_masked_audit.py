@@ -129,7 +129,7 @@ def test_a_sound_protocol_attains_its_claim_and_keeps_it(name: str) -> None:
     stands(audited(protocol, seed=0, blocks=BLOCKS, runs=RUNS), protocol.mu)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", only(QUICK, MISTAKES))
 def test_a_mistake_refutes_the_claim(name: str) -> None:
     protocol, learned = MISTAKES[name]

@@ -41,6 +41,7 @@ PROVED = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("row", PROVED)
 def test_no_proved_method_is_refuted_too_often(row: Row) -> None:
     data = row.task(0)

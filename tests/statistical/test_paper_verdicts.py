@@ -34,6 +34,7 @@ ADMM: list[Any] = [
 ]
 
 
+@pytest.mark.long
 def test_the_printed_schedule_of_pdop_is_refuted() -> None:
     method = PDOPPrinted(
         step=0.1, ratio=0.1, noise_ratio=0.11, epsilon=1.0, gradient_bound=2.0, stated="printed"

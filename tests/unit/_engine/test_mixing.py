@@ -24,7 +24,7 @@ def _matrix(net: network.AbstractNetwork, values: np.ndarray) -> np.ndarray:
     return matrix
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("kind", GRAPHS)
 def test_sums_over_neighbours(kind: str) -> None:

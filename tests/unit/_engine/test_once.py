@@ -26,7 +26,7 @@ SLEEPY = [
 ]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("inner", "where", "role"), SLEEPY, ids=["clients", "peers"])
 def test_who_sleeps_in_round_0_has_released_its_cost_all_the_same(
     inner: Any, where: Any, role: Role

@@ -61,6 +61,7 @@ def test_equal_agents_follow_the_law() -> None:
     assert found.gain(1) == pytest.approx(np.sqrt(5))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "values",
     [

@@ -72,6 +72,7 @@ def test_the_package_is_its_own_function() -> None:
     assert document["claim"]["owner"] == "agent 0"
 
 
+@pytest.mark.long
 def test_too_little_noise_is_found_and_the_audit_stops_early() -> None:
     told: list[tuple[int, int]] = []
     broken = Broken(step=0.1, privacy=Privacy(clip=1.0, epsilon=1.0))
@@ -96,7 +97,7 @@ def test_too_little_noise_is_found_and_the_audit_stops_early() -> None:
     assert found.best.epsilon < 2.2
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_neighbour_may_be_given() -> None:
     data = task()
     other = replace_record(data, 2, 1, target=-30.0)
@@ -119,7 +120,7 @@ def test_without_a_likelihood_half_of_the_runs_teach_the_score() -> None:
     assert found.to_dict()["score"] == "learned"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rounds", "releases"), [(1, "its only release"), (3, "all 3 releases together")]
 )
@@ -182,7 +183,7 @@ def test_who_claims_nothing_is_not_audited() -> None:
         audit_method(task(), network.Coordinator(AGENTS), private(), rounds=2)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_sampled_run_is_audited() -> None:
     rng = np.random.default_rng(0)
     records = [rng.normal(size=(4, 2)) for _ in range(AGENTS)]

@@ -48,6 +48,7 @@ def failed(*mistakes: Any, method: Any = None) -> set[str]:
     return {check.what for check in found if check.failed}
 
 
+@pytest.mark.long
 def test_a_sampled_run_passes() -> None:
     assert failed() == set()
 
@@ -69,6 +70,7 @@ def test_noise_that_pairs_share_is_taken_apart() -> None:
     assert failed(method=MaskedGossip(step=0.1, privacy=budget)) == set()
 
 
+@pytest.mark.long
 def test_a_failed_test_refutes_without_a_bound() -> None:
     rows = np.random.default_rng(0).normal(size=(4, 2))
     task = problem.empirical_risk([rows] * AGENTS, [np.ones(4)] * AGENTS, problem.Squared())

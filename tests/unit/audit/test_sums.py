@@ -96,6 +96,7 @@ def test_a_round_without_enough_is_not_read_nor_a_sum_that_is_given_up() -> None
     assert found.std() == pytest.approx(np.sqrt(learned), rel=0.06)
 
 
+@pytest.mark.long
 def test_features_are_those_of_the_sum_too() -> None:
     changes = {"relation": "add_remove", "sampling": 0.5}
     data = task(normaliser=5.0)

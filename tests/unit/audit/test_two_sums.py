@@ -56,7 +56,7 @@ class HalfAtLast(TwoSums):
         return (*before, replace(last, release=replace(last.release, mechanism=mechanism)))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("build", [TwoSums, HalfAtLast])
 def test_too_little_noise_in_the_last_round_of_a_long_run_is_found(build: type[TwoSums]) -> None:
     with jax.enable_x64(True):

@@ -32,6 +32,7 @@ def test_the_terminal_shows_both_claims(
     assert "The source claims this of one release alone" in said
 
 
+@pytest.mark.long
 def test_the_page_shows_both_claims(found: Any) -> None:
     page = files.page("Visits", "pvp", found)
     assert page.claim.startswith("For one release only")

@@ -62,7 +62,7 @@ def table(folder: Path, first: str, rest: str = GOOD, count: int = 20) -> Path:
     return path
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("what", RECORDS)
 def test_no_record_decides_whether_or_how_a_site_starts(
     made: list[keys.Keys], tmp_path: Path, capfd: pytest.CaptureFixture[str], what: str

@@ -21,6 +21,7 @@ from tacit.errors import RuntimeFailure
 from tests.unit.deploy.ring import MEMBERS, RUN, Ring, until
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["gone", pytest.param("older", marks=pytest.mark.slow)])
 def test_a_state_that_was_lost_or_put_back_answers_nothing_twice(
     ring: Callable[..., Ring], what: str

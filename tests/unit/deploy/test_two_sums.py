@@ -46,6 +46,7 @@ def answers(run: Star, number: int) -> Counter[int]:
     return Counter(int(key.split("/")[2]) for key in told if "/255/" not in key)
 
 
+@pytest.mark.long
 def test_both_sums_are_those_of_the_simulation_to_the_bit(star: Callable[..., Star]) -> None:
     run = star()
     for thread in [run.start(i) for i in range(AGENTS + 1)]:
@@ -59,6 +60,7 @@ def test_both_sums_are_those_of_the_simulation_to_the_bit(star: Callable[..., St
     assert answers(run, SERVER) == {0: 7}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [1, SERVER])
 def test_a_crash_between_the_two_sums_of_a_round_changes_no_bit(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch, number: int
@@ -77,6 +79,7 @@ def test_a_coordinator_that_lost_its_state_between_them_goes_on_to_the_bit(
     go_through_a_crash(run, SERVER, lost=True)
 
 
+@pytest.mark.long
 def test_a_sum_is_tried_again_at_the_point_of_its_round(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +108,7 @@ def test_a_sum_is_tried_again_at_the_point_of_its_round(
     np.testing.assert_array_equal(run.answers[0][2:], run.expected[0][2:])
 
 
+@pytest.mark.long
 def test_a_coordinator_gets_no_more_of_the_dearest_sum_than_is_paid_for(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch
 ) -> None:

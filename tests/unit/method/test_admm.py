@@ -150,6 +150,7 @@ def crowd(count: int, extra: bool, normaliser: float | list[float]) -> Any:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [6, pytest.param(20, marks=pytest.mark.long)])
 def test_one_record_more_shortens_no_other_row(count: int) -> None:
     quiet = Privacy(clip=1.0, noise_multiplier=1e-12, relation="add_remove", delta=1e-3)

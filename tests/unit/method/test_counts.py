@@ -74,6 +74,7 @@ def test_counts_without_noise_are_exact() -> None:
     assert answer["level"].tolist() == [*levels, "false", "true", "missing"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("masks", "on"),
     [
@@ -97,6 +98,7 @@ def test_noise_has_the_stated_size_and_intervals_cover(masks: Any, on: Any) -> N
     assert len(set(errors.round(9))) == 1  # shares are equal
 
 
+@pytest.mark.long
 def test_masks_leave_nearly_the_noise_of_one_for_all() -> None:
     alone, hidden = (
         counted(PrivateCounts(COLUMNS, privacy=Privacy(clip=1.0, epsilon=1.0, masks=masks)))

@@ -138,6 +138,7 @@ BASES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("basis", BASES)
 def test_coefficients_of_the_functions_are_the_unit_vectors(
     basis: AbstractBasis, float64: None

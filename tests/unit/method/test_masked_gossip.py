@@ -60,6 +60,7 @@ def run(chosen: Any = None, where: Any = RING, rounds: int = 30, **options: Any)
 # masks and noise
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "agents", [3, *(pytest.param(k, marks=pytest.mark.slow) for k in (10, 21))]
 )
@@ -139,6 +140,7 @@ def test_the_exact_runtime_agrees(options: dict[str, Any]) -> None:
 # the last rounds
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "where",
     [
@@ -158,6 +160,7 @@ def test_all_agents_end_in_one_answer(where: network.Graph) -> None:
     assert abs(answers - answers.mean(axis=0)).max() < 1e-10 * abs(answers).max()
 
 
+@pytest.mark.long
 def test_the_mean_is_what_the_last_rounds_leave_as_it_is() -> None:
     found = run(method(average=False), record=1, rounds=12)
     again = run(method(average=False), rounds=12, record=1)

@@ -213,6 +213,7 @@ def test_a_coordinator_sees_a_sum_and_no_message() -> None:
 # who is missing
 
 
+@pytest.mark.long
 def test_a_sum_that_misses_somebody_is_charged_and_asked_for_again() -> None:
     hub = network.Coordinator(AGENTS, dropout=0.1)
     method = GradientDescent(step=0.5, privacy=budget(Masks(1, 6)))

@@ -131,6 +131,7 @@ SETS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
@@ -260,6 +261,7 @@ def test_without_noise_a_single_shot_is_exact_on_common_hessians() -> None:
     np.testing.assert_allclose(result.solution, task.reference().solution, atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("directed", [pytest.param(False, marks=pytest.mark.long), True])
 def test_graphs_that_vary_and_are_directed(directed: bool) -> None:
     graphs = [nx.cycle_graph(4, create_using=nx.DiGraph), nx.complete_graph(4, nx.DiGraph)]

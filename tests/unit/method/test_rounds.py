@@ -153,7 +153,7 @@ def simulated(method: TwoSums, net: Any, phase: str, trials: int = 4000) -> np.n
     return tacit.run(task(), net, method, rounds=1, seed=2, runtime=runs).solutions
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("masks", [None, Masks(1)], ids=["alone", "masks"])
 def test_the_noise_in_the_mean_is_as_stated(masks: Masks | None) -> None:
     chosen = method(masks, noise_multiplier=0.5, epsilon=None)

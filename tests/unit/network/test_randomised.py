@@ -41,6 +41,7 @@ def test_weights_are_those_of_the_awake_agents(float64):
     assert np.allclose(np.asarray(mixing.self_weight)[one_sleeps], [0.5, 0.5, 1])
 
 
+@pytest.mark.long
 def test_participations_count_the_same_draws_in_every_precision():
     network = RandomActivation(ring(6), 0.4)
     counted = network.participations(25, KEY)
@@ -62,6 +63,7 @@ def test_links_fail_with_the_probability_at_both_ends(float64):
     assert network.participations(7, KEY).tolist() == [7] * 12
 
 
+@pytest.mark.long
 def test_rounds_and_keys_draw_differently(float64):
     network = LinkFailure(complete(10), 0.5)
     here = np.asarray(network.mixing(0, KEY).active)
@@ -70,6 +72,7 @@ def test_rounds_and_keys_draw_differently(float64):
     assert np.array_equal(here, network.mixing(0, KEY).active)
 
 
+@pytest.mark.long
 def test_no_randomness_gives_metropolis_weights(float64):
     graph = path(5)
     for network in (RandomActivation(graph, 1.0), LinkFailure(graph, 0.0)):

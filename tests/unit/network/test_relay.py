@@ -215,6 +215,7 @@ def test_the_order_of_the_eigenvalues_keeps_rounding_small(monkeypatch):
     assert error() > 1e6
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(random_trees(), st.integers(0, 2**32 - 1))
 def test_random_trees(drawn, seed):

@@ -23,6 +23,7 @@ def test_all_clients_take_part_and_none_hears_another():
     assert network.participations(6, KEY).tolist() == [6] * 4
 
 
+@pytest.mark.long
 def test_sampled_clients_follow_from_the_public_key(float64):
     network = Coordinator(40, probability=0.25)
     drawn = np.asarray(

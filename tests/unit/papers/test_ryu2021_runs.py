@@ -38,6 +38,7 @@ def digits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TACIT_DATA", raising=False)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("digits")
 def test_a_run_is_looked_at_where_it_was_asked() -> None:
     found = trajectories.path(**small())
@@ -59,6 +60,7 @@ def test_the_violation_is_the_printed_sum_over_agents(monkeypatch: pytest.Monkey
     assert found["violation"].tolist() == [12.0]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("digits")
 def test_the_noise_is_that_which_is_drawn() -> None:
     read = images.read(images.chosen()).first(50)

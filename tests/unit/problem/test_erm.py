@@ -68,6 +68,7 @@ def record_gradients(objective, x):
     return np.asarray(jax.jacrev(objective.losses)(jnp.asarray(x)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda each: type(each).__name__)
 def test_gradient_is_that_of_the_value(loss, float64):
     objective, x = risk(loss), point(loss)
@@ -76,6 +77,7 @@ def test_gradient_is_that_of_the_value(loss, float64):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda each: type(each).__name__)
 @pytest.mark.parametrize("order", [1, 2, np.inf])
 def test_clipping_is_that_of_one_record_after_the_other(loss, order, float64):
@@ -159,6 +161,7 @@ def test_slopes_and_rows_at_both_ends_of_the_range_are_clipped(order, target, fl
         assert np.linalg.norm(clipped, order) <= 1e-2 * (1.0 + 1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", [Logistic(), Softmax(2), JaxLoss(square)])
 @pytest.mark.parametrize(
     "order", [2, *(pytest.param(other, marks=pytest.mark.long) for other in (1, np.inf))]
@@ -240,6 +243,7 @@ def test_a_loss_of_neither_kind_is_refused(float64):
         risk(Odd()).losses(np.ones(4))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("records", [pytest.param(1000, marks=pytest.mark.long), 1234])
 @pytest.mark.parametrize("loss", [pytest.param(Logistic(), marks=pytest.mark.long), Softmax(3)])
 def test_blocks_of_records_in_float32_add_up_to_all_at_once(loss, records):

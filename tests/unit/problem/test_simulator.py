@@ -47,7 +47,7 @@ def test_its_objective_is_that_of_the_same_loss_written_out() -> None:
     assert "Residual" in box.objectives.assumptions[0]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_methods_that_ask_for_values_run_and_others_are_refused() -> None:
     box = empirical_risk(ROWS, TARGETS, Residual(0.5))
     written = empirical_risk(ROWS, TARGETS, Squared())

@@ -26,6 +26,7 @@ from tests.unit.testing import planted
 RING = network.ring(4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("method", "told"),
     [
@@ -145,6 +146,7 @@ def test_a_network_that_does_not_fit_is_refused() -> None:
         check_method(task(0), network.ring(5), planted.Right())
 
 
+@pytest.mark.long
 def test_a_claim_that_is_too_small_is_refuted() -> None:
     with pytest.raises(AssertionError, match="Refuted, for agent 0: an audit found"):
         check_claim(task(0), RING, planted.Understates(), rounds=3)

@@ -136,6 +136,7 @@ def without_a_root(x: Any, row: Any, target: Any) -> Any:
     return jnp.sqrt(row @ x)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("loss", "told"),
     [

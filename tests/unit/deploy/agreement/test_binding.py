@@ -281,7 +281,7 @@ def options(tmp_path: Path, request: pytest.FixtureRequest) -> Options:
     return Options(tmp_path / "run.toml", made[0].folder, tmp_path / "state", records(tmp_path))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_agent_with_another_state_is_refused_before_anything(
     options: Options, tmp_path: Path
 ) -> None:

@@ -58,6 +58,7 @@ def args_of(own: keys.Keys) -> int:
     return int(own.card.name.removeprefix("member-"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("star", "number", "phase", "bound"),
     [

@@ -111,7 +111,7 @@ def test_any_bytes_are_a_manifest_or_an_error(data: bytes) -> None:
         parse_manifest(data)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=100, deadline=None)
 def test_any_edit_is_a_manifest_or_an_error(made: list[keys.Keys], data: st.DataObject) -> None:

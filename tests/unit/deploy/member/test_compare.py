@@ -86,6 +86,7 @@ def test_clients_compare_what_they_were_told(
     assert "something else" not in caplog.text and "another message" not in caplog.text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("owned", "model", "told"),
     [

@@ -40,6 +40,7 @@ def all_the_same(star: Ring) -> None:
         assert star.parties[number].compared == star.told_the_same(number)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "shown",
     [

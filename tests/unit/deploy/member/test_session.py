@@ -65,7 +65,7 @@ def test_a_network_that_mangles_messages_changes_no_bit(ring: Callable[..., Ring
         np.testing.assert_array_equal(run.answers[number], expected[number])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changing",
     [pytest.param(network.LinkFailure, marks=pytest.mark.slow), network.RandomActivation],
@@ -81,7 +81,7 @@ def test_graphs_that_change_are_followed_to_the_bit(
         assert not run.parties[number].mailbox.counts["refused"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_round_that_draws_no_client_changes_nothing(ring: Callable[..., Ring]) -> None:
     run = ring(rounds=12, network=network.Coordinator(MEMBERS, probability=0.3))
     drawn = [np.sum(mixing.participates) for mixing in map(run.mixing, range(12))]

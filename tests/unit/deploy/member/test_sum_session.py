@@ -261,6 +261,7 @@ def go_through_a_crash(run: Star, number: int, *, lost: bool = False) -> None:
         one_message_each(run.sent[each])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [1, pytest.param(SERVER, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "where",
@@ -298,6 +299,7 @@ def test_a_coordinator_that_asks_for_too_few_or_no_round_gets_nothing(
         assert not any(key.split("/")[2] == "1" for key, _ in run.sent.get(number, []))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("said", [0, pytest.param(10**12, marks=pytest.mark.long)])
 def test_a_coordinator_cannot_say_of_how_many_rounds_a_model_is(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch, said: int
@@ -319,7 +321,7 @@ def test_a_coordinator_cannot_say_of_how_many_rounds_a_model_is(
         assert "the coordinator says" in str(run.answers[number])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_two_stories_of_one_sum_cannot_be_read(
     star: Callable[..., Star], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -388,7 +390,7 @@ def test_a_coordinator_that_lost_its_state_goes_on_to_the_bit(
     go_through_a_crash(run, SERVER, lost=True)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_copies_with_other_keys_are_noticed(star: Callable[..., Star]) -> None:
     run = star(patience=5.0)
     run.shared[1][2] = bytes(32)  # agent 1 has another key of agent 2 than agent 2 has

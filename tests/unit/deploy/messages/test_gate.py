@@ -75,6 +75,7 @@ def _open(one: socket.socket) -> bool:
         return False
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "begin",
     [

@@ -150,7 +150,7 @@ def test_a_member_who_is_no_neighbour_reads_and_says_nothing(site: Listening) ->
             assert not site.heard and not answers
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_strangers_do_not_get_in(site: Listening, tmp_path: Path) -> None:
     certificates.create_authority(tmp_path / "authority", "all")
     foreign = keys.create(tmp_path / "foreign", "site 1", "", tmp_path / "authority")

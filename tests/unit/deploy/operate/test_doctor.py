@@ -118,7 +118,7 @@ def test_a_clock_an_hour_off_and_another_version_are_found(
     assert told.good is False and told.told.startswith("'south' runs tacit 0.1.0 and this member")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_another_manifest_and_another_identity_are_found(ward: Ward) -> None:
     manifest = ward.manifest()
     other = manifest.model_copy(update={"patience": 5.0})
@@ -231,7 +231,7 @@ def plain(ward: Ward) -> dict[str, Finding]:
     return found
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("what", "word", "plant"), PLANTED)
 def test_planted_mistakes_are_found(
     ward: Ward, what: str, word: str, plant: Callable[[Ward], dict[str, Finding]]

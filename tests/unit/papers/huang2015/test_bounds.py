@@ -43,6 +43,7 @@ def variance(noise: np.ndarray, steps: np.ndarray, curvature: float) -> float:
     return float(np.sum(left_over(steps, curvature) * noise**2))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pure", [True, False])
 @pytest.mark.parametrize("ratio", [0.5, 0.9, 0.98, 1.0])
 @pytest.mark.parametrize("bend", [0.0, 0.3, 0.5, 1.5])

@@ -58,6 +58,7 @@ def test_the_guarantee_is_of_one_release_and_says_why_not_even_that() -> None:
     assert "one iteration at a time" in said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rounds", only(["1"], [1, 3]))
 def test_an_audit_refutes_the_claim(rounds: int) -> None:
     # of more than one round, the total is put to the test

@@ -99,6 +99,7 @@ def test_every_method_has_an_example_to_be_described_by() -> None:
     }, "give the class a value for each of these arguments: example: ClassVar[Mapping] = ..."
 
 
+@pytest.mark.long
 @each_method
 def test_every_method_can_be_asked(build: Any) -> None:
     found = asked.traits(build)
@@ -108,6 +109,7 @@ def test_every_method_can_be_asked(build: Any) -> None:
     assert "refused" not in found.status
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "build",
     [build if build is DPSG else pytest.param(build, marks=pytest.mark.slow) for build in BUILDS],
@@ -127,7 +129,7 @@ def test_a_method_that_takes_changing_graphs_runs_on_failing_links(build: Any) -
     assert probe.problem.constraint.contains(result.solution)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @each_method
 def test_a_method_refuses_what_it_does_not_take(build: Any) -> None:
     found = asked.traits(build)
