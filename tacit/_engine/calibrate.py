@@ -151,8 +151,9 @@ def _levelled(method: Method, kinds: Kinds) -> Method:
             single = _shared_scales(_with_noise(method, 1.0), kinds)
             hides = next(phase.hides for phase in method.phases() if phase.hides.together)
             method = _with_noise(method, hides.level(wanted, single[0]))
+            shared = _shared_scales(method, kinds)
     # none may have less, however a method makes its noise
-    for each in _shared_scales(method, kinds):
+    for each in shared:
         if np.ptp(each) > 1e-9 * np.max(each):
             raise PrivacyError(
                 f"{type(method).__name__} has noise of several scales, from {np.min(each):.4g} to "

@@ -13,7 +13,7 @@ from tacit import checks, method, network
 from tacit._engine import charging
 from tacit._engine.foreign import check_closed_over
 from tacit.errors import ConfigError, NetworkError, ProblemError
-from tacit.method.phase import AbstractMethod
+from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.network.graph import Graph
@@ -175,7 +175,8 @@ def check_arguments(
             f"the network has {network.agents} agents and the problem {problem.agents}; "
             "they must be as many"
         )
-    roles = {phase.sender for phase in method.phases()}
+    phases = method.phases()
+    roles = {phase.sender for phase in phases}
     if (Role.PEER in roles) == network.coordinated:
         needs = (
             "peers: use a graph such as ring(n)"
@@ -183,11 +184,11 @@ def check_arguments(
             else "clients: use a Coordinator(n), or between peers ExactSum(graph) in its place"
         )
         raise NetworkError(f"{type(method).__name__} runs between {needs}")
-    _check_oracle(problem, method)
+    _check_oracle(problem, method, phases)
     if isinstance(network, ExactSum):
-        _check_relayed(network, method)
+        _check_relayed(network, method, phases)
     method.check(problem, network)
-    releases = [phase.release for phase in method.phases() if phase.release is not None]
+    releases = [phase.release for phase in phases if phase.release is not None]
     if not all(release.mechanism.bare for release in releases):
         check_closed_over(problem)
     short = next((p for p in method.on(network).phases() if rounds < p.rounds.least), None)
@@ -196,7 +197,7 @@ def check_arguments(
             f"rounds={rounds!r}: phase {short.name!r} of {type(method).__name__} is run in "
             f"{short.rounds.words}, for which there must be at least {short.rounds.least} here"
         )
-    for hides in dict.fromkeys((*(phase.hides for phase in method.phases()), method.hides)):
+    for hides in dict.fromkeys((*(phase.hides for phase in phases), method.hides)):
         hides.check_run(method, network)
 
 
@@ -267,8 +268,8 @@ def _a_method(value: Any) -> str:
     return "give an object such as tacit.DPSG(step=1.0, privacy=...); `tacit methods` lists them"
 
 
-def _check_oracle(problem: Task, method: AbstractMethod) -> None:
-    asked = {phase.query.oracle for phase in method.phases() if phase.query is not None}
+def _check_oracle(problem: Task, method: AbstractMethod, phases: Sequence[Phase]) -> None:
+    asked = {phase.query.oracle for phase in phases if phase.query is not None}
     if Oracle.ROWS in asked and type(problem.objectives).rows is AbstractPrivate.rows:
         raise ProblemError(
             f"{type(method).__name__} asks of each record, and {type(problem.objectives).__name__} "
@@ -290,9 +291,9 @@ def _check_oracle(problem: Task, method: AbstractMethod) -> None:
     )
 
 
-def _check_relayed(network: ExactSum, method: AbstractMethod) -> None:
+def _check_relayed(network: ExactSum, method: AbstractMethod, phases: Sequence[Phase]) -> None:
     """Refuse what peers cannot sum as the network requires."""
-    name, phases = type(method).__name__, method.phases()
+    name = type(method).__name__
     to_server = [phase for phase in phases if phase.receiver is Role.SERVER]
     rare = any(not phase.rounds.every for phase in to_server)
     if network.window is not None and (rare or sum(phase.repeat for phase in to_server) != 1):
