@@ -50,12 +50,17 @@ def instance(name: str, value: object, kind: type[T], remedy: str, error: type[T
     """
     if isinstance(value, kind):
         return value
+    raise error(mismatch(name, value, kind, remedy))
+
+
+def mismatch(name: str, value: object, kind: type, remedy: str) -> str:
+    """What to say of a value that is not an instance of a class; arguments as for `instance`."""
     if isinstance(value, type) and issubclass(value, kind):
-        raise error(
+        return (
             f"{name} is the class {value.__name__} and not one of its objects; write "
             f"{value.__name__}(...), with its arguments"
         )
-    raise error(f"{name} is {shown(value)}; {remedy}")
+    return f"{name} is {shown(value)}; {remedy}"
 
 
 def whole(name: str, value: Any, least: int, error: type[TacitError]) -> int:

@@ -26,8 +26,9 @@ import numpy as np
 
 import tacit
 from tacit import network, problem
-from tacit._engine.compiled import check_arguments, lay_out, prepared
+from tacit._engine.compiled import lay_out
 from tacit._engine.contract import contract
+from tacit._engine.inputs import check_arguments, prepared
 from tacit.errors import TacitError
 from tacit.problem.constraint import Affine, Ball, Box, ConvexSet, Free, Polyhedron, Simplex
 from tacit.problem.regularisers import L1, L2, ElasticNet, GroupL1, NoRegulariser

@@ -22,8 +22,9 @@ import jax
 import numpy as np
 import pandas as pd
 
-from tacit._engine.compiled import check_arguments, lay_out, prepared
+from tacit._engine.compiled import lay_out
 from tacit._engine.contract import contract
+from tacit._engine.inputs import check_arguments, prepared
 from tacit.errors import TacitError
 from tacit.study import assemble, read_study
 from tacit.study._described.catalogue import METHODS, Protection

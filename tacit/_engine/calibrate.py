@@ -10,7 +10,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from tacit._engine.charging import Owners, Releases, scales, units_of
+from tacit._engine.charging import Kinds, Owners, Releases, scales, units_of
 from tacit.errors import BudgetExceeded, PrivacyError
 from tacit.method.phase import AbstractMethod
 from tacit.privacy import accounting, caution
@@ -18,7 +18,6 @@ from tacit.privacy.budget import Privacy
 from tacit.privacy.calibration import noise_multiplier
 from tacit.privacy.digits import short
 from tacit.privacy.event import Event
-from tacit.privacy.query import own_public
 from tacit.types import PublicContext, Relation, Unit
 
 Method = TypeVar("Method", bound=AbstractMethod)
@@ -36,9 +35,9 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
         PrivacyError: a budget that no noise can meet, or a number of budgets that fits no owners.
         BudgetExceeded: the accountant does not confirm the calibrated noise.
     """
-    privacy = method.privacy
+    privacy, kinds = method.privacy, owners.kinds(method)
     if privacy is None:
-        return _levelled(method, owners)
+        return _levelled(method, kinds)
     for name in ("clip", "epsilon", "delta", "noise_multiplier"):
         value = getattr(privacy, name)
         if value is not None and np.ndim(value) and np.shape(value) != (len(owners.names),):
@@ -47,31 +46,34 @@ def calibrate(method: Method, owners: Owners, *, grid: bool = False) -> Method:
                 "give one number for all, or one per owner"
             )
     _check_relation(privacy, owners)
-    _check_deltas(privacy, owners)
+    deltas = _per_owner(privacy.delta, owners)
+    if not privacy.large_delta:
+        _check_deltas(deltas, owners, privacy.records_per_person)
     if privacy.noise_multiplier is not None:
-        return _levelled(method, owners)
-    kinds, kind = owners.kinds(method)
+        return _levelled(method, kinds)
+    epsilons = _per_owner(privacy.epsilon, owners)
     solved: dict[Any, float] = {}
     multipliers: list[float] = []
-    for public in kinds:
-        assert privacy.epsilon is not None
-        epsilon = own_public(privacy.epsilon, public.agent)
-        delta = own_public(privacy.delta, public.agent)
+    for public in kinds.contexts:
+        epsilon, delta = epsilons[public.agent], deltas[public.agent]
         # the cost of a release depends on the noise multiplier, not on the size of the data
         case = (epsilon, delta, replace(public, agent=0, count=0, normaliser=1.0))
         if case not in solved:
             solved[case] = _smallest_noise(method, public, epsilon, delta, grid=grid)
         multipliers.append(solved[case])
-    return _levelled(_with_noise(method, np.array(multipliers)[kind]), owners)
+    return _levelled(_with_noise(method, np.array(multipliers)[kinds.of]), kinds)
 
 
-def _check_deltas(privacy: Privacy, owners: Owners) -> None:
-    if privacy.large_delta:
-        return
-    for public, name in zip(owners.contexts, owners.names, strict=True):
-        units, kind = units_of(public, privacy.records_per_person)
+def _per_owner(value: Any, owners: Owners) -> list[float]:
+    """A number of the budget for every owner."""
+    return np.broadcast_to(np.asarray(value, dtype=float), (len(owners.names),)).tolist()
+
+
+def _check_deltas(deltas: Sequence[float], owners: Owners, records_per_person: int) -> None:
+    for public, name, delta in zip(owners.contexts, owners.names, deltas, strict=True):
+        units, kind = units_of(public, records_per_person)
         caution.check_delta(
-            own_public(privacy.delta, public.agent),
+            delta,
             units,
             kind if public.unit is Unit.AGENT else f"{kind} of {name}",
             "or say large_delta = true in [privacy] (Privacy(large_delta=True)) if that is meant",
@@ -133,20 +135,25 @@ def _smallest_noise(
     return multiplier
 
 
-def _levelled(method: Method, owners: Owners) -> Method:
-    """The method with one noise scale for all agents, if the noise of others hides an agent."""
-    privacy, shared = method.privacy, _shared_scales(method, owners)
+def _levelled(method: Method, kinds: Kinds) -> Method:
+    """The method with one noise scale for all agents, if the noise of others hides an agent.
+
+    Args:
+        method: method with noise that is equal for all owners of a kind.
+        kinds: the owners, grouped.
+    """
+    privacy, shared, agents = method.privacy, _shared_scales(method, kinds), len(kinds.of)
     if privacy is not None and shared:
-        method.hides.check_agents(len(owners.contexts))  # refuses a coalition of all agents
-        wanted = np.asarray(privacy.noise_multiplier, dtype=float)
-        wanted = np.broadcast_to(wanted, len(owners.names))
+        method.hides.check_agents(agents)  # refuses a coalition of all agents
+        wanted = np.broadcast_to(np.asarray(privacy.noise_multiplier, dtype=float), agents)
         if wanted.any():
             # of several phases, use the first: whether that levels the others is checked below
-            single = _shared_scales(_with_noise(method, 1.0), owners)
+            single = _shared_scales(_with_noise(method, 1.0), kinds)
             hides = next(phase.hides for phase in method.phases() if phase.hides.together)
             method = _with_noise(method, hides.level(wanted, single[0]))
+            shared = _shared_scales(method, kinds)
     # none may have less, however a method makes its noise
-    for each in _shared_scales(method, owners):
+    for each in shared:
         if np.ptp(each) > 1e-9 * np.max(each):
             raise PrivacyError(
                 f"{type(method).__name__} has noise of several scales, from {np.min(each):.4g} to "
@@ -157,9 +164,10 @@ def _levelled(method: Method, owners: Owners) -> Method:
     return method
 
 
-def _shared_scales(method: AbstractMethod, owners: Owners) -> list[Float[np.ndarray, "*_shape"]]:
+def _shared_scales(method: AbstractMethod, kinds: Kinds) -> list[Float[np.ndarray, "*_shape"]]:
     """Noise scales of the phases in which agents hide each other, before calibration."""
-    found = zip(scales(method, owners), method.phases(), strict=True)
+    releases = Releases(method)
+    found = zip(scales(releases, kinds), releases.phases, strict=True)
     return [each for each, phase in found if phase.hides.together]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -24,6 +24,18 @@ from tacit.privacy.event import Event, Repeated, on_grid
 from tacit.privacy.facts import Fact
 from tacit.problem.task import Task
 from tacit.types import Division, PublicContext, Relation, Unit
+
+
+class Kinds(NamedTuple):
+    """Owners with equal numbers, grouped: they release the same.
+
+    Attributes:
+        contexts: declared constants of the first owner of each kind.
+        of: kind of every owner.
+    """
+
+    contexts: tuple[PublicContext, ...]
+    of: Int[np.ndarray, " agents"]
 
 
 @dataclass(frozen=True)
@@ -107,10 +119,8 @@ class Owners:
             assumptions = (*assumptions, published)
         return cls(contexts, tuple(problem.names), assumptions, declared, problem.divided)
 
-    def kinds(
-        self, method: AbstractMethod, *also: Any
-    ) -> tuple[list[PublicContext], Int[np.ndarray, " agents"]]:
-        """Group owners with equal numbers: the first context of each kind, and each one's kind.
+    def kinds(self, method: AbstractMethod, *also: Any) -> Kinds:
+        """Group owners with equal numbers.
 
         Args:
             method: method whose numbers may differ per owner.
@@ -127,7 +137,7 @@ class Owners:
         _, first, kind = np.unique(
             np.concatenate(columns, axis=1), axis=0, return_index=True, return_inverse=True
         )
-        return [self.contexts[index] for index in first], kind.reshape(-1)
+        return Kinds(tuple(self.contexts[index] for index in first), kind.reshape(-1))
 
 
 class Releases:
@@ -255,20 +265,19 @@ class Releases:
         return event if phase.repeat == 1 else Repeated(event, phase.repeat)
 
 
-def events(releases: Releases, owners: Owners) -> tuple[tuple[Event, ...], ...]:
+def events(releases: Releases, kinds: Kinds) -> tuple[tuple[Event, ...], ...]:
     """Everything that each owner is charged for: all releases by the sites of one person.
 
     Raises:
         PrivacyError: one person has records at several sites whose releases differ.
     """
-    kinds, kind = owners.kinds(releases.method)
     charged = charges(releases, kinds)
-    return tuple(charged[own] for own in kind)
+    return tuple(charged[own] for own in kinds.of)
 
 
-def charges(releases: Releases, kinds: Sequence[PublicContext]) -> list[tuple[Event, ...]]:
+def charges(releases: Releases, kinds: Kinds) -> list[tuple[Event, ...]]:
     """The same, for each kind of owner."""
-    alone = [tuple(releases.all(public)) for public in kinds]
+    alone = [tuple(releases.all(public)) for public in kinds.contexts]
     if releases.sites > 1 and len(set(alone)) > 1:
         raise PrivacyError(
             f"sites_per_person={releases.sites}: one person's guarantee rests on the releases of "
@@ -292,18 +301,18 @@ def of_any(owners: Iterable[Sequence[Event]]) -> list[Event]:
     return [Repeated(event, count) for event, count in most.items() if count]
 
 
-def scales(method: AbstractMethod, owners: Owners) -> tuple[Float[np.ndarray, "*_shape"], ...]:
+def scales(releases: Releases, kinds: Kinds) -> tuple[Float[np.ndarray, "*_shape"], ...]:
     """Noise scale of every phase: shape `(agents,)`, or `(rounds, agents)` if it varies."""
-    kinds, kind = owners.kinds(method)
+    each, kind = kinds
     table: list[Float[np.ndarray, "*_shape"]] = []
-    for phase in method.phases():
+    for phase in releases.phases:
         if phase.query is None or phase.release is None:
-            table.append(np.zeros(len(owners.contexts)))
+            table.append(np.zeros(len(kind)))
             continue
         mechanism, query, relation = phase.release.mechanism, phase.query, phase.release.relation
-        rounds: Iterable[int] = range(kinds[0].rounds) if _varies(phase) else (0,)
+        rounds: Iterable[int] = range(each[0].rounds) if _varies(phase) else (0,)
         values = np.array(
-            [[mechanism.scale(query, replace(c, round=t), relation) for c in kinds] for t in rounds]
+            [[mechanism.scale(query, replace(c, round=t), relation) for c in each] for t in rounds]
         )
         table.append(values[:, kind] if _varies(phase) else values[0, kind])
     return tuple(table)

@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 
 from tacit._engine import charging, statement
 from tacit._engine.calibrate import calibrate
-from tacit._engine.charging import Owners
+from tacit._engine.charging import Kinds, Owners
 from tacit._engine.foreign import assumptions
 from tacit._engine.keys import public_key
 from tacit._engine.result import ReleaseRow
@@ -93,24 +93,29 @@ class Contract:
         return charging.Releases(self.method, grid=self.grid)
 
     @_lazy
+    def kinds(self) -> Kinds:
+        """The owners, grouped by what they release."""
+        return self.owners.kinds(self.method)
+
+    @_lazy
     def scales(self) -> tuple[Float[np.ndarray, "*_shape"], ...]:
         """Noise scale of every phase: shape `(agents,)`, or `(rounds, agents)` if it varies."""
-        return charging.scales(self.method, self.owners)
+        return charging.scales(self.releases, self.kinds)
 
     @_lazy
     def events(self) -> tuple[tuple[Event, ...], ...]:
         """Everything that each owner is charged for."""
-        return charging.events(self.releases, self.owners)
+        return charging.events(self.releases, self.kinds)
 
     @_lazy
     def guarantee(self) -> Guarantees:
         """The guarantee of the whole run, owner by owner."""
-        return statement.guarantees(self.releases, self.owners)
+        return statement.guarantees(self.releases, self.owners, self.kinds)
 
     @_lazy
     def table(self) -> tuple[ReleaseRow, ...]:
         """The table of releases, with the largest numbers over all owners."""
-        return self._rows(self.owners.kinds(self.method)[0], slice(None))
+        return self._rows(self.kinds.contexts, slice(None))
 
     @_exact
     def table_of(self, agent: int) -> tuple[ReleaseRow, ...]:
@@ -131,7 +136,7 @@ class Contract:
 
     def evaluations(self, stops: Stops) -> Int[np.ndarray, " rows"]:
         """Oracle calls of all agents by each of the given rounds: points asked, times units."""
-        kinds, kind = self.owners.kinds(self.method)
+        kinds, kind = self.kinds
         counts = np.array([public.count for public in kinds])
         asked = np.zeros(len(stops), dtype=np.int64)
         for phase in self.releases:
@@ -326,8 +331,8 @@ def owners_of(
     Raises:
         PrivacyError: noise that changes from round to round, with an owner who misses some rounds.
     """
+    unit, privacy, releases = method.protects(problem), method.privacy, charging.Releases(method)
     times = method.hides.releases(network, rounds, public_key(seed))
-    privacy, releases = method.privacy, charging.Releases(method)
     declared = method.hides.declared(times, rounds, releases.sums(rounds))
     if releases.varies and np.any(times < rounds):
         agent = int(np.argmin(times))
@@ -341,6 +346,6 @@ def owners_of(
         # a person's records may be at the most active sites
         times = np.full_like(times, times.max())
     relation = Relation.ADD_REMOVE if privacy is None else privacy.relation
-    owners = Owners.of(problem, network, rounds, times, trials, method.protects(problem), relation)
+    owners = Owners.of(problem, network, rounds, times, trials, unit, relation)
     foreign = assumptions(problem, network, method)
     return replace(owners, assumptions=(*foreign, *owners.assumptions))

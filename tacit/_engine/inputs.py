@@ -1,4 +1,4 @@
-"""Checks on the arguments of `tacit.run`, `tacit.account` and `tacit.audit_method`."""
+"""What a run is given, checked before anything is traced or calibrated."""
 
 from __future__ import annotations
 
@@ -10,14 +10,31 @@ from typing import Any
 import numpy as np
 
 from tacit import checks, method, network
+from tacit._engine import charging
+from tacit._engine.foreign import check_closed_over
 from tacit.errors import ConfigError, NetworkError, ProblemError
-from tacit.method.phase import AbstractMethod
+from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
+from tacit.network.exact_sum import ExactSum
 from tacit.network.graph import Graph
 from tacit.problem.problem import Problem
 from tacit.problem.task import Records, Task
+from tacit.types import AbstractDifferentiable, AbstractObjective, AbstractPrivate, Oracle, Role
+
+_MOST_ROUNDS = 2**31 - 1
+"""Beyond 2^32 rounds the keys of the first rounds, and so their noise, would recur."""
+
+_MOST_VARYING = 1_000_000
+"""Most rounds with varying noise, since each is an event of its own."""
+
+_MOST_STOPS = 1_000_000
+"""More measurements would not fit in memory."""
 
 _ORDER = "the order is problem, network, method"
+_A_PROBLEM = (
+    "make one with problem.empirical_risk(features, targets, loss), problem.costs(...) or "
+    "problem.black_box_problem(...)"
+)
 
 
 def admitted(
@@ -29,24 +46,25 @@ def admitted(
         ProblemError, NetworkError, ConfigError: another kind of object; the message says what to
         write.
     """
-    network = _taken_over(network)
-    kinds = {"problem": Problem | Records, "network": AbstractNetwork, "method": AbstractMethod}
-    values = {"problem": problem, "network": _taken_over(network), "method": method}
+    network = Graph.from_networkx(network) if isinstance(network, _graphs()) else network
+    kinds = {
+        "problem": (Problem, Records),
+        "network": (AbstractNetwork, *_graphs()),
+        "method": AbstractMethod,
+    }
+    values = {"problem": problem, "network": network, "method": method}
     for name, value in values.items():
-        value = _taken_over(value)
         other = next((each for each, kind in kinds.items() if isinstance(value, kind)), name)
         if other != name:
             raise ConfigError(f"{name} is {checks.shown(value)}, which is a {other}: {_ORDER}")
-    checks.instance(
-        "problem",
-        problem,
-        Records if isinstance(problem, Records) else Problem,
-        "make one with problem.empirical_risk(features, targets, loss), problem.costs(...) or "
-        "problem.black_box_problem(...)",
-        ProblemError,
-    )
-    checks.instance("network", network, AbstractNetwork, _a_network(network, problem), NetworkError)
-    checks.instance("method", method, AbstractMethod, _a_method(method), ConfigError)
+    if not isinstance(problem, Problem | Records):
+        raise ProblemError(checks.mismatch("problem", problem, Problem, _A_PROBLEM))
+    if not isinstance(network, AbstractNetwork):
+        remedy = _a_network(network, problem)
+        raise NetworkError(checks.mismatch("network", network, AbstractNetwork, remedy))
+    if not isinstance(method, AbstractMethod):
+        remedy = _a_method(method)
+        raise ConfigError(checks.mismatch("method", method, AbstractMethod, remedy))
     return problem, network, method
 
 
@@ -115,14 +133,115 @@ def one_of(name: str, value: object, *choices: object) -> None:
         raise ConfigError(f"{name}={checks.shown(value)} must be {' or '.join(map(repr, choices))}")
 
 
+def check_arguments(
+    problem: Task,
+    network: AbstractNetwork,
+    method: AbstractMethod,
+    rounds: int,
+    seed: int | None = None,
+    trials: int = 1,
+    precision: str = "float64",
+) -> None:
+    """Refuse what cannot run, before anything is traced.
+
+    Raises:
+        ConfigError: an argument out of range.
+        NetworkError: a network that does not fit the problem or the method.
+        ProblemError: a problem that the method's assumptions exclude.
+    """
+    if not 1 <= rounds <= _MOST_ROUNDS:
+        raise ConfigError(f"rounds={rounds!r} must be at least 1 and at most {_MOST_ROUNDS:,}")
+    if rounds > _MOST_VARYING and charging.Releases(method).varies:
+        raise ConfigError(
+            f"rounds={rounds!r}: the noise of {type(method).__name__} changes from round to round "
+            f"and is accounted for round by round, which takes at most {_MOST_VARYING:,} of them"
+        )
+    if method.only_rounds is not None and rounds != method.only_rounds:
+        raise ConfigError(
+            f"rounds={rounds!r}: {type(method).__name__} takes {method.only_rounds}, and what is "
+            f"released in more would be paid for and not used; write rounds={method.only_rounds}"
+        )
+    if trials < 1:
+        raise ConfigError(f"trials={trials!r} must be at least 1")
+    if seed is not None and not 0 <= seed < 2**63:
+        raise ConfigError(f"seed={seed!r} must be at least 0 and below 2**63")
+    if precision == "float32" and method.oracle is Oracle.VALUE:
+        raise ConfigError(
+            f"{type(method).__name__} takes differences of function values, of which float32 "
+            "leaves no digits; use precision='float64'"
+        )
+    if network.agents != problem.agents:
+        raise NetworkError(
+            f"the network has {network.agents} agents and the problem {problem.agents}; "
+            "they must be as many"
+        )
+    phases = method.phases()
+    roles = {phase.sender for phase in phases}
+    if (Role.PEER in roles) == network.coordinated:
+        needs = (
+            "peers: use a graph such as ring(n)"
+            if Role.PEER in roles
+            else "clients: use a Coordinator(n), or between peers ExactSum(graph) in its place"
+        )
+        raise NetworkError(f"{type(method).__name__} runs between {needs}")
+    _check_oracle(problem, method, phases)
+    if isinstance(network, ExactSum):
+        _check_relayed(network, method, phases)
+    method.check(problem, network)
+    releases = [phase.release for phase in phases if phase.release is not None]
+    if not all(release.mechanism.bare for release in releases):
+        check_closed_over(problem)
+    short = next((p for p in method.on(network).phases() if rounds < p.rounds.least), None)
+    if short is not None:
+        raise ConfigError(
+            f"rounds={rounds!r}: phase {short.name!r} of {type(method).__name__} is run in "
+            f"{short.rounds.words}, for which there must be at least {short.rounds.least} here"
+        )
+    for hides in dict.fromkeys((*(phase.hides for phase in phases), method.hides)):
+        hides.check_run(method, network)
+
+
+def stops(rounds: int, record: int | Sequence[int] | None) -> list[int]:
+    """The rounds to measure after: every so often, these, or about 50; always the last one.
+
+    Raises:
+        ConfigError: an interval below 1, a round outside the run, or too many of them.
+    """
+    if record is None:
+        record = max(1, rounds // 50)
+    often = rounds // max(record, 1) if isinstance(record, int) else len(record)
+    if often > _MOST_STOPS:
+        raise ConfigError(
+            f"record={record if isinstance(record, int) else often} measures {often:,} times in "
+            f"{rounds:,} rounds; measure at most {_MOST_STOPS:,} times"
+        )
+    if isinstance(record, int):
+        if record < 1:
+            raise ConfigError(f"record={record!r} must be at least 1")
+        chosen = range(record, rounds, record)
+    else:
+        chosen = sorted({int(stop) for stop in record if stop != rounds})
+        if chosen and not 0 < chosen[0] <= chosen[-1] < rounds:
+            raise ConfigError(f"record={list(record)!r} must lie between 1 and rounds={rounds}")
+    return [*chosen, rounds]
+
+
+def prepared(problem: Task, network: AbstractNetwork, method: AbstractMethod) -> AbstractMethod:
+    """The method with what it chooses for itself, before a contract is made from it.
+
+    That may look at the data, so a private method chooses nothing.
+    """
+    return method.prepare(problem, network) if method.privacy is None else method
+
+
 def _print(done: int, total: int) -> None:
     print(f"\r{done:,} of {total:,} rounds", end="\n" if done == total else "", file=sys.stderr)
 
 
-def _taken_over(value: Any) -> Any:
-    """A NetworkX graph as a network; anything else unchanged."""
+def _graphs() -> tuple[type, ...]:
+    """The classes of NetworkX graphs, which are taken for networks."""
     nx = sys.modules.get("networkx")  # such a graph exists only if it is loaded
-    return Graph.from_networkx(value) if nx and isinstance(value, nx.Graph) else value
+    return (nx.Graph,) if nx else ()
 
 
 def _a_network(value: Any, problem: Any) -> str:
@@ -147,3 +266,38 @@ def _a_method(value: Any) -> str:
             if value.replace("_", "-").lower() in (kind.name, kind.__name__.lower()):
                 return f"write method.{kind.__name__}(...), with its arguments"
     return "give an object such as tacit.DPSG(step=1.0, privacy=...); `tacit methods` lists them"
+
+
+def _check_oracle(problem: Task, method: AbstractMethod, phases: Sequence[Phase]) -> None:
+    asked = {phase.query.oracle for phase in phases if phase.query is not None}
+    if Oracle.ROWS in asked and type(problem.objectives).rows is AbstractPrivate.rows:
+        raise ProblemError(
+            f"{type(method).__name__} asks of each record, and {type(problem.objectives).__name__} "
+            "holds no table of records; give tables to problem.record_tables"
+        )
+    if asked - {Oracle.ROWS} and not isinstance(problem.objectives, AbstractObjective):
+        raise ProblemError(
+            f"{type(method).__name__} minimises, and {type(problem).__name__} have no loss; give a "
+            "problem with one (problem.empirical_risk), or take a method that asks for statistics, "
+            "such as PrivateCounts"
+        )
+    asked -= {Oracle.ROWS}
+    if asked <= {Oracle.VALUE} or isinstance(problem.objectives, AbstractDifferentiable):
+        return
+    raise ProblemError(
+        f"{type(method).__name__} asks for gradients, and {type(problem.objectives).__name__} "
+        "gives values only. Use DZOA between peers, DZOAStar or ORZO with a coordinator, or write "
+        "the cost in JAX and give it to tacit.problem.costs"
+    )
+
+
+def _check_relayed(network: ExactSum, method: AbstractMethod, phases: Sequence[Phase]) -> None:
+    """Refuse what peers cannot sum as the network requires."""
+    name = type(method).__name__
+    to_server = [phase for phase in phases if phase.receiver is Role.SERVER]
+    rare = any(not phase.rounds.every for phase in to_server)
+    if network.window is not None and (rare or sum(phase.repeat for phase in to_server) != 1):
+        raise NetworkError(
+            f"{name} does not take one sum in each round, and window={network.window} phases on "
+            "graphs that change make one; use a graph that stays the same"
+        )

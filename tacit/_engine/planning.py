@@ -13,7 +13,6 @@ from jaxtyping import Float, Int
 from tacit import checks
 from tacit._engine import charging, inputs, statement
 from tacit._engine.calibrate import calibrate
-from tacit._engine.compiled import check_arguments, stops
 from tacit._engine.contract import Contract, owners_of
 from tacit._engine.contract import contract as computed
 from tacit._engine.result import ReleaseRow
@@ -102,7 +101,7 @@ def contract(
     problem, network, method = inputs.admitted(problem, network, method)
     rounds, seed = checks.whole("rounds", rounds, 1, ConfigError), inputs.seeded(seed) or 0
     trials = checks.whole("trials", trials, 1, ConfigError)
-    check_arguments(problem, network, method, rounds, seed)
+    inputs.check_arguments(problem, network, method, rounds, seed)
     return computed(problem, network, method, rounds=rounds, seed=seed, trials=trials)
 
 
@@ -156,13 +155,12 @@ def account_of(agreed: Contract, record: int | Sequence[int] | None = None) -> A
         agreed: contract, made with `tacit._engine.contract.contract`.
         record: rounds after which epsilon is also reported; about 50 by default.
     """
-    at = np.array([0, *stops(agreed.rounds, record)])
-    kinds, kind = agreed.owners.kinds(agreed.method)
-    rows = [agreed.table_of(public.agent) for public in kinds]
+    at = np.array([0, *inputs.stops(agreed.rounds, record)])
+    rows = [agreed.table_of(public.agent) for public in agreed.kinds.contexts]
     return Account(
         guarantee=agreed.guarantee,
         owners=agreed.owners.names,
-        releases=tuple(rows[own] for own in kind),
+        releases=tuple(rows[own] for own in agreed.kinds.of),
         events=agreed.events,
         rounds=at,
         # a part never costs more than the whole, regardless of the last bit
@@ -279,7 +277,7 @@ def mean_noise(
     hides = privacy.hides
     try:
         masked = replace(method, privacy=privacy.in_sums())
-        check_arguments(problem, network, masked, rounds, seed)
+        inputs.check_arguments(problem, network, masked, rounds, seed)
     except TacitError:
         return None
     phase = next((index for index, each in enumerate(masked.phases()) if each.hides.summed), None)
@@ -292,12 +290,15 @@ def mean_noise(
         if privacy.epsilon is None:
             owners = summed if hides.summed else alone
             calibrated = calibrate(method, owners)
-            promised = statement.guarantees(charging.Releases(calibrated), owners)
+            promised = statement.guarantees(
+                charging.Releases(calibrated), owners, owners.kinds(calibrated)
+            )
             plain = _changed(
                 plain, epsilon=np.array([each.epsilon for each in promised]), noise_multiplier=None
             )
         agreed = computed(problem, network, plain, rounds=rounds, seed=seed)
-        needed = charging.scales(calibrate(plain, summed), summed)[phase]
+        private = calibrate(plain, summed)
+        needed = charging.scales(charging.Releases(private), summed.kinds(private))[phase]
         local = float(agreed.spread(phase))
     largest, agents = float(np.max(needed)), problem.agents
     cohort = masked.hides.cohort(agents)

@@ -17,7 +17,7 @@ from jaxtyping import ArrayLike, Float
 from tacit import checks
 from tacit._engine import charging, inputs
 from tacit._engine.checkpoint import check as check_checkpoint
-from tacit._engine.compiled import check_arguments, lay_out, prepared, stops
+from tacit._engine.compiled import lay_out
 from tacit._engine.contract import Contract, contract
 from tacit._engine.environment import edited, environment
 from tacit._engine.identity import fingerprint, opaque
@@ -158,13 +158,15 @@ def run(
     if ledger is not None:
         remedy = "open it: with Ledger.open(path) as ledger (tacit.privacy.ledger)"
         checks.instance("ledger", ledger, Ledger, remedy, ConfigError)
-    check_arguments(problem, network, method, rounds, seed, runtime.trials, runtime.precision)
+    inputs.check_arguments(
+        problem, network, method, rounds, seed, runtime.trials, runtime.precision
+    )
     seed = secrets.randbits(31) if seed is None else seed
-    recorded = stops(rounds, record)
+    recorded = inputs.stops(rounds, record)
     began = time.monotonic()
     with jax.enable_x64(runtime.precision == "float64"):
         point = _reference(problem, reference)
-        method = prepared(problem, network, method)
+        method = inputs.prepared(problem, network, method)
         agreed = contract(problem, network, method, rounds=rounds, seed=seed, trials=runtime.trials)
         stated = agreed.guarantee
         if require is not None:

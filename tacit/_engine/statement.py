@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float, Int
 
-from tacit._engine.charging import Owners, Releases, charges, units_of
+from tacit._engine.charging import Kinds, Owners, Releases, charges, units_of
 from tacit.privacy import accounting, facts
 from tacit.privacy.event import (
     DiscreteGaussianRelease,
@@ -48,7 +48,7 @@ _MOST_DRAWS = 2**40
 _ARITHMETIC = "arithmetic is exact: the rounding of floating-point numbers is not covered"
 
 
-def guarantees(releases: Releases, owners: Owners) -> Guarantees:
+def guarantees(releases: Releases, owners: Owners, kinds: Kinds) -> Guarantees:
     """The guarantee of the whole run, owner by owner.
 
     Noise is simulated, or drawn on a grid from a secure source, as for the releases.
@@ -56,18 +56,22 @@ def guarantees(releases: Releases, owners: Owners) -> Guarantees:
     A person whose records are at `m` sites is covered by composing the releases of `m` owners,
     each as active as the most active one.
 
+    Args:
+        releases: releases of the method, calibrated.
+        owners: declared constants of the owners.
+        kinds: the owners, grouped by what they release.
+
     Raises:
         PrivacyError: such a person, and owners whose releases differ.
     """
-    kinds, kind = owners.kinds(releases.method)
     made = [
         _guarantee(releases, composed, public, owners)
-        for public, composed in zip(kinds, charges(releases, kinds), strict=True)
+        for public, composed in zip(kinds.contexts, charges(releases, kinds), strict=True)
     ]
     return Guarantees(
         tuple(
             replace(made[own], owner=name)
-            for own, name in zip(kind.tolist(), owners.names, strict=True)
+            for own, name in zip(kinds.of.tolist(), owners.names, strict=True)
         )
     )
 

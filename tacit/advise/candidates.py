@@ -167,8 +167,8 @@ def _unsettable(build: type[AbstractMethod]) -> list[str]:
 
 def _proved(method: AbstractMethod, setting: Setting) -> bool:
     """Whether its releases come with a proof, whatever their noise."""
-    tried = Releases(claimed(method, 1.0))
-    stated = statement.guarantees(tried, owners(setting, 1))
+    tried, held = claimed(method, 1.0), owners(setting, 1)
+    stated = statement.guarantees(Releases(tried), held, held.kinds(tried))
     return all(each.status is Status.PROVED for each in stated)
 
 

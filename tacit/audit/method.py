@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit import checks as arguments
 from tacit._engine import inputs
-from tacit._engine.compiled import check_arguments, lay_out
+from tacit._engine.compiled import lay_out
 from tacit._engine.contract import Contract, contract
 from tacit._engine.plan import as_arrays
 from tacit.arguments import checked
@@ -94,7 +94,7 @@ def audit_method(
         raise ConfigError(f"confidence={confidence!r} must be in (0.5, 1), such as 0.95")
     check_owner(problem, owner)
     seed = secrets.randbits(31) if seed is None else seed
-    check_arguments(problem, network, method, rounds, seed)
+    inputs.check_arguments(problem, network, method, rounds, seed)
     agreed = contract(problem, network, method, rounds=rounds, seed=seed)
     claim: Guarantee = agreed.guarantee[owner]
     if claim.status is Status.NONE:

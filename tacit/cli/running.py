@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from tacit.cli.console import DIVERGED, INTERRUPTED, emit, guarded, progress, say, table
-from tacit.method.answer import Minimiser
+from tacit.method.answer import Answer, Minimiser
 from tacit.study import Outcome, assemble, execute
 from tacit.study._output import Destination, write
 from tacit.study._output.files import PUBLIC_REPORT, keep_secret
@@ -100,7 +101,13 @@ def _free(path: Path) -> Path:
 
 def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
     result = outcome.result
-    for line in summary(outcome):
+    done = summary(outcome)
+    kept = protection(outcome)
+    found = findings(outcome)
+    secret = keep_secret(outcome)
+    released = _answer(result.answer)
+    scored = _scores(outcome.scores)
+    for line in done:
         say(line)
     if result.status != "finished":
         say(
@@ -108,22 +115,25 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
             "results are those of the last state before. If parameters are really that large, "
             "raise divergence in [run]."
         )
-    _answer(outcome)
+    if released is not None:
+        sentence, headings, rows = released
+        say()
+        say(sentence)
+        table(headings, rows)
     say()
-    for line in protection(outcome):
+    for line in kept:
         say(line)
-    found = findings(outcome)
     if found:
         say()
         say("Simulation only (computed from private records, so a deployment never publishes it):")
         for line in found:
             say(line, indent="  ")
-        _scores(outcome)
+        if scored is not None:
+            table(*scored)
     say(f"Report: {destination.path / 'report.html'}")
     if public:
         say(f"Public report, from released values only: {destination.path / PUBLIC_REPORT}")
     say(f"All files: {destination.path} (guarantee.json lists those that are protected)")
-    secret = keep_secret(outcome)
     if secret:
         say(
             f"Do not publish {', '.join(secret)}: they contain the seed of the noise, with which "
@@ -131,15 +141,13 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
         )
 
 
-def _answer(outcome: Outcome) -> None:
-    """What came out, where it is no minimiser."""
-    answer = outcome.result.answer
+def _answer(answer: Answer | None) -> tuple[str, list[str], list[list[str]]] | None:
+    """What came out, where it is no minimiser: a sentence, headings and rows."""
     if answer is None or isinstance(answer, Minimiser):
-        return
-    say()
-    say(answer.sentence())
+        return None
     rows = answer.frame()
-    table(
+    return (
+        answer.sentence(),
         [name.replace("_", " ") for name in rows.columns],
         [
             [f"{cell:.1f}" if isinstance(cell, float) else str(cell) for cell in row]
@@ -148,14 +156,12 @@ def _answer(outcome: Outcome) -> None:
     )
 
 
-def _scores(outcome: Outcome) -> None:
-    if not outcome.scores:
-        return
-    names = [name for name in METRICS if name in next(iter(outcome.scores.values()))]
-    table(
+def _scores(scores: Mapping[str, Mapping[str, float]]) -> tuple[list[str], list[list[str]]] | None:
+    """Headings and rows of the scores on records held out, if there are any."""
+    if not scores:
+        return None
+    names = [name for name in METRICS if name in next(iter(scores.values()))]
+    return (
         ["Held out (simulation only)", *(METRICS[name] for name in names)],
-        [
-            [fit, *(f"{scores[name]:.4f}" for name in names)]
-            for fit, scores in outcome.scores.items()
-        ],
+        [[fit, *(f"{found[name]:.4f}" for name in names)] for fit, found in scores.items()],
     )

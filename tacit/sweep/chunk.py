@@ -17,8 +17,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from tacit._engine.compiled import lay_out, prepared
+from tacit._engine.compiled import lay_out
 from tacit._engine.contract import contract
+from tacit._engine.inputs import prepared
 from tacit._engine.keys import trial_key
 from tacit._engine.simulate import simulate
 from tacit.errors import ConfigError

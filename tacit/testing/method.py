@@ -17,7 +17,6 @@ from jaxtyping import Float
 from tacit import checks
 from tacit._engine import context_of, inputs
 from tacit._engine.agent_step import from_bytes
-from tacit._engine.compiled import check_arguments, prepared
 from tacit._engine.keys import PhaseKeys
 from tacit._engine.plan import Plan
 from tacit._engine.runner import Simulation, run
@@ -81,13 +80,13 @@ def check_method(
         TacitError: the method does not run on this problem and network.
     """
     problem, network, method = inputs.admitted(problem, network, method)
-    check_arguments(problem, network, method, rounds)
+    inputs.check_arguments(problem, network, method, rounds)
     if other is None:
         other = other_data(problem)
     else:
         remedy = "give the same problem with other data, or nothing"
         checks.instance("other", other, type(problem), remedy, ConfigError)
-    method = prepared(problem, network, method)  # once, not for each of the two data sets
+    method = inputs.prepared(problem, network, method)  # once, not for each of the two data sets
     subject = Subject(problem, other, network, method, rounds)
     if subject.agreed.owners.contexts != subject.agreed_elsewhere.owners.contexts:
         raise ConfigError(

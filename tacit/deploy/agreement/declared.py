@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from tacit._engine.compiled import check_arguments, lay_out
+from tacit._engine.compiled import lay_out
 from tacit._engine.contract import Contract, contract
+from tacit._engine.inputs import check_arguments
 from tacit._engine.plan import Plan, as_arrays
 from tacit.data.schema import Prepared, Schema
 from tacit.deploy.agreement.bounds import Bounds, bounds_of

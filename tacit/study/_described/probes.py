@@ -17,7 +17,7 @@ import numpy as np
 from tacit._engine import statement
 from tacit._engine.calibrate import calibrate
 from tacit._engine.charging import Owners, Releases
-from tacit._engine.compiled import check_arguments
+from tacit._engine.inputs import check_arguments
 from tacit.data import Categorical, Schema
 from tacit.errors import NetworkError, PrivacyError, TacitError
 from tacit.method.phase import AbstractMethod
@@ -213,7 +213,8 @@ def promised(
                 with jax.enable_x64(True):
                     owners = _owners(probe, name, method.protects(probe.problem))
                     calibrated = calibrate(method.on(networks()[name]), owners)
-                    return statement.guarantees(Releases(calibrated), owners).worst
+                    kinds = owners.kinds(calibrated)
+                    return statement.guarantees(Releases(calibrated), owners, kinds).worst
             except PrivacyError:
                 return None  # it cannot protect this unit: no other problem changes that
             except TacitError:

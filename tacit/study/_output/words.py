@@ -176,7 +176,7 @@ STATUS = {
 def findings(outcome: Outcome) -> list[str]:
     """Findings for simulations only: computed from private records without noise."""
     found: list[str] = []
-    counts = outcome.assembled.problem.counts
+    counts, gap = outcome.assembled.problem.counts, objective_gap(outcome)
     if not counts_are_public(outcome):
         found.append(f"The sites hold {int(np.sum(counts)):,} records{_each(counts)}.")
     held = outcome.assembled.held_out
@@ -194,13 +194,11 @@ def findings(outcome: Outcome) -> list[str]:
                 f"In mean loss {kept_in_words(share)}, the best constant answer for the sites' "
                 "records."
             )
-    if outcome.reference is not None:
-        gap = objective_gap(outcome)
-        if gap is not None:
-            found.append(
-                f"The objective, summed over the sites, is {gap:.3g} above its minimum of "
-                f"{outcome.reference.value:.6g}, which the pooled fit attains."
-            )
+    if outcome.reference is not None and gap is not None:
+        found.append(
+            f"The objective, summed over the sites, is {gap:.3g} above its minimum of "
+            f"{outcome.reference.value:.6g}, which the pooled fit attains."
+        )
     return found
 
 

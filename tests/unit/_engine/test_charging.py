@@ -19,7 +19,7 @@ from tacit.errors import PrivacyError
 from tacit.method import PaperClaim
 from tacit.method.phase import Phase
 from tacit.privacy.event import GaussianRelease, LaplaceRelease, NonPrivate, Repeated
-from tacit.privacy.guarantee import Status
+from tacit.privacy.guarantee import Guarantees, Status
 from tacit.privacy.mechanism import gaussian
 from tacit.types import PublicContext, Relation, Unit
 
@@ -39,6 +39,11 @@ def owners(
     return Owners(contexts, names, **changes)
 
 
+def stated_of(method: Any, owners: Owners) -> Guarantees:
+    """What a calibrated method guarantees to every owner."""
+    return guarantees(Releases(method), owners, owners.kinds(method))
+
+
 def dpsg(**changes: Any) -> DPSG:
     """A private method with a budget, some of it changed."""
     settings = {"clip": 0.5, "epsilon": 1.0, "delta": 1e-5} | changes
@@ -50,18 +55,20 @@ def test_equal_budgets_give_equal_multipliers_and_noise_that_follows_the_counts(
     z = method.privacy.noise_multiplier
     assert np.ptp(z) == 0
     # replacing a record moves a clipped mean by 2 C / N
-    np.testing.assert_allclose(scales(method, owners())[0], z[0] * 2 * 0.5 / np.array([10, 20, 30]))
+    np.testing.assert_allclose(
+        scales(Releases(method), owners().kinds(method))[0], z[0] * 2 * 0.5 / np.array([10, 20, 30])
+    )
 
 
 @pytest.mark.parametrize("kind", [list, tuple, np.array])
 def test_every_owner_gets_its_own_budget(kind: Any) -> None:
     budget, clip = kind([0.5, 1.0, 4.0]), kind([0.1, 0.2, 0.3])
     method = calibrate(dpsg(epsilon=budget, clip=clip), owners())
-    stated = guarantees(Releases(method), owners())
+    stated = stated_of(method, owners())
     np.testing.assert_allclose([g.epsilon for g in stated], budget, rtol=1e-5)
     assert all(g.epsilon <= b for g, b in zip(stated, budget, strict=True))
     expected = method.privacy.noise_multiplier * 2 * np.array(clip) / np.array([10, 20, 30])
-    np.testing.assert_allclose(scales(method, owners())[0], expected)
+    np.testing.assert_allclose(scales(Releases(method), owners().kinds(method))[0], expected)
     assert [g.owner for g in stated] == ["site 0", "site 1", "site 2"]
 
 
@@ -81,11 +88,11 @@ def test_what_is_released_is_counted_once_a_round() -> None:
 def test_hardly_any_noise_is_none() -> None:
     """Floats cannot tell them apart."""
     faint = calibrate(dpsg(noise_multiplier=1e-80, epsilon=None), owners())
-    stated = guarantees(Releases(faint), owners()).worst
+    stated = stated_of(faint, owners()).worst
     assert (stated.status, stated.epsilon) == (Status.NONE, np.inf)
     assert "without protective noise" in stated.sentence()
     little = calibrate(dpsg(noise_multiplier=1e-60, epsilon=None), owners())
-    assert "(2.501e120, 1e-5)" in guarantees(Releases(little), owners()).worst.sentence()
+    assert "(2.501e120, 1e-5)" in stated_of(little, owners()).worst.sentence()
 
 
 def test_a_run_of_any_length_is_accounted_for_at_once() -> None:
@@ -102,7 +109,7 @@ def test_a_run_of_any_length_is_accounted_for_at_once() -> None:
 
 def test_an_owner_that_never_takes_part_releases_nothing() -> None:
     asleep = owners(rounds=0)
-    stated = guarantees(Releases(calibrate(dpsg(), asleep)), asleep)
+    stated = stated_of(calibrate(dpsg(), asleep), asleep)
     assert {(g.epsilon, g.releases, g.theorem) for g in stated} == {(0.0, 0, "nothing is released")}
 
 
@@ -112,7 +119,7 @@ def test_a_person_at_several_sites_costs_the_composition_of_them() -> None:
     # Gaussian-DP composes as the root of the sum of squares
     ratio = two.privacy.noise_multiplier / one.privacy.noise_multiplier
     np.testing.assert_allclose(ratio, np.sqrt(2), rtol=1e-5)
-    stated = guarantees(Releases(two), owners())
+    stated = stated_of(two, owners())
     assert stated.worst.unit is Unit.PERSON
     assert 0.999 < stated.worst.epsilon <= 1.0
     np.testing.assert_allclose(
@@ -153,13 +160,14 @@ class UnequalNoise(DPSG):
 def test_one_person_at_sites_that_release_differently_is_refused() -> None:
     """The quieter owner's guarantee would be what a louder site gives away."""
     alone = UnequalNoise(step=0.1, privacy=Privacy(clip=1.0, noise_multiplier=1.0))
-    stated = guarantees(Releases(alone), owners())
+    stated = stated_of(alone, owners())
     assert stated[1].epsilon < stated[0].epsilon
     budget = Privacy(clip=1.0, noise_multiplier=1.0, sites_per_person=2)
     both = UnequalNoise(step=0.1, privacy=budget)
-    for ask in (guarantees, events):
-        with pytest.raises(PrivacyError, match=r"sites_per_person=2: .* they differ"):
-            ask(Releases(both), owners())
+    with pytest.raises(PrivacyError, match=r"sites_per_person=2: .* they differ"):
+        stated_of(both, owners())
+    with pytest.raises(PrivacyError, match=r"sites_per_person=2: .* they differ"):
+        events(Releases(both), owners().kinds(both))
 
 
 def test_where_numbers_of_records_are_private_at_least_one_is_told() -> None:
@@ -187,12 +195,15 @@ def test_add_remove_needs_declared_numbers() -> None:
         calibrate(method, owners(declared=False))
     calibrated = calibrate(method, owners())
     z = calibrated.privacy.noise_multiplier[0]
-    np.testing.assert_allclose(scales(calibrated, owners())[0], z * 0.5 / np.array([10, 20, 30]))
+    np.testing.assert_allclose(
+        scales(Releases(calibrated), owners().kinds(calibrated))[0],
+        z * 0.5 / np.array([10, 20, 30]),
+    )
 
 
 def test_a_claim_keeps_its_status_and_says_why() -> None:
     method = DZOASolver(step=0.1, printed=True, claim=PaperClaim(0.15, 1e-3))
-    stated = guarantees(Releases(method), owners(rounds=200)).worst
+    stated = stated_of(method, owners(rounds=200)).worst
     assert stated.status is Status.MODEL
     assert "variance" in stated.reason
     assert "it is not proved because" in stated.sentence()
@@ -204,8 +215,8 @@ def test_a_claim_keeps_its_status_and_says_why() -> None:
 
 def test_infinite_epsilon_is_no_guarantee() -> None:
     method = calibrate(dpsg(epsilon=np.inf), owners())
-    assert guarantees(Releases(method), owners()).worst.status is Status.NONE
-    assert not np.any(scales(method, owners())[0])
+    assert stated_of(method, owners()).worst.status is Status.NONE
+    assert not np.any(scales(Releases(method), owners().kinds(method))[0])
 
 
 def test_a_run_that_must_be_proved() -> None:
@@ -226,8 +237,8 @@ def test_costs_compared_by_distance_are_promised_epsilon_a_unit_of_it() -> None:
     whole = Owners.of(task, network.complete(2), 5, [5, 5])
     method = calibrate(dpsg(clip=np.inf, relation="metric", noise="laplace", delta=0.0), whole)
     # five releases that move by 1 a unit of distance, epsilon 1 together
-    np.testing.assert_allclose(scales(method, whole)[0], 5.0, rtol=1e-6)
-    stated = guarantees(Releases(method), whole).worst
+    np.testing.assert_allclose(scales(Releases(method), whole.kinds(method))[0], 5.0, rtol=1e-6)
+    stated = stated_of(method, whole).worst
     assert (stated.unit, stated.relation) == (Unit.AGENT, Relation.METRIC)
     assert stated.epsilon == pytest.approx(1.0)
     assert "under metric adjacency" in stated.sentence()

@@ -7,7 +7,7 @@ import pytest
 
 import tacit
 from tacit import problem
-from tacit._engine.compiled import check_arguments
+from tacit._engine.inputs import check_arguments
 from tacit.errors import NetworkError
 from tacit.method import FedAvg
 from tacit.network import (
