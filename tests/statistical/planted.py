@@ -52,7 +52,7 @@ class Mistake:
 
 def one_noise_for_all_agents(patch: pytest.MonkeyPatch) -> None:
     honest = batched.agent_secret
-    patch.setattr(simulation, "agent_secret", lambda root, agent: honest(root, 0 * agent))
+    patch.setattr(batched, "agent_secret", lambda root, agent: honest(root, 0 * agent))
 
 
 def _one_key(patch: pytest.MonkeyPatch, purpose: str) -> None:
