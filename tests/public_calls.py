@@ -144,6 +144,7 @@ def methods() -> list[Call]:
         call(method.ADMM),
         call(method.CurvatureBounds, strong_convexity=0.5, smoothness=2.0),
         call(method.DPADMM),
+        call(method.DPFedSGD, step=0.1, privacy=budget),
         call(DPADMMPrinted, **claim),
         call(DPIADMMPrinted, method=method.DPIADMMProx(), epsilon=1.0),
         call(method.DPIADMMProx),
@@ -152,6 +153,7 @@ def methods() -> list[Call]:
         call(method.DZOAStar, privacy=budget),
         call(method.EXTRA, step=0.1),
         call(method.FedAvg, step=0.1),
+        call(method.FedProx, step=0.1, proximal=1.0),
         call(
             method.FunctionalPerturbation,
             inner=tacit.DGD(0.1),

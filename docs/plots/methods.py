@@ -27,6 +27,7 @@ from tacit.method import (
     DPIADMMProx,
     DPIADMMTrust,
     FedAvg,
+    FedProx,
     FunctionalPerturbation,
     GradientTracking,
     QuadraticBasis,
@@ -167,7 +168,7 @@ def fed_avg(path: Path) -> None:
     methods = {
         "1 local step": FedAvg(step=0.1, local_steps=1),
         "5 local steps": FedAvg(step=0.1, local_steps=5),
-        "5, a proximal term of 8": FedAvg(step=0.1, local_steps=5, proximal=8.0),
+        "5, a proximal term of 8": FedProx(step=0.1, proximal=8.0, local_steps=5),
         "5, a step of 0.02": FedAvg(step=0.02, local_steps=5),
         "5, ε = 4": FedAvg(step=0.1, local_steps=5, privacy=budget),
     }

@@ -61,6 +61,9 @@ _RECIPES: Mapping[str, Callable[[Pace], dict[str, float]]] = MappingProxyType(
 )
 """Arguments for a pace, where they are not just `step`."""
 
+_ALIKE: Mapping[str, str] = MappingProxyType({"dp-fedsgd": "gradient-descent"})
+"""Methods that take the steps of another one, by its name: one of both is measured."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -114,6 +117,9 @@ def candidates(setting: Setting) -> tuple[list[Candidate], dict[str, str]]:
     kept: list[Candidate] = []
     left_out: dict[str, str] = {}
     for build in (*_private(), *setting.methods):
+        if build.name in _ALIKE:
+            left_out[build.name] = f"it takes the same steps as {_ALIKE[build.name]}"
+            continue
         candidate = Candidate(build)
         unsettable = _unsettable(build)
         if unsettable:

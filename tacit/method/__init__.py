@@ -10,11 +10,13 @@ from tacit.method.d_zoa_solver import DZOASolver
 from tacit.method.d_zoa_star import DZOAStar
 from tacit.method.dgd import DGD
 from tacit.method.dp_admm import DPADMM
+from tacit.method.dp_fed_sgd import DPFedSGD
 from tacit.method.dp_iadmm_prox import DPIADMMProx
 from tacit.method.dp_iadmm_trust import DPIADMMTrust
 from tacit.method.dpsg import DPSG
 from tacit.method.extra import EXTRA
 from tacit.method.fed_avg import FedAvg
+from tacit.method.fed_prox import FedProx
 from tacit.method.functional import FunctionalPerturbation
 from tacit.method.functional_ball import RecordBall, record_ball
 from tacit.method.functional_basis import LegendreBasis, QuadraticBasis
@@ -50,11 +52,13 @@ __all__ = [
     "Answer",
     "CountTable",
     "CurvatureBounds",
+    "DPFedSGD",
     "DPIADMMProx",
     "DPIADMMTrust",
     "DZOASolver",
     "DZOAStar",
     "FedAvg",
+    "FedProx",
     "FunctionalPerturbation",
     "GradientDescent",
     "GradientTracking",

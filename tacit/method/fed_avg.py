@@ -1,4 +1,4 @@
-"""FedAvg and FedProx: clients take several local steps between two visits to the server."""
+"""FedAvg: clients take several local steps between two visits to the server."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class FedAvg(AbstractMethod):
     Source: McMahan et al. (2017), Communication-Efficient Learning of Deep Networks from
     Decentralized Data, algorithm 1; Li et al. (2020), algorithm 2. Local gradients are of all
     records, and weights equal; `m > 0` is FedProx, of the second paper, whose local problems are
-    solved by these steps.
+    solved by these steps; under its own name: `FedProx`.
 
     What leaves, with a budget, is one of two (Gaussian mechanism, l2 clip, exact composition;
     status proved):
@@ -172,7 +172,7 @@ class FedAvg(AbstractMethod):
         """The change after `E` local steps from the server's model: private, never sent itself."""
         if not isinstance(objective, AbstractDifferentiable):
             raise ProblemError(
-                f"FedAvg takes gradient steps, and {type(objective).__name__} gives values only. "
+                f"local steps take gradients, and {type(objective).__name__} gives values only. "
                 "Use a zeroth-order method such as ORZO."
             )
         start = jnp.asarray(state.x)

@@ -15,7 +15,7 @@ import pytest
 
 import tacit
 from tacit import network, problem
-from tacit.method import EXTRA, FedAvg, GradientDescent, GradientTracking
+from tacit.method import EXTRA, DPFedSGD, FedAvg, FedProx, GradientTracking
 from tacit.types import Role
 
 TARGETS = (Fraction(3), Fraction(-1))
@@ -106,12 +106,17 @@ METHODS: list[tuple[Any, Callable[[int], Pair]]] = [
     (EXTRA(step=float(STEP)), extra),
     (GradientTracking(step=float(STEP)), gradient_tracking),
     (FedAvg(step=float(STEP), local_steps=2, proximal=0.25), fed_avg),
-    (FedAvg(step=float(STEP), local_steps=2, proximal=0.25, release="update"), fed_avg),
+    (FedProx(step=float(STEP), local_steps=2, proximal=0.25, release="update"), fed_avg),
     (
         FedAvg(step=float(STEP), local_steps=2, release="update", privacy=_silent(CLIP)),
         clipped_fed_avg,
     ),
-    (GradientDescent(step=float(STEP), privacy=_silent(4 * CLIP)), clipped_descent),
+    (DPFedSGD(step=float(STEP), privacy=_silent(4 * CLIP)), clipped_descent),
+    # a step along a gradient that is clipped is the step, clipped by as much
+    (
+        DPFedSGD(step=float(STEP), release="update", privacy=_silent(STEP * 4 * CLIP)),
+        clipped_descent,
+    ),
 ]
 
 

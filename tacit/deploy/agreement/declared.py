@@ -124,7 +124,7 @@ def declared(
             raise PrivacyError(
                 f"{type(method).__name__} needs every message: what its agents hold must match "
                 'what their neighbours sent. Write silent = "stop" in the manifest, or choose '
-                "a method that averages: dpsg, gradient-descent or fedavg"
+                "a method that averages, such as dpsg, gradient-descent or fedavg"
             )
         if method.hides.summed and network.varying:
             raise PrivacyError(

@@ -21,7 +21,7 @@ from jaxtyping import Float, Shaped
 
 import tacit
 from tacit import network, problem
-from tacit.method import DPIADMMProx, DPIADMMTrust, FedAvg, GrowingPenalty, OutP
+from tacit.method import DPFedSGD, DPIADMMProx, DPIADMMTrust, FedAvg, GrowingPenalty, OutP
 from tacit.papers.ryu2021 import images
 from tacit.papers.ryu2021.dp_iadmm import DPIADMMPrinted
 from tacit.papers.ryu2021.images import Chosen, Images, Source
@@ -171,7 +171,7 @@ def task(records: Rows) -> problem.Problem:
 
 def descent(path: float, rounds: int, privacy: Privacy) -> Any:
     """Noisy gradient steps of constant size."""
-    return tacit.GradientDescent(step=path / (CLIP * rounds), privacy=privacy)
+    return DPFedSGD(step=path / (CLIP * rounds), privacy=privacy)
 
 
 def shrinking(build: Callable[..., Any], path: float, rounds: int, privacy: Privacy) -> Any:

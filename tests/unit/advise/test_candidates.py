@@ -32,6 +32,7 @@ def test_a_coordinator_has_methods_of_its_own() -> None:
     names = {each.name for each in found}
     assert {"fedavg", "gradient-descent"} <= names
     assert "it needs peers" in left_out["dpsg"]
+    assert left_out["dp-fedsgd"] == "it takes the same steps as gradient-descent"
     valued = replace(PEERS, network=network.Coordinator(5), oracle=Oracle.VALUE)
     found, _ = candidates(valued)
     assert {"or-zo", "zoo-admm"} <= {each.name for each in found}

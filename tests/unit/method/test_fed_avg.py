@@ -11,7 +11,7 @@ import tacit
 from tacit import Privacy, network, problem
 from tacit.audit.neighbours import replace_record
 from tacit.errors import ConfigError, PrivacyError, ProblemError
-from tacit.method import FedAvg
+from tacit.method import FedAvg, FedProx
 from tacit.privacy import GaussianRelease, Repeated, epsilon
 from tacit.types import Unit
 
@@ -91,6 +91,23 @@ def test_without_a_budget_both_forms_are_one_algorithm() -> None:
     assert update.history.evaluations[-1] == plain.history.evaluations[-1]
 
 
+@pytest.mark.parametrize("release", ["gradients", "update"])
+def test_fed_prox_is_fed_avg_with_a_pull(release: Any) -> None:
+    given: dict[str, Any] = {"step": 0.1, "local_steps": 2, "server_step": 0.8, "decay": 0.5}
+    given |= {"release": release, "privacy": Privacy(clip=0.5, epsilon=4.0)}
+    pulled, named, free = (
+        tacit.run(task(), STAR, method, rounds=3, seed=0, record=[])
+        for method in (
+            FedAvg(proximal=0.5, **given),
+            FedProx(proximal=0.5, **given),
+            FedAvg(**given),
+        )
+    )
+    np.testing.assert_array_equal(named.solution, pulled.solution)
+    assert named.guarantee.worst == pulled.guarantee.worst
+    assert np.linalg.norm(named.solution - free.solution) > 1e-6
+
+
 def test_drawn_clients_are_counted_and_not_amplified() -> None:
     drawn = network.Coordinator(3, probability=0.3)
     method = fed(epsilon=None, noise_multiplier=5.0)
@@ -146,6 +163,8 @@ def test_what_is_out_of_range_is_refused() -> None:
         fed("model")
     with pytest.raises(ConfigError, match=r"proximal=-1\.0"):
         FedAvg(step=0.1, proximal=-1.0)
+    with pytest.raises(ConfigError, match=r"proximal=0\.0 must be a positive"):
+        FedProx(step=0.1, proximal=0.0)
     with pytest.raises(PrivacyError, match=r"sampling=0\.5 draws records"):
         fed(sampling=0.5, relation="add_remove")
 

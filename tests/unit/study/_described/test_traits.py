@@ -62,9 +62,11 @@ def test_masks_are_taken_by_what_sums_at_a_public_iterate() -> None:
     assert {name: said for name, said in taken.items() if said != "no"} == {
         "counts": "yes",
         "d-zoa-star": "yes",
+        "dp-fedsgd": "yes",
         "dp-iadmm-prox": "yes",
         "dp-iadmm-trust": "yes",
         "fedavg": "with whole updates",
+        "fedprox": "with whole updates",
         "gradient-descent": "yes",
         "masked-gossip": asked.OWN_MASKS,
         "or-zo": "yes",
