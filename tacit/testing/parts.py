@@ -226,7 +226,7 @@ def _convex(regulariser: AbstractRegulariser, name: str, points: Any) -> None:
         lines = here + (points - x) @ slope
         hold(
             np.all(values >= lines - 1e-10 * (1.0 + np.abs(lines))),
-            f"{name}.gradient is no subgradient: value lies below its tangent",
+            f"{name}.gradient is not a subgradient: value lies below its tangent",
         )
     if regulariser.separable:
         zero = float(regulariser.value(np.zeros_like(points[0])))
@@ -234,7 +234,7 @@ def _convex(regulariser: AbstractRegulariser, name: str, points: Any) -> None:
             single = sum(float(regulariser.value(np.diag(x)[i])) - zero for i in range(len(x)))
             hold(
                 np.isclose(here - zero, single, rtol=1e-10, atol=1e-12),
-                f"{name} is said to be separable, and is no sum over coordinates",
+                f"{name} is declared separable but is not a sum over coordinates",
             )
 
 
@@ -355,7 +355,7 @@ def check_graph(topology: AbstractTopology, agents: Sequence[int] = (4, 5, 8)) -
         checks.whole("agents", count, 2, ConfigError)
         drawn, again = (cast(Any, topology.graph(count)) for _ in range(2))
         what = f"{name}.graph({count})"
-        hold(isinstance(drawn, nx.Graph), f"{what} is no networkx.Graph")
+        hold(isinstance(drawn, nx.Graph), f"{what} is not a networkx.Graph")
         hold(len(drawn) == count, f"{what} has {len(drawn)} nodes")
         same = nx.utils.graphs_equal(drawn, again)
         hold(same, f"{what} is another graph when it is drawn again; give it a seed")

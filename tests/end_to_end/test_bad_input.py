@@ -103,7 +103,7 @@ STUDIES = {
         'graph = "ring"',
         'edges = [["north", "sud"]]',
         "[network]",
-        "'sud', which is no site",
+        "'sud', which is not a site",
     ),
     "wrong number of agents": (
         'graph = "ring"',
@@ -159,7 +159,7 @@ STUDIES = {
         "[partition]",
         "'up' has no records",
     ),
-    "output is no directory": (
+    "output is not a directory": (
         'output = "results"',
         'output = "visits.csv/results"',
         "output",

@@ -228,7 +228,7 @@ def _check_header(connection: sqlite3.Connection, path: Path) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION or version < 1:
         raise LedgerError(
-            f"the file {path} is no ledger of tacit, so it was left as it is; name the ledger, or "
+            f"the file {path} is not a tacit ledger and was left as it is; give the ledger's path, or "
             "make one with `tacit ledger new`"
         )
     if version > FORMAT:

@@ -225,8 +225,8 @@ class ForgetsWhatItSpared(L2):
         (Twice(0.5), "Twice.prox.v, 0.1. is not the minimiser"),
         (Overshoots(0.5), "Overshoots.prox is not firmly non-expansive"),
         (Hard(0.5), "Hard.prox is not firmly non-expansive"),
-        (WrongGradient(0.5), "WrongGradient.gradient is no subgradient"),
-        (Coupled(0.5), "Coupled is said to be separable"),
+        (WrongGradient(0.5), "WrongGradient.gradient is not a subgradient"),
+        (Coupled(0.5), "Coupled is declared separable"),
         (NotScaled(0.5, 0.5), r"NotScaled.scaled\(0.25\) is not a quarter"),
         (SparesNothing(0.5), "SparesNothing.sparing penalises what was spared|still penalises"),
         (ForgetsWhatItSpared(0.5, unpenalised=(0,)), "ForgetsWhatItSpared.sparing penalises what"),
@@ -326,7 +326,7 @@ def with_a_loop(agents: int) -> Any:
         (lambda agents: nx.empty_graph(agents), "is not connected"),
         (lambda agents: nx.path_graph(agents + 1), "has 5 nodes"),
         (lambda agents: nx.path_graph(agents, create_using=nx.DiGraph), "is not connected"),
-        (lambda agents: [(0, 1)], "is no networkx.Graph"),
+        (lambda agents: [(0, 1)], "is not a networkx.Graph"),
     ],
 )
 def test_a_mistake_in_a_graph_is_found(draw: Any, told: str) -> None:
