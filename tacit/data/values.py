@@ -54,8 +54,8 @@ def values_of(
     except Exception as error:
         raise ProblemError(
             f"column {column.name!r}: {where(column, row)} holds {show(value)}, which is not a "
-            f"value of {type(kind).__name__} ({type(error).__name__}: {error}); correct it, or leave the "
-            "record out"
+            f"value of {type(kind).__name__} ({type(error).__name__}: {error}); correct it, or "
+            "leave the record out"
         ) from error
     raise ProblemError(  # pragma: no cover - it gave no answer before
         f"column {column.name!r}: {type(kind).__name__} gives a different answer when called again"

@@ -110,8 +110,8 @@ class _Finder(MetaPathFinder):
         file = Path(spec.origin).resolve()
         if held.files.get(file) != _sha256(file):
             raise ImportError(
-                f"{file} has changed since the digest of {fullname.partition('.')[0]} was taken, or "
-                "is not part of it; start again",
+                f"{file} has changed since the digest of {fullname.partition('.')[0]} was taken, "
+                "or is not part of it; start again",
                 name=fullname,
             )
         if type(spec.loader) is SourceFileLoader:

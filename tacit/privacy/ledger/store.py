@@ -228,8 +228,8 @@ def _check_header(connection: sqlite3.Connection, path: Path) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION or version < 1:
         raise LedgerError(
-            f"the file {path} is not a tacit ledger and was left as it is; give the ledger's path, or "
-            "make one with `tacit ledger new`"
+            f"the file {path} is not a tacit ledger and was left as it is; give the ledger's "
+            "path, or make one with `tacit ledger new`"
         )
     if version > FORMAT:
         raise LedgerError(

@@ -247,7 +247,7 @@ def test_a_database_of_something_else(tmp_path: Path) -> None:
     path = tmp_path / "other.sqlite"
     with closing(sqlite3.connect(path)) as file, file:
         file.execute("CREATE TABLE t (x)")
-    with pytest.raises(LedgerError, match="other.sqlite is not a tacit ledger"):
+    with pytest.raises(LedgerError, match=r"other\.sqlite is not a tacit ledger"):
         Ledger.open(path)
 
 
