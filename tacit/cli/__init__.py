@@ -197,7 +197,9 @@ def init(
 
 
 app.command()(before.advise)
-app.command(epilog=experiments.SWEEP_EPILOG)(experiments.sweep)
+app.command(epilog=experiments.SWEEP_EPILOG, context_settings=experiments.SWEEP_SETTINGS)(
+    experiments.sweep
+)
 app.command(epilog=before.ACCOUNT_EPILOG, cls=OfAStudy)(before.account)
 app.add_typer(planning.app)
 app.command()(experiments.audit)

@@ -126,9 +126,13 @@ def reproduce(
     )
 
 
+# a value after a space is left over, and the command says that commas separate values
+SWEEP_SETTINGS = {"allow_extra_args": True}
+
+
 def sweep(
+    context: typer.Context,
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (TOML).")],
-    extra: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     seeds: Annotated[
         int | None,
         typer.Option(
@@ -222,7 +226,7 @@ def sweep(
     from tacit.cli.sweeping import sweep_study
 
     asked = AskedSweep(
-        extra=extra or (),
+        extra=context.args,
         seeds=seeds,
         methods=method or (),
         epsilon=epsilon or (),

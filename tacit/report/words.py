@@ -83,7 +83,7 @@ def banner(data: ReportData) -> str:
         shown = (
             "this page shows values that are not private, marked “simulation only”"
             if shows_private(data)
-            else "anyone who knows the seed can subtract it, which uncovers this page"
+            else "anyone who knows the seed can subtract it from this page"
         )
         return (
             f"Simulation: the noise is simulated, and {shown}. Do not publish it as a private "
