@@ -60,7 +60,7 @@ def warnings(plan: Plan, found: Sequence[Runs]) -> list[str]:
     if gone:
         said.append(
             f"{gone:,} of {plan.runs:,} runs diverged. They are left out of the means, which makes "
-            "the cells that they stand in look better than they are."
+            "their cells look better than they are."
         )
     return said
 

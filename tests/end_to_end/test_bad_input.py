@@ -192,7 +192,7 @@ DATA = {
     "infinite": (first("age", float("inf")), "infinite"),
     "missing target": (first("visits", None), "missing"),
     "missing site": (first("site", None), "missing value"),
-    "one site only": (of(site="north"), "all records stand at one site"),
+    "one site only": (of(site="north"), "all records belong to one site"),
     "no records": (lambda frame: frame.iloc[:0], "no records"),
     "no site column": (lambda frame: frame.drop(columns="site"), "no column 'site'"),
     "another level": (first("sex", "x"), "not among the declared"),

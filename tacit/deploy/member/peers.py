@@ -268,7 +268,7 @@ class Neighbours:
         if self.cards and len(self.mailbox.left_out()) == len(self.cards):
             raise PeerTimeout(
                 f"every neighbour is silent in round {at.round + 1} of {self._schedule.rounds}, "
-                f"and there is nobody to go on with. {GO_ON}"
+                f"so the run cannot continue. {GO_ON}"
             )
 
     def roll_call(self, turn: Turn, least: int) -> list[int]:
