@@ -215,9 +215,9 @@ class Book:
             raise LedgerError(
                 f"dataset {dataset!r} was charged to other accounts before "
                 f"({', '.join(sorted(charged))}), and all of its records are to be charged to "
-                f"{next(iter(owners))!r} now: the cost of one record would be split "
-                "between two accounts. Nothing was released; charge the accounts that were charged before, or share "
-                "the budget out between two dataset names"
+                f"{next(iter(owners))!r} now: the cost of one record would be split between two "
+                "accounts. Nothing was released; charge the accounts that were charged before, or "
+                "share the budget out between two dataset names"
             )
         if not pooled and whole is not None and set(owners) != {whole}:
             raise LedgerError(
