@@ -126,13 +126,10 @@ def reproduce(
     )
 
 
-# a value after a space is left over, and the command says that commas separate values
-SWEEP_SETTINGS = {"allow_extra_args": True}
-
-
 def sweep(
-    context: typer.Context,
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (TOML).")],
+    # a value after a space ends up here, and is refused with the remedy
+    extra: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     seeds: Annotated[
         int | None,
         typer.Option(
@@ -226,7 +223,7 @@ def sweep(
     from tacit.cli.sweeping import sweep_study
 
     asked = AskedSweep(
-        extra=context.args,
+        extra=extra or (),
         seeds=seeds,
         methods=method or (),
         epsilon=epsilon or (),

@@ -196,7 +196,7 @@ def _error(path: Path, code: int, detail: str) -> LedgerError:
             )
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return LedgerDamaged(
-                f"the file {path} is damaged, or no ledger at all ({detail}). Nothing was "
+                f"the file {path} is damaged, or not a ledger ({detail}). Nothing was "
                 "released; put back the newest whole copy and open it with the number of entries "
                 "that a peer knows, so that an older one is noticed"
             )
