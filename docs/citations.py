@@ -119,7 +119,7 @@ def places(text: str) -> list[str]:
         match = _PLACE.fullmatch(piece)
         kind = (match and match[1]) or kind
         if not match or not kind or not (match[2] or kind == "appendix"):
-            raise CitationError(f"{piece!r} is no place such as 'section IV-A' or 'eq (8)'")
+            raise CitationError(f"{piece!r} is not a place such as 'section IV-A' or 'eq (8)'")
         label = match[2] or ""
         first = label.strip("()")
         labels = [label]

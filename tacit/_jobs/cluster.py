@@ -75,7 +75,9 @@ class Cluster:
             )
         for name, path in files.items():
             if path is not None and not path.is_file():
-                raise ConfigError(f"{name}={str(path)!r} is no file; give the path of a PEM file")
+                raise ConfigError(
+                    f"{name}={str(path)!r} is not a file; give the path of a PEM file"
+                )
 
     @property
     def open(self) -> bool:

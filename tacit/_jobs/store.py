@@ -108,7 +108,7 @@ def digest_of(path: Path) -> str:
         return _digest(path, state.st_mtime_ns, state.st_size)
     except OSError as error:
         raise RuntimeFailure(
-            f"{path} cannot be read any more ({error.strerror}); put it back and run the same "
+            f"{path} can no longer be read ({error.strerror}); put it back and run the same "
             "command again"
         ) from error
 

@@ -20,7 +20,7 @@ import typer
 from tacit import __version__
 from tacit.cli import before, experiments, keys, ledgers, manifests, parts, planning, sites
 from tacit.cli.console import INTERRUPTED
-from tacit.cli.helping import OfAStudy, Sections
+from tacit.cli.helping import Discreet, OfAStudy, Sections
 from tacit.cli.options import Force, Json, Output, Public
 from tacit.cli.programs import keep_programs
 
@@ -197,7 +197,7 @@ def init(
 
 
 app.command()(before.advise)
-app.command(epilog=experiments.SWEEP_EPILOG)(experiments.sweep)
+app.command(epilog=experiments.SWEEP_EPILOG, cls=Discreet)(experiments.sweep)
 app.command(epilog=before.ACCOUNT_EPILOG, cls=OfAStudy)(before.account)
 app.add_typer(planning.app)
 app.command()(experiments.audit)

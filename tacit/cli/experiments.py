@@ -128,6 +128,7 @@ def reproduce(
 
 def sweep(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (TOML).")],
+    # a value after a space ends up here, and is refused with the remedy
     extra: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     seeds: Annotated[
         int | None,

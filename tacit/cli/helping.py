@@ -34,6 +34,20 @@ class Sections(TyperGroup):
                 )
 
 
+class Discreet(TyperCommand):
+    """A command whose usage omits hidden arguments, as its list of arguments does."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The parts of the usage line."""
+        hidden = {
+            piece
+            for param in self.get_params(ctx)
+            if getattr(param, "hidden", False)
+            for piece in param.get_usage_pieces(ctx)
+        }
+        return [piece for piece in super().collect_usage_pieces(ctx) if piece not in hidden]
+
+
 _MOVED = {
     "--epsilon": "noise",
     "-e": "noise",

@@ -27,20 +27,20 @@ class Asked:
     """The options, as they were given.
 
     Attributes:
-        extra: what stands alone on the command line, which is a mistake.
-        seeds: runs of each cell.
-        methods: names with commas between, each.
-        epsilon: budgets with commas between, each.
-        settings: keys with values, each.
-        measure: that the page draws.
-        workers: processes.
-        cluster: address.
-        ca: file.
-        certificate: file.
-        key: file.
-        chunk: runs that are stored at a time.
-        output: directory.
-        force: whether another sweep's table and page may be replaced.
+        extra: arguments left over, which is a mistake.
+        seeds: number of runs per cell.
+        methods: lists of names, separated by commas.
+        epsilon: lists of budgets, separated by commas.
+        settings: keys, each with its values.
+        measure: name of the metric to plot.
+        workers: maximum number of processes.
+        cluster: address of a scheduler.
+        ca: path of the authority's certificate.
+        certificate: path of the user's certificate.
+        key: path of the user's private key.
+        chunk: approximate number of runs per checkpoint.
+        output: output directory.
+        force: whether to replace the table and page of another sweep.
     """
 
     extra: Sequence[str] = ()
@@ -66,8 +66,8 @@ def sweep_study(path: Path, asked: Asked, *, json: bool) -> int:
         folder = FOLDER if asked.output is None else asked.output
         if asked.extra:
             raise ConfigError(
-                f"unexpected argument {asked.extra[0]!r}; separate values of an option by commas, "
-                "without spaces: --epsilon 0.5,1,2"
+                f"unexpected argument {asked.extra[0]!r}; separate the values of an option by "
+                "commas, without spaces: --epsilon 0.5,1,2"
             )
         where = _where(asked)
         try:

@@ -114,7 +114,7 @@ def by_column(prepared: Prepared, sites: Names | None = None) -> Sites:
     unknown = [str(name) for name in present if name not in chosen]
     if unknown:
         raise ProblemError(
-            f"records stand at site {unknown[0]!r}, which is not among sites={chosen}: add it, or "
+            f"records belong to site {unknown[0]!r}, which is not among sites={chosen}: add it, or "
             "leave its records out of the data"
         )
     order = np.array([chosen.index(name) for name in present])
@@ -389,7 +389,7 @@ def at_sites(
             raise ProblemError(f"site {name!r} has no records: leave it out, or give it some")
     if len(names) < 2:
         raise ProblemError(
-            f"all records stand at one site, {names[0]!r}: there is nobody to agree with; "
+            f"all records belong to one site, {names[0]!r}: there is no other to agree with; "
             "give at least two sites, or partition the records another way"
         )
     rows = np.split(np.argsort(owner, kind="stable"), np.cumsum(counts)[:-1])

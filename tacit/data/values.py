@@ -53,9 +53,9 @@ def values_of(
         _asked(column, kind)[0](level_key(value))
     except Exception as error:
         raise ProblemError(
-            f"column {column.name!r}: {where(column, row)} holds {show(value)}, which is no "
-            f"{type(kind).__name__} ({type(error).__name__}: {error}); correct it, or leave the "
-            "record out"
+            f"column {column.name!r}: {where(column, row)} holds {show(value)}, which is not a "
+            f"value of {type(kind).__name__} ({type(error).__name__}: {error}); correct it, or "
+            "leave the record out"
         ) from error
     raise ProblemError(  # pragma: no cover - it gave no answer before
         f"column {column.name!r}: {type(kind).__name__} gives a different answer when called again"

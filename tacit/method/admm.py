@@ -57,8 +57,8 @@ class ADMM(AbstractMethod):
 
     name: ClassVar[str] = "admm"
     when: ClassVar[str] = (
-        "sites talk to neighbours only, nothing has to be protected, rounds are dear and local "
-        "computation is cheap"
+        "sites talk to neighbours only, nothing has to be protected, rounds are expensive and "
+        "local computation is cheap"
     )
     oracle: ClassVar[Oracle] = Oracle.PROX
     penalty: PositiveOne = 0.2

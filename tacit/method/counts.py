@@ -104,13 +104,13 @@ class CountTable:
             else f"{self.sites} of {self.of_sites} sites"
         )
         noise = (
-            "Standard errors and 95 % intervals are of the noise alone"
+            "Standard errors and 95 % intervals cover the noise only"
             if any(self.errors)
-            else "There is no noise in them"
+            else "No noise was added"
         )
         return (
             f"Counts of the records of {whose}. {noise}: the counts are a census of these records, "
-            "no sample of a larger population."
+            "not a sample of a larger population."
         )
 
 

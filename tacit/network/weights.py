@@ -174,7 +174,8 @@ def link_weights(links: Links, weights: object) -> LinkWeights:
     rules = {"metropolis": metropolis, "max_degree": max_degree, "balanced": balanced}
     if weights not in rules:
         raise NetworkError(
-            f"weights={weights!r} is no rule; choose one of {sorted(rules)} or give a matrix"
+            f"weights={weights!r} is not a known rule; choose one of {sorted(rules)} "
+            "or give a matrix"
         )
     if links.directed and weights != "balanced":
         raise NetworkError(

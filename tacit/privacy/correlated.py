@@ -92,7 +92,9 @@ class PairMasks:
         wrong = (pairs < 0) | (pairs >= agents) | (pairs[:, :1] == pairs[:, 1:])
         if wrong.any():
             pair = tuple(pairs[wrong.any(axis=1)][0].tolist())
-            raise PrivacyError(f"masks: {pair} are no two of {agents} agents, numbered from 0")
+            raise PrivacyError(
+                f"masks: {pair} is not a pair of different agents; there are {agents}, from 0"
+            )
         if len(pairs) > MOST_PAIRS:
             raise PrivacyError(
                 f"masks: {agents} agents have {len(pairs):,} pairs, and a simulation draws masks "

@@ -68,7 +68,7 @@ def _assumed(sums: Masked, attempts: int) -> list[str]:
     return [
         f"{corrupted} corrupted, which includes being curious",
         f"every sum has at least {sums.cohort} agents, and this agent is in at most "
-        f"{attempts:,} sums, those included that are given up because somebody is missing",
+        f"{attempts:,} sums, counting those abandoned because an agent is missing",
     ]
 
 

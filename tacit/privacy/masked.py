@@ -54,8 +54,8 @@ class Masks:
             outsiders only.
         min_cohort: minimum number of agents in a sum, 2 or more and above `coalition`; all of them
             if `None`.
-        attempts: maximum number of sums that the run may release, including those that are given up
-            because somebody is missing.
+        attempts: maximum number of sums that the run may release, counting those abandoned because
+            an agent is missing.
         spare: the same limit in other terms: number of sums that may be tried again over the whole
             run, each charged as the most expensive one of the run. With neither, none between
             sites, and in a simulation as many as its rounds take.
@@ -162,7 +162,7 @@ class SecureSum(AbstractHiding):
         """A masked release is summed unchanged, and asked for at a point that everybody knows."""
         reason = ""
         if phase.receiver is None:
-            reason = "its agent keeps what it releases, and goes on from an iterate of its own"
+            reason = "its agent keeps what it releases, and continues from an iterate of its own"
         elif phase.sender is not Role.CLIENT or phase.receiver is not Role.SERVER:
             reason = "agents send it to neighbours, each from an iterate of its own"
         elif phase.combine is not Combine.SUM:
@@ -208,8 +208,8 @@ class SecureSum(AbstractHiding):
         if network.varying and self.masks.min_cohort is None:
             raise PrivacyError(
                 "masks: not all agents take part in every round here, and min_cohort is not given; "
-                "say how many a sum must have at least: noise is made for so many, and a round "
-                "with fewer is left out"
+                "give the minimum number of agents in a sum: the noise is made for that many, and "
+                "a round with fewer is left out"
             )
         rare = next((phase for phase in hidden if not phase.rounds.every), None)
         if network.varying and rare is not None:
@@ -264,8 +264,8 @@ class SecureSum(AbstractHiding):
         if times.max() > rounds + spare:
             raise PrivacyError(
                 f"masks: {sums + spare} sums are paid for, and {rounds} rounds with this network "
-                f"need {sums + times.max() - rounds}, those included that are given up because "
-                "somebody is missing; raise attempts or spare, or take fewer rounds"
+                f"need {sums + times.max() - rounds}, counting those abandoned because an agent is "
+                "missing; raise attempts or spare, or take fewer rounds"
             )
         return np.full_like(times, rounds + spare)
 
@@ -273,7 +273,7 @@ class SecureSum(AbstractHiding):
         return sums + (self.masks.again(sums) or 0)
 
     def answers(self, network: Any, round: Index, key: PRNGKeyArray) -> Int[Array, " agents"]:
-        # a sum that is given up was still asked for and answered
+        # an abandoned sum was still asked for and answered
         return network.answers(round, key)
 
     def view(
@@ -282,9 +282,9 @@ class SecureSum(AbstractHiding):
         """All honest noise of a sum that was read.
 
         Its masks cancel. The adversary subtracts what its coalition added and, since it knows all
-        other data, the answers of the other honest agents. A sum that is given up because somebody
-        is missing is not read. The accountant charges it as if it were, since a message that is
-        only late would complete it; with dropouts an audit therefore stays below the claim.
+        other data, the answers of the other honest agents. A sum abandoned because an agent is
+        missing is not read. The accountant charges it as if it were, since a message that is only
+        late would complete it; with dropouts an audit therefore stays below the claim.
         """
         behind = (jnp.arange(len(awake)) - agent) % len(awake)
         # settled before the run; with equal scales and nobody asleep, any coalition is the worst

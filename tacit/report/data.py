@@ -189,6 +189,16 @@ def released_only(data: ReportData) -> ReportData:
     )
 
 
+def shows_private(data: ReportData) -> bool:
+    """Whether a page shows anything computed from private values and not released."""
+    return bool(
+        data.findings
+        or data.accuracy
+        or set(data.history) - set(PUBLIC_HISTORY)
+        or any(set(row) - set(PUBLIC_COEFFICIENTS) for row in data.coefficients)
+    )
+
+
 def _one_of(name: str, value: str, allowed: Sequence[str]) -> None:
     if value not in allowed:
         raise ConfigError(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.report.data import Column, ReportData
+from tacit.report.data import Column, ReportData, shows_private
 from tacit.report.tables import duration, number
 
 
@@ -80,9 +80,14 @@ def banner(data: ReportData) -> str:
             )
         return "" if data.noise == "secure" else _NO_NOISE
     if data.noise == "simulated":
+        shown = (
+            "this page shows values that are not private, marked “simulation only”"
+            if shows_private(data)
+            else "anyone who knows the seed can subtract it from this page"
+        )
         return (
-            "Simulation: the noise is simulated, and this page shows held-out scores and pooled "
-            "fits that are not private. Do not publish it as a private output."
+            f"Simulation: the noise is simulated, and {shown}. Do not publish it as a private "
+            "output."
         )
     if data.noise == "none":
         return _NO_NOISE

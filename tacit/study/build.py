@@ -319,7 +319,7 @@ def _by_site(key: str, value: Any, names: Sequence[str]) -> Any:
                 close = difflib.get_close_matches(name, names, 1)
                 hint = f"did you mean {close[0]!r}?" if close else f"they are {', '.join(names)}"
                 raise PrivacyError(
-                    f"{key}={dict(value)!r} names {name!r}, which is no site; {hint}"
+                    f"{key}={dict(value)!r} names {name!r}, which is not a site; {hint}"
                 )
         absent = [name for name in names if name not in value]
         if absent:
@@ -419,7 +419,9 @@ def _ends(edge: Sequence[int | str], names: Sequence[str]) -> tuple[int, int]:
             if end not in names:
                 close = difflib.get_close_matches(end, names, 1)
                 hint = f"did you mean {close[0]!r}?" if close else f"they are {', '.join(names)}"
-                raise NetworkError(f"the edge {list(edge)} names {end!r}, which is no site; {hint}")
+                raise NetworkError(
+                    f"the edge {list(edge)} names {end!r}, which is not a site; {hint}"
+                )
             end = names.index(end)
         elif not 0 <= end < len(names):
             raise NetworkError(

@@ -110,8 +110,8 @@ class _Finder(MetaPathFinder):
         file = Path(spec.origin).resolve()
         if held.files.get(file) != _sha256(file):
             raise ImportError(
-                f"{file} is not as it was when the digest of {fullname.partition('.')[0]} was "
-                "taken, or is no part of it; start again",
+                f"{file} has changed since the digest of {fullname.partition('.')[0]} was taken, "
+                "or is not part of it; start again",
                 name=fullname,
             )
         if type(spec.loader) is SourceFileLoader:
@@ -129,7 +129,7 @@ def _read(package: str, distribution: str) -> Code:
         spec = None
     if spec is None or spec.origin is None or not spec.has_location:
         raise ConfigError(
-            f"{distribution} declares a part in {package!r}, which is no package or module with "
+            f"{distribution} declares a part in {package!r}, which is not a package or module with "
             "files of its own; reinstall it, or ask its author for an __init__.py"
         )
     origin = Path(spec.origin)

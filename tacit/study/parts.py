@@ -215,7 +215,7 @@ class Part:
         if not (isinstance(found, type) and issubclass(found, base)):
             raise ConfigError(
                 f"the {self.family.word} {self.name!r} of {self.distribution} {self.version} is "
-                f"{self.target}, which is no class below {base.__module__}.{base.__name__}"
+                f"{self.target}, which is not a subclass of {base.__module__}.{base.__name__}"
             )
         named = getattr(found, "name", self.name)
         if self.family.word == "method" and named != self.name:

@@ -25,8 +25,8 @@ CHOICE = (
 
 _KINDS = {
     Status.PROVED: "proved",
-    Status.MODEL: "model claim, no proof",
-    Status.PER_RELEASE: "of single releases, not of a run",
+    Status.MODEL: "model claim, not a proof",
+    Status.PER_RELEASE: "per release, not per run",
     Status.REFUTED: "refuted",
     Status.NONE: "none",
 }
@@ -50,17 +50,17 @@ def warnings(plan: Plan, found: Sequence[Runs]) -> list[str]:
     )
     if unproved:
         said.append(
-            f"The epsilon of {', '.join(unproved)} is no proved bound for a run: do not compare it "
-            "with proved ones as if it were."
+            f"The epsilon of {', '.join(unproved)} is not a proved bound for a run: do not compare "
+            "it with proved ones as if it were."
         )
     bare = sorted({c.settings["method"] for c in plan.cells if c.worst.status is Status.NONE})
     if bare:
-        said.append(f"Nothing is protected with {', '.join(bare)}: a comparison, no alternative.")
+        said.append(f"{', '.join(bare)}: no privacy; for comparison only.")
     gone = sum(int((~runs.finished).sum()) for runs in found)
     if gone:
         said.append(
             f"{gone:,} of {plan.runs:,} runs diverged. They are left out of the means, which makes "
-            "the cells that they stand in look better than they are."
+            "their cells look better than they are."
         )
     return said
 

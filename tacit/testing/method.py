@@ -90,8 +90,8 @@ def check_method(
     subject = Subject(problem, other, network, method, rounds)
     if subject.agreed.owners.contexts != subject.agreed_elsewhere.owners.contexts:
         raise ConfigError(
-            "other declares other numbers than the problem: it needs as many records at each "
-            "agent, the same normaliser and the same bounds"
+            "other must declare the same numbers as the problem: records per agent, normaliser and "
+            "bounds"
         )
     if method.name:
         keys_describe(type(method))
@@ -156,7 +156,7 @@ def noise_sees_no_data(subject: Subject) -> None:
     for phase, one, other in zip(subject.agreed.phases, *scales, strict=True):
         hold(
             np.array_equal(one, other),
-            f"phase {phase.name!r}: the noise has another scale on other data, which tells of them",
+            f"phase {phase.name!r}: the noise scale differs on other data, which reveals the data",
         )
 
 

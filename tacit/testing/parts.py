@@ -143,7 +143,7 @@ def _linear(
         )
         hold(
             not loss.convex or np.all(np.sum(changes * moves, axis=1) >= -1e-13 * sizes * asked),
-            f"{name} is said to be convex, and a derivative falls where the score grows",
+            f"{name} is declared convex, but a derivative falls as the score grows",
         )
 
 
@@ -182,7 +182,7 @@ def _in_jax(loss: JaxLoss, name: str, points: Any, rows: Any, targets: Any) -> N
         spare = 1e-12 * (1.0 + np.abs(here) + np.abs(there))
         hold(
             not loss.convex or np.all(middle <= (here + there) / 2.0 + spare),
-            f"{name} is said to be convex, and lies above a chord",
+            f"{name} is declared convex, but lies above a chord",
         )
 
 
@@ -219,14 +219,14 @@ def check_regulariser(regulariser: AbstractRegulariser, dimension: Count = 4) ->
 
 def _convex(regulariser: AbstractRegulariser, name: str, points: Any) -> None:
     values = np.array([regulariser.value(x) for x in points])
-    hold(values.shape == points.shape[:1], f"{name}.value gives no single number")
+    hold(values.shape == points.shape[:1], f"{name}.value does not return a single number")
     hold(np.isfinite(values).all(), f"{name}.value is not finite at points of size 1")
     slopes = np.array([regulariser.gradient(x) for x in points])
     for x, here, slope in zip(points, values, slopes, strict=True):
         lines = here + (points - x) @ slope
         hold(
             np.all(values >= lines - 1e-10 * (1.0 + np.abs(lines))),
-            f"{name}.gradient is no subgradient: value lies below its tangent",
+            f"{name}.gradient is not a subgradient: value lies below its tangent",
         )
     if regulariser.separable:
         zero = float(regulariser.value(np.zeros_like(points[0])))
@@ -234,7 +234,7 @@ def _convex(regulariser: AbstractRegulariser, name: str, points: Any) -> None:
             single = sum(float(regulariser.value(np.diag(x)[i])) - zero for i in range(len(x)))
             hold(
                 np.isclose(here - zero, single, rtol=1e-10, atol=1e-12),
-                f"{name} is said to be separable, and is no sum over coordinates",
+                f"{name} is declared separable but is not a sum over coordinates",
             )
 
 
@@ -355,10 +355,10 @@ def check_graph(topology: AbstractTopology, agents: Sequence[int] = (4, 5, 8)) -
         checks.whole("agents", count, 2, ConfigError)
         drawn, again = (cast(Any, topology.graph(count)) for _ in range(2))
         what = f"{name}.graph({count})"
-        hold(isinstance(drawn, nx.Graph), f"{what} is no networkx.Graph")
+        hold(isinstance(drawn, nx.Graph), f"{what} is not a networkx.Graph")
         hold(len(drawn) == count, f"{what} has {len(drawn)} nodes")
         same = nx.utils.graphs_equal(drawn, again)
-        hold(same, f"{what} is another graph when it is drawn again; give it a seed")
+        hold(same, f"{what} differs when drawn again; give it a seed")
         hold(not list(nx.selfloop_edges(drawn)), f"{what} joins an agent to itself")
         connected = nx.is_strongly_connected if drawn.is_directed() else nx.is_connected
         hold(connected(drawn), f"{what} is not connected")

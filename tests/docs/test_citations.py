@@ -38,13 +38,13 @@ def test_a_citation_may_go_on_in_the_same_paper_and_in_the_next() -> None:
     [
         ("Somebody (2021), eq (1)", "no paper of docs/papers.toml"),
         (f"{LATER}", "without a place"),
-        (f"{LATER}, A title that it does not have, section II, eq (1)", "is no place"),
+        (f"{LATER}, A title that it does not have, section II, eq (1)", "is not a place"),
         (f"{LATER}, eq (26)", "of which section"),
         (f"{LATER}, section V-A", "which equation or statement"),
         (f"{LATER}, section V.A, eq (26)", "has no section V.A"),
         (f"{LATER}, section V-A, eq (29)", r"eq \(29\) is not in section V-A"),
         (f"{LATER}, section IV-E, theorem 2", "theorem 2 is not in section IV-E"),
-        (f"{LATER}, section V-A, eq (26), after Duchi", "is no place"),
+        (f"{LATER}, section V-A, eq (26), after Duchi", "is not a place"),
         ("McSherry (2009)", "without a place"),
     ],
 )

@@ -103,7 +103,7 @@ STUDIES = {
         'graph = "ring"',
         'edges = [["north", "sud"]]',
         "[network]",
-        "'sud', which is no site",
+        "'sud', which is not a site",
     ),
     "wrong number of agents": (
         'graph = "ring"',
@@ -159,7 +159,7 @@ STUDIES = {
         "[partition]",
         "'up' has no records",
     ),
-    "output is no directory": (
+    "output is not a directory": (
         'output = "results"',
         'output = "visits.csv/results"',
         "output",
@@ -192,7 +192,7 @@ DATA = {
     "infinite": (first("age", float("inf")), "infinite"),
     "missing target": (first("visits", None), "missing"),
     "missing site": (first("site", None), "missing value"),
-    "one site only": (of(site="north"), "all records stand at one site"),
+    "one site only": (of(site="north"), "all records belong to one site"),
     "no records": (lambda frame: frame.iloc[:0], "no records"),
     "no site column": (lambda frame: frame.drop(columns="site"), "no column 'site'"),
     "another level": (first("sex", "x"), "not among the declared"),

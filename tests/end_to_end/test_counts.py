@@ -98,6 +98,8 @@ def test_a_study_is_run_and_its_counts_are_written(tmp_path: Path) -> None:
     for report in ("report.html", "report_public.html"):
         page = (folder / report).read_text()
         assert "[18, 65)" in page and answer["rows"][0]["level"] in page
+        warning = page.partition('class="banner"')[2].partition("</div>")[0]
+        assert "seed" in warning and "simulation only" not in warning
     with np.load(folder / "model.npz") as model:
         assert model["parameters"].tolist()[-1] == "sites"
 

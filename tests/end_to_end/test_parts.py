@@ -389,13 +389,13 @@ METHODS, GRAPHS = "[tacit.methods]\n", "[tacit.graphs]\n"
     ("entries", "told"),
     [
         (METHODS + "dpsg = acme_parts.momentum:Momentum", "one of tacit's own"),
-        (GRAPHS + "acme-wheel = subprocess:run", "is no class below"),
+        (GRAPHS + "acme-wheel = subprocess:run", "is not a subclass of tacit."),
         *(
             pytest.param(METHODS + entry, told, marks=pytest.mark.long)
             for entry, told in (
-                ("acme-momentum = acme_parts.wheel:Wheel", "is no class below"),
+                ("acme-momentum = acme_parts.wheel:Wheel", "is not a subclass of tacit."),
                 ("other = acme_parts.momentum:Momentum", "calls itself"),
-                ("acme-momentum = nothing.here:At", "no package or module"),
+                ("acme-momentum = nothing.here:At", "'nothing', which is not a package or module"),
             )
         ),
     ],

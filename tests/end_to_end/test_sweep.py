@@ -54,7 +54,7 @@ def test_every_run_has_a_row_with_its_numbers_and_its_guarantee(tmp_path: Path) 
     path, out = study.write(tmp_path, text), tmp_path / "out"
     said = invoke(path, "-n", "3", "-e", "0.5,2", "-m", "dpsg,dgd", "-w", "2", "-o", out)
     assert "9 runs: 3 cells with 3 seeds each" in said
-    assert "no guarantee covers it" in said and "Nothing is protected with dgd" in said
+    assert "no guarantee covers it" in said and "dgd: no privacy" in said
     # 3 (0.5 + 2)
     assert "publishes all 6 private runs spends epsilon = 7.5" in said
 

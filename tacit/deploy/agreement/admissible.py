@@ -49,7 +49,7 @@ def _check_declared(source: Source, name: str) -> None:
             lacks = "levels" if feature.levels is None else ""
         else:
             lacks = ", ".join(key for key in ("lower", "upper") if getattr(feature, key) is None)
-            lacks = "mean and deviation in the place of standardise" * feature.standardise or lacks
+            lacks = "mean and deviation instead of standardise" * feature.standardise or lacks
         if lacks:
             raise ConfigError(
                 f"{name}: statistics='public' of column {column!r} would be taken by each site "
@@ -75,7 +75,7 @@ def _check_target(source: Source, name: str) -> None:
     lacks = {
         "logistic": "yes or no; declare positive = ... in [data.target]",
         "hinge": "yes or no; declare positive = ... in [data.target]",
-        "poisson": "no negative number; declare lower = 0 (or to = [0, ...])" if least < 0 else "",
+        "poisson": "non-negative values; declare lower = 0 (or to = [0, ...])" if least < 0 else "",
     }.get(loss, "")
     if lacks:
         raise ConfigError(

@@ -318,7 +318,7 @@ def read_card(path: Path) -> Card:
     found = toml.parse(data, str(path))
     names = {each.name for each in fields(Card)}
     if found.pop("format", None) != _CARD or set(found) | {"voucher"} != names:
-        raise ConfigError(f"{path} is no card of an agent; `tacit keys new` writes them")
+        raise ConfigError(f"{path} is not an agent's card; `tacit keys new` writes one")
     card = Card(**{key: str(value) for key, value in found.items()})
     check_name(card.name, f"{path}: ")
     if card.address:

@@ -25,7 +25,7 @@ def check_model(desk: AgentStep, model: np.ndarray) -> None:
     if not within(desk.plan, jnp.asarray(model)):
         log.error(
             "the coordinator's model is %(far).3g from where the run began, further than "
-            "divergence in [run] allows: it diverged, or somebody sent numbers of no meaning. Do "
+            "divergence in [run] allows: it diverged, or a member sent meaningless numbers. Do "
             "not use it",
             {"far": far},
         )
@@ -42,7 +42,7 @@ def check_diverged(desk: AgentStep, state: State, round: int) -> None:
     if finite and (desk.role is Role.CLIENT or within(desk.plan, jnp.asarray(answer(desk, state)))):
         return
     how = "they are further from their start than divergence in [run] allows"
-    raise _diverged(round, how if finite else "they are no finite numbers any more")
+    raise _diverged(round, how if finite else "they are no longer finite")
 
 
 def check_sent(terms: RunSpec, at: At, member: int, arrays: Sequence[np.ndarray]) -> None:

@@ -106,7 +106,7 @@ class Ending:
             self._neighbours.ask([self._last(above)])
             self._mailbox.wait_finished(self._terms.ask_every)
         if above not in self._mailbox.finished:
-            raise PeerTimeout(f"all rounds are done, and the coordinator says no model. {GO_ON}")
+            raise PeerTimeout(f"all rounds are done, but the coordinator sent no model. {GO_ON}")
         self._neighbours.keep_heard()
         leaves = self._mailbox.finished[above].leaves
         told = [data for data, _, _ in leaves]

@@ -164,10 +164,10 @@ class Neighbours:
         found = self._terms.bounds.excess(address.phase, address.sender, arrays)
         if found:
             self._progress.failure = (
-                f"{self.cards[address.sender].name!r} sent a number that no member sends, in round "
-                f"{address.round + 1}: {found}. It does not keep to the manifest, or its machine "
-                "is broken; the number was not used. Speak with its owner, and agree on a new "
-                "manifest"
+                f"{self.cards[address.sender].name!r} sent a number out of bounds in round "
+                f"{address.round + 1}: {found}. Either it does not follow the manifest, or its "
+                "machine is broken; the number was not used. Contact its owner, and agree on a "
+                "new manifest"
             )
             self._answered.set()
         return found
@@ -262,13 +262,13 @@ class Neighbours:
                 self._give_up(silent, turn, waited, may_skip=may_skip)
         if told_after > _TELL_AFTER:
             waited = time.monotonic() - started
-            log.info("goes on, after %(seconds).0f seconds", {"seconds": waited})
+            log.info("resumed after %(seconds).0f seconds", {"seconds": waited})
         self._progress.waiting_for = ()
         self._welcome(at.round)
         if self.cards and len(self.mailbox.left_out()) == len(self.cards):
             raise PeerTimeout(
                 f"every neighbour is silent in round {at.round + 1} of {self._schedule.rounds}, "
-                f"and there is nobody to go on with. {GO_ON}"
+                f"so the run cannot continue. {GO_ON}"
             )
 
     def roll_call(self, turn: Turn, least: int) -> list[int]:

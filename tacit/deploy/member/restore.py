@@ -130,12 +130,12 @@ class Restorer:
         names = ", ".join(repr(self._neighbours.cards[i].name) for i in silent or ahead)
         if silent:
             return (
-                f"nothing is restored: {names} did not say what it has of this coordinator, and "
-                f"could have a newer message than the others. {GO_ON}"
+                f"nothing is restored: {names} did not report which messages it has from this "
+                f"coordinator, and could have a newer one than the others. {GO_ON}"
             )
         return (
-            f"nothing is restored: {names} says that it has a newer message of this coordinator "
-            "than anybody shows. Speak with its owner"
+            f"nothing is restored: {names} claims to have a newer message from this coordinator "
+            "than any member can show. Contact its owner"
         )
 
     def _message(self, answer: bytes) -> tuple[int, Received | None]:

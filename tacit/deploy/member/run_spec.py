@@ -13,7 +13,7 @@ from tacit.deploy.messages.transport import LARGEST
 from tacit.errors import RuntimeFailure
 from tacit.network.base import Mixing
 
-GO_ON = "Everything is stored: give the same command again when they are back, and the run goes on"
+GO_ON = "Everything is stored: rerun the same command when they are back, and the run resumes"
 """What is said wherever a member stops because others are silent."""
 
 

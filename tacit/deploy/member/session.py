@@ -136,7 +136,7 @@ class Session:
         if before is not None:
             self.progress.round = self._schedule.round(sent)
             log.info(
-                "goes on in round %(round)d of %(of)d",
+                "resuming in round %(round)d of %(of)d",
                 {"round": self.progress.round + 1, "of": self._schedule.rounds},
             )
         try:

@@ -202,8 +202,8 @@ class SumSession(Session):
         self._done, most = int(state.done), len(self._sums.planned)
         if self._done < most:
             log.warning(
-                "ends after %(done)d of %(of)d sums: the others were given up, and no more may be "
-                "tried (spare or attempts, in the study's masks)",
+                "ending after %(done)d of %(of)d sums: the others were abandoned, and no further "
+                "attempts are allowed (spare or attempts, in the study's masks)",
                 {"done": self._done, "of": most},
             )
         return [*super()._last_word(state), state.done]
@@ -311,7 +311,7 @@ class SumSession(Session):
             return standing
         if not sums.pays(standing.answered, asked):
             log.warning(
-                "refused a sum of %(phase)s: answers to it are paid for no more",
+                "refused a sum of %(phase)s: its budget for answers is spent",
                 {"phase": repr(turn.phase.name)},
             )
             return standing
@@ -347,7 +347,7 @@ class SumSession(Session):
         self._outgoing.settle(self._neighbours.passed())
         if len(received) < len(cohort):
             log.warning(
-                "a sum was given up in round %(round)d: %(there)d of %(of)d answered",
+                "abandoned a sum in round %(round)d: %(there)d of %(of)d answered",
                 {"round": round + 1, "there": len(received), "of": len(cohort)},
             )
             return standing

@@ -33,9 +33,9 @@ def host_and_port(address: str, where: str = "") -> tuple[str, int]:
         # a zone may hold any letters, and has a meaning on one machine only
         if host.endswith("]") and "%" not in inside and _is_ip(inside):
             return inside, int(port)
-        reason = f"{host!r} is no IPv6 address in brackets"
+        reason = f"{host!r} is not an IPv6 address in brackets"
     elif len(host) > 253 or not all(_LABEL.fullmatch(label) for label in host.split(".")):
-        reason = f"{host!r} is no name of a host" + (
+        reason = f"{host!r} is not a valid host name" + (
             "" if host.isascii() else "; write letters beyond ASCII as its xn-- form"
         )
     else:

@@ -282,11 +282,11 @@ class Mailbox:
     def _address(self, sender: int, key: str) -> Address:
         parts = key.split("/")
         if len(parts) != 4 or not all(part.isascii() and part.isdigit() for part in parts):
-            raise WireError(f"{key[:80]!r} is no name of a message")
+            raise WireError(f"{key[:80]!r} is not a valid message key")
         if any(len(part) > 9 for part in parts):
-            raise WireError(f"{key!r} is no name of a message")
+            raise WireError(f"{key!r} is not a valid message key")
         number, round, phase, step = map(int, parts)
         if number != sender:
-            raise WireError(f"{key!r} is a name of agent {number}'s")
+            raise WireError(f"{key!r} is a message key of agent {number}")
         address = Address(self._run, sender, round - 1, phase, step)
         return replace(address, kind=FINISHED) if phase == 255 else address

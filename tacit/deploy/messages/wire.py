@@ -191,7 +191,7 @@ def decode(
     if magic != MAGIC:
         raise WireError("bytes that are not a message")
     if (address := Address(run, sender, round, phase, step, kind)) != expected:
-        raise WireError(f"a message of {_place(address)} in the place of {_place(expected)}")
+        raise WireError(f"a message of {_place(address)} instead of {_place(expected)}")
     if count != len(shapes):
         raise WireError(f"{count} arrays where this phase sends {len(shapes)}")
     at = _HEAD.size

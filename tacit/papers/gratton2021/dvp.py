@@ -51,7 +51,7 @@ _SOURCE = "our Gaussian form of Zhang, Zhu (2017), by eq (20) of Gratton et al. 
 _ORIGINAL = "Zhang, Zhu (2017), algorithm 2, without its term for the Jacobian"
 _ASSUMPTION = (
     "no record's gradient is longer than the bound, local problems are solved exactly, and their "
-    "solution tells no more than the noised linear term alone would"
+    "solution reveals no more than the noisy linear term alone would"
 )
 _REASON = (
     "nothing enforces that bound, and how the curvature of the loss changes the law of the "

@@ -118,7 +118,7 @@ def _told(answers: Sequence[Answer], scale: Scale, figure: int) -> Reproduction:
     verdict, sentence = concluded(said, shortened=scale is not Scale.FULL)
     ratios = [ratio for answer in own for ratio in shortfall(answer)]
     variance = (
-        "A law that looks normal is no guarantee: the claim needs a variance, too, and what "
+        "A law that looks normal is not enough: the claim also needs a variance, and what "
         f"theorem 1 takes for granted is {factor(min(ratios))} to {factor(max(ratios))} times the "
         "variance of the iterate sent in this round, over agents and both problems."
     )

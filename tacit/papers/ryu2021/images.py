@@ -123,7 +123,9 @@ def chosen() -> Chosen:
     """
     home = folder()
     if home is not None and not home.is_dir():
-        raise ConfigError(f"TACIT_DATA={str(home)!r} is no folder; name the one that holds mnist/")
+        raise ConfigError(
+            f"TACIT_DATA={str(home)!r} is not a folder; give the one that holds mnist/"
+        )
     if home is not None and (home / "mnist").is_dir():
         return Chosen("mnist", digest([home / "mnist" / name for name in _MNIST]))
     return Chosen("digits", digest([_digits()]))

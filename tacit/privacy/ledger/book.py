@@ -96,8 +96,8 @@ class Account:
                 f"{whose}: an epsilon about neighbours of another kind ({neighbours}) cannot be "
                 f"added to those charged so far ({self.neighbours}): a record that is replaced may "
                 "count twice where one that is added counts once, and an epsilon against some "
-                "readers says nothing of others. Nothing was released; state the study's guarantee "
-                "as before, or share the budget out between two dataset names"
+                "readers says nothing about others. Nothing was released; state the study's "
+                "guarantee as before, or share the budget out between two dataset names"
             )
         epsilon, delta = self.budget
         if self.spending.fits(epsilon, delta, more):
@@ -215,14 +215,14 @@ class Book:
             raise LedgerError(
                 f"dataset {dataset!r} was charged to other accounts before "
                 f"({', '.join(sorted(charged))}), and all of its records are to be charged to "
-                f"{next(iter(owners))!r} now: what one record costs would stand in two accounts. "
-                "Nothing was released; charge the accounts that were charged before, or share "
-                "the budget out between two dataset names"
+                f"{next(iter(owners))!r} now: the cost of one record would be split between two "
+                "accounts. Nothing was released; charge the accounts that were charged before, or "
+                "share the budget out between two dataset names"
             )
         if not pooled and whole is not None and set(owners) != {whole}:
             raise LedgerError(
-                f"dataset {dataset!r} is charged as a whole, to owner {whole!r}: what one record "
-                "costs would stand in two accounts if sites were charged as well. Nothing was "
+                f"dataset {dataset!r} is charged as a whole, to owner {whole!r}: the cost of one "
+                "record would be split between accounts if sites were charged too. Nothing was "
                 f"released; name owner={whole!r} for this run, too"
             )
 

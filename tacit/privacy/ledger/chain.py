@@ -98,7 +98,7 @@ def checked(rows: Iterable[tuple[int, str, str]]) -> Iterator[tuple[Entry, Mark]
     for sequence, text, stored in rows:
         number = head.sequence + 1
         if sequence != number:
-            raise LedgerDamaged(f"entry {number} is missing: entry {sequence} stands in its place")
+            raise LedgerDamaged(f"entry {number} is missing: entry {sequence} is in its place")
         entry = parsed(sequence, text, stored)
         if entry.previous != head.hash:
             raise LedgerDamaged(f"entry {number} does not follow from the entry before it")

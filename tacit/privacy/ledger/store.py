@@ -196,7 +196,7 @@ def _error(path: Path, code: int, detail: str) -> LedgerError:
             )
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return LedgerDamaged(
-                f"the file {path} is damaged, or no ledger at all ({detail}). Nothing was "
+                f"the file {path} is damaged, or not a ledger ({detail}). Nothing was "
                 "released; put back the newest whole copy and open it with the number of entries "
                 "that a peer knows, so that an older one is noticed"
             )
@@ -228,8 +228,8 @@ def _check_header(connection: sqlite3.Connection, path: Path) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION or version < 1:
         raise LedgerError(
-            f"the file {path} is no ledger of tacit, so it was left as it is; name the ledger, or "
-            "make one with `tacit ledger new`"
+            f"the file {path} is not a tacit ledger and was left as it is; give the ledger's "
+            "path, or make one with `tacit ledger new`"
         )
     if version > FORMAT:
         raise LedgerError(

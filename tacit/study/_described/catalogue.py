@@ -117,10 +117,10 @@ METHODS: Mapping[str, Entry] = _found()
 
 REFUSED: Mapping[str, str] = MappingProxyType(
     {
-        "dvp": "has no certified mode: it noises the objective and releases an exact minimiser, "
-        "and no amount of noise on a gradient proves that private (it takes a smooth loss, a term "
-        "for the Jacobian, and an argument for minimisers that are not exact). Use 'pvp', which "
-        "noises the solution itself and is proved; 'dvp-as-published' reproduces the paper"
+        "dvp": "has no certified mode: it perturbs the objective and releases an exact "
+        "minimiser, which no amount of noise on a gradient proves private (a proof needs a smooth "
+        "loss, a term for the Jacobian, and an argument for inexact minimisers). Use 'pvp', which "
+        "adds noise to the solution itself and is proved; 'dvp-as-published' reproduces the paper"
     }
 )
 """Methods of the literature that a study cannot name, with the reason."""

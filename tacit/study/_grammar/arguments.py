@@ -185,6 +185,6 @@ def section(
         for argument in given
     }
     if key:
-        fields[key] = (typing.Literal[value], Field(description="which kind"))
+        fields[key] = (typing.Literal[value], Field(description="name of the kind"))
     name = "".join(part.capitalize() for part in re.split(r"\W|_", value)) + "Section"
     return create_model(name, __base__=base, __doc__=title, **fields)

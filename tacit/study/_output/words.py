@@ -106,7 +106,7 @@ def adversary(g: Guarantee) -> str:
     return (
         f"sees every message, knows everything except what is protected, and {whom}. Every sum "
         f"has at least {g.min_cohort} agents, {hidden}, and an agent is in at most {most}, "
-        "including those abandoned because an agent is missing."
+        "counting those abandoned because an agent is missing."
     )
 
 

@@ -29,22 +29,23 @@ else:
 class ProblemSection(Section):
     """What the sites minimise together."""
 
-    loss: Loss = Field(description="of one record")
+    loss: Loss = Field(description="loss of one record")
     regulariser: Regulariser = Field(
-        {"kind": "none"}, validate_default=True, description="public penalty on the parameters"
+        {"kind": "none"}, validate_default=True, description="public regulariser of the parameters"
     )
     constraint: Constraint = Field(
         {"kind": "free"},
         validate_default=True,
-        description="public set that the parameters stay in",
+        description="public convex set that contains the parameters",
     )
     weighting: Literal["agent", "record", "sum"] = Field(
-        "agent", description="every site, every record counts the same, or plain sums of losses"
+        "agent",
+        description="equal weight per site, equal weight per record, or the plain sum of losses",
     )
     normaliser: PerSite | None = Field(
         None,
-        description="declared positive number by which a site's sum of losses is divided, instead "
-        "of its number of records",
+        description="declared divisor of a site's sum of losses, positive, instead of its number "
+        "of records",
     )
 
 
@@ -52,16 +53,22 @@ class MasksSection(Section):
     """Masks that cancel in the sum over the sites."""
 
     coalition: Whole = Field(
-        1, description="how many sites may pool what they know; 1 for each by itself"
+        1, description="maximum number of sites that pool what they know, at least 0"
     )
     min_cohort: Whole | None = Field(
-        None, description="sites that a sum has at least, above coalition; all when left out"
+        None,
+        description="minimum number of sites in a sum, at least 2 and above coalition "
+        "[default: all sites]",
     )
     attempts: Whole | None = Field(
-        None, description="sums at most, with those that are given up; or give spare"
+        None,
+        description="maximum number of sums, at least 1, counting those abandoned because a site "
+        "is missing; excludes spare",
     )
     spare: Whole | None = Field(
-        None, description="sums that may be tried again, in the whole run; none when left out"
+        None,
+        description="number of sums that may be repeated over the whole run, at least 0 "
+        "[default: 0]",
     )
 
     def masks(self) -> Masks:
@@ -86,43 +93,58 @@ def _masks(value: Any) -> Any:
 class PrivacySection(Section):
     """The budget. Without this section nothing is protected."""
 
-    clip: PerSite = Field(description="largest norm of one record's contribution, positive")
-    clip_norm: Literal[1, 2, "inf"] | None = Field(
-        None, description="norm of the clip; by default 1 for Laplace noise, else 2"
+    clip: PerSite = Field(
+        description="largest norm of one record's contribution, positive; longer ones are scaled "
+        "down"
     )
-    epsilon: PerSite | None = Field(None, description="budget of the whole run, positive")
-    delta: PerSite = Field(DELTA, description="of the whole run, in [1e-12, 1)")
-    noise_multiplier: PerSite | None = Field(None, description="instead of epsilon: noise per clip")
+    clip_norm: Literal[1, 2, "inf"] | None = Field(
+        None, description="norm of the clip [default: 1 for Laplace noise, 2 otherwise]"
+    )
+    epsilon: PerSite | None = Field(None, description="epsilon of the whole run, positive")
+    delta: PerSite = Field(
+        DELTA, description="delta of the whole run, in [1e-12, 1), or 0 with Laplace noise"
+    )
+    noise_multiplier: PerSite | None = Field(
+        None, description="noise scale divided by sensitivity, positive; replaces epsilon"
+    )
     relation: Literal["replace_one", "add_remove"] = Field(
-        "replace_one", description="what tells neighbouring data sets apart"
+        "replace_one", description="adjacency: one unit replaced, or one added or removed"
     )
     noise: Literal["gaussian", "laplace", "l2_laplace"] = Field(
-        "gaussian", description="law of the noise; the last is Laplace noise for a clip in norm 2"
+        "gaussian",
+        description="law of the noise; l2_laplace is Laplace noise calibrated to an l2 clip",
     )
-    sampling: Number = Field(1.0, description="chance of a record to take part in a round")
-    sites_per_person: Whole = Field(1, description="at how many sites a person may have records")
-    records_per_person: Whole = Field(1, description="records a person may have at one site")
+    sampling: Number = Field(
+        1.0, description="probability that a record takes part in a round, in (0, 1]"
+    )
+    sites_per_person: Whole = Field(
+        1, description="maximum number of sites with records of one person, at least 1"
+    )
+    records_per_person: Whole = Field(
+        1, description="maximum number of records of one person per site, at least 1"
+    )
     large_delta: Flag = Field(
-        False, description="accept a delta of one over the number of records or more"
+        False, description="whether delta may be one over the number of records or more"
     )
     masks: Annotated[MasksSection | None, BeforeValidator(_masks)] = Field(
         None,
-        description="hide what every site sends in the sum over all, so that little noise of each "
-        "is enough: true, or a table",
+        description="secure aggregation by pairwise masks, so that each site adds only a share of "
+        "the noise: true, or a table",
     )
     require: Literal["proved"] | None = Field(
-        None, description="'proved' refuses methods that cannot prove their guarantee"
+        None,
+        description="required status of the guarantee; 'proved' refuses methods without a proof",
     )
     ledger: str | None = Field(
-        None, description="ledger to charge before the run, relative to the study file"
+        None, description="path of the ledger to charge before the run, relative to the study file"
     )
     dataset: str | None = Field(
-        None, description="with a ledger: the name of these records there, always the same"
+        None, description="name of these records in the ledger, the same in every study"
     )
     owner: str | None = Field(
         None,
-        description="with a ledger: whose account is charged for all sites together, needed where "
-        "records are dealt to made-up sites",
+        description="owner whose account in the ledger is charged for all sites together; needed "
+        "for simulated sites",
     )
 
     @property
@@ -157,27 +179,40 @@ class PrivacySection(Section):
 class RunSection(Section):
     """How long, how often, and where the results go."""
 
-    rounds: Annotated[Whole, Field(ge=1)] = Field(description="how many rounds, at least 1")
-    seed: Annotated[Whole, Field(ge=0)] = Field(0, description="of the simulated randomness")
-    trials: Annotated[Whole, Field(ge=1)] = Field(1, description="repetitions with other noise")
+    rounds: Annotated[Whole, Field(ge=1)] = Field(description="number of rounds, at least 1")
+    seed: Annotated[Whole, Field(ge=0)] = Field(
+        0, description="seed of the simulated noise and sampling, at least 0"
+    )
+    trials: Annotated[Whole, Field(ge=1)] = Field(
+        1, description="number of repetitions with independent noise, at least 1"
+    )
     hold_out: Annotated[Number, Field(ge=0, lt=1)] = Field(
-        0.0, description="share of the records kept back for scores (simulation only)"
+        0.0, description="fraction of records held out for scores, in [0, 1) (simulation only)"
     )
     split_seed: Annotated[Whole, Field(ge=0)] = Field(
-        0, description="of the choice of the records held out"
+        0, description="seed that selects the held-out records, at least 0"
     )
     compare: Flag = Field(
-        True, description="also fit the pooled records without privacy (simulation only)"
+        True, description="whether to compare with a pooled fit without privacy (simulation only)"
     )
     record: Annotated[Whole, Field(ge=1)] | None = Field(
-        None, description="measure after every so many rounds; about 50 times when left out"
+        None,
+        description="number of rounds between measurements, at least 1 "
+        "[default: about 50 measurements per run]",
     )
-    precision: Literal["float64", "float32"] = Field("float64", description="of the arithmetic")
+    precision: Literal["float64", "float32"] = Field(
+        "float64", description="floating-point precision of the computation"
+    )
     divergence: Annotated[Number, Field(gt=0)] = Field(
-        DIVERGENCE, description="how far a parameter may move before the run counts as diverged"
+        DIVERGENCE,
+        description="largest movement of a parameter before the run counts as diverged, positive, "
+        "in units of the largest coordinate of the start (at least 1)",
     )
-    exact: Flag = Field(False, description="agent by agent: slow, and the same bits as deployed")
-    output: str = Field("results", description="directory, relative to the study file")
+    exact: Flag = Field(
+        False,
+        description="whether to compute site by site: slow, but bit-identical to a deployment",
+    )
+    output: str = Field("results", description="output directory, relative to the study file")
 
 
 def plain(part: Section) -> dict[str, Any]:

@@ -21,13 +21,13 @@ from tacit.study._sections.kinds import kinds
 class TargetSection(Section):
     """What every target has."""
 
-    column: str = Field(description="name of the column to be predicted")
+    column: str = Field(description="name of the column to predict")
 
 
 class SitesSection(Section):
     """What the division by a column has."""
 
-    column: str = Field(description="name of the site column")
+    column: str = Field(description="name of the column that holds each record's site")
 
 
 def _feature(value: Any) -> Any:
@@ -75,25 +75,35 @@ class DataSection(Section):
     """Where the records are, and what each column becomes."""
 
     path: str | None = Field(
-        None, description="CSV, Parquet, npz or idx file, relative to the study file"
+        None, description="path of a CSV, Parquet, npz or idx file, relative to the study file"
     )
     source: Literal["randhie"] | None = Field(
-        None, description="built-in records instead of a file: 'randhie'"
+        None, description="name of built-in records, instead of a file"
     )
-    separator: str | None = Field(None, description="of a CSV file, one character")
-    encoding: str | None = Field(None, description="of a CSV file")
-    decimal: Literal[".", ","] = Field(".", description="mark of decimals in numbers that are text")
-    labels: str | None = Field(None, description="idx file of labels, beside the idx images")
+    separator: str | None = Field(
+        None,
+        description="column separator of a CSV file, one character [default: comma; tab for .tsv]",
+    )
+    encoding: str | None = Field(
+        None, description="character encoding of a CSV file [default: UTF-8]"
+    )
+    decimal: Literal[".", ","] = Field(".", description="decimal mark of numbers stored as text")
+    labels: str | None = Field(
+        None, description="path of the idx file of labels that belongs to idx images"
+    )
     features: dict[str, Feature] = Field(
-        description="one table a column; a name with * stands for all columns that match"
+        description="one table per column; a name with * applies to all matching columns"
     )
-    target: Target = Field(description="what is to be predicted")
+    target: Target = Field(description="column to predict and how to read it")
     missing: Literal["error", "drop", "middle", "indicator"] | Number = Field(
-        "error", description="what a missing value of a feature becomes"
+        "error", description="treatment of a missing feature, or the number that replaces it"
     )
-    intercept: Flag = Field(True, description="add a column of ones, which is not penalised")
+    intercept: Flag = Field(
+        True, description="whether to add a column of ones, exempt from the regulariser"
+    )
     row_norm: Number | None = Field(
-        None, description="largest l2 norm of a record's features; longer ones are scaled down"
+        None,
+        description="largest l2 norm of a record's features, positive; longer ones are scaled down",
     )
 
     @model_validator(mode="after")

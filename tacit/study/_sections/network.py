@@ -19,51 +19,67 @@ class Varying(Section):
     """What changes from round to round."""
 
     kind: Literal["link_failure", "random_activation"] = Field(
-        description="links that fail, or agents that sleep"
+        description="kind of change: links that fail, or sites that are active at random"
     )
-    probability: Number = Field(description="of a failure, or of being awake")
+    probability: Number = Field(
+        description="probability per round: that a link fails, in [0, 1), or that a site is "
+        "active, in (0, 1]"
+    )
 
 
 class PeerSection(Section):
     """Peers on a graph; `agents` follows from the partition."""
 
-    weights: Weights | None = Field(None, description="rule, or a doubly stochastic matrix")
-    varying: Varying | None = Field(None, description="what changes from round to round")
+    weights: Weights | None = Field(
+        None, description="mixing weights: a rule, or a doubly stochastic matrix"
+    )
+    varying: Varying | None = Field(
+        None, description="random change of the network from round to round"
+    )
     exact_sum: By | None = Field(
-        None, description="how peers compute exact sums, for a method with a coordinator"
+        None, description="protocol for exact sums over peers, in place of a coordinator"
     )
 
 
 class EdgesSection(PeerSection):
     """Your own graph."""
 
-    graph: Literal["edges"] = Field("edges", description="a list of edges")
-    edges: tuple[Edge, ...] = Field(description="pairs of site numbers (from 0) or names")
-    directed: Flag = Field(False, description="whether a pair is one way, sender first")
+    graph: Literal["edges"] = Field("edges", description="network given by a list of edges")
+    edges: tuple[Edge, ...] = Field(description="pairs of sites, by number (from 0) or name")
+    directed: Flag = Field(
+        False, description="whether each edge goes one way, from the first site to the second"
+    )
 
 
 class SequenceSection(Section):
     """A sequence of graphs, one per round."""
 
-    graph: Literal["sequence"] = Field(description="a list of graphs")
-    graphs: tuple[tuple[Edge, ...], ...] = Field(description="a list of edges a round")
-    repeat: Flag = Field(True, description="start again at the end")
+    graph: Literal["sequence"] = Field(description="network given by one graph per round")
+    graphs: tuple[tuple[Edge, ...], ...] = Field(description="one list of edges per round")
+    repeat: Flag = Field(True, description="whether to start again after the last graph")
     connected: Literal["every_round"] | Whole = Field(
-        "every_round", description="in every round, or jointly over so many rounds"
+        "every_round",
+        description="'every_round', or the number of consecutive rounds whose union is connected, "
+        "at least 1",
     )
     exact_sum: By | None = Field(
-        None, description="how peers compute exact sums, for a method with a coordinator"
+        None, description="protocol for exact sums over peers, in place of a coordinator"
     )
-    window: Whole | None = Field(None, description="graphs that a round of exact sums takes")
+    window: Whole | None = Field(None, description="number of graphs used per round of exact sums")
 
 
 class CoordinatorSection(Section):
     """A server between clients."""
 
-    graph: Literal["coordinator"] = Field(description="a server that talks to every site")
-    probability: Number | None = Field(None, description="of a site to take part in a round")
+    graph: Literal["coordinator"] = Field(
+        description="network in which a coordinator talks to every site"
+    )
+    probability: Number | None = Field(
+        None, description="probability that a site takes part in a round, in (0, 1] [default: 1]"
+    )
     dropout: Number | None = Field(
-        None, description="chance of a site to go missing in a round that it takes part in"
+        None,
+        description="probability that a site goes missing in a round that it joined, in (0, 1)",
     )
 
 

@@ -17,7 +17,7 @@ class ColumnSection(Section):
 
     column: str = Field(description="name of a column of [data.features]")
     edges: tuple[Number, ...] = Field(
-        (), description="of a number: where it is cut into intervals, between its bounds"
+        (), description="increasing cut points of a numeric column, strictly between its bounds"
     )
 
 
@@ -47,8 +47,8 @@ class RecordsSection(Section):
 
     size: PerSite | None = Field(
         None,
-        description="declared number near that of a site's records; needed under "
-        "relation = 'add_remove', where their number is private",
+        description="declared number of records per site, approximate, positive; needed with "
+        "relation = 'add_remove', where the true number is private",
     )
 
 
@@ -56,17 +56,19 @@ class StatisticsData(DataSection):
     """Where the records are, and what each column is declared to hold."""
 
     target: Annotated[Any, BeforeValidator(_no_target)] = Field(
-        None, description="nothing: no model is fitted"
+        None, description="no target: these methods fit no model"
     )
 
 
 class StatisticsPrivacy(PrivacySection):
     """The budget. Without this section nothing is protected."""
 
-    clip: PerSite = Field(1.0, description="cuts nothing here; at least 1")
+    clip: PerSite = Field(
+        1.0, description="bound on one record's contribution, at least 1; has no effect on counts"
+    )
 
 
 class StatisticsRun(RunSection):
     """How often, and where the results go."""
 
-    rounds: Annotated[Whole, Field(ge=1)] = Field(1, description="how many rounds: 1")
+    rounds: Annotated[Whole, Field(ge=1)] = Field(1, description="number of rounds; must be 1")

@@ -25,7 +25,7 @@ from tests.unit._jobs.pieces import square
         ({"address": "tcp://head:8786", "ca": "PEM"}, "uses no certificates; begin"),
         (
             {"address": "tls://head:8786", "ca": "PEM", "certificate": "PEM", "key": "gone.pem"},
-            "gone.pem' is no file; give the path of a PEM file",
+            "gone.pem' is not a file",
         ),
     ],
 )

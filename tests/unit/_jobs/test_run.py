@@ -127,7 +127,7 @@ def test_a_file_is_part_of_the_name_by_what_it_holds(tmp_path: Path) -> None:
     changed = Piece(square_of, {}, 1.0, inputs={"file": one})
     assert missing([changed], store) == [changed]
     one.unlink()
-    with pytest.raises(RuntimeFailure, match=r"one\.txt cannot be read any more.*put it back"):
+    with pytest.raises(RuntimeFailure, match=r"one\.txt can no longer be read.*put it back"):
         missing([changed], store)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ def invoke(*arguments: str | Path, code: int = 2) -> str:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--epsilon 0.5 1 2", "'1'; separate values"),
+        ("--epsilon 0.5 1 2", "unexpected argument '1'"),
         ("--epsilon 0.5,0", "privacy.epsilon=0: [privacy] epsilon=0.0 must be positive"),
         ("--epsilon 0.5,much", "privacy.epsilon='much'"),
         ("--epsilon 1,1", "privacy.epsilon has 1 twice"),
@@ -44,6 +45,11 @@ def test_wrong_options_are_named_with_a_remedy(options: str, said: str, tmp_path
     out = tmp_path / "out"
     assert said in invoke(study.write(tmp_path, text), *options.split(), "--output", out)
     assert not out.exists()
+
+
+def test_the_study_is_the_only_argument_in_the_usage() -> None:
+    usage = invoke("--help", code=0).partition("\n\n")[0]
+    assert re.search(r"sweep \[OPTIONS\] \W?STUDY\W?$", usage)
 
 
 def test_a_wrong_study_is_one_json_document(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_by_column_in_a_declared_order() -> None:
     assert [rows.tolist() for rows in sites.rows] == [[0, 2], [1]]
     with pytest.raises(ProblemError, match="site 'c' has no records"):
         by_column(prepared, sites=["a", "b", "c"])
-    with pytest.raises(ProblemError, match="stand at site 'b', which is not among"):
+    with pytest.raises(ProblemError, match="records belong to site 'b', which is not among"):
         by_column(prepared, sites=["a"])
     with pytest.raises(ProblemError, match="site 'a' is named twice"):
         by_column(prepared, sites=["a", "b", "a"])

@@ -318,5 +318,5 @@ def test_a_ledger_adds_up_against_one_adversary_only(tmp_path: Path) -> None:
         masked = GradientDescent(step=0.5, privacy=budget(Masks(1)))
         tacit.run(task(), hub, masked, **given)
         alone = GradientDescent(step=0.5, privacy=budget(None))
-        with pytest.raises(LedgerError, match="against some readers says nothing of others"):
+        with pytest.raises(LedgerError, match="neighbours of another kind"):
             tacit.run(task(), hub, alone, **given)

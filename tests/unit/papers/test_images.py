@@ -69,7 +69,7 @@ def test_digits_stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     monkeypatch.setenv("TACIT_DATA", str(tmp_path))  # without a folder mnist
     assert images.chosen() == found
     monkeypatch.setenv("TACIT_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(ConfigError, match=r"TACIT_DATA=.*no folder"):
+    with pytest.raises(ConfigError, match=r"TACIT_DATA=.*nowhere' is not a folder"):
         images.chosen()
 
 

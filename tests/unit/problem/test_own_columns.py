@@ -83,8 +83,8 @@ def test_a_value_is_told_as_text_however_it_was_read(b: Any) -> None:
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"b": (4, "many", 4)}, r"column 'b': row 1 holds 'many', which is no Halves"),
-        ({"c": (1, 2, "two")}, r"column 'c': row 2 holds 'two', which is no Odd"),
+        ({"b": (4, "many", 4)}, r"column 'b': row 1 holds 'many', .* Halves \("),
+        ({"c": (1, 2, "two")}, r"column 'c': row 2 holds 'two', .* Odd \("),
         ({"c": (1, 2, "many")}, r"column 'c': row 2 .* 0 or 1"),
         ({"b": (4, None, 4)}, r"column 'b' has 1 missing value\(s\), the first in row 1"),
     ],

@@ -102,6 +102,28 @@ def test_the_banner_fits_the_noise(noise, public, warning):
     assert banner(sample(noise=noise, public=public)).startswith(warning)
 
 
+@pytest.mark.parametrize(
+    "held", ["findings", "accuracy", "objective_gap", "pooled", None], ids=lambda held: held or "-"
+)
+def test_the_banner_of_a_simulation_names_private_values_only_where_some_are_shown(held):
+    full = sample()
+    bare = {
+        "findings": (),
+        "accuracy": None,
+        "history": {name: full.history[name] for name in ("round", "bytes", "epsilon")},
+        "coefficients": [{"feature": "age", "agreed": 0.5}],
+    }
+    shown = {
+        "findings": {"findings": full.findings},
+        "accuracy": {"accuracy": full.accuracy},
+        "objective_gap": {"history": full.history},
+        "pooled": {"coefficients": full.coefficients},
+    }
+    said = banner(sample(**{**bare, **shown.get(held, {})}))
+    assert ("simulation only" in said) == (held is not None)
+    assert ("seed" in said) == (held is None)
+
+
 def test_a_public_page_of_a_deployment_needs_no_banner():
     assert banner(sample(noise="secure", public=True)) == ""
 

@@ -176,7 +176,10 @@ def test_a_declared_normaliser_by_site(tmp_path: Path) -> None:
         "west": 4.0,
     }
     assert problem("[network]", "normaliser = 150\n[network]", tmp_path).normaliser[0] == 150.0
-    for wrong, words in (("-1", "must be a positive number"), ("{ nowhere = 1 }", "no site")):
+    for wrong, words in (
+        ("-1", "must be a positive number"),
+        ("{ nowhere = 1 }", "'nowhere', which is not a site"),
+    ):
         with pytest.raises(ConfigError, match=rf"study.toml:\d+: \[problem\] normaliser.*{words}"):
             problem("[network]", f"normaliser = {wrong}\n[network]", tmp_path)
 

@@ -62,7 +62,7 @@ def test_what_changed_after_its_digest_was_taken_is_not_imported(package: Path) 
     (package / "late.py").write_text("VALUE = 2\n")
     (package / "later.py").write_text("")
     for name in ("late", "later"):
-        with pytest.raises(ImportError, match=f"{name}.py is not as it was"):
+        with pytest.raises(ImportError, match=rf"{name}\.py has changed since"):
             importlib.import_module(f"acme_held.{name}")
     # what runs is what was imported
     assert digest_of("acme_held", "acme") == before
@@ -73,7 +73,7 @@ def test_a_module_among_compiled_files_is_not_imported(package: Path) -> None:
     (package / "__pycache__" / "hidden.py").write_text("")
     with (
         imported("acme_held", "acme"),
-        pytest.raises(ImportError, match="is no part of it"),
+        pytest.raises(ImportError, match=r"hidden\.py has changed .* or is not part of it"),
     ):
         importlib.import_module("acme_held.__pycache__.hidden")
 
@@ -94,7 +94,7 @@ def test_what_a_digest_cannot_cover_is_refused(package: Path, tmp_path: Path) ->
     with pytest.raises(ConfigError, match="is a link to a folder"):
         digest_of("acme_held", "acme")
     for name in ("outside", "os", "sys", "", "no_such_package", "acme_held "):
-        with pytest.raises(ConfigError, match="no package or module with files of its own"):
+        with pytest.raises(ConfigError, match=f"{name!r}, which is not a package"):
             digest_of(name, "acme")
 
 

@@ -102,7 +102,7 @@ def test_the_warnings_add_up_what_all_runs_spend(planned: Plan) -> None:
     said = " ".join(warnings(planned, ended(planned, [1.0] * 3, [1.0] * 3, [1.0] * 3)))
     assert "publishes all 6 private runs spends epsilon = 9 at delta = 6" in said
     assert "is a release of its own" in said and "dgd" in said
-    assert "diverged" not in said and "no proved bound" not in said
+    assert "diverged" not in said and "not a proved bound" not in said
 
 
 def test_model_claims_and_divergence_are_named(planned: Plan) -> None:
@@ -112,11 +112,11 @@ def test_model_claims_and_divergence_are_named(planned: Plan) -> None:
     other = replace(planned, cells=(doubtful, *planned.cells[1:]))
     found = ended(other, [1.0, 1.0, math.inf], [1.0] * 3, [1.0] * 3)
     said = " ".join(warnings(other, found))
-    assert "The epsilon of dpsg (model claim, no proof) is no proved bound" in said
+    assert "The epsilon of dpsg (model claim, not a proof) is not a proved bound" in said
     assert "1 of 9 runs diverged" in said
     page = sweep_data(other, found, None)
-    assert "dpsg (model claim, no proof)" in [series.name for series in page.series]
-    assert page.cells[0]["guarantee"] == "model claim, no proof"
+    assert "dpsg (model claim, not a proof)" in [series.name for series in page.series]
+    assert page.cells[0]["guarantee"] == "model claim, not a proof"
 
 
 def test_budgets_are_the_axis_and_a_method_without_one_a_level(planned: Plan) -> None:

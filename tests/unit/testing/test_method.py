@@ -49,7 +49,7 @@ RING = network.ring(4)
             "on other data the run ends in the same states",
             marks=pytest.mark.long,
         ),
-        (planted.ScalesByData, "the noise has another scale on other data"),
+        (planted.ScalesByData, "the noise scale differs on other data"),
         (planted.Counts, "another run with the same seed: other values are released"),
         pytest.param(
             planted.Together,
@@ -125,7 +125,7 @@ def test_other_data_declare_the_same_numbers() -> None:
     assert np.array_equal(here.normaliser, there.normaliser)
     assert np.all(there.norms <= np.max(here.norms, axis=-1, keepdims=True))
     assert not np.array_equal(here.features, there.features)
-    with pytest.raises(ConfigError, match="other declares other numbers than the problem"):
+    with pytest.raises(ConfigError, match="other must declare the same numbers"):
         check_method(data, RING, planted.Right(), other=task(5, normaliser=9.0))
 
 

@@ -148,10 +148,10 @@ def without_a_root(x: Any, row: Any, target: Any) -> Any:
         (SoftmaxTooFlat(2), r"SoftmaxTooFlat.slope_bound\(1\) is 1.41421, and a deriv.* norm 2$"),
         (Curved(1.0), "Curved.curvature is 0.9, and a derivative changes by 1 "),
         (SoftmaxTooStraight(2), "SoftmaxTooStraight.curvature is 0.3, and a derivative changes"),
-        (NotConvex(), "NotConvex is said to be convex, and a derivative falls"),
+        (NotConvex(), "NotConvex is declared convex, but a derivative falls"),
         (OneNumber(), r"OneNumber.value has shape \(\), and must have \(40,\)"),
         (Overflows(), r"Overflows.slope_bound\(1\) is 1, and a derivative has the norm nan"),
-        (JaxLoss(concave, convex=True), "JaxLoss is said to be convex, and lies above a chord"),
+        (JaxLoss(concave, convex=True), "JaxLoss is declared convex, but lies above a chord"),
         (JaxLoss(per_feature), r"JaxLoss.function gives shape \(3,\) for a record"),
         (JaxLoss(without_a_root), "JaxLoss.function is not finite"),
     ],
@@ -226,8 +226,8 @@ class ForgetsWhatItSpared(L2):
         (Twice(0.5), "Twice.prox.v, 0.1. is not the minimiser"),
         (Overshoots(0.5), "Overshoots.prox is not firmly non-expansive"),
         (Hard(0.5), "Hard.prox is not firmly non-expansive"),
-        (WrongGradient(0.5), "WrongGradient.gradient is no subgradient"),
-        (Coupled(0.5), "Coupled is said to be separable"),
+        (WrongGradient(0.5), "WrongGradient.gradient is not a subgradient"),
+        (Coupled(0.5), "Coupled is declared separable"),
         (NotScaled(0.5, 0.5), r"NotScaled.scaled\(0.25\) is not a quarter"),
         (SparesNothing(0.5), "SparesNothing.sparing penalises what was spared|still penalises"),
         (ForgetsWhatItSpared(0.5, unpenalised=(0,)), "ForgetsWhatItSpared.sparing penalises what"),
@@ -322,12 +322,12 @@ def with_a_loop(agents: int) -> Any:
 @pytest.mark.parametrize(
     ("draw", "told"),
     [
-        (another_each_time, "is another graph when it is drawn again"),
+        (another_each_time, "differs when drawn again"),
         (with_a_loop, "joins an agent to itself"),
         (lambda agents: nx.empty_graph(agents), "is not connected"),
         (lambda agents: nx.path_graph(agents + 1), "has 5 nodes"),
         (lambda agents: nx.path_graph(agents, create_using=nx.DiGraph), "is not connected"),
-        (lambda agents: [(0, 1)], "is no networkx.Graph"),
+        (lambda agents: [(0, 1)], "is not a networkx.Graph"),
     ],
 )
 def test_a_mistake_in_a_graph_is_found(draw: Any, told: str) -> None:

@@ -106,7 +106,7 @@ def test_nothing_is_restored_without_every_client(ring: Callable[..., Ring]) -> 
     patience, star.patience = star.patience, 2.0
     star.start(MEMBERS, restore=True).join(60)
     told = str(star.answers[MEMBERS])
-    assert "nothing is restored: 'member-0' did not say" in told, told
+    assert "nothing is restored: 'member-0' did not report" in told, told
     star.patience, star.seconds_a_round = patience, 0.0
     for thread in [star.start(MEMBERS, restore=True), star.start(0), *others]:
         thread.join(120)

@@ -63,7 +63,7 @@ def test_messages_of_this_round_and_the_next_are_kept(
 Change = Callable[[str, bytes, list[keys.Keys]], tuple[int, str, bytes]]
 
 ATTACKS: list[tuple[Change, str]] = [
-    (lambda key, data, both: (1, key, data), "agent 0's"),
+    (lambda key, data, both: (1, key, data), "key of agent 0"),
     (lambda key, data, both: (0, *message(both[1], 0, 0)), "signature"),
     (lambda key, data, both: (0, *message(both[0], 0, 5)), "while this agent is at 0"),
     (lambda key, data, both: (0, *message(both[0], 0, 100)), "nobody awaits"),
@@ -71,9 +71,9 @@ ATTACKS: list[tuple[Change, str]] = [
     (lambda key, data, both: (0, key, data[:-1]), "bytes"),
     (lambda key, data, both: (0, key, data + b"0"), "bytes"),
     (lambda key, data, both: (0, key, bytes(2000)), "at most 1000"),
-    (lambda key, data, both: (0, "0/1/0", data), "no name"),
-    (lambda key, data, both: (0, "0/1/0/x", data), "no name"),
-    (lambda key, data, both: (0, "0/1/0/1234567890", data), "no name"),
+    (lambda key, data, both: (0, "0/1/0", data), "not a valid message key"),
+    (lambda key, data, both: (0, "0/1/0/x", data), "not a valid message key"),
+    (lambda key, data, both: (0, "0/1/0/1234567890", data), "not a valid message key"),
     (lambda key, data, both: (7, "7/1/0/0", data), "nobody awaits"),
 ]
 
