@@ -83,6 +83,7 @@ def test_a_sweep_compares_it_with_what_is_proved(tmp_path: Path) -> None:
     assert done.output.count("2 of 2") == 3
 
 
+@pytest.mark.long
 def test_it_is_described_and_listed(tmp_path: Path) -> None:
     listed = json.loads(RUN.invoke(app, ["methods", "--json"]).output)["parts"]
     assert set(CASES) <= {each["name"] for each in listed}

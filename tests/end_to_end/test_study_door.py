@@ -21,7 +21,7 @@ NUMBER = {name: number for number, name in enumerate(FITTING)}
     "method",
     [
         *only(QUICK, [name for name in FITTING if name not in LONG]),
-        *only((), LONG, others=pytest.mark.long),
+        *only((), LONG),
     ],
 )
 def test_a_mixture_of_what_a_method_accepts_is_run(method: str, tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ METHODS = [name for name in CASES if "," not in name]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", only(METHODS, CASES, pytest.mark.long))
+@pytest.mark.parametrize("name", only(METHODS, CASES))
 def test_noised_rounds_are_those_of_the_source(name: str) -> None:
     method, star, expected = CASES[name]
     task = problem.empirical_risk(
