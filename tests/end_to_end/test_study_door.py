@@ -12,18 +12,11 @@ from tests.quick import only
 from tests.study_door import VALUES, plain, records, refusal, rehearsed, tried
 
 QUICK = ("dpsg", "gradient-descent", "or-zo")
-LONG = ("d-zoa", "dp-iadmm-prox", "functional-perturbation")
 NUMBER = {name: number for number, name in enumerate(FITTING)}
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "method",
-    [
-        *only(QUICK, [name for name in FITTING if name not in LONG]),
-        *only((), LONG),
-    ],
-)
+@pytest.mark.parametrize("method", only(QUICK, FITTING))
 def test_a_mixture_of_what_a_method_accepts_is_run(method: str, tmp_path: Path) -> None:
     records(tmp_path)
     ask = partial(refusal, folder=tmp_path)
