@@ -154,7 +154,7 @@ class _Agents:
             x = self.round(states, each, jax.random.fold_in(key, m))
             return jax.vmap(_dual_step)(states, x, self.adjacent @ x, self.degrees)
 
-        started = jax.vmap(lambda degree: admm.start(self.x0, degree))(self.degrees * 1.0)
+        started = jax.vmap(lambda degree: admm.start(self.x0, degree))(self.degrees)
         return jax.lax.fori_loop(0, rounds, round, started)
 
     def gradient(
