@@ -69,8 +69,8 @@ def gradient_entries(
         ones.
     """
     task, net = paper_problem(kind, data), paper_network()
-    method = paper_method(task, net, kind, epsilon, delta)
-    short = paper_method(task, net, kind, epsilon, delta, inner_steps=inner - 1)
+    method = paper_method(task, net, kind, epsilon, delta).solver
+    short = paper_method(task, net, kind, epsilon, delta, inner_steps=inner - 1).solver
     count = int(np.asarray(method.directions)[agent])
     everybody = np.arange(task.agents)
     with jax.enable_x64(True):
