@@ -106,7 +106,7 @@ def main() -> None:
                         status = found.guarantee.status.value
                         print(
                             f"{loss:>5} {kind:>7} {owner:>5} "
-                            f"{method.directions[owner]:>4} {name:>10} {gradient:>9.3f} "
+                            f"{method.solver.directions[owner]:>4} {name:>10} {gradient:>9.3f} "
                             f"{norm:>6.2f} {rounds:>6} {found.claim.epsilon:>6.3f} "
                             f"{found.best.epsilon:>8.2f} {found.trials:>6} {status:>8} "
                             f"{seconds:>5.0f}",

@@ -16,6 +16,7 @@ import pandas as pd
 import tacit
 from tacit import advise, audit, data, method, network, privacy, problem, testing
 from tacit.papers import huang2015, nozari2016
+from tacit.papers.gratton2021.d_zoa import DZOAPrinted
 from tacit.papers.gratton2021.dp_admm import DPADMMPrinted
 from tacit.papers.gratton2021.dvp import DVPPrinted
 from tacit.papers.gratton2021.pvp import PVPPrinted
@@ -150,6 +151,7 @@ def methods() -> list[Call]:
         call(method.DPIADMMProx),
         call(method.DPIADMMTrust),
         call(DVPPrinted, **claim),
+        call(DZOAPrinted, epsilon=1.0, step=0.1),
         call(method.DZOAStar, privacy=budget),
         call(method.EXTRA, step=0.1),
         call(method.FedAvg, step=0.1),

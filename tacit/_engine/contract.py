@@ -16,10 +16,11 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from tacit._engine import charging, statement
+from tacit._engine import charging
 from tacit._engine.calibrate import calibrate
 from tacit._engine.charging import Kinds, Owners
 from tacit._engine.foreign import assumptions
+from tacit._engine.guarantees import guarantees, spent
 from tacit._engine.keys import public_key
 from tacit._engine.result import ReleaseRow
 from tacit._engine.spread import spread_of
@@ -110,7 +111,7 @@ class Contract:
     @_lazy
     def guarantee(self) -> Guarantees:
         """The guarantee of the whole run, owner by owner."""
-        return statement.guarantees(self.releases, self.owners, self.kinds)
+        return guarantees(self.releases, self.owners, self.kinds)
 
     @_lazy
     def table(self) -> tuple[ReleaseRow, ...]:
@@ -132,7 +133,7 @@ class Contract:
     @_exact
     def spent(self, stops: Stops) -> Float[np.ndarray, "rows agents"]:
         """Epsilon that every owner has spent by each of the given rounds, the first being 0."""
-        return statement.spent(self.releases, self.owners, stops, self.taken(stops))
+        return spent(self.releases, self.owners, stops, self.taken(stops))
 
     def evaluations(self, stops: Stops) -> Int[np.ndarray, " rows"]:
         """Oracle calls of all agents by each of the given rounds: points asked, times units."""

@@ -29,7 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tacit._engine.environment import HOME, environment, processor, source_digest
-from tacit._engine.sources import code_now
+from tacit._engine.source_code import code_now
 
 _SETTINGS = (
     "jax_threefry_partitionable",

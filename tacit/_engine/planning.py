@@ -11,10 +11,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from tacit import checks
-from tacit._engine import charging, inputs, statement
+from tacit._engine import charging, inputs
 from tacit._engine.calibrate import calibrate
 from tacit._engine.contract import Contract, owners_of
 from tacit._engine.contract import contract as computed
+from tacit._engine.guarantees import guarantees
 from tacit._engine.result import ReleaseRow
 from tacit.arguments import checked
 from tacit.errors import ConfigError, TacitError
@@ -290,9 +291,8 @@ def mean_noise(
         if privacy.epsilon is None:
             owners = summed if hides.summed else alone
             calibrated = calibrate(method, owners)
-            promised = statement.guarantees(
-                charging.Releases(calibrated), owners, owners.kinds(calibrated)
-            )
+            releases = charging.Releases(calibrated)
+            promised = guarantees(releases, owners, owners.kinds(calibrated))
             plain = _changed(
                 plain, epsilon=np.array([each.epsilon for each in promised]), noise_multiplier=None
             )

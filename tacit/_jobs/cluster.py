@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit._engine.sources import code_of
+from tacit._engine.source_code import code_of
 from tacit._jobs.piece import Answer, Piece
 from tacit._jobs.store import name_of
 from tacit.errors import ConfigError, RuntimeFailure

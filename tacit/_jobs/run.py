@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from tacit._engine.environment import edited
-from tacit._engine.sources import code_now, code_of
+from tacit._engine.source_code import code_now, code_of
 from tacit._jobs.cluster import Cluster, on_cluster
 from tacit._jobs.piece import Answer, Piece
 from tacit._jobs.processes import in_processes

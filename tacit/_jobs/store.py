@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit._engine.environment import versions
-from tacit._engine.sources import code_of
+from tacit._engine.source_code import code_of
 from tacit._jobs.piece import Answer, Piece
 from tacit.errors import RuntimeFailure
 

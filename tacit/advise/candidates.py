@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 import tacit.method
-from tacit._engine import statement
 from tacit._engine.charging import Releases
+from tacit._engine.guarantees import guarantees
 from tacit.advise.noise import owners
 from tacit.advise.setting import Setting, two_digits
 from tacit.errors import PrivacyError, TacitError
@@ -174,7 +174,7 @@ def _unsettable(build: type[AbstractMethod]) -> list[str]:
 def _proved(method: AbstractMethod, setting: Setting) -> bool:
     """Whether its releases come with a proof, whatever their noise."""
     tried, held = claimed(method, 1.0), owners(setting, 1)
-    stated = statement.guarantees(Releases(tried), held, held.kinds(tried))
+    stated = guarantees(Releases(tried), held, held.kinds(tried))
     return all(each.status is Status.PROVED for each in stated)
 
 

@@ -1,6 +1,6 @@
 """D-ZOA, certified: zeroth-order ADMM with clipped finite differences and Gaussian noise.
 
-The published form is in `d_zoa_solver`.
+As published: `tacit.papers.gratton2021.d_zoa`, by the solver in `d_zoa_solver`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""D-ZOA as a solver, and as published (`printed=True` with a `claim`): zeroth-order ADMM."""
+"""D-ZOA as a solver: zeroth-order ADMM; as published: `tacit.papers.gratton2021.d_zoa`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class DZOASolver(AbstractMethod):
 
     What leaves: `b_k`. Without `claim` there is no guarantee. With it the method carries the
     paper's claim, whose status is `model`: it adds up covariances of steps that depend on each
-    other, and uses a bound on their sum as the variance of `b_k`. For a proof use `DZOA`.
+    other, and uses a bound on their sum as the variance of `b_k`. As published, under its own name:
+    `DZOAPrinted`. For a proof use `DZOA`.
 
     Args:
         penalty: ADMM penalty `rho`, positive.

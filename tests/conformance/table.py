@@ -32,6 +32,7 @@ from tacit.method import (
     PrivateCounts,
     QuadraticBasis,
 )
+from tacit.papers.gratton2021.d_zoa import DZOAPrinted
 from tacit.papers.gratton2021.dp_admm import DPADMMPrinted
 from tacit.papers.gratton2021.dvp import DVPPrinted
 from tacit.papers.gratton2021.pvp import PVPPrinted
@@ -287,6 +288,18 @@ ROWS = (
         "d-zoa paper",
         DZOASolver(
             step=0.2, inner_steps=5, directions=4, printed=True, claim=PaperClaim(0.5, 1e-3)
+        ),
+        _RING,
+        status="model",
+    ),
+    Row(
+        "d-zoa printed, closed neighbourhoods, steps and directions per agent",
+        DZOAPrinted(
+            epsilon=0.5,
+            step=np.array([0.2, 0.1, 0.2, 0.15]),
+            inner_steps=5,
+            directions=np.array([4, 3, 2, 4]),
+            closed=True,
         ),
         _RING,
         status="model",

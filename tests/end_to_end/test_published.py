@@ -16,6 +16,11 @@ RUN = CliRunner()
 BOX = 'loss = "logistic"\nconstraint = { kind = "box", lower = -5.0, upper = 5.0 }'
 PRINTED = '{ name = "dp-iadmm-trust", penalty = 5.0, trust_region = "printed" }'
 CASES = {
+    "d-zoa-as-published": (
+        "ring",
+        "epsilon = 0.5\nstep = 0.1\ninner_steps = 20\ndirections = 8",
+        "model",
+    ),
     "dp-admm-as-published": ("coordinator", "epsilon = 0.5", "per_release"),
     "dp-iadmm-as-published": ("coordinator", f"epsilon = 0.5\nmethod = {PRINTED}", "per_release"),
     "dvp-as-published": ("ring", "epsilon = 0.5", "model"),

@@ -48,7 +48,9 @@ def test_eq_22_leaks_the_data_through_the_number_of_directions() -> None:
     record = int(np.argmax(np.abs(np.asarray(task.objectives.targets)[0])))
     target = float(np.asarray(task.objectives.targets)[0, record])
     other = replace_record(task, 0, record, target=-target)
-    one, changed = (paper_method(each, net, "ridge", 0.95).directions for each in (task, other))
+    one, changed = (
+        paper_method(each, net, "ridge", 0.95).solver.directions for each in (task, other)
+    )
     # agent 4 holds the same data in both, and everybody sees how long it computes
     assert one[3] != changed[3]
 
@@ -139,7 +141,8 @@ def test_with_a_lipschitz_constant_the_printed_cold_start_fails() -> None:
     ]
     # J and T stay; the step is that of a constant by which gradients of F_k really change
     constant = 1 + 2 * np.linalg.norm(reference) / 5
-    shorter = eqx.tree_at(lambda m: m.step, method, method.step * constant / max(curvature))
+    step = method.solver.step * constant / max(curvature)
+    shorter = eqx.tree_at(lambda m: m.solver.step, method, step)
     printed, right = (
         np.mean(final(measure(task, net, m, reference, rounds=200, seed=0, trials=2), LAST))
         for m in (method, shorter)

@@ -53,7 +53,7 @@ def law(kind: Kind, seed: int, lipschitz: float | None = None) -> Law:
     """Found in so many runs of the first round; `lipschitz` is L if not that of the figures."""
     task, net = paper_problem(kind, seed), paper_network()
     optimum = float(np.linalg.norm(task.reference().solution))
-    method = paper_method(task, net, kind, EPSILON, optimum=optimum)
+    method = paper_method(task, net, kind, EPSILON, optimum=optimum).solver
     directions = int(np.asarray(method.directions)[AGENT])
     step = float(method.step)
     if lipschitz is not None:

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tacit.papers.gratton2021.d_zoa import DZOAPrinted
     from tacit.papers.gratton2021.dp_admm import DPADMMPrinted
     from tacit.papers.gratton2021.dvp import DVPPrinted
     from tacit.papers.gratton2021.pvp import PVPPrinted
@@ -13,12 +14,14 @@ if TYPE_CHECKING:
 _HOMES = {
     "DPADMMPrinted": "dp_admm",
     "DVPPrinted": "dvp",
+    "DZOAPrinted": "d_zoa",
     "PVPPrinted": "pvp",
 }
 
 __all__ = [
     "DPADMMPrinted",
     "DVPPrinted",
+    "DZOAPrinted",
     "PVPPrinted",
 ]
 

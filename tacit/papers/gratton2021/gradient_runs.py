@@ -69,8 +69,8 @@ def gradient_entries(
         ones.
     """
     task, net = paper_problem(kind, data), paper_network()
-    method = paper_method(task, net, kind, epsilon, delta)
-    short = paper_method(task, net, kind, epsilon, delta, inner_steps=inner - 1)
+    method = paper_method(task, net, kind, epsilon, delta).solver
+    short = paper_method(task, net, kind, epsilon, delta, inner_steps=inner - 1).solver
     count = int(np.asarray(method.directions)[agent])
     everybody = np.arange(task.agents)
     with jax.enable_x64(True):
@@ -154,7 +154,7 @@ class _Agents:
             x = self.round(states, each, jax.random.fold_in(key, m))
             return jax.vmap(_dual_step)(states, x, self.adjacent @ x, self.degrees)
 
-        started = jax.vmap(lambda degree: admm.start(self.x0, degree))(self.degrees * 1.0)
+        started = jax.vmap(lambda degree: admm.start(self.x0, degree))(self.degrees)
         return jax.lax.fori_loop(0, rounds, round, started)
 
     def gradient(

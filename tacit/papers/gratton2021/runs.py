@@ -38,15 +38,16 @@ def d_zoa(
     except PrivacyError as refused:
         return {"refused": str(refused)}
     result = measure(task, net, method, reference, rounds=rounds, seed=seed, trials=trials)
-    assert method.step is not None
-    directions = np.broadcast_to(method.directions, task.agents)
+    solver = method.solver
+    assert solver.step is not None
+    directions = np.broadcast_to(solver.directions, task.agents)
     return {
         **errors(result),
         "final": final(result, LAST),
         "directions": directions.tolist(),
-        "step": np.broadcast_to(method.step, task.agents).tolist(),
+        "step": np.broadcast_to(solver.step, task.agents).tolist(),
         # two values per direction, inner step, record and round
-        "evaluations": int(2 * directions @ task.counts) * method.inner_steps * rounds,
+        "evaluations": int(2 * directions @ task.counts) * solver.inner_steps * rounds,
         "optimum": optimum,
     }
 

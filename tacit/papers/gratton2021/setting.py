@@ -1,4 +1,4 @@
-"""The five-agent regression of Gratton et al. (2020, 2021), section VI, and D-ZOA as printed."""
+"""The five-agent regression of Gratton et al. (2020, 2021), section VI, and D-ZOA as run on it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from tacit.method import DZOASolver, PaperClaim
+from tacit.method import PaperClaim
 from tacit.method.d_zoa_claim import initial_step, inner_directions, printed_step
 from tacit.network import Graph
+from tacit.papers.gratton2021.d_zoa import DZOAPrinted
 from tacit.problem import L1, L2, Problem, Squared, empirical_risk
 
 Kind = Literal["ridge", "lasso"]
@@ -86,7 +87,7 @@ def paper_method(
     *,
     optimum: float | None = None,
     inner_steps: int = INNER_STEPS,
-) -> DZOASolver:
+) -> DZOAPrinted:
     """D-ZOA as printed: rho = 4, T = 100, alpha0 = 0.54, u1 = 1, cold start, J from eq (22).
 
     Args:
@@ -114,15 +115,14 @@ def paper_method(
         radius=optimum,
         optimum=optimum,
     )
-    return DZOASolver(
+    return DZOAPrinted(
+        epsilon=epsilon,
         step=paper_step(kind, optimum, task.dimension),
+        claimed_delta=delta,
         penalty=PENALTY,
-        directions=directions,
         inner_steps=inner_steps,
+        directions=directions,
         smoothing=SMOOTHING,
-        printed=True,
-        warm_start=False,
-        claim=claim,
     )
 
 
@@ -134,7 +134,7 @@ def earlier_method(
     delta: float = 1e-3,
     *,
     optimum: float | None = None,
-) -> DZOASolver:
+) -> DZOAPrinted:
     """D-ZOA of the earlier version (2020): J = 30, closed neighbourhoods, alpha0 from epsilon.
 
     Everything else is that of `paper_method`, whose arguments it takes.
@@ -153,20 +153,19 @@ def earlier_method(
         optimum=optimum,
         directions=EARLIER_DIRECTIONS,
     )
-    return DZOASolver(
+    return DZOAPrinted(
+        epsilon=epsilon,
         step=paper_step(kind, optimum, task.dimension) * alpha0 / ALPHA0,
+        claimed_delta=delta,
         penalty=PENALTY,
-        directions=EARLIER_DIRECTIONS,
         inner_steps=INNER_STEPS,
+        directions=EARLIER_DIRECTIONS,
         smoothing=SMOOTHING,
-        printed=True,
-        warm_start=False,
-        claim=claim,
         closed=True,
     )
 
 
-METHODS: Mapping[Version, Callable[..., DZOASolver]] = {
+METHODS: Mapping[Version, Callable[..., DZOAPrinted]] = {
     "2020": earlier_method,
     "2021": paper_method,
 }

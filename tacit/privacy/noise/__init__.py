@@ -5,6 +5,10 @@ most outputs that are possible for one data set are impossible for its neighbour
 rounded to a grid (`grid`), integer noise whose law is exact up to 2^-133 (`laplace`,
 `gaussian`) is drawn from AES under a key of the operating system (`stream`), and the sum is scaled
 back (`release`). `reference` draws the same laws with OpenDP. Proof: docs/proofs/safe_noise.md.
+
+Simulated noise is none of this: compiled code draws it in `privacy.laws`, `Mechanism.add` in
+`privacy.mechanism` adds it, and `_engine.step.send` calls that. Noise in production is drawn here,
+for `deploy.member.session` and, in masked sums, `deploy.member.sum_session`.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tacit._engine import statement
 from tacit._engine.calibrate import calibrate
 from tacit._engine.charging import Owners, Releases
+from tacit._engine.guarantees import guarantees
 from tacit._engine.inputs import check_arguments
 from tacit.data import Categorical, Schema
 from tacit.errors import NetworkError, PrivacyError, TacitError
@@ -214,7 +214,7 @@ def promised(
                     owners = _owners(probe, name, method.protects(probe.problem))
                     calibrated = calibrate(method.on(networks()[name]), owners)
                     kinds = owners.kinds(calibrated)
-                    return statement.guarantees(Releases(calibrated), owners, kinds).worst
+                    return guarantees(Releases(calibrated), owners, kinds).worst
             except PrivacyError:
                 return None  # it cannot protect this unit: no other problem changes that
             except TacitError:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit._engine.sources import reached
+from tacit._engine.source_code import reached
 from tacit._jobs import Piece, Store, name_of
 from tacit.errors import RuntimeFailure
 from tacit.papers import run

@@ -111,7 +111,7 @@ def test_a_full_run_has_the_trials_and_claims_of_the_paper() -> None:
 
 def test_thirty_directions_and_a_step_that_carries_the_noise() -> None:
     task, net = paper_problem("ridge", 0), paper_network()
-    method = earlier_method(task, net, "ridge", 0.15)
+    method = earlier_method(task, net, "ridge", 0.15).solver
     assert method.claim is not None
     assert method.directions == 30 and method.closed and not method.warm_start
     optimum = float(np.linalg.norm(task.reference().solution))
@@ -130,4 +130,4 @@ def test_thirty_directions_and_a_step_that_carries_the_noise() -> None:
         )
         assert allowed == [30]
     # a smaller claim needs more noise, and so larger steps
-    assert np.all(method.step > earlier_method(task, net, "ridge", 0.95).step)
+    assert np.all(method.step > earlier_method(task, net, "ridge", 0.95).solver.step)

@@ -7,8 +7,8 @@ from pathlib import Path
 import jax
 import pytest
 
-from tacit._engine import sources
-from tacit._engine.sources import reached
+from tacit._engine import source_code
+from tacit._engine.source_code import reached
 
 
 def made(folder: Path, **files: str) -> Path:
@@ -49,5 +49,5 @@ def test_tacit_is_followed_where_it_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = made(tmp_path / "site-packages" / "tacit", a="from tacit.b import c", b="", d="")
-    monkeypatch.setattr(sources, "HOME", home)
+    monkeypatch.setattr(source_code, "HOME", home)
     assert reached(home / "a.py") == ({home / "a.py", home / "b.py"}, set())
