@@ -1,7 +1,6 @@
 """A private sum of bounded statistics of records: blocks of different shape, one flat vector.
 
-Every block enforces a bound on what one record adds to it: a clip, or a one-hot vector that is made
-here. So a bound never depends on the author of `rows` or `cell`. In the vector each block has units
+Every block enforces a bound on what one record adds to it. In the vector each block has units
 of its own sensitivity, times the root of its share: between neighbours all blocks together move by
 at most 1 over the normaliser, and code that adds noise to the sum, hides, accounts or audits it
 sees one vector of known size. `BlockSum.split` restores the blocks' own units and shapes, and is
@@ -10,10 +9,9 @@ post-processing. Proof: docs/proofs/block_sums.md.
 
 from __future__ import annotations
 
-import abc
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -21,197 +19,18 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from tacit import checks
-from tacit.arguments import checked
-from tacit.clipping import clipped
 from tacit.errors import PrivacyError
+from tacit.privacy.blocks import Block, Clipped, Counts, Gram
 from tacit.privacy.query import AbstractQuery, Share, Sums
+from tacit.privacy.score import Score
 from tacit.privacy.sensitivity import sample
-from tacit.ranges import Count, Positive
 from tacit.types import AbstractPrivate, Context, Oracle, PublicContext, Relation, Unit
 
 _ROUNDING = 1e-9
 """Tolerance by which shares may miss 1."""
 
 
-class Block(eqx.Module):
-    """One statistic of a `BlockSum`. This file defines all its kinds.
-
-    Attributes:
-        share: share of the budget, in (0, 1]; the shares of a sum add up to 1. The variance of the
-            noise in a block is inversely proportional to its share.
-    """
-
-    share: Share = eqx.field(static=True, kw_only=True, default=1.0)
-
-    @property
-    @abc.abstractmethod
-    def length(self) -> int:
-        """Number of entries in the flat vector."""
-
-    @property
-    @abc.abstractmethod
-    def longest(self) -> Any:
-        """Largest l2 norm of what one record adds; in compiled code a bound may be traced."""
-
-    @abc.abstractmethod
-    def movement(self, relation: Relation) -> Any:
-        """Largest movement of the block's sum between neighbours, in the l2 norm."""
-
-    @abc.abstractmethod
-    def asked(self, record: Float[Array, " d"], point: Any) -> Array:
-        """What the block asks of one record, still unbounded."""
-
-    @abc.abstractmethod
-    def bounded(self, asked: Float[Array, "n ..."]) -> Float[Array, "n length"]:
-        """What each record adds, within the bound whatever its answer was."""
-
-    @abc.abstractmethod
-    def shaped(self, flat: Float[Array, " length"]) -> Array:
-        """A sum in the block's own shape."""
-
-    @abc.abstractmethod
-    def farthest(self) -> tuple[Float[ArrayLike, "*m"], Float[ArrayLike, "*m"]]:
-        """Two results of `asked` that move the sum by `movement` when one replaces the other.
-
-        The first alone moves it by `longest` when it is added or removed.
-        """
-
-
-@final
-@checked(PrivacyError)
-class Clipped(Block):
-    """Sum of one vector per record, each clipped to an l2 norm.
-
-    Attributes:
-        rows: `(record, point) -> vector`, shape `(size,)`, of a record of shape `(d,)`.
-        size: number of entries in that vector, at least 1.
-        bound: largest l2 norm of a record's vector, positive and finite. A longer one is scaled
-            down, and one that is not finite counts as 0.
-        share: share of the budget, in (0, 1].
-    """
-
-    rows: Callable[[Any, Any], Any]
-    size: Count = eqx.field(static=True)
-    bound: Positive
-
-    @property
-    def length(self) -> int:
-        return self.size
-
-    @property
-    def longest(self) -> Any:
-        return self.bound
-
-    def movement(self, relation: Relation) -> Any:
-        return 2.0 * self.longest if relation is Relation.REPLACE_ONE else self.longest
-
-    def asked(self, record: Float[Array, " d"], point: Any) -> Float[Array, " size"]:
-        return _of_shape(self.rows(record, point), (self.size,), "rows")
-
-    def bounded(self, asked: Float[Array, "n size"]) -> Float[Array, "n size"]:
-        return clipped(asked, self.bound, 2)
-
-    def shaped(self, flat: Float[Array, " size"]) -> Float[Array, " size"]:
-        return flat
-
-    def farthest(self) -> tuple[Float[ArrayLike, " size"], Float[ArrayLike, " size"]]:
-        first = _axis(self.size, 0, self.bound)
-        return first, -first
-
-
-@final
-@checked(PrivacyError)
-class Gram(Block):
-    """Sum of the products `u u'` of one vector `u` per record, each clipped to an l2 norm.
-
-    A matrix enters as its upper triangle, with off-diagonal entries times `sqrt(2)`, which keeps
-    the Frobenius norm: its noise has full size on the diagonal and `1/sqrt(2)` of it elsewhere.
-
-    Attributes:
-        rows: `(record, point) -> u`, shape `(size,)`, of a record of shape `(d,)`.
-        size: number of entries in `u`, at least 1.
-        bound: `C`, largest l2 norm of `u`, positive and finite, as for `Clipped`; a product has a
-            Frobenius norm of at most `C^2`.
-        share: share of the budget, in (0, 1].
-    """
-
-    rows: Callable[[Any, Any], Any]
-    size: Count = eqx.field(static=True)
-    bound: Positive
-
-    @property
-    def length(self) -> int:
-        return self.size * (self.size + 1) // 2
-
-    @property
-    def longest(self) -> Any:
-        return self.bound**2
-
-    def movement(self, relation: Relation) -> Any:
-        # two products have an angle of at most 90 degrees, and of none with one entry
-        apart = relation is Relation.REPLACE_ONE and self.size > 1
-        return math.sqrt(2.0) * self.longest if apart else self.longest
-
-    def asked(self, record: Float[Array, " d"], point: Any) -> Float[Array, " size"]:
-        return _of_shape(self.rows(record, point), (self.size,), "rows")
-
-    def bounded(self, asked: Float[Array, "n size"]) -> Float[Array, "n length"]:
-        inside = clipped(asked, self.bound, 2)
-        row, column = np.triu_indices(self.size)
-        return inside[:, row] * inside[:, column] * _weights(row, column)
-
-    def shaped(self, flat: Float[Array, " length"]) -> Float[Array, "size size"]:
-        row, column = np.triu_indices(self.size)
-        values = flat / _weights(row, column)
-        matrix = jnp.zeros((self.size, self.size), values.dtype)
-        return matrix.at[row, column].set(values).at[column, row].set(values)
-
-    def farthest(self) -> tuple[Float[ArrayLike, " size"], Float[ArrayLike, " size"]]:
-        first = _axis(self.size, 0, self.bound)
-        other = _axis(self.size, 1, self.bound) if self.size > 1 else np.zeros(1)
-        return first, other
-
-
-@final
-@checked(PrivacyError)
-class Counts(Block):
-    """Number of records in each of several cells; each record is in at most one.
-
-    Attributes:
-        cell: `(record, point) -> number`, of a record of shape `(d,)`: its cell, counted from 0. A
-            result that is not a whole number below `cells`, such as NaN, is in none.
-        cells: number of cells, at least 1.
-        share: share of the budget, in (0, 1].
-    """
-
-    cell: Callable[[Any, Any], Any]
-    cells: Count = eqx.field(static=True)
-
-    @property
-    def length(self) -> int:
-        return self.cells
-
-    @property
-    def longest(self) -> float:
-        return 1.0
-
-    def movement(self, relation: Relation) -> float:
-        return math.sqrt(2.0) if relation is Relation.REPLACE_ONE and self.cells > 1 else 1.0
-
-    def asked(self, record: Float[Array, " d"], point: Any) -> Float[Array, ""]:
-        return _of_shape(self.cell(record, point), (), "cell")
-
-    def bounded(self, asked: Float[Array, " n"]) -> Float[Array, "n cells"]:
-        return (asked[:, None] == jnp.arange(self.cells)).astype(asked.dtype)
-
-    def shaped(self, flat: Float[Array, " cells"]) -> Float[Array, " cells"]:
-        return flat
-
-    def farthest(self) -> tuple[Float[ArrayLike, ""], Float[ArrayLike, ""]]:
-        return np.asarray(0.0), np.asarray(1.0)
-
-
-BLOCKS: tuple[type[Block], ...] = (Clipped, Gram, Counts)
+BLOCKS: tuple[type[Block], ...] = (Clipped, Gram, Counts, Score)
 """All kinds of blocks: the proofs about a sum are about these."""
 
 
@@ -239,7 +58,7 @@ class BlockSum(AbstractQuery):
     docs/proofs/block_sums.md; of samples, docs/proofs/poisson_sampling.md.
 
     Attributes:
-        blocks: blocks, at least one, of the kinds of this file, with shares that add up to 1.
+        blocks: blocks, at least one, of the kinds in `BLOCKS`, with shares that add up to 1.
         point: public point at which the records are asked, as a function of the method's state.
         relation: adjacency under which blocks have their shares. Under the other one the
             sensitivity is right, too, but the shares differ.
@@ -270,7 +89,7 @@ class BlockSum(AbstractQuery):
             if type(block) not in BLOCKS:
                 raise PrivacyError(
                     f"{checks.shown(block)} is not a block of a known kind: the proofs about a "
-                    "sum are about Clipped, Gram and Counts; give one of these your own rows"
+                    "sum are about Clipped, Gram, Counts and Score; give one of these your own rows"
                 )
         total = math.fsum(block.share for block in self.blocks)
         if abs(total - 1.0) > _ROUNDING:
@@ -333,7 +152,7 @@ class BlockSum(AbstractQuery):
             for block, part, weight in zip(self.blocks, parts, self._weights, strict=True)
         )
 
-    def spread(self, scale: float) -> tuple[float, ...]:
+    def spread(self, scale: Any) -> tuple[Any, ...]:
         """Scale of the noise in every block's own units, for a given scale in the vector.
 
         Off the diagonal of a `Gram` it is `1/sqrt(2)` of that.
@@ -341,7 +160,7 @@ class BlockSum(AbstractQuery):
         Args:
             scale: scale of the noise in each entry of the vector, at least 0.
         """
-        return tuple(float(scale / weight) for weight in self._weights)
+        return tuple(scale / weight for weight in self._weights)
 
     @property
     def _weights(self) -> tuple[Any, ...]:
@@ -355,23 +174,3 @@ class BlockSum(AbstractQuery):
         """Length of a vector whose blocks have the given lengths in their own units."""
         parts = zip(self._weights, lengths, strict=True)
         return math.sqrt(math.fsum(float(weight * length) ** 2 for weight, length in parts))
-
-
-def _of_shape(value: Any, shape: tuple[int, ...], what: str) -> Array:
-    found = jnp.asarray(value)
-    if found.shape != shape:
-        raise PrivacyError(
-            f"{what} made an array of shape {found.shape} of one record; it must have the shape "
-            f"{shape} that the block declares"
-        )
-    return found.astype(jnp.result_type(float, found.dtype))
-
-
-def _weights(row: Any, column: Any) -> Any:
-    """Factor by which an entry of the upper triangle is multiplied."""
-    return np.where(row == column, 1.0, math.sqrt(2.0))
-
-
-def _axis(size: int, axis: int, length: Any) -> Any:
-    """A vector along one axis; its length may be traced."""
-    return length * np.eye(size)[axis]
