@@ -7,6 +7,8 @@ from typing import Any
 
 _HOME = {
     "cells": ("Column", "columns_of"),
+    "design": ("Design", "design_of"),
+    "formula": ("parse_formula",),
     "feature": ("AbstractFeature",),
     "target": ("AbstractTarget",),
     "partitions": ("AbstractPartition",),

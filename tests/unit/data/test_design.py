@@ -12,7 +12,7 @@ from tacit import data
 from tacit.data.cells import Column, columns_of
 from tacit.data.design import Design, Term, design_of
 from tacit.data.factors import Levels, Number, Spline
-from tacit.data.formula import parse
+from tacit.data.formula import parse_formula
 from tacit.errors import ProblemError
 
 SCHEMA = data.Schema(
@@ -58,7 +58,7 @@ def test_a_row_is_within_its_bounds_and_named() -> None:
     ],
 )
 def test_coefficients_in_the_units_of_the_data_give_the_same_predictor(formula: str) -> None:
-    _, design = parse(formula, COLUMNS)
+    _, design = parse_formula(formula, COLUMNS)
     rng = np.random.default_rng(0)
     scaled = rng.normal(size=design.width)
     natural = dict(zip(design.names, design.natural(scaled), strict=True))
@@ -125,16 +125,16 @@ def test_a_missing_value_leaves_no_number() -> None:
 )
 def test_what_cannot_be_is_refused_with_the_remedy(formula: str, told: str) -> None:
     with pytest.raises(ProblemError, match=told):
-        parse(formula, COLUMNS)
+        parse_formula(formula, COLUMNS)
 
 
 def test_references_may_be_written_as_in_statsmodels_and_r() -> None:
     for text in ("Treatment('m')", "contr.treatment('m')", "Treatment(reference='m')"):
         if "reference" in text:
             with pytest.raises(ProblemError, match="not known"):
-                parse(f"ill ~ C(sex, {text})", COLUMNS)
+                parse_formula(f"ill ~ C(sex, {text})", COLUMNS)
             continue
-        _, design = parse(f"ill ~ C(sex, {text})", COLUMNS)
+        _, design = parse_formula(f"ill ~ C(sex, {text})", COLUMNS)
         assert design.names == ("sex[T.f]", "sex[T.x]", "Intercept")
 
 

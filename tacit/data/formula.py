@@ -1,0 +1,169 @@
+"""Formulas over declared columns: `visits ~ age * C(sex) + bs(income, df=4)`.
+
+formulaic parses the operators; what a factor means is decided here, because nothing may be taken
+from the records: levels, bounds and knots are those that were declared.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tacit import checks
+from tacit.arguments import checked
+from tacit.data.cells import Column, chosen
+from tacit.data.design import Design, Term
+from tacit.data.factors import Factor, Levels, Number, Spline, bounds_of
+from tacit.errors import ProblemError
+
+KNOWN = "a column, C(column), C(column, reference='level') or bs(column, df=4)"
+"""What a factor may be."""
+
+
+@checked(ProblemError, own="columns")
+def parse_formula(formula: str, columns: Mapping[str, Column]) -> tuple[Column, Design]:
+    """The target and the design of a formula.
+
+    Args:
+        formula: `target ~ terms`, with `+`, `:`, `*`, `-` and parentheses as in R, and factors that
+            are a column, `C(column)` or `bs(column, df=..., knots=[...], degree=3)`. The intercept
+            stays.
+        columns: declared columns by name.
+
+    Raises:
+        ProblemError: a formula that cannot be read, a factor that is not known, or a column that is
+            not declared.
+
+    Example:
+        >>> from tacit.data.cells import Column, Scale
+        >>> age = Column("age", (), (0,), Scale(20.0, 60.0, 20.0, 40.0))
+        >>> sex, ill = Column("sex", ("f", "m"), (1, 2)), Column("ill", ("no", "yes"), (3, 4))
+        >>> target, design = parse_formula("ill ~ age * sex", {"age": age, "sex": sex, "ill": ill})
+        >>> target.name, design.names
+        ('ill', ('age', 'sex[T.m]', 'age:sex[T.m]', 'Intercept'))
+    """
+    if not isinstance(formula, str) or "~" not in formula:
+        raise ProblemError(
+            f"formula={checks.shown(formula)} must be text such as 'visits ~ age + C(sex)'"
+        )
+    if not isinstance(columns, Mapping):
+        raise ProblemError(
+            f"columns={checks.shown(columns)} must map names to declared columns, as columns_of "
+            "does"
+        )
+    left, right = _terms(formula)
+    if len(left) != 1 or len(left[0]) != 1:
+        raise ProblemError(
+            f"formula={formula!r}: the left side must be one column; transform the target in the "
+            "data instead"
+        )
+    target = chosen(columns, left[0][0])
+    if [] not in right:
+        raise ProblemError(
+            f"formula={formula!r} leaves out the intercept, without which the bounds of the "
+            "records cannot be undone; leave it in"
+        )
+    terms = [
+        Term(tuple(_factor(each, columns) for each in factors)) for factors in right if factors
+    ]
+    if not terms:
+        raise ProblemError(
+            f"formula={formula!r} has no terms but the intercept; a mean needs no regression"
+        )
+    return target, Design(tuple(terms))
+
+
+def _terms(formula: str) -> tuple[list[list[str]], list[list[str]]]:
+    """Factors of each term on both sides; none for the intercept."""
+    if "." in re.sub(r"[A-Za-z_0-9]\.|\.[A-Za-z_0-9]|`[^`]*`|'[^']*'|\"[^\"]*\"", "", formula):
+        raise ProblemError(f"formula={formula!r}: name every column, not `.`")
+    try:
+        from formulaic import Formula
+        from formulaic.errors import FormulaicError
+    except ModuleNotFoundError:
+        raise ProblemError(
+            "formulas need the package formulaic: pip install 'tacit[formula]'"
+        ) from None
+    try:
+        # its metaclass makes objects of other classes, which type checkers do not see
+        parsed: Any = Formula
+        read = parsed(formula)
+        left, right = read.lhs, read.rhs
+    except (FormulaicError, AttributeError, SyntaxError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ProblemError(f"formula={formula!r} cannot be read: {reason}") from None
+    sides: list[list[list[str]]] = []
+    for side in (left, right):
+        try:
+            factors = [[factor.expr for factor in term.factors] for term in side]
+        except (AttributeError, TypeError):
+            raise ProblemError(
+                f"formula={formula!r} has several parts (`|`); write one model"
+            ) from None
+        sides.append([[each for each in term if each != "1"] for term in factors])
+    return sides[0], sides[1]
+
+
+def _factor(text: str, columns: Mapping[str, Column]) -> Factor:
+    """One factor, over a declared column."""
+    try:
+        node = ast.parse(text.strip("`") if text.startswith("`") else text, mode="eval").body
+    except SyntaxError:
+        node = ast.Name(text.strip("`"))
+    if isinstance(node, ast.Name) or text.startswith("`"):
+        column = chosen(columns, text.strip("`"))
+        return Levels(column) if column.levels else Number(column)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or not node.args:
+        raise _unknown(text)
+    name = node.args[0]
+    if not isinstance(name, ast.Name):
+        raise _unknown(text)
+    column = chosen(columns, name.id)
+    try:
+        given = {str(each.arg): ast.literal_eval(each.value) for each in node.keywords}
+        more = [_reference(each) for each in node.args[1:]]
+    except (ValueError, TypeError):
+        raise _unknown(text) from None
+    if node.func.id == "C" and len(more) <= 1 and set(given) <= {"reference"}:
+        reference = more[0] if more else given.get("reference")
+        return Levels(column, None if reference is None else str(reference))
+    if node.func.id == "bs" and not more and set(given) <= {"df", "knots", "degree"}:
+        return _spline(text, column, **given)
+    raise _unknown(text)
+
+
+def _reference(node: ast.expr) -> Any:
+    """`Treatment("a")` and `contr.treatment("a")` name a reference, as in statsmodels and R."""
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        called = ast.unparse(node.func)
+        if called in ("Treatment", "contr.treatment"):
+            return ast.literal_eval(node.args[0])
+    raise ValueError
+
+
+def _spline(
+    text: str, column: Column, df: Any = None, knots: Any = None, degree: Any = 3
+) -> Spline:
+    if (df is None) == (knots is None):
+        raise ProblemError(f"{text}: give df (number of columns) or knots, one of them")
+    if not isinstance(degree, int):
+        raise ProblemError(f"{text}: degree={degree!r} must be a whole number")
+    if knots is None:
+        if not isinstance(df, int) or df < degree:
+            raise ProblemError(f"{text}: df={df!r} must be a whole number from degree={degree}")
+        Number(column)
+        low, high = bounds_of(column)
+        knots = np.linspace(low, high, df - degree + 2)[1:-1].tolist()
+    inner = np.atleast_1d(np.asarray(knots, dtype=float))
+    return Spline(column, tuple(inner.tolist()), degree, text)
+
+
+def _unknown(text: str) -> ProblemError:
+    return ProblemError(
+        f"factor {text!r} is not known: a factor is {KNOWN}; compute anything else into a declared "
+        "column of the data"
+    )
