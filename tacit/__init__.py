@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tacit.audit.method import audit_method
     from tacit.method import DGD, DPSG, DZOA, DZOASolver, GradientDescent
     from tacit.privacy import Privacy
+    from tacit.regression import Regression, glm
 
 __version__ = "0.2.0.dev2"
 
@@ -35,11 +36,13 @@ _HOMES = {
     "History": "tacit._engine.measures",
     "MeanNoise": "tacit._engine.planning",
     "Privacy": "tacit.privacy",
+    "Regression": "tacit.regression",
     "ReleaseRow": "tacit._engine.result",
     "Result": "tacit._engine.result",
     "Simulation": "tacit._engine.runner",
     "account": "tacit._engine.planning",
     "contract": "tacit._engine.planning",
+    "glm": "tacit.regression",
     "mean_noise": "tacit._engine.planning",
     "audit_method": "tacit.audit.method",
     "run": "tacit._engine.runner",
@@ -56,12 +59,14 @@ __all__ = [
     "History",
     "MeanNoise",
     "Privacy",
+    "Regression",
     "ReleaseRow",
     "Result",
     "Simulation",
     "account",
     "audit_method",
     "contract",
+    "glm",
     "mean_noise",
     "run",
 ]

@@ -49,6 +49,10 @@ SECONDS = 2.0
 MADE = {
     "Account",
     "Answer",
+    "Checks",
+    "CoefficientTable",
+    "Regression",
+    "Wald",
     "Contract",
     "CountTable",
     "History",

@@ -474,6 +474,9 @@ def doors() -> list[Call]:
     constants = huang2015.PDOPConstants(1.0, 2, 4, 1.0, 1.0, 2.0, distance=1.0, start=1.0)
     sexes = data.Schema({"sex": data.Categorical(["f", "m"])}, target=None, intercept=False)
     counted = [[1.0, 0.0], [0.0, 1.0]]
+    declared = {"age": data.Numeric(20, 80), "ill": data.Boolean()}
+    ages = data.columns_of(data.Schema(declared, target=None, intercept=False))
+    visits = pd.DataFrame({"site": ["a", "b"], "age": [30.0, 60.0], "ill": [False, True]})
     return [
         call(tacit.run, **three, rounds=2),
         call(tacit.account, **three, rounds=2),
@@ -482,6 +485,23 @@ def doors() -> list[Call]:
         call(method.Rounds, first=1, last=3),
         call(problem.record_tables, tables=[counted, counted], schema=sexes),
         call(method.PrivateCounts, columns=[data.columns_of(sexes)["sex"]]),
+        call(data.design_of, columns=[ages["age"]]),
+        call(data.parse_formula, formula="ill ~ age", columns=ages),
+        call(data.Design, terms=data.design_of([ages["age"]]).terms),
+        call(
+            method.PrivateGLM,
+            design=data.design_of([ages["age"]]),
+            target=ages["ill"],
+            family="binomial",
+        ),
+        call(
+            tacit.glm,
+            formula="ill ~ age",
+            data=visits,
+            columns=declared,
+            family="binomial",
+            sites=["a", "b"],
+        ),
         call(audit.audit_method, **three, rounds=2),
         call(
             audit.audit_callable,

@@ -3,6 +3,7 @@
 from tacit.method._dp_iadmm_step import GrowingPenalty
 from tacit.method.admm import ADMM
 from tacit.method.answer import Answer, Minimiser, Refused
+from tacit.method.coefficients import Checks, CoefficientTable, Wald
 from tacit.method.counts import CountTable, PrivateCounts
 from tacit.method.d_zoa import DZOA
 from tacit.method.d_zoa_claim import PaperClaim
@@ -26,6 +27,7 @@ from tacit.method.functional_distance import (
     record_distance,
 )
 from tacit.method.functional_projection import CurvatureBounds
+from tacit.method.glm import PrivateGLM
 from tacit.method.gradient_descent import GradientDescent
 from tacit.method.gradient_tracking import GradientTracking
 from tacit.method.masked_gossip import MaskedGossip
@@ -50,6 +52,8 @@ __all__ = [
     "ZOOADMM",
     "AbstractMethod",
     "Answer",
+    "Checks",
+    "CoefficientTable",
     "CountTable",
     "CurvatureBounds",
     "DPFedSGD",
@@ -70,11 +74,13 @@ __all__ = [
     "PaperClaim",
     "Phase",
     "PrivateCounts",
+    "PrivateGLM",
     "QuadraticBasis",
     "RecordBall",
     "RecordDistance",
     "Refused",
     "Rounds",
+    "Wald",
     "metric_epsilon",
     "record_ball",
     "record_distance",

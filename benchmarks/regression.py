@@ -1,0 +1,223 @@
+"""Coverage and width of the intervals of private regression, and how often they are refused.
+
+Every replicate draws new records, splits them among sites, runs `tacit.run` under masks with one
+colluder, and compares each 95 % interval with the true coefficient and its width with that of the
+pooled maximum likelihood fit. Records: seven uniform and two binary columns with an AR(.5) Gaussian
+copula.
+
+    python benchmarks/regression.py                        the whole table (two hours on two cores)
+    python benchmarks/regression.py --cells binomial:20000:1 --replicates 40
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+
+import numpy as np
+from scipy.stats import norm
+
+import tacit
+from tacit import data, network, problem
+from tacit.data.cells import columns_of
+from tacit.data.design import design_of
+from tacit.method.glm import PrivateGLM
+from tacit.privacy import Masks
+
+SLOPES = np.array([0.5, -0.4, 0.3, 0.0, 0.6, -0.2, 0.1, 0.3, -0.3])
+UNEQUAL = np.array([0.4, 0.25, 0.2, 0.1, 0.05])
+EPSILONS = (0.5, 1.0, 2.0)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One row of the table."""
+
+    family: str
+    records: int
+    epsilon: float
+    sites: int = 8
+    sums: int = 4
+    covariance: str = "model"
+    relation: str = "replace_one"
+
+    def __str__(self) -> str:
+        return f"{self.family} n={self.records} eps={self.epsilon:g} sites={self.sites}"
+
+
+def columns(rng: np.random.Generator, records: int) -> np.ndarray:
+    """Seven uniform and two binary columns in [-1, 1]."""
+    z = np.empty((records, 9))
+    z[:, 0] = rng.normal(size=records)
+    for j in range(1, 9):
+        z[:, j] = 0.5 * z[:, j - 1] + np.sqrt(0.75) * rng.normal(size=records)
+    uniform = 2.0 * norm.cdf(z) - 1.0
+    return np.where(np.arange(9) >= 7, np.sign(uniform), uniform)
+
+
+def truth(family: str) -> tuple[np.ndarray, float]:
+    """Slopes and intercept."""
+    if family == "binomial5":
+        return SLOPES, -3.4
+    return (SLOPES, 0.0) if family in ("binomial", "gaussian") else (0.7 * SLOPES, 0.0)
+
+
+def target(rng: np.random.Generator, family: str, predictor: np.ndarray) -> np.ndarray:
+    """Targets, within the declared bounds."""
+    n = len(predictor)
+    if family.startswith("binomial"):
+        return (rng.random(n) < 1.0 / (1.0 + np.exp(-predictor))).astype(float)
+    if family == "gaussian":
+        return np.clip(predictor + rng.normal(size=n), -6.0, 6.0)
+    mean = np.exp(predictor)
+    if family == "poisson":
+        return np.minimum(rng.poisson(mean), 20.0)
+    if family == "overdispersed":
+        return np.minimum(rng.poisson(mean * rng.gamma(1.5, 1 / 1.5, n)), 20.0)
+    return np.minimum(rng.gamma(2.0, mean / 2.0), 20.0)
+
+
+def pooled(family: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Standard errors of the pooled maximum likelihood fit."""
+    rows = np.column_stack([x, np.ones(len(x))])
+    if family == "gaussian":
+        gram = np.linalg.inv(rows.T @ rows)
+        off = y - rows @ (gram @ (rows.T @ y))
+        return np.sqrt(np.diag(gram) * (off @ off) / (len(y) - rows.shape[1]))
+    slopes, intercept = truth(family)
+    w = np.append(slopes, intercept)
+    for _ in range(20):
+        mean = 1 / (1 + np.exp(-rows @ w)) if family.startswith("binomial") else np.exp(rows @ w)
+        if family.startswith("binomial"):
+            weight, score = mean * (1 - mean), y - mean
+        elif family == "gamma":
+            weight, score = np.ones(len(y)), y / mean - 1.0
+        else:
+            weight, score = mean, y - mean
+        information = (rows * weight[:, None]).T @ rows
+        move = np.linalg.solve(information, rows.T @ score)
+        w = w + move
+        if np.abs(move).max() < 1e-8:
+            break
+    scale = np.sum(score**2) / (len(y) - len(w)) if family == "gamma" else 1.0
+    return np.sqrt(np.diag(np.linalg.inv(information)) * scale)
+
+
+def setting(cell: Cell) -> tuple[Any, PrivateGLM]:
+    """Schema and method."""
+    name = cell.family
+    features: dict[str, Any] = {f"x{j}": data.Numeric(-1, 1) for j in range(9)}
+    if name.startswith("binomial"):
+        features["y"] = data.Boolean()
+    else:
+        features["y"] = data.Numeric(-6, 6) if name == "gaussian" else data.Numeric(0, 20)
+    schema = data.Schema(features, target=None, intercept=False)
+    found = columns_of(schema)
+    budget = tacit.Privacy(
+        clip=1.0, epsilon=cell.epsilon, masks=Masks(coalition=1), relation=cell.relation
+    )
+    family = {"binomial5": "binomial", "overdispersed": "poisson"}.get(name, name)
+    design = design_of([found[f"x{j}"] for j in range(9)])
+    return schema, PrivateGLM(
+        design, found["y"], family, cell.sums, cell.covariance, privacy=budget
+    )
+
+
+def one(cell: Cell, replicate: int) -> dict[str, Any]:
+    """One replicate."""
+    rng = np.random.default_rng([replicate, cell.records])
+    schema, method = setting(cell)
+    x = columns(rng, cell.records)
+    slopes, intercept = truth(cell.family)
+    y = target(rng, cell.family, x @ slopes + intercept)
+    scale = method.target.scale
+    assert scale is not None
+    table = np.column_stack([x, (y - scale.centre) / scale.unit])
+    if cell.sites == 5:
+        ends = np.cumsum((UNEQUAL * cell.records).astype(int))[:-1]
+        parts = np.split(table, ends)
+    else:
+        parts = np.array_split(table, cell.sites)
+    size = max(map(len, parts)) if cell.relation == "add_remove" else None
+    task = problem.record_tables(parts, schema, size=size)
+    result = tacit.run(
+        task, network.Coordinator(cell.sites), method, rounds=cell.sums, seed=replicate
+    )
+    found = result.answer
+    true = np.append(intercept, slopes)
+    error = np.sqrt(np.diag(found.covariance))
+    return {
+        "covered": np.abs(found.values - true) <= 1.96 * error,
+        "width": np.median(error / np.roll(pooled(cell.family, x, y), 1)),
+        "bias": (found.values - true) / error,
+        "naive": np.abs(found.values - true) <= 1.96 * np.sqrt(np.diag(found.sampling)),
+        "passed": found.checks.passed,
+        "checks": (
+            found.checks.curvature <= 0.75,
+            found.checks.moved <= found.checks.allowed,
+            abs(found.checks.excess) <= 3.0,
+        ),
+        "curvature": found.checks.curvature,
+    }
+
+
+def _one(job: tuple[Cell, int]) -> dict[str, Any]:
+    return one(*job)
+
+
+def report(cell: Cell, found: list[dict[str, Any]]) -> str:
+    """One line of the table."""
+    covered = np.array([each["covered"] for each in found], dtype=float)
+    each = covered.mean(axis=0)
+    bias = np.abs(np.mean([row["bias"] for row in found], axis=0)).max()
+    kept = np.array([row["checks"] for row in found], dtype=float).mean(axis=0)
+    return (
+        f"{cell!s:38s} coverage {covered.mean():.3f} worst {each.min():.3f} "
+        f"width {np.median([row['width'] for row in found]):.2f} "
+        f"printed {np.mean([row['passed'] for row in found]):.2f} "
+        f"(curvature {kept[0]:.2f} step {kept[1]:.2f} fit {kept[2]:.2f}) "
+        f"kappa {np.median([row['curvature'] for row in found]):.2f} bias {bias:.2f} "
+        f"without privacy term {np.mean([row['naive'] for row in found]):.2f}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cells", nargs="*", help="family:records:epsilon, ...")
+    parser.add_argument("--replicates", type=int, default=400)
+    parser.add_argument("--sites", type=int, nargs="*", default=[8, 5])
+    parser.add_argument("--sums", type=int, default=4)
+    parser.add_argument("--covariance", choices=["model", "robust"], default="model")
+    parser.add_argument("--relation", default="replace_one")
+    parser.add_argument("--workers", type=int, default=2)
+    given = parser.parse_args()
+    if given.cells:
+        picked = [each.split(":") for each in given.cells]
+        rows = [(family, int(n), float(eps)) for family, n, eps in picked]
+    else:
+        families = ("binomial", "gaussian", "poisson", "gamma")
+        rows = list(itertools.product(families, (5000, 20000, 80000), (1.0, 2.0)))
+        rows += [("binomial5", 20000, 2.0)]
+        rows += [("binomial5", 80000, epsilon) for epsilon in EPSILONS]
+    with ProcessPoolExecutor(given.workers) as pool:
+        for (family, records, epsilon), sites in itertools.product(rows, given.sites):
+            cell = Cell(
+                family, records, epsilon, sites, given.sums, given.covariance, given.relation
+            )
+            began = time.monotonic()
+            jobs = [(cell, replicate) for replicate in range(given.replicates)]
+            found = list(pool.map(_one, jobs, chunksize=10))
+            print(report(cell, found), f"{time.monotonic() - began:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+"""From the sums of a private regression to its estimate and covariance: post-processing.
+
+Everything is computed on the host, in double precision, from released sums and public numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from tacit.method import _glm_steps as steps
+from tacit.method.coefficients import Checks
+
+if TYPE_CHECKING:
+    from tacit.method.glm import PrivateGLM
+
+Matrix = Float[np.ndarray, "d d"]
+Vector = Float[np.ndarray, " d"]
+
+_FAR = 0.35
+"""Largest step, in root mean square of the predictor, after which its sum is pooled."""
+
+
+@dataclass(frozen=True)
+class Released:
+    """What the sums of a run released, as numbers.
+
+    Attributes:
+        points: points of all sums but the first, shape `(sums - 1, d + 2)`.
+        first: first sum.
+        others: other sums, shape `(sums - 1, n)`.
+        sites: number of sites in each sum, shape `(sums,)`.
+        noise: standard deviation of the noise in each sum, shape `(sums,)`.
+    """
+
+    points: Float[np.ndarray, "rest k"]
+    first: Float[np.ndarray, " m"]
+    others: Float[np.ndarray, "rest n"]
+    sites: Float[np.ndarray, " sums"]
+    noise: Float[np.ndarray, " sums"]
+
+
+class Estimate(NamedTuple):
+    """An estimate for the scaled columns, with its covariance and the checks on it."""
+
+    values: Vector
+    sampling: Matrix
+    privacy: Matrix
+    checks: Checks
+
+
+class _Sum(NamedTuple):
+    """One sum in natural units: score, information, variance, and the noise of the first two."""
+
+    point: Vector
+    score: Vector
+    information: Matrix
+    variance: Matrix
+    score_noise: float
+    information_noise: float
+    ratio: float
+    excess: float
+
+
+def estimate(method: PrivateGLM, found: Released) -> Estimate:
+    """The estimate of a run, pooled from its last two sums.
+
+    With `H` the pooled information, every sum gives `w + H^-1 g`; the weights `omega` of these are
+    those of least noise. The covariance is
+
+        H^-1 M H^-1 + H^-1 { sum omega^2 s^2 I + t^2 / 2 (|d|^2 I + d d') } H^-1,
+
+    with the variance `M` of the score, the noise `s` of the scores and `t` of the information, and
+    `d` the pooled last step, on which the noise of the information acts.
+    """
+    with jax.enable_x64(True):
+        linear = method.linear_of(found.first, float(found.noise[0]))
+        gram = np.asarray(steps.raised(linear.gram, linear.noise[1]))
+        both = _last_two(method, found, gram)
+    d = len(gram)
+    parts = np.array(method.shares[-2:]) / sum(method.shares[-2:])
+    information = parts[0] * both[0].information + parts[1] * both[1].information
+    noise = float(
+        np.hypot(*(f * each.information_noise for f, each in zip(parts, both, strict=True)))
+    )
+    least = float(np.linalg.eigvalsh(information)[0])
+    curvature = noise * np.sqrt(2.0 * d) / least if least > 0.0 else np.inf
+    with jax.enable_x64(True):
+        raised = np.asarray(steps.raised(jnp.asarray(information), jnp.asarray(noise)))
+    inverse = np.linalg.inv(raised)
+    moves = [inverse @ each.score for each in both]
+    # the mean weight of a record times their number
+    total = max(np.trace(information) / np.trace(gram), 1e-300) * gram[-1, -1]
+    moved = [float(move @ raised @ move) / total for move in moves]
+    omega = np.array(
+        [
+            each.score_noise**2 + noise**2 * (move @ move) * (1.0 + 1.0 / d) / 2.0
+            for each, move in zip(both, moves, strict=True)
+        ]
+    )
+    pooled = omega.all() and moved[0] <= _FAR**2
+    omega = (1.0 / omega) / np.sum(1.0 / omega) if pooled else np.array([0.0, 1.0])
+    values = sum(
+        (w * (each.point + move) for w, each, move in zip(omega, both, moves, strict=True)),
+        np.zeros(d),
+    )
+    last = omega[0] * moves[0] + omega[1] * moves[1]
+    variance = parts[0] * both[0].variance + parts[1] * both[1].variance
+    middle = variance
+    if not method.robust:
+        # Mallows' factor makes the model's variance too large: only its shape is used, except for
+        # a logit, where rare events leave too little of the released one to compare with
+        middle = both[1].ratio * raised
+        if not method.family.logistic:
+            middle = middle * max(np.trace(variance), 0.0) / np.trace(middle)
+    shaken = float(np.sum((omega * [each.score_noise for each in both]) ** 2)) * np.eye(d)
+    shaken = shaken + 0.5 * noise**2 * ((last @ last) * np.eye(d) + np.outer(last, last))
+    sampling, privacy = (inverse @ each @ inverse for each in (middle, shaken))
+    error = np.sqrt(max(float(np.trace((sampling + privacy) @ raised)), 0.0) / total)
+    allowed = np.inf if method.family.linear else 0.5 * error
+    checks = Checks(float(curvature), float(moved[1]), float(allowed), both[1].excess)
+    return Estimate(values, sampling, privacy, checks)
+
+
+def _last_two(method: PrivateGLM, found: Released, gram: Matrix) -> tuple[_Sum, _Sum]:
+    """The last two sums in natural units."""
+    family, query, d = method.family, method.queries[-1], method.design.width
+    split = [[np.asarray(part) for part in query.split(each)] for each in found.others[-2:]]
+    now = jnp.asarray(found.points[-1, -2:])
+    if family.measured:
+        now = family.dispersion(jnp.asarray(split[-1][1][0, 0] / gram[-1, -1]), now)
+    made = []
+    for point, parts, noise in zip(found.points[-2:], split, found.noise[-2:], strict=True):
+        by = jnp.asarray(point[-2:])
+        unit = float(family.units(by)[0])
+        weight, ratio = (float(each) for each in family.spread(by, now))
+        centre, likely = (float(each) for each in family.expected(by, now))
+        spreads = query.spread(float(noise))
+        score, information, _ = (float(spreads[0]) * each for each in method.score(-1).units)
+        excess = 0.0
+        if family.clips:
+            # beside its noise it varies as the number of clipped residuals does
+            deviation = np.sqrt(float(spreads[-1]) ** 2 + family.likely(by) * gram[-1, -1])
+            excess = (float(parts[-1][0]) - likely * gram[-1, -1]) / deviation
+        made.append(
+            _Sum(
+                point[:-2],
+                unit * parts[0][0] - centre * gram[-1],
+                weight * parts[0][1 : d + 1],
+                unit**2 * parts[0][d + 1 :],
+                score * unit,
+                information * weight,
+                ratio,
+                float(excess),
+            )
+        )
+    return made[0], made[1]

@@ -1,0 +1,405 @@
+"""Families of generalised linear models, with scores that are bounded and yet unbiased.
+
+Each residual is clipped and then centred by its expectation under the model at the point where it
+is asked, so that the clip moves no coefficient when the model is true (a Fisher-consistent score,
+as in Cantoni, Ronchetti (2001), section 2). Residuals and weights are given in public units, so
+that the former are in [-1, 1] and the latter in [0, 1].
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import digamma, gammainc, gammaincc, gammaln, ndtr, polygamma
+from jaxtyping import Array, Float
+
+Scalar = Float[Array, ""]
+Each = Float[Array, "*n"]
+
+_TINY = 1e-6
+"""Smallest dispersion, relative to the range of the target."""
+
+
+_FLATTEST = 0.3
+"""Smallest shape of a gamma distribution: below, the clipped variance falls again."""
+
+
+_SMALLEST = 1e-4
+"""Smallest target of a gamma model that the first sum tells apart, over the declared bound."""
+
+_COUNTS = np.arange(0.0, 2000.0)
+"""Counts over which expectations of a Poisson distribution are added up."""
+
+
+class Linear(NamedTuple):
+    """A linear regression of the transformed target, as the first sum gives it.
+
+    Attributes:
+        mean: mean of the transformed target.
+        residual: variance of it about the fit.
+        error: standard error of `residual` due to noise.
+    """
+
+    mean: Scalar
+    residual: Scalar
+    error: Scalar
+
+
+class Link(NamedTuple):
+    """What a linear regression of the transformed target says of the model.
+
+    Attributes:
+        predictor: linear predictor at the mean.
+        slope: derivative of the mean of the transformed target with respect to the predictor.
+        dispersion: dispersion of the target, as far as the family has one.
+    """
+
+    predictor: Scalar
+    slope: Scalar
+    dispersion: Scalar
+
+
+class Terms(NamedTuple):
+    """What the model says of one record at a point.
+
+    Attributes:
+        residual: residual in units of `Family.units`, in [-1, 1].
+        weight: weight of the record in the information, likewise, in [0, 1].
+        excess: whether the residual was clipped, minus the probability of that.
+    """
+
+    residual: Each
+    weight: Each
+    excess: Each
+
+
+class Family(eqx.Module):
+    """A distribution of the target with a link.
+
+    Attributes:
+        name: name in studies.
+        log: whether the link is the logarithm; else the family says.
+        clips: whether residuals are clipped, so that the number of clipped ones says whether the
+            model fits.
+    """
+
+    name: ClassVar[str]
+    link: ClassVar[str]
+    clips: ClassVar[bool] = True
+    linear: ClassVar[bool] = False
+    logistic: ClassVar[bool] = False
+    measured: ClassVar[bool] = False
+
+    def transformed(self, y: Each, largest: float) -> Each:
+        """The target as the first sum regresses it: where its mean is nearly linear.
+
+        Args:
+            y: target.
+            largest: declared upper bound of the target.
+        """
+        return y
+
+    @abc.abstractmethod
+    def linked(self, linear: Linear, least: Scalar) -> Link:
+        """A linear regression, taken through the link.
+
+        Args:
+            linear: regression of the transformed target.
+            least: smallest distance of a mean from the ends of its range.
+        """
+
+    @abc.abstractmethod
+    def settled(self, link: Link, variance: Scalar) -> Float[Array, " 2"]:
+        """Public numbers that residuals are measured by.
+
+        Args:
+            link: what the first sum says.
+            variance: variance of the linear predictor.
+        """
+
+    @abc.abstractmethod
+    def terms(self, y: Each, predictor: Each, by: Float[Array, " 2"]) -> Terms:
+        """Residual, weight and excess of a record."""
+
+    @abc.abstractmethod
+    def units(self, by: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
+        """Units of residuals and of weights."""
+
+    def dispersion(self, square: Scalar, by: Float[Array, " 2"]) -> Float[Array, " 2"]:
+        """The numbers again, from the mean square of the residuals in their units."""
+        return by
+
+    def likely(self, by: Float[Array, " 2"]) -> Scalar:
+        """Probability of a clipped residual, roughly."""
+        return jnp.zeros_like(by[0])
+
+    def expected(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
+        """Means of a residual, in natural units, and of an excess at the true coefficients.
+
+        Args:
+            by: numbers by which residuals were measured.
+            now: the best estimates of these numbers; with the same ones both means are 0.
+        """
+        return jnp.zeros_like(by[0]), jnp.zeros_like(by[0])
+
+    @abc.abstractmethod
+    def spread(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
+        """Unit of weights, and mean square of a residual over weight, both in natural units.
+
+        Args:
+            by: numbers by which residuals were measured.
+            now: the best estimates of these numbers.
+        """
+
+
+class Binomial(Family):
+    """A yes or no with a logit link: nothing needs a clip."""
+
+    name: ClassVar[str] = "binomial"
+    link: ClassVar[str] = "logit"
+    clips: ClassVar[bool] = False
+    logistic: ClassVar[bool] = True
+
+    def linked(self, linear: Linear, least: Scalar) -> Link:
+        mean = jnp.clip(linear.mean, least, 1.0 - least)
+        return Link(jnp.log(mean / (1.0 - mean)), mean * (1.0 - mean), jnp.ones_like(mean))
+
+    def settled(self, link: Link, variance: Scalar) -> Float[Array, " 2"]:
+        return jnp.ones(2, variance.dtype)
+
+    def terms(self, y: Each, predictor: Each, by: Float[Array, " 2"]) -> Terms:
+        p = jax.nn.sigmoid(predictor)
+        return Terms(y - p, p * (1.0 - p), jnp.zeros_like(p))
+
+    def units(self, by: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
+        return jnp.ones_like(by[0]), jnp.ones_like(by[0])
+
+    def spread(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
+        return jnp.ones_like(by[0]), jnp.ones_like(by[0])
+
+
+class Gaussian(Family):
+    """A number with normal errors, clipped at two standard deviations: `by = (sigma, -)`."""
+
+    name: ClassVar[str] = "gaussian"
+    measured: ClassVar[bool] = True
+    link: ClassVar[str] = "identity"
+    linear: ClassVar[bool] = True
+    clip: ClassVar[float] = 2.0
+
+    def linked(self, linear: Linear, least: Scalar) -> Link:
+        # a clip that is too narrow costs more than one that is too wide
+        variance = jnp.maximum(linear.residual + 2.0 * linear.error, _TINY)
+        return Link(linear.mean, jnp.ones_like(variance), jnp.sqrt(variance))
+
+    def settled(self, link: Link, variance: Scalar) -> Float[Array, " 2"]:
+        return jnp.stack([link.dispersion, jnp.ones_like(variance)])
+
+    def terms(self, y: Each, predictor: Each, by: Float[Array, " 2"]) -> Terms:
+        residual = (y - predictor) / (self.clip * by[0])
+        beyond = (jnp.abs(residual) > 1.0).astype(y.dtype)
+        expected = 2.0 * ndtr(-jnp.asarray(self.clip, y.dtype))
+        return Terms(jnp.clip(residual, -1.0, 1.0), jnp.ones_like(residual), beyond - expected)
+
+    def likely(self, by: Float[Array, " 2"]) -> Scalar:
+        return 2.0 * ndtr(-jnp.asarray(self.clip, by.dtype))
+
+    def units(self, by: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
+        return self.clip * by[0], jnp.ones_like(by[0])
+
+    def dispersion(self, square: Scalar, by: Float[Array, " 2"]) -> Float[Array, " 2"]:
+        # E min(Z^2, c^2) / c^2 falls in c = clip / sigma
+        at = _solved(lambda c: _clipped_square(c) / c**2, square, 0.2, 50.0)
+        return jnp.stack([self.clip * by[0] / at, by[1]])
+
+    def expected(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
+        clip = jnp.asarray(self.clip, by.dtype)
+        return jnp.zeros_like(by[0]), 2.0 * (ndtr(-clip * by[0] / now[0]) - ndtr(-clip))
+
+    def spread(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
+        c = self.clip * by[0] / now[0]
+        weight = 1.0 - 2.0 * ndtr(-c)
+        return weight, now[0] ** 2 * _clipped_square(c) / weight
+
+
+class Gamma(Family):
+    """A positive number with a constant coefficient of variation: `by = (shape k, -)`."""
+
+    name: ClassVar[str] = "gamma"
+    measured: ClassVar[bool] = True
+    link: ClassVar[str] = "log"
+    clip: ClassVar[float] = 2.0
+
+    def transformed(self, y: Each, largest: float) -> Each:
+        # the mean of a logarithm is the predictor and a constant, however steep the predictor is
+        return jnp.log(jnp.maximum(y, _SMALLEST * largest))
+
+    def linked(self, linear: Linear, least: Scalar) -> Link:
+        variance = jnp.maximum(linear.residual + linear.error, 1e-3)
+        log_shape = _solved(
+            lambda log: polygamma(1, jnp.exp(log)), variance, math.log(_FLATTEST), math.log(1e3)
+        )
+        shape = jnp.exp(log_shape)
+        centre = digamma(shape) - log_shape
+        return Link(linear.mean - centre, jnp.ones_like(shape), shape)
+
+    def settled(self, link: Link, variance: Scalar) -> Float[Array, " 2"]:
+        return jnp.stack([link.dispersion, jnp.ones_like(variance)])
+
+    def _mean(self, shape: Scalar) -> Scalar:
+        at = self.clip * shape
+        return gammainc(shape + 1.0, at) + self.clip * gammaincc(shape, at)
+
+    def _square(self, shape: Scalar) -> Scalar:
+        """Variance of the clipped ratio."""
+        at = self.clip * shape
+        inside = (1.0 + 1.0 / shape) * gammainc(shape + 2.0, at)
+        return inside + self.clip**2 * gammaincc(shape, at) - self._mean(shape) ** 2
+
+    def terms(self, y: Each, predictor: Each, by: Float[Array, " 2"]) -> Terms:
+        ratio = y * jnp.exp(-predictor)
+        residual = (jnp.minimum(ratio, self.clip) - self._mean(by[0])) / self.units(by)[0]
+        beyond = (ratio > self.clip).astype(ratio.dtype)
+        expected = gammaincc(by[0], self.clip * by[0])
+        return Terms(residual, jnp.ones_like(residual), beyond - expected)
+
+    def likely(self, by: Float[Array, " 2"]) -> Scalar:
+        return gammaincc(by[0], self.clip * by[0])
+
+    def units(self, by: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
+        # the mean of a clipped ratio is at most 1, so the upper end is the longer one
+        return self.clip - self._mean(by[0]), jnp.ones_like(by[0])
+
+    def dispersion(self, square: Scalar, by: Float[Array, " 2"]) -> Float[Array, " 2"]:
+        unit, centre = self.units(by)[0], self._mean(by[0])
+
+        def about(log_shape: Scalar) -> Scalar:
+            shape = jnp.exp(log_shape)
+            return self._square(shape) + (self._mean(shape) - centre) ** 2
+
+        found = _solved(about, square * unit**2, math.log(_FLATTEST), math.log(1e3))
+        return jnp.stack([jnp.exp(found), by[1]])
+
+    def expected(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
+        beyond = [gammaincc(shape, self.clip * shape) for shape in (now[0], by[0])]
+        return self._mean(now[0]) - self._mean(by[0]), beyond[0] - beyond[1]
+
+    def spread(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
+        weight = gammainc(now[0] + 1.0, self.clip * now[0])
+        return weight, self._square(now[0]) / weight
+
+
+class Poisson(Family):
+    """A count with a log link: `by = (mean of all counts, -)`."""
+
+    name: ClassVar[str] = "poisson"
+    link: ClassVar[str] = "log"
+    clip: ClassVar[float] = 1.5
+
+    def transformed(self, y: Each, largest: float) -> Each:
+        return jnp.log1p(y)
+
+    def linked(self, linear: Linear, least: Scalar) -> Link:
+        def mean(log: Scalar) -> Scalar:
+            """Mean of log(1 + Y) of a count with this logarithm of its mean."""
+            return jnp.sum(_chances(jnp.exp(log)) * jnp.log1p(_COUNTS))
+
+        at = jnp.clip(linear.mean, 1e-3, 6.0)
+        log = -_solved(lambda log: mean(-log), at, -6.5, 7.0)
+        return Link(log, jax.grad(mean)(log), jnp.ones_like(log))
+
+    def settled(self, link: Link, variance: Scalar) -> Float[Array, " 2"]:
+        # the mean of a mean whose logarithm varies
+        mean = jnp.exp(jnp.minimum(link.predictor + 0.5 * variance, 7.0))
+        return jnp.stack([mean, jnp.ones_like(mean)])
+
+    def terms(self, y: Each, predictor: Each, by: Float[Array, " 2"]) -> Terms:
+        bound = self.clip * jnp.sqrt(by[0])
+        mean = jnp.exp(predictor)
+        centre, weight, beyond = _poisson(mean, bound)
+        light = jnp.minimum(1.0, 2.0 * by[0] / jnp.maximum(weight, _TINY))
+        residual = light * (jnp.clip(y - mean, -bound, bound) - centre)
+        clipped = (jnp.abs(y - mean) > bound).astype(mean.dtype)
+        return Terms(residual / self.units(by)[0], light * weight / (2.0 * by[0]), clipped - beyond)
+
+    def likely(self, by: Float[Array, " 2"]) -> Scalar:
+        return _poisson(by[0], self.clip * jnp.sqrt(by[0]))[2]
+
+    def units(self, by: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
+        # centring moves a clipped residual, by most where some counts are cut off on one side
+        means = by[0] * jnp.asarray(np.geomspace(0.02, 50.0, 64), by.dtype)
+        bound = self.clip * jnp.sqrt(by[0])
+        return bound + jnp.max(jnp.abs(_poisson(means, bound)[0])), 2.0 * by[0]
+
+    def spread(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
+        # at the mean of all counts, where most of the information is
+        mean, bound = by[0], self.clip * jnp.sqrt(by[0])
+        centre, weight, _ = _poisson(mean, bound)
+        square = jnp.sum(_chances(mean) * jnp.clip(_COUNTS - mean, -bound, bound) ** 2)
+        return 2.0 * by[0], (square - centre**2) / weight
+
+
+def _chances(mean: Scalar) -> Float[Array, " counts"]:
+    """Probability of each of `_COUNTS`."""
+    return jnp.exp(_COUNTS * jnp.log(mean) - mean - gammaln(_COUNTS + 1.0))
+
+
+def _poisson(mean: Each, bound: Scalar) -> tuple[Each, Each, Each]:
+    """Of a count `Y`: `E clip(Y - m)`, `E[clip(Y - m) (Y - m)]` and `P(|Y - m| > bound)`."""
+
+    def least(c: Each) -> tuple[Each, Each, Each, Each]:
+        """`E min(Y, c)`, `m E[min(Y + 1, c) - min(Y, c)]`, `P(Y <= c)` and `P(Y < c)`."""
+        k = jnp.maximum(jnp.floor(c), 0.0)
+        at = gammaincc(k + 1.0, mean)
+        exactly = jnp.exp(k * jnp.log(mean) - mean - gammaln(k + 1.0))
+        before = at - exactly
+        two = before - exactly * k / mean
+        below = mean * before + c * (1.0 - at)
+        # with one more, fewer counts lie below: E min(Y + 1, c) has those up to k - 1
+        one_more = mean * two + before + c * (1.0 - before)
+        none = c < 0.0
+        strictly = jnp.where(jnp.floor(c) == c, before, at)
+        return (
+            jnp.where(none, c, below),
+            jnp.where(none, 0.0, mean * (one_more - below)),
+            jnp.where(none, 0.0, at),
+            jnp.where(none, 0.0, strictly),
+        )
+
+    upper, upper_weight, inside, _ = least(mean + bound)
+    lower, lower_weight, _, under = least(mean - bound)
+    # clip(Y - m, -b, b) = min(Y, m + b) - min(Y, m - b) - b
+    return upper - lower - bound, upper_weight - lower_weight, 1.0 - inside + under
+
+
+def _clipped_square(c: Scalar) -> Scalar:
+    """`E min(Z^2, c^2)` of a standard normal `Z`."""
+    density = jnp.exp(-0.5 * c**2) / jnp.sqrt(2.0 * jnp.pi)
+    return 1.0 - 2.0 * c * density + 2.0 * (c**2 - 1.0) * ndtr(-c)
+
+
+def _solved(falling: Callable[[Scalar], Scalar], value: Scalar, low: float, high: float) -> Scalar:
+    """The argument at which a falling function has a value, by 40 bisections."""
+
+    def halve(_: Any, ends: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
+        middle = 0.5 * (ends[0] + ends[1])
+        right = falling(middle) > value
+        return jnp.where(right, middle, ends[0]), jnp.where(right, ends[1], middle)
+
+    found = jax.lax.fori_loop(
+        0, 40, halve, (jnp.asarray(low, value.dtype), jnp.asarray(high, value.dtype))
+    )
+    return 0.5 * (found[0] + found[1])
+
+
+FAMILIES: dict[str, Family] = {
+    each.name: each for each in (Gaussian(), Binomial(), Poisson(), Gamma())
+}
+"""All families, by name."""

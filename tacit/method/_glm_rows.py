@@ -1,0 +1,125 @@
+"""What the sums of a private regression ask of one record.
+
+Every function is a module of declared columns and a family, so that equal ones compile once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from tacit.clipping import clip_factor, row_norms
+from tacit.data.cells import Column
+from tacit.data.design import Design
+from tacit.data.factors import number
+from tacit.method._glm_families import Family
+from tacit.method._glm_steps import Scale
+
+Record = Float[Array, " m"]
+
+
+class Rows(eqx.Module):
+    """The columns `x` and the target `y` of a record.
+
+    Attributes:
+        design: columns of the regression.
+        target: declared column of the target.
+        family: family of the model.
+    """
+
+    design: Design = eqx.field(static=True)
+    target: Column = eqx.field(static=True)
+    family: Family
+
+    def read(self, record: Record) -> tuple[Float[Array, " d"], Float[Array, ""]]:
+        """Columns, and the target: a yes or no as 1 or 0, a number as the model has it."""
+        x = self.design.values(record)
+        if self.family.logistic:
+            cell = self.target.cell(record)
+            return x, jnp.where((cell == 0) | (cell == 1), cell, jnp.nan)
+        return x, (number(self.target, record) - self.origin) / self.unit
+
+    @property
+    def origin(self) -> float:
+        """Number that is subtracted from the target before it is fitted."""
+        low, high = self._bounds
+        return (low + high) / 2.0 if self.family.linear else 0.0
+
+    @property
+    def unit(self) -> float:
+        """Number by which the target is divided before it is fitted."""
+        low, high = self._bounds
+        return (high - low) / 2.0 if self.family.linear else 1.0
+
+    @property
+    def _bounds(self) -> tuple[float, float]:
+        scale = self.target.scale
+        return (0.0, 1.0) if scale is None else (scale.lower, scale.upper)
+
+    @property
+    def scale(self) -> Scale:
+        """How the first sum moves the transformed target to [-1, 1]."""
+        ends = (np.array(self._bounds) - self.origin) / self.unit
+        with jax.ensure_compile_time_eval():
+            low, high = (float(each) for each in self._moved(jnp.asarray(ends)))
+        return Scale((low + high) / 2.0, (high - low) / 2.0)
+
+    def _moved(self, y: Array) -> Array:
+        return self.family.transformed(y, self._bounds[1])
+
+    def first(self, record: Record) -> tuple[Float[Array, " d"], Float[Array, ""]]:
+        """Columns, and the transformed target in [-1, 1]."""
+        x, y = self.read(record)
+        return x, (self._moved(y) - self.scale.centre) / self.scale.half
+
+    def light(self, x: Float[Array, " d"]) -> Float[Array, ""]:
+        """Mallows' factor."""
+        return clip_factor(row_norms(x, 2), self.design.typical)
+
+
+class Scaled(Rows):
+    """Columns and the moved target, with weight 1."""
+
+    def __call__(self, record: Record, point: Any) -> Array:
+        x, r = self.first(record)
+        return jnp.concatenate([x, jnp.stack([r, jnp.ones_like(r)])])
+
+
+class ScaledRoot(Rows):
+    """The moved target, times the root of Mallows' factor: its square is summed."""
+
+    def __call__(self, record: Record, point: Any) -> Array:
+        x, r = self.first(record)
+        return (jnp.sqrt(self.light(x)) * r)[None]
+
+
+class Model(Rows):
+    """Columns, residual and weight at a point."""
+
+    def __call__(self, record: Record, point: Any) -> Array:
+        x, y = self.read(record)
+        found = self.family.terms(y, x @ point[:-2], point[-2:])
+        tail = [found.residual] if self.family.logistic else [found.residual, found.weight]
+        return jnp.concatenate([x, jnp.stack(tail)])
+
+
+class ModelRoot(Rows):
+    """The residual at a point, times the root of Mallows' factor: its square is summed."""
+
+    def __call__(self, record: Record, point: Any) -> Array:
+        x, y = self.read(record)
+        found = self.family.terms(y, x @ point[:-2], point[-2:])
+        return (jnp.sqrt(self.light(x)) * found.residual)[None]
+
+
+class Excess(Rows):
+    """Whether the residual is clipped, minus the probability of that, times Mallows' factor."""
+
+    def __call__(self, record: Record, point: Any) -> Array:
+        x, y = self.read(record)
+        return (self.light(x) * self.family.terms(y, x @ point[:-2], point[-2:]).excess)[None]

@@ -1,0 +1,298 @@
+"""A table of regression coefficients, with sampling and privacy errors apart, or without intervals.
+
+Whether intervals may be printed is decided from released numbers and public constants alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from tacit import checks
+from tacit.errors import ConfigError
+from tacit.method.answer import Refused
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Matrix = Float[np.ndarray, "d d"]
+
+CURVATURE = 0.75
+"""Largest noise of the information, as an operator, over its smallest eigenvalue."""
+
+MISFIT = 3.0
+"""Largest excess of clipped residuals, in standard errors."""
+
+_LOST = 8.0
+"""Noise over eigenvalue from which on it only says that much more is needed."""
+
+
+@dataclass(frozen=True)
+class Checks:
+    """The numbers by which intervals are printed or refused.
+
+    Attributes:
+        curvature: noise of the information over its smallest eigenvalue; infinite if that is not
+            positive. At most 0.75 is printed: then no eigenvalue was raised, and the inverse is
+            that of the records.
+        moved: mean square of the last step of the linear predictor.
+        allowed: largest `moved` that is printed: half the root mean square standard error of the
+            predictor, so that what a Newton step leaves out is below a quarter of it.
+        excess: clipped residuals beyond those that the model predicts, in standard errors; 0
+            without a clip. At most 3 are printed.
+    """
+
+    curvature: float
+    moved: float
+    allowed: float
+    excess: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether intervals may be printed."""
+        return bool(self.curvature <= CURVATURE and self.moved <= self.allowed and self.fits)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the number of clipped residuals is that of the model."""
+        return bool(abs(self.excess) <= MISFIT)
+
+    @property
+    def lacks(self) -> float:
+        """Factor on records times privacy (in mu) at which intervals would be printed."""
+        curved = min(self.curvature, _LOST) / CURVATURE
+        return max(1.0, curved, self.moved / self.allowed if self.allowed > 0.0 else _LOST)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the noise is so large that `lacks` is only a lower bound."""
+        return self.curvature > _LOST
+
+
+class Wald(NamedTuple):
+    """A joint test that several coefficients are 0.
+
+    Attributes:
+        statistic: chi-squared statistic.
+        degrees: degrees of freedom.
+        p_value: probability of a larger statistic if all coefficients are 0.
+    """
+
+    statistic: float
+    degrees: int
+    p_value: float
+
+
+@dataclass(frozen=True, eq=False)
+class CoefficientTable:
+    """Coefficients in the units of the data, with both sources of their uncertainty.
+
+    Attributes:
+        names: names of the coefficients, the intercept first.
+        values: coefficients, shape `(d,)`.
+        sampling: covariance due to the sampling of records, shape `(d, d)`.
+        privacy: covariance due to the noise, shape `(d, d)`.
+        checks: the numbers by which intervals are printed or refused.
+        refusal: reason why intervals are not printed, or `None`.
+        family: family of the model.
+        link: link of the model.
+        records: public number of records.
+    """
+
+    names: tuple[str, ...]
+    values: Float[np.ndarray, " d"]
+    sampling: Matrix
+    privacy: Matrix
+    checks: Checks
+    refusal: Refused | None
+    family: str
+    link: str
+    records: int
+    kind: ClassVar[str] = "coefficients"
+
+    @property
+    def covariance(self) -> Matrix:
+        """Covariance of the coefficients from both sources, shape `(d, d)`."""
+        return self.sampling + self.privacy
+
+    @property
+    def standard_errors(self) -> Float[np.ndarray, " d"]:
+        """Standard errors from both sources; not a number where intervals are refused."""
+        return self._errors(self.covariance)
+
+    def _errors(self, covariance: Matrix) -> Float[np.ndarray, " d"]:
+        if self.refusal is not None:
+            return np.full(len(self.names), np.nan)
+        return np.sqrt(np.maximum(np.diag(covariance), 0.0))
+
+    def conf_int(self, level: float = 0.95) -> pd.DataFrame:
+        """Confidence intervals that include the noise.
+
+        Args:
+            level: nominal coverage, in (0, 1).
+
+        Raises:
+            ConfigError: a level out of range.
+        """
+        import pandas as pd
+        from scipy.stats import norm
+
+        if not (checks.numeric(level) and np.ndim(level) == 0 and 0.0 < level < 1.0):
+            raise ConfigError(f"level={checks.shown(level)} must be a number between 0 and 1")
+        reach = float(norm.ppf(0.5 + level / 2.0)) * self.standard_errors
+        ends = {"lower": self.values - reach, "upper": self.values + reach}
+        return pd.DataFrame(ends, index=pd.Index(self.names, name="parameter"))
+
+    def wald(self, names: Sequence[str]) -> Wald:
+        """Test that several coefficients are all 0, such as those of one factor.
+
+        Args:
+            names: names of coefficients, at least one.
+
+        Raises:
+            ConfigError: no names, one that is unknown, or a table without intervals.
+        """
+        from scipy.stats import chi2
+
+        if self.refusal is not None:
+            raise ConfigError(f"no test without standard errors: {self.refusal.reason}")
+        chosen = [names] if isinstance(names, str) else list(names)
+        missing = [name for name in chosen if name not in self.names]
+        if missing or not chosen:
+            wrong = checks.shown(missing[0]) if missing else "names"
+            raise ConfigError(
+                f"{wrong} is not a coefficient; these are: {', '.join(self.names)}"
+                if missing
+                else "names is empty; give at least one coefficient"
+            )
+        places = [self.names.index(name) for name in dict.fromkeys(chosen)]
+        part = self.covariance[np.ix_(places, places)]
+        values = self.values[places]
+        statistic = float(values @ np.linalg.solve(part, values))
+        return Wald(statistic, len(places), float(chi2.sf(statistic, len(places))))
+
+    @property
+    def ratio(self) -> str:
+        """Name of the exponential of a coefficient; empty for a linear model."""
+        return {"logit": "odds_ratio", "log": "rate_ratio"}.get(self.link, "")
+
+    def frame(self) -> pd.DataFrame:
+        """One row per coefficient: errors from both sources, test, interval, and its ratio."""
+        import pandas as pd
+        from scipy.stats import norm
+
+        error = self.standard_errors
+        ends = self.conf_int()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = self.values / error
+        table = {
+            "parameter": self.names,
+            "coefficient": self.values,
+            "standard_error": error,
+            "sampling_error": self._errors(self.sampling),
+            "privacy_error": self._errors(self.privacy),
+            "z": z,
+            "p_value": 2.0 * norm.sf(np.abs(z)),
+            "lower": ends["lower"].to_numpy(),
+            "upper": ends["upper"].to_numpy(),
+        }
+        if self.ratio:
+            table |= {
+                self.ratio: np.exp(self.values),
+                f"{self.ratio}_lower": np.exp(table["lower"]),
+                f"{self.ratio}_upper": np.exp(table["upper"]),
+            }
+        return pd.DataFrame(table)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as plain values, with `None` for what is not printed."""
+        rows = self.frame().to_dict("records")
+        found: dict[str, Any] = {
+            "kind": self.kind,
+            "family": self.family,
+            "link": self.link,
+            "records": self.records,
+            "rows": [{str(key): _plain(value) for key, value in row.items()} for row in rows],
+        }
+        if self.refusal is not None:
+            found["refused"] = self.refusal.to_dict()
+        return found
+
+    def sentence(self) -> str:
+        """What was fitted, and what the intervals cover."""
+        fitted = (
+            f"A {self.family} model with {self.link} link and {len(self.names)} coefficients was "
+            f"fitted to {self.records:,} records, in the units of the data."
+        )
+        if self.refusal is not None:
+            return f"{fitted} No intervals: {self.refusal.reason}; {self.refusal.needs}."
+        return (
+            f"{fitted} Standard errors and 95 % intervals cover the sampling of the records and "
+            "the noise."
+        )
+
+    def summary(self) -> str:
+        """The table as text, as statisticians know it."""
+        frame = self.frame()
+        rows = [["", "coef", "std err", "sampling", "privacy", "z", "P>|z|", "[0.025", "0.975]"]]
+        columns = list(frame.columns[1:9])
+        for row in frame.to_dict("records"):
+            cells = [_short(float(row[column]), column) for column in columns]
+            rows.append([str(row["parameter"]), *cells])
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if i == 0 else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in rows
+        ]
+        rule = "=" * len(lines[0])
+        return "\n".join(
+            [rule, lines[0], rule.replace("=", "-"), *lines[1:], rule, self.sentence()]
+        )
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        shown = self.frame().to_html(index=False, na_rep="", float_format="{:#.4g}".format)
+        return f"{shown}<p>{escape(self.sentence())}</p>"
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, for the booktabs package."""
+        import pandas as pd
+
+        columns = ["parameter", "coefficient", "standard_error", "lower", "upper", "p_value"]
+        frame = pd.DataFrame(self.frame()[columns])
+        heads = ["", "Coefficient", "Standard error", "2.5 \\%", "97.5 \\%", "$p$"]
+        lines = [" & ".join(heads) + r" \\"]
+        for row in frame.to_dict("records"):
+            name = "".join("\\" + c if c in "_%&#$" else c for c in str(row["parameter"]))
+            cells = [_short(float(row[c]), c) for c in columns[1:]]
+            lines.append(" & ".join([name, *cells]) + r" \\")
+        body = "\n".join([lines[0], r"\midrule", *lines[1:]])
+        return "\\begin{tabular}{lrrrrr}\n\\toprule\n" + body + "\n\\bottomrule\n\\end{tabular}\n"
+
+
+def _short(value: float, column: str) -> str:
+    if math.isnan(value):
+        return ""
+    if column == "z":
+        return f"{value:.2f}"
+    if column == "p_value":
+        return f"{value:.3f}" if value >= 0.001 else "<0.001"
+    return f"{value:#.4g}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return value
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,434 @@
+"""Private regression: generalised linear models with intervals, from three or four private sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from tacit import checks
+from tacit.data.cells import Column
+from tacit.data.design import Design
+from tacit.errors import ConfigError, PrivacyError, ProblemError
+from tacit.method import _glm_rows as rows
+from tacit.method import _glm_steps as steps
+from tacit.method._glm_estimate import Released, estimate
+from tacit.method._glm_families import FAMILIES, Family
+from tacit.method._glm_refusal import refusal
+from tacit.method._oracle import combined, send_released
+from tacit.method.answer import Answer, Refused
+from tacit.method.coefficients import CoefficientTable
+from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.rounds import Rounds
+from tacit.method.worst_case import Neighbours, block_neighbours
+from tacit.network.base import AbstractNetwork
+from tacit.privacy.budget import Privacy
+from tacit.privacy.laws import NoiseKind
+from tacit.privacy.mechanism import NO_NOISE, Release
+from tacit.privacy.score import Score
+from tacit.privacy.statistics import Block, BlockSum, Clipped, Gram
+from tacit.problem.task import Records, Task
+from tacit.types import Context, Inbox, Index, Oracle, Relation, Role, Vector
+
+SHARES: Mapping[int, tuple[float, ...]] = MappingProxyType(
+    {3: (0.12, 0.25, 0.63), 4: (0.08, 0.12, 0.25, 0.55)}
+)
+"""Share of the budget of each sum, by their number."""
+
+_RIDER = 0.03
+"""Share of a sum for the mean square of residuals, and for the excess of clipped ones."""
+
+
+class Fit(eqx.Module):
+    """Every point that was asked, and every sum that was released: all of it public.
+
+    Attributes:
+        point: coefficients of the scaled columns, and two numbers that residuals are measured by.
+        points: all points so far, shape `(sums - 1, d + 2)`.
+        first: first sum, shape `(m,)`.
+        others: other sums, shape `(sums - 1, n)`.
+        sites: number of sites in each sum, shape `(sums,)`.
+    """
+
+    point: Float[Array, " k"]
+    points: Float[Array, "rest k"]
+    first: Float[Array, " m"]
+    others: Float[Array, "rest n"]
+    sites: Float[Array, " sums"]
+
+
+def _family(value: Any) -> Family:
+    if isinstance(value, Family):
+        return value
+    if not isinstance(value, str) or value not in FAMILIES:
+        raise ConfigError(
+            f"family={checks.shown(value)} must be one of {', '.join(map(repr, FAMILIES))}"
+        )
+    return FAMILIES[value]
+
+
+class PrivateGLM(AbstractMethod):
+    """A generalised linear model by private Newton steps, with intervals that include the noise.
+
+    The first sum is a linear regression of the target, which gives a start. Every other sum is
+    asked at a public point `w` and releases the score, the information and the variance of the
+    score together, from which the next point follows:
+
+        g, H, M = sum_i (u r x, u a x x', u^2 r^2 x x'),   u = min(1, R / |x|),   w <- w + H^-1 g.
+
+    There is no step size, no number of rounds and no clip to choose. The last two sums are pooled.
+    Intervals are withheld, and what would do is said, where noise hides too much information,
+    where Newton's method has not converged, and where residuals are not those of the model.
+
+    Source: Cantoni, Ronchetti (2001), section 2. Mallows weights and Fisher-consistent clips are
+    theirs; noisy sums, and what they cost together, are tacit's: docs/proofs/scores.md.
+
+    What leaves: one vector of each site in each sum, with noise if `privacy` is given (Gaussian
+    mechanism; status proved). Without it, not private. With `Privacy(masks=...)` the server can
+    read only their sum.
+
+    Args:
+        design: columns of the regression.
+        target: declared column of the target: a number with bounds, or one with two levels.
+        family: "gaussian", "binomial", "poisson" or "gamma".
+        sums: number of sums, 3 or 4: 3 are enough for small effects.
+        covariance: "model" for the variance of the score that the model implies, or "robust" for
+            the one that was released (a sandwich). Both cost the same.
+        privacy: budget and relation, or `None`. Its clip is not used; leave it at 1.
+    """
+
+    name: ClassVar[str] = ""
+    oracle: ClassVar[Oracle] = Oracle.ROWS
+    design: Design = eqx.field(static=True)
+    target: Column = eqx.field(static=True)
+    family: Family = eqx.field(converter=_family)
+    sums: int = eqx.field(static=True, default=4)
+    covariance: Literal["model", "robust"] = eqx.field(static=True, default="model")
+    privacy: Privacy | None = eqx.field(kw_only=True, default=None)
+
+    def __check_init__(self) -> None:
+        self.check_budget()
+        remedy = "make one with data.design_of(columns) or data.parse_formula(...)"
+        checks.instance("design", self.design, Design, remedy, ConfigError)
+        if isinstance(self.sums, bool) or self.sums not in (3, 4):
+            raise ConfigError(f"sums={checks.shown(self.sums)} must be 3 or 4")
+        if not isinstance(self.covariance, str) or self.covariance not in ("model", "robust"):
+            raise ConfigError(
+                f"covariance={checks.shown(self.covariance)} must be 'model' or 'robust'"
+            )
+        _check_target(self.target, self.family)
+        if self.target in self.design.columns:
+            raise ConfigError(f"target={self.target.name!r} is also a column of the design")
+        if self.privacy is not None:
+            _check_budget(self.privacy)
+
+    @property
+    def only_rounds(self) -> int:  # type: ignore[override]
+        """One round per sum."""
+        return self.sums
+
+    @property
+    def robust(self) -> bool:
+        """Whether the variance of the score is the released one."""
+        return self.covariance == "robust"
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Share of the budget of each sum."""
+        return SHARES[self.sums]
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """Noise of each sum over that of the last."""
+        return tuple(math.sqrt(self.shares[-1] / share) for share in self.shares)
+
+    @cached_property
+    def queries(self) -> tuple[BlockSum, ...]:
+        """The query of each sum."""
+        relation = Relation.REPLACE_ONE if self.privacy is None else self.privacy.relation
+        parts = (self.design, self.target, self.family)
+        bounds = (self.design.width, self.design.typical, self.design.longest)
+
+        def query(asked: Any, riders: list[Block], logistic: bool = False) -> BlockSum:
+            share = 1.0 - _RIDER * len(riders)
+            score = Score(asked, *bounds, logistic, relation=relation, share=share)
+            return BlockSum((score, *riders), _point, relation=relation)
+
+        def square(asked: Any) -> list[Block]:
+            return [Gram(asked, 1, 1.0, share=_RIDER)] if self.family.measured else []
+
+        excess: list[Block] = []
+        if self.family.clips:
+            excess = [Clipped(rows.Excess(*parts), 1, 1.0, share=_RIDER)]
+        first = query(rows.Scaled(*parts), square(rows.ScaledRoot(*parts)))
+        riders = [*square(rows.ModelRoot(*parts)), *excess]
+        other = query(rows.Model(*parts), riders, self.family.logistic)
+        return (first, *[other] * (self.sums - 1))
+
+    @property
+    def reader(self) -> rows.Rows:
+        """What reads columns and target of a record."""
+        return rows.Rows(self.design, self.target, self.family)
+
+    def score(self, t: int) -> Score:
+        """The block of a sum that has its score, by number of the sum."""
+        found = self.queries[t].blocks[0]
+        assert isinstance(found, Score)
+        return found
+
+    @property
+    def _sizes(self) -> tuple[int, int, int, int]:
+        """Number of later sums, and sizes of a point, of the first sum and of another one."""
+        first, other = (query.size(0) for query in self.queries[:2])
+        return self.sums - 1, self.design.width + 2, first, other
+
+    def init(self, role: Role, x0: Vector, degree: Index) -> Fit:
+        rest, point, first, other = self._sizes
+        return Fit(
+            *(
+                jnp.zeros(s, x0.dtype)
+                for s in (point, (rest, point), first, (rest, other), self.sums)
+            )
+        )
+
+    def start(self, task: Task) -> np.ndarray:
+        return np.zeros(len(self.numbers(task)))
+
+    def numbers(self, task: Task) -> tuple[str, ...]:
+        rest, point, first, other = self._sizes
+        return (
+            *(f"point {t + 2}.{i}" for t in range(rest) for i in range(point)),
+            *(f"sum 1.{i}" for i in range(first)),
+            *(f"sum {t + 2}.{i}" for t in range(rest) for i in range(other)),
+            *(f"sites {t + 1}" for t in range(self.sums)),
+        )
+
+    def phases(self) -> tuple[Phase, ...]:
+        found: list[Phase] = []
+        updates = (self.begin, *[self.move] * (self.sums - 1))
+        for t, (query, times, update) in enumerate(
+            zip(self.queries, self.times, updates, strict=True)
+        ):
+            release = Release("sum", NO_NOISE)
+            if self.privacy is not None:
+                mechanism = self.privacy.mechanism_of(times)
+                release = Release("noisy sum", mechanism, self.privacy.relation)
+            found += [
+                Phase(
+                    name=f"point {t + 1}",
+                    sender=Role.SERVER,
+                    message=_ask,
+                    receiver=Role.CLIENT,
+                    update=_hear,
+                    rounds=Rounds(t, t + 1),
+                ),
+                Phase(
+                    name=f"sum {t + 1}",
+                    sender=Role.CLIENT,
+                    query=query,
+                    release=release,
+                    message=send_released,
+                    receiver=Role.SERVER,
+                    update=update,
+                    combine=combined(self.privacy),
+                    rounds=Rounds(t, t + 1),
+                ),
+            ]
+        return tuple(found)
+
+    def begin(self, state: Fit, inbox: Inbox, context: Context) -> Fit:
+        """The server takes a linear regression through the link."""
+        sites = state.sites.at[0].set(inbox.degree.astype(state.sites.dtype))
+        state = Fit(state.point, state.points, inbox.total, state.others, sites)
+        coefficients, by = steps.start(self.family, self._linear(state), self.reader.scale)
+        return self._at(state, coefficients, by, 0)
+
+    def move(self, state: Fit, inbox: Inbox, context: Context) -> Fit:
+        """The server takes a Newton step."""
+        t, d = context.round, self.design.width
+        others = state.others.at[t - 1].set(inbox.total)
+        sites = state.sites.at[t].set(inbox.degree.astype(state.sites.dtype))
+        state = Fit(state.point, state.points, state.first, others, sites)
+        query, by = self.queries[-1], state.point[-2:]
+        score, *riders = query.split(inbox.total)
+        linear = self._linear(state)
+        gram = steps.raised(linear.gram, linear.noise[1])
+        now = by
+        if self.family.measured:
+            now = self.family.dispersion(riders[0][0, 0] / gram[-1, -1], by)
+        unit, weight = self.family.units(by)
+        times = jnp.asarray(self.times, score.dtype)[t]
+        noise = query.spread(self._noise(times, sites[t]))[0] * self.score(-1).units[1]
+        step = steps.step(
+            unit * score[0] - self.family.expected(by, now)[0] * gram[-1],
+            weight * score[1 : d + 1],
+            weight * noise,
+            gram,
+            steps.STEEPEST,
+        )
+        return self._at(state, state.point[:-2] + step, now, t)
+
+    def _at(self, state: Fit, coefficients: Vector, by: Float[Array, " 2"], t: Any) -> Fit:
+        """The state with another point, at which nothing is asked after the last sum."""
+        point = jnp.concatenate([coefficients, by])
+        kept = state.points.at[jnp.minimum(t, self.sums - 2)].set(point)
+        points = jnp.where(t < self.sums - 1, kept, state.points)
+        return Fit(point, points, state.first, state.others, state.sites)
+
+    def _noise(self, times: Any, sites: Any) -> Any:
+        """Standard deviation of the noise in each entry of a sum over sites."""
+        if self.privacy is None:
+            return jnp.zeros_like(sites)
+        return jnp.max(jnp.asarray(self.privacy.noise_multiplier)) * times * jnp.sqrt(sites)
+
+    def _linear(self, state: Fit) -> steps.First:
+        return self.linear_of(state.first, self._noise(self.times[0], state.sites[0]))
+
+    def linear_of(self, first: Any, noise: Any) -> steps.First:
+        """The first sum in its own units.
+
+        Args:
+            first: released sum, shape `(m,)`.
+            noise: standard deviation of the noise in each of its entries.
+        """
+        query, d = self.queries[0], self.design.width
+        score, *square = query.split(first)
+        spread = query.spread(noise)
+        one, two, _ = self.score(0).units
+        error = [spread[0] * one, spread[0] * two, spread[1] if square else 0.0 * spread[0]]
+        total = square[0][0, 0] if square else jnp.zeros((), score.dtype)
+        noises = jnp.stack([jnp.asarray(each, score.dtype) for each in error])
+        return steps.First(score[0], score[1 : d + 1], total, noises)
+
+    def solution(self, state: Fit) -> Vector:
+        parts = (state.points, state.first, state.others, state.sites)
+        return jnp.concatenate([part.reshape(-1) for part in parts])
+
+    def released(self, numbers: Float[np.ndarray, " p"], contract: Any) -> Released:
+        """What was released, with the noise in it, on the host.
+
+        Args:
+            numbers: numbers of a solution, shape `(p,)`.
+            contract: contract of the run.
+        """
+        rest, point, first, other = self._sizes
+        ends = np.cumsum([rest * point, first, rest * other])
+        points, one, others, sites = np.split(np.asarray(numbers, dtype=float), ends)
+        noise = [
+            number * float(contract.spread(2 * t + 1, round(number)))
+            for t, number in enumerate(sites.tolist())
+        ]
+        return Released(
+            points.reshape(rest, point), one, others.reshape(rest, other), sites, np.array(noise)
+        )
+
+    def answer(self, numbers: Float[np.ndarray, " p"], contract: Any) -> Answer:
+        sites = np.asarray(numbers[-self.sums :], dtype=float)
+        if not (np.isfinite(numbers).all() and (sites >= 1).all()):
+            return Refused(
+                "a sum has no site in it, or a number that is not finite",
+                "run again, with a network in which sites take part",
+            )
+        found = estimate(self, self.released(numbers, contract))
+        matrix = self.reader.unit * self.design.unscaled
+        values = matrix @ found.values
+        values[-1] += self.reader.origin
+        # the intercept first, as in other tables
+        order = np.roll(np.arange(self.design.width), 1)
+        sampling, privacy = (
+            (matrix @ each @ matrix.T)[np.ix_(order, order)]
+            for each in (found.sampling, found.privacy)
+        )
+        return CoefficientTable(
+            tuple(self.design.names[i] for i in order),
+            values[order],
+            sampling,
+            privacy,
+            found.checks,
+            refusal(found.checks, self, contract),
+            self.family.name,
+            self.family.link,
+            sum(public.count for public in contract.owners.contexts),
+        )
+
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
+        """Refuse records without these columns, or with a private number that is not declared."""
+        if not isinstance(problem, Records):
+            raise ProblemError(
+                f"{type(self).__name__} fits declared columns of records, and this is a "
+                f"{type(problem).__name__}; make the tables known with problem.record_tables(...)"
+            )
+        for column in (*self.design.columns, self.target):
+            if problem.column(column.name).declared != column.declared:
+                raise ProblemError(
+                    f"column {column.name!r} is declared otherwise in these records; take "
+                    f"task.column({column.name!r}) of them"
+                )
+        added = self.privacy is not None and self.privacy.relation is Relation.ADD_REMOVE
+        if added and not problem.declared:
+            raise ProblemError(
+                "size=None: under relation='add_remove' the number of records is private; declare "
+                "a public number near it, as size=... of the records"
+            )
+
+    def worst_case(self, problem: Task, owner: int) -> Neighbours:
+        return block_neighbours(self.privacy, problem.normaliser, owner)
+
+
+def _point(state: Fit) -> Any:
+    return state.point
+
+
+def _ask(state: Fit, released: None, context: Context) -> tuple[Fit, Vector]:
+    return state, state.point
+
+
+def _hear(state: Fit, inbox: Inbox, context: Context) -> Fit:
+    return Fit(inbox.total, state.points, state.first, state.others, state.sites)
+
+
+def _check_target(column: Column, family: Family) -> None:
+    checks.instance(
+        "target", column, Column, "give a column of the records: task.column('visits')", ConfigError
+    )
+    if family.logistic:
+        if len(column.levels) != 2:
+            raise ConfigError(
+                f"target={column.name!r} has {len(column.levels) or 'no'} levels; "
+                "family='binomial' needs two: a boolean, or a categorical column with two levels, "
+                "the second of which counts as 1"
+            )
+        return
+    if column.levels or column.scale is None:
+        raise ConfigError(
+            f"target={column.name!r} has levels; family={family.name!r} needs a number with bounds"
+        )
+    if family.link == "log" and column.scale.lower < 0.0:
+        raise ConfigError(
+            f"target={column.name!r} may be {column.scale.lower:g}; family={family.name!r} needs "
+            "a lower bound of at least 0"
+        )
+
+
+def _check_budget(privacy: Privacy) -> None:
+    if privacy.noise is not NoiseKind.GAUSSIAN:
+        raise PrivacyError(
+            f"noise={str(privacy.noise)!r}: intervals are of Gaussian noise; leave noise at "
+            "'gaussian'"
+        )
+    if privacy.sampling < 1.0:
+        raise PrivacyError(
+            f"sampling={privacy.sampling!r}: intervals are of all records; leave sampling at 1"
+        )
+    if np.any(np.asarray(privacy.clip, dtype=float) != 1.0):
+        raise PrivacyError(
+            f"clip={checks.shown(privacy.clip)} is not used, because bounds follow from the "
+            "declared columns; leave it at 1"
+        )

@@ -1,0 +1,245 @@
+"""`tacit.glm`: a regression over sites from a formula, with intervals that include the noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from tacit import checks
+from tacit._engine.result import Result
+from tacit._engine.runner import run
+from tacit.arguments import checked
+from tacit.data.cells import columns_of
+from tacit.data.design import Design
+from tacit.data.feature import Feature
+from tacit.data.formula import parse_formula
+from tacit.data.partition import by_column
+from tacit.data.rules import Missing
+from tacit.data.schema import Schema
+from tacit.data.table import prepare
+from tacit.errors import ConfigError, PrivacyError
+from tacit.method.answer import Refused
+from tacit.method.coefficients import CoefficientTable
+from tacit.method.glm import PrivateGLM
+from tacit.network import Coordinator
+from tacit.privacy.budget import Privacy
+from tacit.privacy.caution import DELTA
+from tacit.privacy.guarantee import Guarantees
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.masked import Masks
+from tacit.problem.task import record_tables
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Family = Literal["gaussian", "binomial", "poisson", "gamma"]
+
+_ONE_COLLUDER = Masks()
+
+_MEAN: Mapping[str, Any] = {
+    "identity": lambda predictor: predictor,
+    "logit": lambda predictor: 1.0 / (1.0 + np.exp(-predictor)),
+    "log": np.exp,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """A fitted regression.
+
+    Attributes:
+        formula: formula of the model.
+        table: coefficients with their intervals, or without them and the reason.
+        guarantee: guarantee of the whole fit, owner by owner.
+        result: outcome of the run.
+        schema: declaration of the columns.
+        design: columns of the regression.
+    """
+
+    formula: str
+    table: CoefficientTable
+    guarantee: Guarantees
+    result: Result
+    schema: Schema
+    design: Design
+
+    def summary(self) -> str:
+        """The table, what it covers, and what was guaranteed."""
+        return f"{self.formula}\n{self.table.summary()}\n\n{self.guarantee}"
+
+    def __repr__(self) -> str:
+        return f"{self.formula}\n{self.table.summary()}"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p><code>{escape(self.formula)}</code></p>{self.table._repr_html_()}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table as a pandas frame, one row per coefficient."""
+        return self.table.frame()
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, for the booktabs package."""
+        return self.table.to_latex()
+
+    def conf_int(self, level: float = 0.95) -> pd.DataFrame:
+        """Confidence intervals that include the noise.
+
+        Args:
+            level: nominal coverage, in (0, 1).
+        """
+        return self.table.conf_int(level)
+
+    def predict(self, data: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
+        """Means of new records, with intervals of the means where the table has them.
+
+        Args:
+            data: table with the columns of the design; values beyond declared bounds are moved to
+                them, as in the fit.
+            level: nominal coverage, in (0, 1).
+
+        Raises:
+            ProblemError: a column that is absent or not of its declared kind.
+        """
+        from scipy.stats import norm
+
+        self.table.conf_int(level)  # refuses a level out of range
+        used = {column.name for column in self.design.columns}
+        features = {name: each for name, each in self.schema.features.items() if name in used}
+        schema = Schema(features, None, intercept=False, missing=self.schema.missing)
+        design = self.design.on(columns_of(schema))
+        rows = _rows(design, prepare(data, schema).features)
+        # the intercept is first in the table and last in a row
+        values, order = self.table.values, np.roll(np.arange(design.width), -1)
+        rows = rows @ np.linalg.inv(design.unscaled)  # in the units of the data
+        predictor = rows @ values[order]
+        covariance = self.table.covariance[np.ix_(order, order)]
+        error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0.0))
+        if self.table.refusal is not None:
+            error = np.full(len(rows), np.nan)
+        reach = float(norm.ppf(0.5 + level / 2.0)) * error
+        mean = _MEAN[self.table.link]
+        found = {
+            "mean": mean(predictor),
+            "lower": mean(predictor - reach),
+            "upper": mean(predictor + reach),
+        }
+        return pd.DataFrame(found, index=data.index)
+
+
+@checked(ConfigError, own="data columns ledger")
+def glm(
+    formula: str,
+    data: pd.DataFrame | Mapping[str, pd.DataFrame],
+    *,
+    columns: Mapping[str, Feature],
+    family: Family,
+    site: str = "site",
+    sites: Sequence[str] | None = None,
+    epsilon: float | None = 1.0,
+    delta: float = DELTA,
+    relation: Literal["replace_one", "add_remove"] = "replace_one",
+    masks: Masks | None = _ONE_COLLUDER,
+    sums: int = 4,
+    covariance: Literal["model", "robust"] = "model",
+    missing: Missing = "error",
+    size: int | Sequence[int] | None = None,
+    seed: int | None = None,
+    ledger: Ledger | None = None,
+    dataset: str = "",
+) -> Regression:
+    """Fit a generalised linear model to the records of several sites, in three or four sums.
+
+    Runs in this process with simulated noise, to see what a study would give; between sites, run
+    the method `PrivateGLM` as a study.
+
+    Args:
+        formula: model such as `"visits ~ age + C(sex) + bs(income, df=4)"`, of declared columns.
+        data: table with a column of sites, or one table per site by name.
+        columns: declaration of each column of the model, with bounds or levels.
+        family: distribution of the target: "gaussian", "binomial" (a boolean, or two levels of
+            which the second counts as 1), "poisson" or "gamma".
+        site: column that holds each record's site.
+        sites: names of the sites; by default those in the data, which are then assumed public.
+        epsilon: privacy budget of the whole fit, positive; `None` for no privacy.
+        delta: probability of a larger loss, in [1e-12, 1).
+        relation: adjacency, "replace_one" or "add_remove".
+        masks: secure aggregation, by default against one colluding site; `None` for local noise.
+        sums: number of sums, 3 or 4.
+        covariance: "model", or "robust" for a sandwich.
+        missing: rule for missing values.
+        size: declared public number near the number of records of a site; needed under
+            "add_remove", where it is private.
+        seed: seed of the simulated noise, at least 0; drawn if `None`.
+        ledger: ledger to be charged.
+        dataset: name of the dataset in the ledger.
+
+    Returns:
+        The coefficients in the units of the data. Where intervals would not hold, they are left
+        out, with the reason and what would do.
+
+    Raises:
+        ConfigError: an argument out of range.
+        ProblemError: a formula, column or record that does not fit the declarations.
+        PrivacyError: a budget that cannot be met.
+
+    Example:
+        >>> import numpy as np, pandas as pd, tacit
+        >>> from tacit import data
+        >>> rng = np.random.default_rng(0)
+        >>> age = rng.uniform(20, 80, 6000)
+        >>> table = pd.DataFrame({"clinic": rng.choice(["a", "b", "c"], 6000), "age": age})
+        >>> table["ill"] = rng.random(6000) < 1 / (1 + np.exp(3 - 0.05 * age))
+        >>> declared = {"age": data.Numeric(20, 80), "ill": data.Boolean()}
+        >>> fit = tacit.glm("ill ~ age", table, columns=declared, family="binomial",
+        ...                 site="clinic", epsilon=1.0, seed=0)
+        >>> fit.to_frame()[["parameter", "coefficient"]].round(2).values.tolist()
+        [['Intercept', -3.05], ['age', 0.05]]
+        >>> fit.guarantee.worst.status.value
+        'proved'
+    """
+    if isinstance(data, Mapping):
+        sites = list(data) if sites is None else sites
+        data = pd.concat(
+            [frame.assign(**{site: name}) for name, frame in data.items()], ignore_index=True
+        )
+    if not isinstance(data, pd.DataFrame):
+        raise ConfigError(
+            f"data is {checks.shown(data)}; give a pandas table with a column of sites, or one "
+            "table per site by name"
+        )
+    schema = Schema(columns, None, site=site, intercept=False, missing=missing)
+    target, design = parse_formula(formula, columns_of(schema))
+    divided = by_column(prepare(data, schema), sites)
+    records = record_tables(divided.features, schema, names=divided.names, size=size)
+    budget = None
+    if epsilon is not None:
+        budget = Privacy(clip=1.0, epsilon=epsilon, delta=delta, relation=relation, masks=masks)
+    method = PrivateGLM(design, target, family, sums, covariance, privacy=budget)
+    found = run(
+        records,
+        Coordinator(len(divided.names)),
+        method,
+        rounds=sums,
+        seed=seed,
+        ledger=ledger,
+        dataset=dataset,
+    )
+    if isinstance(found.answer, Refused):
+        raise PrivacyError(f"no answer: {found.answer.reason}; {found.answer.needs}")
+    assert isinstance(found.answer, CoefficientTable)
+    return Regression(formula, found.answer, found.guarantee, found, schema, design)
+
+
+def _rows(design: Design, records: ArrayLike) -> Any:
+    """Rows of the design of many records, in double precision."""
+    import jax
+    import jax.numpy as jnp
+
+    with jax.enable_x64(True):
+        return np.asarray(jax.vmap(design.values)(jnp.asarray(records)))
