@@ -180,7 +180,7 @@ class Spline:
         """The columns of one record; not numbers without a value."""
         return self._basis(number(self.column, record))
 
-    def _basis(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _basis(self, x: Float[Array, "*n"]) -> Float[Array, "*columns"]:
         """The recursion of de Boor; all splines together are 1 and none is negative."""
         low, high = bounds_of(self.column)
         ends = self.degree + 1
