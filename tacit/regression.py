@@ -21,7 +21,7 @@ from tacit.data.partition import by_column
 from tacit.data.rules import Missing
 from tacit.data.schema import Schema
 from tacit.data.table import prepare
-from tacit.errors import ConfigError, PrivacyError
+from tacit.errors import ConfigError
 from tacit.method.answer import Refused
 from tacit.method.coefficients import CoefficientTable
 from tacit.method.glm import PrivateGLM
@@ -53,7 +53,6 @@ class Regression:
 
     Attributes:
         formula: formula of the model.
-        table: coefficients with their intervals, or without them and the reason.
         guarantee: guarantee of the whole fit, owner by owner.
         result: outcome of the run.
         schema: declaration of the columns.
@@ -61,11 +60,23 @@ class Regression:
     """
 
     formula: str
-    table: CoefficientTable
     guarantee: Guarantees
     result: Result
     schema: Schema
     design: Design
+
+    @property
+    def table(self) -> CoefficientTable:
+        """Coefficients with their intervals, or without them and the reason.
+
+        Raises:
+            ConfigError: a run that gave no numbers; `result` has what was released.
+        """
+        answer = self.result.answer
+        if isinstance(answer, CoefficientTable):
+            return answer
+        reason = f": {answer.reason}; {answer.needs}" if isinstance(answer, Refused) else ""
+        raise ConfigError(f"there are no coefficients{reason}")
 
     def summary(self) -> str:
         """The table, what it covers, and what was guaranteed."""
@@ -155,8 +166,7 @@ def glm(
 ) -> Regression:
     """Fit a generalised linear model to the records of several sites, in three or four sums.
 
-    Runs in this process with simulated noise, to see what a study would give; between sites, run
-    the method `PrivateGLM` as a study.
+    Runs in this process with simulated noise, to see what it would give between sites.
 
     Args:
         formula: model such as `"visits ~ age + C(sex) + bs(income, df=4)"`, of declared columns.
@@ -213,6 +223,11 @@ def glm(
             f"data is {checks.shown(data)}; give a pandas table with a column of sites, or one "
             "table per site by name"
         )
+    if not isinstance(columns, Mapping) or not columns:
+        raise ConfigError(
+            f"columns={checks.shown(columns)} must declare each column of the model by name, such "
+            "as {'age': data.Numeric(20, 80), 'ill': data.Boolean()}"
+        )
     schema = Schema(columns, None, site=site, intercept=False, missing=missing)
     target, design = parse_formula(formula, columns_of(schema))
     divided = by_column(prepare(data, schema), sites)
@@ -230,10 +245,7 @@ def glm(
         ledger=ledger,
         dataset=dataset,
     )
-    if isinstance(found.answer, Refused):
-        raise PrivacyError(f"no answer: {found.answer.reason}; {found.answer.needs}")
-    assert isinstance(found.answer, CoefficientTable)
-    return Regression(formula, found.answer, found.guarantee, found, schema, design)
+    return Regression(formula, found.guarantee, found, schema, design)
 
 
 def _rows(design: Design, records: ArrayLike) -> Any:

@@ -34,6 +34,9 @@ _FLATTEST = 0.3
 _SMALLEST = 1e-4
 """Smallest target of a gamma model that the first sum tells apart, over the declared bound."""
 
+_STEEP = 7.0
+"""Largest logarithm of a mean count."""
+
 _COUNTS = np.arange(0.0, 2000.0)
 """Counts over which expectations of a Poisson distribution are added up."""
 
@@ -317,12 +320,14 @@ class Poisson(Family):
 
     def settled(self, link: Link, variance: Scalar) -> Float[Array, " 2"]:
         # the mean of a mean whose logarithm varies
-        mean = jnp.exp(jnp.minimum(link.predictor + 0.5 * variance, 7.0))
+        mean = jnp.exp(jnp.minimum(link.predictor + 0.5 * variance, _STEEP))
         return jnp.stack([mean, jnp.ones_like(mean)])
 
     def terms(self, y: Each, predictor: Each, by: Float[Array, " 2"]) -> Terms:
         bound = self.clip * jnp.sqrt(by[0])
-        mean = jnp.exp(predictor)
+        # a probability takes as many steps as the mean has standard deviations: without an end
+        # to that, one record could say by the time that its site takes who is in it
+        mean = jnp.exp(jnp.clip(predictor, -_STEEP, _STEEP))
         centre, weight, beyond = _poisson(mean, bound)
         light = jnp.minimum(1.0, 2.0 * by[0] / jnp.maximum(weight, _TINY))
         residual = light * (jnp.clip(y - mean, -bound, bound) - centre)

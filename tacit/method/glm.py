@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 
 from tacit import checks
 from tacit.data.cells import Column
-from tacit.data.design import Design
+from tacit.data.design import Design, design_of
 from tacit.errors import ConfigError, PrivacyError, ProblemError
 from tacit.method import _glm_rows as rows
 from tacit.method import _glm_steps as steps
@@ -105,6 +105,14 @@ class PrivateGLM(AbstractMethod):
     """
 
     name: ClassVar[str] = ""
+    when: ClassVar[str] = "the question is what a target depends on, with intervals"
+    example: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {
+            "design": design_of([Column("sex", ("f", "m"), (0, 1))]),
+            "target": Column("ill", ("no", "yes"), (2, 3)),
+            "family": "binomial",
+        }
+    )
     oracle: ClassVar[Oracle] = Oracle.ROWS
     design: Design = eqx.field(static=True)
     target: Column = eqx.field(static=True)

@@ -136,7 +136,7 @@ class Gram(Block):
 
     @property
     def longest(self) -> Any:
-        return self.bound**2
+        return self.bound * self.bound  # a power of a huge one would raise
 
     def movement(self, relation: Relation) -> Any:
         # two products have an angle of at most 90 degrees, and of none with one entry
@@ -206,7 +206,12 @@ def of_shape(value: Any, shape: tuple[int, ...], what: str) -> Array:
             f"{what} made an array of shape {found.shape} of one record; it must have the shape "
             f"{shape} that the block declares"
         )
-    return found.astype(jnp.result_type(float, found.dtype))
+    if jnp.issubdtype(found.dtype, jnp.complexfloating):
+        raise PrivacyError(
+            f"{what} made complex numbers of one record; give real ones, which a bound is about"
+        )
+    # never in a type that the function chose: its rounding could exceed the bound
+    return found.astype(jnp.result_type(float))
 
 
 def triangle(left: Float[Array, "n m"], right: Float[Array, "n m"]) -> Float[Array, "n length"]:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from tacit import checks
@@ -29,6 +30,9 @@ from tacit.types import AbstractPrivate, Context, Oracle, PublicContext, Relatio
 _ROUNDING = 1e-9
 """Tolerance by which shares may miss 1."""
 
+
+_SMALLEST = 1e-100
+"""Smallest movement of a block, and the inverse of the largest one."""
 
 BLOCKS: tuple[type[Block], ...] = (Clipped, Gram, Counts, Score)
 """All kinds of blocks: the proofs about a sum are about these."""
@@ -90,6 +94,13 @@ class BlockSum(AbstractQuery):
                 raise PrivacyError(
                     f"{checks.shown(block)} is not a block of a known kind: the proofs about a "
                     "sum are about Clipped, Gram, Counts and Score; give one of these your own rows"
+                )
+            moved = block.movement(self.relation)
+            if not isinstance(moved, Tracer) and not _SMALLEST <= moved <= 1.0 / _SMALLEST:
+                raise PrivacyError(
+                    f"a record moves {type(block).__name__} by {float(moved):.3g}, a unit that "
+                    f"cannot be undone; take bounds with which it is from {_SMALLEST:g} to "
+                    f"{1.0 / _SMALLEST:g}"
                 )
         total = math.fsum(block.share for block in self.blocks)
         if abs(total - 1.0) > _ROUNDING:

@@ -30,6 +30,7 @@ from tacit.method import (
     MaskedGossip,
     PaperClaim,
     PrivateCounts,
+    PrivateGLM,
     QuadraticBasis,
 )
 from tacit.papers.gratton2021.d_zoa import DZOAPrinted
@@ -109,6 +110,8 @@ def tables(seed: int, records: tuple[int, ...] = (9, 7, 9, 5)) -> Any:
 
 _COLUMNS = (tables(0).column("sex"), tables(0).column("age").cut(18, 65))
 
+_DESIGN = data.design_of([tables(0).column("age")])
+
 _GAUSS = Privacy(clip=0.5, epsilon=2.0, delta=1e-5)
 _LAPLACE = Privacy(clip=0.5, epsilon=2.0, delta=1e-5, noise="laplace")
 _PURE = Privacy(clip=0.5, epsilon=2.0, delta=0.0, noise="laplace")
@@ -172,6 +175,25 @@ ROWS = (
         rounds=1,
     ),
     Row("counts, no privacy", PrivateCounts(_COLUMNS), _CLIENTS, rounds=1, status="none"),
+    Row(
+        "regression, masks",
+        PrivateGLM(_DESIGN, tables(0).column("sex"), "binomial", privacy=_MASKED_COUNTS),
+        _CLIENTS,
+        rounds=4,
+    ),
+    Row(
+        "regression, add/remove, exact sums between peers",
+        PrivateGLM(_DESIGN, tables(0).column("sex"), "binomial", 3, privacy=_COUNTS_COMING),
+        network.ExactSum(_RING, by="tree"),
+        rounds=3,
+    ),
+    Row(
+        "regression, no privacy",
+        PrivateGLM(_DESIGN, tables(0).column("sex"), "binomial"),
+        _CLIENTS,
+        rounds=4,
+        status="none",
+    ),
     Row("dgd, random activation", DGD(step=0.1), _SLEEPY, status="none"),
     Row("gradient descent", GradientDescent(step=0.1), _CLIENTS, status="none"),
     Row("dp-fedsgd, clients drawn", DPFedSGD(step=0.1, privacy=_GAUSS), _DRAWN),

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from tacit.errors import PrivacyError
 from tacit.method.worst_case import Extremes
 from tacit.privacy.statistics import BlockSum, Clipped, Counts, Gram
 from tacit.problem import Free, NoRegulariser, Rows
@@ -161,6 +162,32 @@ def test_padding_adds_nothing_whatever_stands_there() -> None:
     np.testing.assert_array_equal(
         answer(query, rows(values, there)), answer(query, rows(filled, there))
     )
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "int8"])
+def test_a_function_that_computes_coarsely_moves_the_sum_no_further(kind: str) -> None:
+    query = BlockSum(
+        (
+            Counts(lambda record, point: record[0].astype(kind), 2, share=0.5),
+            Clipped(lambda record, point: record[1:].astype(kind), 2, 1.0, share=0.5),
+        ),
+        relation=Relation.ADD_REMOVE,
+    )
+    values = np.zeros((30_001, D))
+    values[:, 1] = 0.7
+    there = np.ones(len(values))
+    there[-1] = 0.0
+    sums = [answer(query, rows(values, mask)) for mask in (None, there)]
+    assert sums[0].dtype == np.float64
+    assert float(np.linalg.norm(sums[0] - sums[1])) <= 1.0 + 1e-9
+
+
+def test_complex_numbers_and_bounds_that_cannot_be_undone_are_refused() -> None:
+    with pytest.raises(PrivacyError, match="complex"):
+        answer(BlockSum((Clipped(lambda r, p: r * 1j, D, 1.0),)), rows(np.zeros((N, D))))
+    for bound in (1e-160, 1e160):
+        with pytest.raises(PrivacyError, match="cannot be undone"):
+            BlockSum((Gram(itself, D, bound),))
 
 
 def test_whole_costs_and_distances_have_no_bound() -> None:

@@ -57,6 +57,12 @@ class SumRelease:
         Raises:
             PrivacyError: a value that the grid was not made for.
         """
+        kind = np.asarray(value).dtype
+        if kind.kind not in "fiu" or (kind.kind == "f" and np.finfo(kind).eps > 2.0 * DOUBLE):
+            raise PrivacyError(
+                f"a value of type {kind} has larger rounding errors than the grid's sensitivity "
+                "allows for; compute it in float64"
+            )
         return noise.added(self.grid.rounded(value), NoiseKind.GAUSSIAN, self.scale)
 
 

@@ -107,8 +107,9 @@ def probes() -> tuple[Probe, ...]:
             tasks.append(("non-smooth", cost(_distance, smooth=False)))
         exact = tasks[0][1].public.exact
         found += [Probe(task, loss, penalty, shape, exact) for loss, task in tasks]
-    schema = Schema({"sex": Categorical(["f", "m"])}, target=None, intercept=False)
-    tables = record_tables([np.eye(2)] * _AGENTS, schema, size=2)
+    columns = {"sex": Categorical(["f", "m"]), "ill": Categorical(["no", "yes"])}
+    schema = Schema(columns, target=None, intercept=False)
+    tables = record_tables([np.tile(np.eye(2), 2)] * _AGENTS, schema, size=2)
     return (*found, Probe(tables, "none", "none", "none", exact=True))
 
 

@@ -210,6 +210,14 @@ def test_counts_that_vary_too_much_for_a_poisson_model_are_refused() -> None:
     assert "negative binomial" in found.refusal.needs
 
 
+def test_no_record_decides_how_long_a_count_takes() -> None:
+    family = _glm_families.Poisson()
+    by = jnp.array([2.0, 1.0])
+    steep = [family.terms(jnp.array([3.0]), jnp.array([at]), by) for at in (7.0, 30.0, 700.0)]
+    for other in steep[1:]:
+        np.testing.assert_array_equal(np.asarray(other), np.asarray(steep[0]))
+
+
 def test_batched_and_exact_runs_agree() -> None:
     x, y = drawn("gamma", 200)
     task, net, method = setting("gamma", x, y, privacy=budget(1.0, masks=None), sums=3)
