@@ -25,6 +25,7 @@ from tacit.privacy.mechanism import Mechanism
 from tacit.privacy.noise.grid import Grid
 from tacit.privacy.noise.source import AbstractNoise
 from tacit.privacy.query import AbstractQuery
+from tacit.privacy.rounding import DOUBLE
 from tacit.ranges import Listed
 from tacit.types import PublicContext, Relation
 
