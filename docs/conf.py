@@ -98,7 +98,8 @@ def _linked(method: str) -> str:
     role = re.compile(rf"\{{py:class\}}`tacit\.(?:method|papers(?:\.\w+)+)\.{method}`")
     docs = Path(__file__).parent
     pages = {page.name: page for page in sorted((docs / "methods").glob("*.md"))}
-    pages["../counts.md"] = docs / "counts.md"
+    for statistics in ("counts.md", "regression.md"):
+        pages[f"../{statistics}"] = docs / statistics
     places = {name: role.search(page.read_text(encoding="utf-8")) for name, page in pages.items()}
     found = {name: place.start() for name, place in places.items() if place}
     if found:
