@@ -6,6 +6,9 @@ import abc
 from typing import Any
 
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.worst_case import Neighbours
+from tacit.network.base import AbstractNetwork
+from tacit.problem.task import Task
 from tacit.types import Index, Role, Unit, Vector
 
 
@@ -31,3 +34,12 @@ class AbstractSpecialCase(AbstractMethod):
 
     def protects(self, problem: Any) -> Unit:
         return self.general().protects(problem)
+
+    def check(self, problem: Task, network: AbstractNetwork) -> None:
+        self.general().check(problem, network)
+
+    def delta(self, agent: int) -> float:
+        return self.general().delta(agent)
+
+    def worst_case(self, problem: Task, owner: int) -> Neighbours:
+        return self.general().worst_case(problem, owner)

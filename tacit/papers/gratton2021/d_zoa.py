@@ -12,7 +12,6 @@ from tacit.method._consensus_admm import check_network
 from tacit.method._special_case import AbstractSpecialCase
 from tacit.method.d_zoa_claim import PaperClaim
 from tacit.method.d_zoa_solver import DZOASolver
-from tacit.method.worst_case import Neighbours
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.problem.task import Task
@@ -106,11 +105,4 @@ class DZOAPrinted(AbstractSpecialCase):
 
     def check(self, problem: Task, network: AbstractNetwork) -> None:
         check_network("DZOAPrinted", network)
-        self.solver.check(problem, network)
-
-    def worst_case(self, problem: Task, owner: int) -> Neighbours:
-        """Neighbours that satisfy the paper's assumptions."""
-        return self.solver.worst_case(problem, owner)
-
-    def delta(self, agent: int) -> float:
-        return self.solver.delta(agent)
+        super().check(problem, network)
