@@ -14,8 +14,9 @@ from jaxtyping import Array, Float
 
 from tacit import checks
 from tacit.data.cells import Column
-from tacit.errors import ConfigError, PrivacyError, ProblemError
+from tacit.errors import ConfigError, PrivacyError
 from tacit.method._oracle import combined, send_released
+from tacit.method._records import check_records
 from tacit.method.answer import Answer, Refused
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import Neighbours, block_neighbours
@@ -25,7 +26,7 @@ from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import NO_NOISE, Release
 from tacit.privacy.query import own_public
 from tacit.privacy.statistics import BlockSum, Counts
-from tacit.problem.task import Records, Task
+from tacit.problem.task import Task
 from tacit.types import Context, Inbox, Index, Oracle, Relation, Role, Vector
 
 if TYPE_CHECKING:
@@ -150,7 +151,6 @@ class PrivateCounts(AbstractMethod):
         {"columns": (Column("sex", ("f", "m"), (0, 1)),)}
     )
     oracle: ClassVar[Oracle] = Oracle.ROWS
-    only_rounds: ClassVar[int | None] = 1
     columns: Sequence[Column] = eqx.field(static=True, converter=_together)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
@@ -174,6 +174,10 @@ class PrivateCounts(AbstractMethod):
 
     def init(self, role: Role, x0: Vector, degree: Index) -> Tally:
         return Tally(jnp.zeros_like(x0[:-1]), jnp.zeros_like(x0[-1]))
+
+    @property
+    def only_rounds(self) -> int:
+        return 1
 
     def start(self, task: Task) -> np.ndarray:
         return np.zeros(sum(len(column.levels) for column in self.columns) + 1)
@@ -222,23 +226,7 @@ class PrivateCounts(AbstractMethod):
 
     def check(self, problem: Task, network: AbstractNetwork) -> None:
         """Refuse records without these columns, or with a private number that is not declared."""
-        if not isinstance(problem, Records):
-            raise ProblemError(
-                f"{type(self).__name__} counts records by declared columns, and this is a "
-                f"{type(problem).__name__}; make the tables known with problem.record_tables(...)"
-            )
-        for column in self.columns:
-            if problem.column(column.name) != column.declared:
-                raise ProblemError(
-                    f"column {column.name!r} is declared otherwise in these records; take "
-                    f"task.column({column.name!r}) of them"
-                )
-        added = self.privacy is not None and self.privacy.relation is Relation.ADD_REMOVE
-        if added and not problem.declared:
-            raise ProblemError(
-                "size=None: under relation='add_remove' the number of records is private; declare "
-                "a public number near it, as size=... of the records"
-            )
+        check_records(f"{type(self).__name__} counts", problem, self.columns, self.privacy)
 
     def worst_case(self, problem: Task, owner: int) -> Neighbours:
         return block_neighbours(self.privacy, problem.normaliser, owner)

@@ -100,7 +100,6 @@ class AbstractMethod(eqx.Module):
             can be named in studies, but no list of methods to choose from has it.
         per_agent: arguments that may differ from agent to agent.
         oracle: kind of queries to each private objective.
-        only_rounds: number of rounds, if it is fixed.
         absences: whether a round may continue without some senders, which sleep in it: peers then
             use their own values instead, and a coordinator gives the others more weight. A method
             whose states must match between senders and receivers, such as duals, allows none.
@@ -114,7 +113,6 @@ class AbstractMethod(eqx.Module):
     as_published: ClassVar[bool] = False
     per_agent: ClassVar[tuple[str, ...]] = ()
     oracle: ClassVar[Oracle]
-    only_rounds: ClassVar[int | None] = None
     absences: ClassVar[bool] = False
     privacy: eqx.AbstractVar[Privacy | None]
 
@@ -142,6 +140,11 @@ class AbstractMethod(eqx.Module):
     @abc.abstractmethod
     def solution(self, state: Any) -> Vector:
         """This agent's answer: a function of released values only."""
+
+    @property
+    def only_rounds(self) -> int | None:
+        """Number of rounds, if it is fixed."""
+        return None
 
     def start(self, task: Task) -> np.ndarray:
         """Starting point of the answers, shape `(p,)`: by default the task's own.

@@ -143,7 +143,7 @@ PLAIN = tuple(
         entry.name,
         entry.default().prepare(task(0), where),
         where,
-        rounds=entry.build.only_rounds or 6,
+        rounds=entry.default().only_rounds or 6,
         status="none"
         if entry.protection is Protection.NONE
         else _CLAIMED.get(entry.name, "proved"),
