@@ -6,7 +6,7 @@ Everything is computed on the host, in double precision, from released sums and 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,8 @@ import numpy as np
 from jaxtyping import Float
 
 from tacit.method import _glm_steps as steps
-from tacit.method.coefficients import Checks
+from tacit.method._glm_refusal import refusal
+from tacit.method.coefficients import Checks, CoefficientTable
 
 if TYPE_CHECKING:
     from tacit.method.glm import PrivateGLM
@@ -67,6 +68,52 @@ class _Sum(NamedTuple):
     excess: float
 
 
+def coefficients(
+    method: PrivateGLM, numbers: Float[np.ndarray, " p"], contract: Any
+) -> CoefficientTable:
+    """The table of a run, in the units of the data.
+
+    Args:
+        method: method of the run.
+        numbers: numbers of its solution, shape `(p,)`, all finite.
+        contract: contract of the run.
+    """
+    found = estimate(method, released(method, numbers, contract))
+    matrix = method.reader.unit * method.design.unscaled
+    values = matrix @ found.values
+    values[-1] += method.reader.origin
+    # the intercept first, as in other tables
+    order = np.roll(np.arange(method.design.width), 1)
+    sampling, privacy = (
+        (matrix @ each @ matrix.T)[np.ix_(order, order)] for each in (found.sampling, found.privacy)
+    )
+    return CoefficientTable(
+        tuple(method.design.names[i] for i in order),
+        values[order],
+        sampling,
+        privacy,
+        found.checks,
+        refusal(found.checks, method, contract),
+        method.family.name,
+        method.family.link,
+        sum(public.count for public in contract.owners.contexts),
+    )
+
+
+def released(method: PrivateGLM, numbers: Float[np.ndarray, " p"], contract: Any) -> Released:
+    """What was released, with the noise in it; arguments as for `coefficients`."""
+    rest, point, first, other = method.sizes
+    ends = np.cumsum([rest * point, first, rest * other])
+    points, one, others, sites = np.split(np.asarray(numbers, dtype=float), ends)
+    noise = [
+        number * float(contract.spread(2 * t + 1, round(number)))
+        for t, number in enumerate(sites.tolist())
+    ]
+    return Released(
+        points.reshape(rest, point), one, others.reshape(rest, other), sites, np.array(noise)
+    )
+
+
 def estimate(method: PrivateGLM, found: Released) -> Estimate:
     """The estimate of a run, pooled from its last two sums.
 
@@ -110,14 +157,9 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
         np.zeros(d),
     )
     last = omega[0] * moves[0] + omega[1] * moves[1]
-    variance = parts[0] * both[0].variance + parts[1] * both[1].variance
-    middle = variance
-    if not method.robust:
-        # Mallows' factor makes the model's variance too large: only its shape is used, except for
-        # a logit, where rare events leave too little of the released one to compare with
-        middle = both[1].ratio * raised
-        if not method.family.logistic:
-            middle = middle * max(np.trace(variance), 0.0) / np.trace(middle)
+    middle = _middle(
+        method, parts[0] * both[0].variance + parts[1] * both[1].variance, both[1].ratio * raised
+    )
     shaken = float(np.sum((omega * [each.score_noise for each in both]) ** 2)) * np.eye(d)
     shaken = shaken + 0.5 * noise**2 * ((last @ last) * np.eye(d) + np.outer(last, last))
     sampling, privacy = (inverse @ each @ inverse for each in (middle, shaken))
@@ -125,6 +167,25 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
     allowed = np.inf if method.family.linear else 0.5 * error
     checks = Checks(float(curvature), float(moved[1]), float(allowed), both[1].excess)
     return Estimate(values, sampling, privacy, checks)
+
+
+def _middle(method: PrivateGLM, released: Matrix, model: Matrix) -> Matrix:
+    """Variance of the score: the released one, or the model's with its size.
+
+    Args:
+        method: method of the run.
+        released: released variance, with noise.
+        model: variance that the model implies, were Mallows' factor 1 for all records.
+    """
+    if method.covariance == "robust":
+        # noise may leave a direction without variance, but none has less than that
+        values, vectors = np.linalg.eigh(released)
+        return (vectors * np.maximum(values, 0.0)) @ vectors.T
+    if method.family.logistic:
+        return model  # rare events leave too little of the released one to compare with
+    # the squares of Mallows' factors are between the smallest factor and 1 times the factors
+    least = method.design.typical / method.design.longest
+    return model * max(np.trace(released) / np.trace(model), least)
 
 
 def _last_two(method: PrivateGLM, found: Released, gram: Matrix) -> tuple[_Sum, _Sum]:

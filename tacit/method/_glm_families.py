@@ -2,34 +2,38 @@
 
 Each residual is clipped and then centred by its expectation under the model at the point where it
 is asked, so that the clip moves no coefficient when the model is true (a Fisher-consistent score,
-as in Cantoni, Ronchetti (2001), section 2). Residuals and weights are given in public units, so
-that the former are in [-1, 1] and the latter in [0, 1].
+of Mallows' type). Residuals and weights are given in public units, so that the former are in
+[-1, 1] and the latter in [0, 1].
 """
 
 from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import digamma, gammainc, gammaincc, gammaln, ndtr, polygamma
+from jax.scipy.special import digamma, gammainc, gammaincc, ndtr, polygamma
 from jaxtyping import Array, Float
 
-Scalar = Float[Array, ""]
-Each = Float[Array, "*n"]
+from tacit.method._glm_expectations import (
+    COUNTS,
+    Each,
+    Scalar,
+    chances,
+    clipped_count,
+    clipped_square,
+    solved,
+)
 
 _TINY = 1e-6
 """Smallest dispersion, relative to the range of the target."""
 
-
 _FLATTEST = 0.3
 """Smallest shape of a gamma distribution: below, the clipped variance falls again."""
-
 
 _SMALLEST = 1e-4
 """Smallest target of a gamma model that the first sum tells apart, over the declared bound."""
@@ -37,8 +41,8 @@ _SMALLEST = 1e-4
 _STEEP = 7.0
 """Largest logarithm of a mean count."""
 
-_COUNTS = np.arange(0.0, 2000.0)
-"""Counts over which expectations of a Poisson distribution are added up."""
+MOST = 1000.0
+"""Largest count that a declared bound may allow, below the mean at which that logarithm ends."""
 
 
 class Linear(NamedTuple):
@@ -87,10 +91,14 @@ class Family(eqx.Module):
     """A distribution of the target with a link.
 
     Attributes:
-        name: name in studies.
-        log: whether the link is the logarithm; else the family says.
+        name: name of the family.
+        link: name of the link: "identity", "logit" or "log".
         clips: whether residuals are clipped, so that the number of clipped ones says whether the
             model fits.
+        linear: whether the link is the identity, so that the target is fitted as moved to [-1, 1].
+        logistic: whether the weight of a record follows from its residual, as for a logit.
+        measured: whether residuals are measured by a dispersion, for which their mean square is
+            released.
     """
 
     name: ClassVar[str]
@@ -219,7 +227,7 @@ class Gaussian(Family):
 
     def dispersion(self, square: Scalar, by: Float[Array, " 2"]) -> Float[Array, " 2"]:
         # E min(Z^2, c^2) / c^2 falls in c = clip / sigma
-        at = _solved(lambda c: _clipped_square(c) / c**2, square, 0.2, 50.0)
+        at = solved(lambda c: clipped_square(c) / c**2, square, 0.2, 50.0)
         return jnp.stack([self.clip * by[0] / at, by[1]])
 
     def expected(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
@@ -229,7 +237,7 @@ class Gaussian(Family):
     def spread(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
         c = self.clip * by[0] / now[0]
         weight = 1.0 - 2.0 * ndtr(-c)
-        return weight, now[0] ** 2 * _clipped_square(c) / weight
+        return weight, now[0] ** 2 * clipped_square(c) / weight
 
 
 class Gamma(Family):
@@ -246,7 +254,7 @@ class Gamma(Family):
 
     def linked(self, linear: Linear, least: Scalar) -> Link:
         variance = jnp.maximum(linear.residual + linear.error, 1e-3)
-        log_shape = _solved(
+        log_shape = solved(
             lambda log: polygamma(1, jnp.exp(log)), variance, math.log(_FLATTEST), math.log(1e3)
         )
         shape = jnp.exp(log_shape)
@@ -287,7 +295,7 @@ class Gamma(Family):
             shape = jnp.exp(log_shape)
             return self._square(shape) + (self._mean(shape) - centre) ** 2
 
-        found = _solved(about, square * unit**2, math.log(_FLATTEST), math.log(1e3))
+        found = solved(about, square * unit**2, math.log(_FLATTEST), math.log(1e3))
         return jnp.stack([jnp.exp(found), by[1]])
 
     def expected(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
@@ -312,10 +320,10 @@ class Poisson(Family):
     def linked(self, linear: Linear, least: Scalar) -> Link:
         def mean(log: Scalar) -> Scalar:
             """Mean of log(1 + Y) of a count with this logarithm of its mean."""
-            return jnp.sum(_chances(jnp.exp(log)) * jnp.log1p(_COUNTS))
+            return jnp.sum(chances(jnp.exp(log)) * jnp.log1p(COUNTS))
 
-        at = jnp.clip(linear.mean, 1e-3, 6.0)
-        log = -_solved(lambda log: mean(-log), at, -6.5, 7.0)
+        at = jnp.clip(linear.mean, 1e-3, math.log1p(MOST))
+        log = -solved(lambda log: mean(-log), at, -_STEEP, _STEEP)
         return Link(log, jax.grad(mean)(log), jnp.ones_like(log))
 
     def settled(self, link: Link, variance: Scalar) -> Float[Array, " 2"]:
@@ -328,80 +336,27 @@ class Poisson(Family):
         # a probability takes as many steps as the mean has standard deviations: without an end
         # to that, one record could say by the time that its site takes who is in it
         mean = jnp.exp(jnp.clip(predictor, -_STEEP, _STEEP))
-        centre, weight, beyond = _poisson(mean, bound)
+        centre, weight, beyond = clipped_count(mean, bound)
         light = jnp.minimum(1.0, 2.0 * by[0] / jnp.maximum(weight, _TINY))
         residual = light * (jnp.clip(y - mean, -bound, bound) - centre)
         clipped = (jnp.abs(y - mean) > bound).astype(mean.dtype)
         return Terms(residual / self.units(by)[0], light * weight / (2.0 * by[0]), clipped - beyond)
 
     def likely(self, by: Float[Array, " 2"]) -> Scalar:
-        return _poisson(by[0], self.clip * jnp.sqrt(by[0]))[2]
+        return clipped_count(by[0], self.clip * jnp.sqrt(by[0]))[2]
 
     def units(self, by: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
         # centring moves a clipped residual, by most where some counts are cut off on one side
         means = by[0] * jnp.asarray(np.geomspace(0.02, 50.0, 64), by.dtype)
         bound = self.clip * jnp.sqrt(by[0])
-        return bound + jnp.max(jnp.abs(_poisson(means, bound)[0])), 2.0 * by[0]
+        return bound + jnp.max(jnp.abs(clipped_count(means, bound)[0])), 2.0 * by[0]
 
     def spread(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
         # at the mean of all counts, where most of the information is
         mean, bound = by[0], self.clip * jnp.sqrt(by[0])
-        centre, weight, _ = _poisson(mean, bound)
-        square = jnp.sum(_chances(mean) * jnp.clip(_COUNTS - mean, -bound, bound) ** 2)
+        centre, weight, _ = clipped_count(mean, bound)
+        square = jnp.sum(chances(mean) * jnp.clip(COUNTS - mean, -bound, bound) ** 2)
         return 2.0 * by[0], (square - centre**2) / weight
-
-
-def _chances(mean: Scalar) -> Float[Array, " counts"]:
-    """Probability of each of `_COUNTS`."""
-    return jnp.exp(_COUNTS * jnp.log(mean) - mean - gammaln(_COUNTS + 1.0))
-
-
-def _poisson(mean: Each, bound: Scalar) -> tuple[Each, Each, Each]:
-    """Of a count `Y`: `E clip(Y - m)`, `E[clip(Y - m) (Y - m)]` and `P(|Y - m| > bound)`."""
-
-    def least(c: Each) -> tuple[Each, Each, Each, Each]:
-        """`E min(Y, c)`, `m E[min(Y + 1, c) - min(Y, c)]`, `P(Y <= c)` and `P(Y < c)`."""
-        k = jnp.maximum(jnp.floor(c), 0.0)
-        at = gammaincc(k + 1.0, mean)
-        exactly = jnp.exp(k * jnp.log(mean) - mean - gammaln(k + 1.0))
-        before = at - exactly
-        two = before - exactly * k / mean
-        below = mean * before + c * (1.0 - at)
-        # with one more, fewer counts lie below: E min(Y + 1, c) has those up to k - 1
-        one_more = mean * two + before + c * (1.0 - before)
-        none = c < 0.0
-        strictly = jnp.where(jnp.floor(c) == c, before, at)
-        return (
-            jnp.where(none, c, below),
-            jnp.where(none, 0.0, mean * (one_more - below)),
-            jnp.where(none, 0.0, at),
-            jnp.where(none, 0.0, strictly),
-        )
-
-    upper, upper_weight, inside, _ = least(mean + bound)
-    lower, lower_weight, _, under = least(mean - bound)
-    # clip(Y - m, -b, b) = min(Y, m + b) - min(Y, m - b) - b
-    return upper - lower - bound, upper_weight - lower_weight, 1.0 - inside + under
-
-
-def _clipped_square(c: Scalar) -> Scalar:
-    """`E min(Z^2, c^2)` of a standard normal `Z`."""
-    density = jnp.exp(-0.5 * c**2) / jnp.sqrt(2.0 * jnp.pi)
-    return 1.0 - 2.0 * c * density + 2.0 * (c**2 - 1.0) * ndtr(-c)
-
-
-def _solved(falling: Callable[[Scalar], Scalar], value: Scalar, low: float, high: float) -> Scalar:
-    """The argument at which a falling function has a value, by 40 bisections."""
-
-    def halve(_: Any, ends: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
-        middle = 0.5 * (ends[0] + ends[1])
-        right = falling(middle) > value
-        return jnp.where(right, middle, ends[0]), jnp.where(right, ends[1], middle)
-
-    found = jax.lax.fori_loop(
-        0, 40, halve, (jnp.asarray(low, value.dtype), jnp.asarray(high, value.dtype))
-    )
-    return 0.5 * (found[0] + found[1])
 
 
 FAMILIES: dict[str, Family] = {

@@ -6,9 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tacit.method.answer import Refused
-from tacit.method.coefficients import Checks
+from tacit.method.coefficients import CURVATURE, MISFIT, Checks
 from tacit.privacy.gaussian_dp import epsilon_from_mu, mu_from_epsilon
-from tacit.privacy.query import own_public
 
 if TYPE_CHECKING:
     from tacit.method.glm import PrivateGLM
@@ -31,13 +30,13 @@ def refusal(checks: Checks, method: PrivateGLM, contract: Any) -> Refused | None
         kind = "more" if checks.excess > 0 else "fewer"
         return Refused(
             f"{kind} residuals are clipped than a {method.family.name} model predicts, by "
-            f"{abs(checks.excess):.1f} standard errors (at most 3)",
+            f"{abs(checks.excess):.1f} standard errors (at most {MISFIT:g})",
             _OTHERS.get(method.family.name, "choose another family"),
         )
-    blurred = checks.curvature > 0.75
+    blurred = checks.curvature > CURVATURE
     reason = (
         "the noise hides the direction in which the records say the least (noise over smallest "
-        f"eigenvalue of the information {checks.curvature:.2g}, at most 0.75)"
+        f"eigenvalue of the information {checks.curvature:.2g}, at most {CURVATURE:g})"
         if blurred
         else "Newton's method has not converged (its last step moved the predictor by a mean "
         f"square of {checks.moved:.2g}, at most {checks.allowed:.2g})"
@@ -61,16 +60,17 @@ def _enough(checks: Checks, method: PrivateGLM, contract: Any) -> str:
     factor = checks.lacks
     records = sum(public.count for public in contract.owners.contexts)
     least = "at least " if checks.lost else "about "
-    wanted = f"{least}{_two_up(factor * records):,} records at this epsilon would do"
-    privacy = method.privacy
-    if privacy is None:
+    if method.privacy is None:
         return "give more records, or fewer columns"
-    delta = own_public(privacy.delta, 0)
-    epsilon = contract.guarantee.worst.epsilon
-    if not (math.isfinite(epsilon) and 0.0 < delta < 1.0):
-        return wanted
-    mu = factor * float(mu_from_epsilon(epsilon, delta))
-    return f"{wanted}, or an epsilon of {least}{float(epsilon_from_mu(mu, delta)):.2g} with these"
+    wanted = f"{least}{_two_up(factor * records):,} records at this epsilon would do"
+    worst = contract.guarantee.worst
+    if math.isfinite(worst.epsilon) and 0.0 < worst.delta < 1.0:
+        mu = factor * float(mu_from_epsilon(worst.epsilon, worst.delta))
+        epsilon = float(epsilon_from_mu(mu, worst.delta))
+        wanted = f"{wanted}, or an epsilon of {least}{epsilon:.2g} with these"
+    if checks.lost:
+        wanted += ", unless a column says nothing that the others do not: leave such a one out"
+    return wanted
 
 
 def _two_up(value: float) -> int:

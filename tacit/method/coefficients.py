@@ -32,6 +32,14 @@ _LOST = 8.0
 """Noise over eigenvalue from which on it only says that much more is needed."""
 
 
+_LATEX = {c: f"\\{c}" for c in "_%&#${}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+"""What LaTeX reads otherwise than it stands there."""
+
+
 @dataclass(frozen=True)
 class Checks:
     """The numbers by which intervals are printed or refused.
@@ -275,7 +283,7 @@ class CoefficientTable:
         heads = ["", "Coefficient", "Standard error", "2.5 \\%", "97.5 \\%", "$p$"]
         lines = [" & ".join(heads) + r" \\"]
         for row in frame.to_dict("records"):
-            name = "".join("\\" + c if c in "_%&#$" else c for c in str(row["parameter"]))
+            name = "".join(_LATEX.get(c, c) for c in str(row["parameter"]))
             cells = [_short(float(row[c]), c) for c in columns[1:]]
             lines.append(" & ".join([name, *cells]) + r" \\")
         body = "\n".join([lines[0], r"\midrule", *lines[1:]])

@@ -16,25 +16,24 @@ from jaxtyping import Array, Float
 from tacit import checks
 from tacit.data.cells import Column
 from tacit.data.design import Design, design_of
-from tacit.errors import ConfigError, PrivacyError, ProblemError
+from tacit.errors import ConfigError
 from tacit.method import _glm_rows as rows
 from tacit.method import _glm_steps as steps
-from tacit.method._glm_estimate import Released, estimate
+from tacit.method._glm_arguments import check_budget, check_target
+from tacit.method._glm_estimate import coefficients
 from tacit.method._glm_families import FAMILIES, Family
-from tacit.method._glm_refusal import refusal
 from tacit.method._oracle import combined, send_released
+from tacit.method._records import check_records
 from tacit.method.answer import Answer, Refused
-from tacit.method.coefficients import CoefficientTable
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.rounds import Rounds
 from tacit.method.worst_case import Neighbours, block_neighbours
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
-from tacit.privacy.laws import NoiseKind
 from tacit.privacy.mechanism import NO_NOISE, Release
 from tacit.privacy.score import Score
 from tacit.privacy.statistics import Block, BlockSum, Clipped, Gram
-from tacit.problem.task import Records, Task
+from tacit.problem.task import Task
 from tacit.types import Context, Inbox, Index, Oracle, Relation, Role, Vector
 
 SHARES: Mapping[int, tuple[float, ...]] = MappingProxyType(
@@ -87,8 +86,8 @@ class PrivateGLM(AbstractMethod):
     Intervals are withheld, and what would do is said, where noise hides too much information,
     where Newton's method has not converged, and where residuals are not those of the model.
 
-    Source: Cantoni, Ronchetti (2001), section 2. Mallows weights and Fisher-consistent clips are
-    theirs; noisy sums, and what they cost together, are tacit's: docs/proofs/scores.md.
+    Scores with Mallows weights and Fisher-consistent clips are known from robust statistics; that
+    they are asked in noisy sums, and what these cost together, is tacit's: docs/proofs/scores.md.
 
     What leaves: one vector of each site in each sum, with noise if `privacy` is given (Gaussian
     mechanism; status proved). Without it, not private. With `Privacy(masks=...)` the server can
@@ -131,21 +130,16 @@ class PrivateGLM(AbstractMethod):
             raise ConfigError(
                 f"covariance={checks.shown(self.covariance)} must be 'model' or 'robust'"
             )
-        _check_target(self.target, self.family)
+        check_target(self.target, self.family)
         if self.target in self.design.columns:
             raise ConfigError(f"target={self.target.name!r} is also a column of the design")
         if self.privacy is not None:
-            _check_budget(self.privacy)
+            check_budget(self.privacy)
 
     @property
-    def only_rounds(self) -> int:  # type: ignore[override]
+    def only_rounds(self) -> int:
         """One round per sum."""
         return self.sums
-
-    @property
-    def robust(self) -> bool:
-        """Whether the variance of the score is the released one."""
-        return self.covariance == "robust"
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -192,13 +186,13 @@ class PrivateGLM(AbstractMethod):
         return found
 
     @property
-    def _sizes(self) -> tuple[int, int, int, int]:
+    def sizes(self) -> tuple[int, int, int, int]:
         """Number of later sums, and sizes of a point, of the first sum and of another one."""
         first, other = (query.size(0) for query in self.queries[:2])
         return self.sums - 1, self.design.width + 2, first, other
 
     def init(self, role: Role, x0: Vector, degree: Index) -> Fit:
-        rest, point, first, other = self._sizes
+        rest, point, first, other = self.sizes
         return Fit(
             *(
                 jnp.zeros(s, x0.dtype)
@@ -210,7 +204,7 @@ class PrivateGLM(AbstractMethod):
         return np.zeros(len(self.numbers(task)))
 
     def numbers(self, task: Task) -> tuple[str, ...]:
-        rest, point, first, other = self._sizes
+        rest, point, first, other = self.sizes
         return (
             *(f"point {t + 2}.{i}" for t in range(rest) for i in range(point)),
             *(f"sum 1.{i}" for i in range(first)),
@@ -319,24 +313,6 @@ class PrivateGLM(AbstractMethod):
         parts = (state.points, state.first, state.others, state.sites)
         return jnp.concatenate([part.reshape(-1) for part in parts])
 
-    def released(self, numbers: Float[np.ndarray, " p"], contract: Any) -> Released:
-        """What was released, with the noise in it, on the host.
-
-        Args:
-            numbers: numbers of a solution, shape `(p,)`.
-            contract: contract of the run.
-        """
-        rest, point, first, other = self._sizes
-        ends = np.cumsum([rest * point, first, rest * other])
-        points, one, others, sites = np.split(np.asarray(numbers, dtype=float), ends)
-        noise = [
-            number * float(contract.spread(2 * t + 1, round(number)))
-            for t, number in enumerate(sites.tolist())
-        ]
-        return Released(
-            points.reshape(rest, point), one, others.reshape(rest, other), sites, np.array(noise)
-        )
-
     def answer(self, numbers: Float[np.ndarray, " p"], contract: Any) -> Answer:
         sites = np.asarray(numbers[-self.sums :], dtype=float)
         if not (np.isfinite(numbers).all() and (sites >= 1).all()):
@@ -344,47 +320,12 @@ class PrivateGLM(AbstractMethod):
                 "a sum has no site in it, or a number that is not finite",
                 "run again, with a network in which sites take part",
             )
-        found = estimate(self, self.released(numbers, contract))
-        matrix = self.reader.unit * self.design.unscaled
-        values = matrix @ found.values
-        values[-1] += self.reader.origin
-        # the intercept first, as in other tables
-        order = np.roll(np.arange(self.design.width), 1)
-        sampling, privacy = (
-            (matrix @ each @ matrix.T)[np.ix_(order, order)]
-            for each in (found.sampling, found.privacy)
-        )
-        return CoefficientTable(
-            tuple(self.design.names[i] for i in order),
-            values[order],
-            sampling,
-            privacy,
-            found.checks,
-            refusal(found.checks, self, contract),
-            self.family.name,
-            self.family.link,
-            sum(public.count for public in contract.owners.contexts),
-        )
+        return coefficients(self, numbers, contract)
 
     def check(self, problem: Task, network: AbstractNetwork) -> None:
         """Refuse records without these columns, or with a private number that is not declared."""
-        if not isinstance(problem, Records):
-            raise ProblemError(
-                f"{type(self).__name__} fits declared columns of records, and this is a "
-                f"{type(problem).__name__}; make the tables known with problem.record_tables(...)"
-            )
-        for column in (*self.design.columns, self.target):
-            if problem.column(column.name).declared != column.declared:
-                raise ProblemError(
-                    f"column {column.name!r} is declared otherwise in these records; take "
-                    f"task.column({column.name!r}) of them"
-                )
-        added = self.privacy is not None and self.privacy.relation is Relation.ADD_REMOVE
-        if added and not problem.declared:
-            raise ProblemError(
-                "size=None: under relation='add_remove' the number of records is private; declare "
-                "a public number near it, as size=... of the records"
-            )
+        columns = (*self.design.columns, self.target)
+        check_records(f"{type(self).__name__} fits", problem, columns, self.privacy)
 
     def worst_case(self, problem: Task, owner: int) -> Neighbours:
         return block_neighbours(self.privacy, problem.normaliser, owner)
@@ -400,43 +341,3 @@ def _ask(state: Fit, released: None, context: Context) -> tuple[Fit, Vector]:
 
 def _hear(state: Fit, inbox: Inbox, context: Context) -> Fit:
     return Fit(inbox.total, state.points, state.first, state.others, state.sites)
-
-
-def _check_target(column: Column, family: Family) -> None:
-    checks.instance(
-        "target", column, Column, "give a column of the records: task.column('visits')", ConfigError
-    )
-    if family.logistic:
-        if len(column.levels) != 2:
-            raise ConfigError(
-                f"target={column.name!r} has {len(column.levels) or 'no'} levels; "
-                "family='binomial' needs two: a boolean, or a categorical column with two levels, "
-                "the second of which counts as 1"
-            )
-        return
-    if column.levels or column.scale is None:
-        raise ConfigError(
-            f"target={column.name!r} has levels; family={family.name!r} needs a number with bounds"
-        )
-    if family.link == "log" and column.scale.lower < 0.0:
-        raise ConfigError(
-            f"target={column.name!r} may be {column.scale.lower:g}; family={family.name!r} needs "
-            "a lower bound of at least 0"
-        )
-
-
-def _check_budget(privacy: Privacy) -> None:
-    if privacy.noise is not NoiseKind.GAUSSIAN:
-        raise PrivacyError(
-            f"noise={str(privacy.noise)!r}: intervals are of Gaussian noise; leave noise at "
-            "'gaussian'"
-        )
-    if privacy.sampling < 1.0:
-        raise PrivacyError(
-            f"sampling={privacy.sampling!r}: intervals are of all records; leave sampling at 1"
-        )
-    if np.any(np.asarray(privacy.clip, dtype=float) != 1.0):
-        raise PrivacyError(
-            f"clip={checks.shown(privacy.clip)} is not used, because bounds follow from the "
-            "declared columns; leave it at 1"
-        )

@@ -152,8 +152,8 @@ class BlockSum(AbstractQuery):
         Post-processing: a released vector remains as private as it was, and noise of the scale `s`
         becomes `s D_b / sqrt(f_b)` in block `b` (`spread`).
 
-        vector: released vector of shape `(m,)`, or a sum or mean of such vectors.
-            vector: shape `(m,)`, what was released, or a sum or mean of that.
+        Args:
+            vector: released vector of shape `(m,)`, or a sum or mean of such vectors.
         """
         whole = jnp.asarray(vector)
         ends = np.cumsum([block.length for block in self.blocks])[:-1].tolist()

@@ -33,9 +33,9 @@ STATISTICAL_DISTANCE = 2.0**-133
 class GridRelease:
     """One kind of release, fixed by public constants before any data are seen.
 
-    law: law of the noise.
+    Attributes:
+        law: law of the noise.
         grid: grid to which values are rounded.
-        grid: on which values are rounded.
         scale: scale of the noise, in steps.
         event: event of one release.
         roundoff: unit roundoff of the arithmetic that the grid's sensitivity allows for.

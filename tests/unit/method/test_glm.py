@@ -13,10 +13,10 @@ from scipy.special import expit
 
 import tacit
 from tacit import data, network, problem
-from tacit.data.cells import columns_of
+from tacit.data.cells import Column, Scale, columns_of
 from tacit.data.design import design_of
 from tacit.errors import ConfigError, PrivacyError, ProblemError
-from tacit.method import CoefficientTable, PrivateGLM, _glm_families
+from tacit.method import CoefficientTable, PrivateGLM, _glm_expectations, _glm_families
 from tacit.privacy import Masks
 from tests.quick import only
 
@@ -167,7 +167,7 @@ class _Plain(_glm_families.Poisson):
     def terms(self, y: Any, predictor: Any, by: Any) -> Any:
         found = super().terms(y, predictor, by)
         bound = self.clip * jnp.sqrt(by[0])
-        centre, weight, _ = _glm_families._poisson(jnp.exp(predictor), bound)
+        centre, weight, _ = _glm_expectations.clipped_count(jnp.exp(predictor), bound)
         light = jnp.minimum(1.0, 2.0 * by[0] / weight)
         return found._replace(residual=found.residual + light * centre / self.units(by)[0])
 
@@ -234,6 +234,15 @@ def test_batched_and_exact_runs_agree() -> None:
     np.testing.assert_allclose(one.solutions, other.solutions, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.long
+def test_a_released_variance_that_noise_made_negative_leaves_the_noise_in_the_errors() -> None:
+    x, y = drawn("poisson", 400)
+    for covariance in ("robust", "model"):
+        found = fitted("poisson", x, y, privacy=budget(0.05), covariance=covariance)
+        assert np.linalg.eigvalsh(found.sampling).min() >= -1e-12 * np.trace(found.sampling)
+        assert np.all(np.diag(found.covariance) >= np.diag(found.privacy))
+
+
 def test_three_or_four_sums_cost_one_budget() -> None:
     x, y = drawn("binomial", 400)
     for sums in (3, 4):
@@ -274,5 +283,8 @@ def test_what_cannot_be_is_refused() -> None:
         tacit.run(task, net, private, rounds=4)
     negative = data.Schema({"z": data.Numeric(-1, 1), "x": data.Numeric(0, 1)}, None)
     columns = columns_of(replace(negative, intercept=False))
+    many = Column("z", (), (0,), Scale(0.0, 5000.0, 0.0, 1.0))
+    with pytest.raises(ConfigError, match="at most 1000"):
+        PrivateGLM(design_of([columns["x"]]), many, "poisson")
     with pytest.raises(ConfigError, match="at least 0"):
         PrivateGLM(design_of([columns["x"]]), columns["z"], "poisson")

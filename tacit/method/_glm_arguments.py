@@ -1,0 +1,59 @@
+"""Targets and budgets that a private regression refuses, with the remedy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tacit import checks
+from tacit.data.cells import Column
+from tacit.errors import ConfigError, PrivacyError
+from tacit.method._glm_families import MOST, Family
+from tacit.privacy.budget import Privacy
+from tacit.privacy.laws import NoiseKind
+
+
+def check_target(column: Column, family: Family) -> None:
+    """Refuse a target that the family is not about."""
+    checks.instance(
+        "target", column, Column, "give a column of the records: task.column('visits')", ConfigError
+    )
+    if family.logistic:
+        if len(column.levels) != 2:
+            raise ConfigError(
+                f"target={column.name!r} has {len(column.levels) or 'no'} levels; "
+                "family='binomial' needs two: a boolean, or a categorical column with two levels, "
+                "the second of which counts as 1"
+            )
+        return
+    if column.levels or column.scale is None:
+        raise ConfigError(
+            f"target={column.name!r} has levels; family={family.name!r} needs a number with bounds"
+        )
+    if family.name == "poisson" and column.scale.upper > MOST:
+        raise ConfigError(
+            f"target={column.name!r} may be {column.scale.upper:g}; family='poisson' takes counts "
+            f"of at most {MOST:g}: declare a lower bound, or take family='gamma' or 'gaussian'"
+        )
+    if family.link == "log" and column.scale.lower < 0.0:
+        raise ConfigError(
+            f"target={column.name!r} may be {column.scale.lower:g}; family={family.name!r} needs "
+            "a lower bound of at least 0"
+        )
+
+
+def check_budget(privacy: Privacy) -> None:
+    """Refuse noise or a sample that the intervals are not about."""
+    if privacy.noise is not NoiseKind.GAUSSIAN:
+        raise PrivacyError(
+            f"noise={str(privacy.noise)!r}: intervals are of Gaussian noise; leave noise at "
+            "'gaussian'"
+        )
+    if privacy.sampling < 1.0:
+        raise PrivacyError(
+            f"sampling={privacy.sampling!r}: intervals are of all records; leave sampling at 1"
+        )
+    if np.any(np.asarray(privacy.clip, dtype=float) != 1.0):
+        raise PrivacyError(
+            f"clip={checks.shown(privacy.clip)} is not used, because bounds follow from the "
+            "declared columns; leave it at 1"
+        )
