@@ -73,13 +73,16 @@ class Checks:
     @property
     def lacks(self) -> float:
         """Factor on records times privacy (in mu) at which intervals would be printed."""
-        curved = min(self.curvature, _LOST) / CURVATURE
-        return max(1.0, curved, self.moved / self.allowed if self.allowed > 0.0 else _LOST)
+        return max(1.0, min(self.curvature, _LOST) / CURVATURE, min(self._stepped, _LOST))
+
+    @property
+    def _stepped(self) -> float:
+        return self.moved / self.allowed if self.allowed > 0.0 else math.inf
 
     @property
     def lost(self) -> bool:
         """Whether the noise is so large that `lacks` is only a lower bound."""
-        return self.curvature > _LOST
+        return max(self.curvature, self._stepped) > _LOST
 
 
 class Wald(NamedTuple):
@@ -285,6 +288,7 @@ class CoefficientTable:
         for row in frame.to_dict("records"):
             name = "".join(_LATEX.get(c, c) for c in str(row["parameter"]))
             cells = [_short(float(row[c]), c) for c in columns[1:]]
+            cells = [f"${cell}$" if cell[:1] in ("-", "<") else cell for cell in cells]
             lines.append(" & ".join([name, *cells]) + r" \\")
         body = "\n".join([lines[0], r"\midrule", *lines[1:]])
         return "\\begin{tabular}{lrrrrr}\n\\toprule\n" + body + "\n\\bottomrule\n\\end{tabular}\n"

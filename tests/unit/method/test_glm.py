@@ -1,5 +1,6 @@
 """Private regression: estimating equations, intervals, and refusals with what would do."""
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -255,6 +256,35 @@ def test_three_or_four_sums_cost_one_budget() -> None:
         assert len(released) == sums and {row.times for row in released} == {1}
         noises = [row.noise_multiplier for row in released]
         assert all(a > b for a, b in pairwise(noises))  # type: ignore[operator]
+
+
+def test_a_budget_that_gives_nothing_is_refused_without_absurd_numbers() -> None:
+    x, y = drawn("binomial", 400)
+    found = fitted("binomial", x, y, privacy=budget(1e-6))
+    assert found.refusal is not None and found.checks.lost
+    wanted = re.findall(r"at least ([\d,]+) records", found.refusal.needs)
+    assert int(wanted[0].replace(",", "")) <= 20 * 400
+
+
+def test_a_table_is_printed_for_readers_and_for_latex() -> None:
+    x, y = drawn("binomial", 8000)
+    table = fitted("binomial", x, y)
+    printed = table.summary().splitlines()
+    assert printed[1].split() == [
+        "coef", "std", "err", "sampling", "privacy", "z", "P>|z|", "[0.025", "0.975]"
+    ]  # fmt: skip
+    assert [line.split()[0] for line in printed[3:7]] == list(table.names)
+    latex = table.to_latex()
+    assert "x2[T.true]" in latex and "$<0.001$" in latex and "$-" in latex
+    assert latex.count(r"\\") == 5 and "<table" in table._repr_html_()
+    frame = table.frame()
+    np.testing.assert_allclose(frame["odds_ratio"], np.exp(table.values))
+    joint = table.wald(["x0", "x1"])
+    assert joint.degrees == 2 and joint.p_value < 1e-6
+    with pytest.raises(ConfigError, match="age"):
+        table.wald(["age"])
+    with pytest.raises(ConfigError, match=r"level=1\.5"):
+        table.conf_int(1.5)
 
 
 def test_what_cannot_be_is_refused() -> None:
