@@ -50,7 +50,7 @@ class Runs:
                 eqx.tree_at(lambda p: p.objectives, plan, side, is_leaf=lambda leaf: leaf is None)
                 for side in (pair.objectives, pair.others)
             )
-        self.largest = max(1, _NUMBERS // max(_numbers(side) for side in self.sides))
+            self.largest = max(1, _NUMBERS // max(_numbers(side) for side in self.sides))
 
     def batch(self, trials: int, parts: int) -> int:
         """The number of runs per side to compute at once: equal parts that fit in memory."""

@@ -19,6 +19,7 @@ from tacit.data.design import design_of
 from tacit.errors import ConfigError, PrivacyError, ProblemError
 from tacit.method import CoefficientTable, PrivateGLM, _glm_expectations, _glm_families
 from tacit.privacy import Masks
+from tacit.privacy.score import Score
 from tests.quick import only
 
 SITES, SLOPES = 4, np.array([0.8, -0.5, 0.3])
@@ -318,3 +319,21 @@ def test_what_cannot_be_is_refused() -> None:
         PrivateGLM(design_of([columns["x"]]), many, "poisson")
     with pytest.raises(ConfigError, match="at least 0"):
         PrivateGLM(design_of([columns["x"]]), columns["z"], "poisson")
+
+
+@pytest.mark.long
+def test_an_audit_stands_and_finds_a_bound_that_is_half_of_what_it_should_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, y = drawn("binomial", 60)
+
+    def audited(sums: int) -> Any:
+        task, net, method = setting("binomial", x, y, privacy=budget(1.0, masks=None), sums=sums)
+        return tacit.audit_method(task, net, method, rounds=sums, trials=4000, seed=0)
+
+    honest = audited(4)
+    assert not honest.refuted and honest.exact and 0.3 < honest.best.epsilon <= 1.0
+    monkeypatch.setattr(Score, "movement", lambda self, relation: 1.0)
+    # with another number of sums, because programs are kept by what they compute
+    planted = audited(3)
+    assert planted.refuted and planted.best.epsilon > 1.0
