@@ -5,7 +5,7 @@ colluder, and compares each 95 % interval with the true coefficient and its widt
 pooled maximum likelihood fit. Records: seven uniform and two binary columns with an AR(.5) Gaussian
 copula.
 
-    python benchmarks/regression.py                        the whole table (two hours on two cores)
+    python benchmarks/regression.py                        the whole table (hours)
     python benchmarks/regression.py --cells binomial:20000:1 --replicates 40
 """
 

@@ -190,8 +190,8 @@ def glm(
         dataset: name of the dataset in the ledger.
 
     Returns:
-        The coefficients in the units of the data. Where intervals would not hold, they are left
-        out, with the reason and what would do.
+        The coefficients in the units of the data. Where a check fails, intervals are left out, with
+        the reason and what would do.
 
     Raises:
         ConfigError: an argument out of range.

@@ -137,7 +137,7 @@ def account(
     Example:
         >>> import numpy as np, tacit
         >>> from tacit import network, problem
-                >>> x = [np.ones((100, 2))] * 3
+        >>> x = [np.ones((100, 2))] * 3
         >>> task = problem.empirical_risk(x, [np.ones(100)] * 3, problem.Squared())
         >>> private = tacit.DPSG(step=1.0, privacy=tacit.Privacy(clip=1.0, epsilon=2.0))
         >>> planned = tacit.account(task, network.ring(3), private, rounds=50)
@@ -262,7 +262,7 @@ def mean_noise(
     Example:
         >>> import numpy as np, tacit
         >>> from tacit import network, problem
-                >>> x = [np.ones((100, 2))] * 10
+        >>> x = [np.ones((100, 2))] * 10
         >>> task = problem.empirical_risk(x, [np.ones(100)] * 10, problem.Squared())
         >>> private = tacit.GradientDescent(step=1.0, privacy=tacit.Privacy(clip=1.0, epsilon=2.0))
         >>> found = tacit.mean_noise(task, network.Coordinator(10), private, rounds=50)
