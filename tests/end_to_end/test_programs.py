@@ -42,7 +42,7 @@ def kept(cache: Path) -> set[str]:
     return {path.name for path in cache.rglob("*-cache")}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_kept_programs_compute_the_same_and_hold_nothing_of_the_data(study: Path) -> None:
     cache = study / "cache"
     first = run(study, cache)
