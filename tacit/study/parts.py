@@ -274,7 +274,8 @@ def _part(family: Family, entry: EntryPoint) -> Part:
         ConfigError: its package has no valid name.
     """
     assert entry.dist is not None
-    named, version = entry.dist.metadata["Name"], entry.dist.metadata["Version"]
+    metadata = entry.dist.metadata
+    named, version = ((metadata.get_all(key) or [""])[0] for key in ("Name", "Version"))
     if named and version:
         part = Part(family, entry.name, entry.value, named, version)
         if part.own or _HERE not in (named.lower(), part._package):

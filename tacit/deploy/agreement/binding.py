@@ -91,8 +91,12 @@ class Binding:
                 self._file = sqlite3.connect(
                     self._path, isolation_level=None, check_same_thread=False
                 )
-            with self._written():
-                self._begin()
+            try:
+                with self._written():
+                    self._begin()
+            except BaseException:
+                self._file.close()
+                raise
         except BaseException:
             self._lock.release()
             raise

@@ -39,22 +39,30 @@ class Journal:
         check_private(path)
         with self._telling():
             self._file = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            # large rows are written in fewer pieces; it has no effect on an existing file
-            self._file.execute("PRAGMA page_size = 16384")
-            self._file.execute("PRAGMA journal_mode = WAL")
-            self._file.execute("PRAGMA synchronous = FULL")
-            self._number = path.stat().st_ino
-            # rows are soon overwritten: with fewer checkpoints, fewer rows are written twice
-            self._file.execute("PRAGMA wal_autocheckpoint = 2048")
-            self._file.execute("CREATE TABLE IF NOT EXISTS run (id TEXT)")
-            known = self._file.execute("SELECT id FROM run").fetchone()
-            if known is None:
-                self._file.execute(f"PRAGMA user_version = {_FORMAT}")
-                self._file.execute("INSERT INTO run VALUES (?)", (run,))
-            elif known[0] != run:
-                raise ConfigError(_other_run(path.parent, known[0], run))
-            elif self._file.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
-                raise RuntimeFailure(f"{path} is {ANOTHER_VERSION}")
+        try:
+            with self._telling():
+                self._begin(path)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _begin(self, path: Path) -> None:
+        # large rows are written in fewer pieces; it has no effect on an existing file
+        self._file.execute("PRAGMA page_size = 16384")
+        self._file.execute("PRAGMA journal_mode = WAL")
+        self._file.execute("PRAGMA synchronous = FULL")
+        self._number = path.stat().st_ino
+        # rows are soon overwritten: with fewer checkpoints, fewer rows are written twice
+        self._file.execute("PRAGMA wal_autocheckpoint = 2048")
+        self._file.execute("CREATE TABLE IF NOT EXISTS run (id TEXT)")
+        known = self._file.execute("SELECT id FROM run").fetchone()
+        if known is None:
+            self._file.execute(f"PRAGMA user_version = {_FORMAT}")
+            self._file.execute("INSERT INTO run VALUES (?)", (self.run,))
+        elif known[0] != self.run:
+            raise ConfigError(_other_run(path.parent, known[0], self.run))
+        elif self._file.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
+            raise RuntimeFailure(f"{path} is {ANOTHER_VERSION}")
 
     @contextmanager
     def writing(self) -> Generator[sqlite3.Connection, None, None]:

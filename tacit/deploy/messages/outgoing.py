@@ -120,6 +120,14 @@ class Outgoing:
         self._kept_from = 0
         self._journal = Journal(path, run)
         self.heard, self.absences = HeardStore(self._journal), Absences(self._journal)
+        try:
+            self._begin(phases, position)
+        except BaseException:
+            self._journal.close()
+            raise
+
+    def _begin(self, phases: dict[str, int], position: Callable[[Address], int | None]) -> None:
+        account, binding = self._account, self._binding
         with self._journal.writing() as file:
             self._messages, self._state = Rows(file, "messages"), Rows(file, "state")
             # the ledger is elsewhere, and is older than this if an old copy was restored
@@ -132,9 +140,10 @@ class Outgoing:
         if account is not None:
             for release in account.ledger.outstanding():
                 id = release.id
-                if id.run == run and id.agent == account.owner and release.payload is not None:
-                    run_id, phase = bytes.fromhex(run), phases[id.phase]
-                    address = Address(run_id, number, id.round - 1, phase, id.step)
+                own = id.run == self._run and id.agent == account.owner
+                if own and release.payload is not None:
+                    run_id, phase = bytes.fromhex(self._run), phases[id.phase]
+                    address = Address(run_id, self._number, id.round - 1, phase, id.step)
                     made = Made(position(address) or 0, address.key(), release.payload)
                     self._remember(made, self._released, release.sequence)
         if binding is not None:

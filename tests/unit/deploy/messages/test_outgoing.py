@@ -42,6 +42,7 @@ def test_the_last_state_comes_back_whatever_it_holds(tmp_path: Path) -> None:
     assert again.find("0/0/0/0") == b"bytes" and again.find("0/2/0/0") is None
     with pytest.raises(RuntimeFailure, match="another version"):
         again.resume([np.zeros(3)])
+    again.close()
 
 
 def test_what_everybody_is_past_is_overwritten(tmp_path: Path) -> None:
@@ -57,6 +58,7 @@ def test_what_everybody_is_past_is_overwritten(tmp_path: Path) -> None:
     assert again.find("49") == again.find("48") == data and again.find("46") is None
     again.commit(Made(49, "49", data), State(np.zeros(2)), ["north"])  # the same once more
     assert again.find("49") == data
+    again.close()
 
 
 def test_a_commit_that_is_cut_off_leaves_the_one_before(tmp_path: Path) -> None:
@@ -74,6 +76,7 @@ def test_a_commit_that_is_cut_off_leaves_the_one_before(tmp_path: Path) -> None:
     assert position == 2 and state is not None
     np.testing.assert_array_equal(state.x, np.full(9, 2))
     assert again.find("2") == b"\x02" * 50_000
+    again.close()
 
 
 def test_states_differ_in_their_digest_when_anything_does() -> None:
