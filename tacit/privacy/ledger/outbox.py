@@ -117,9 +117,9 @@ class Outbox:
             [(sequence, who) for who in recipients],
         )
         self._connection.execute(
-            "UPDATE releases SET payload = NULL, status = 'DELIVERED' WHERE sequence = ?1 "
-            "AND NOT EXISTS (SELECT 1 FROM pending WHERE sequence = ?1)",
-            (sequence,),
+            "UPDATE releases SET payload = NULL, status = 'DELIVERED' WHERE sequence = ? "
+            "AND NOT EXISTS (SELECT 1 FROM pending WHERE sequence = ?)",
+            (sequence, sequence),
         )
 
     def sent(self, agent: str, run: str, before: int) -> list[Prepared]:
