@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,11 +17,12 @@ from tacit.arguments import checked
 from tacit.data.cells import columns_of
 from tacit.data.design import Design
 from tacit.data.feature import Feature
-from tacit.data.formula import parse_formula
+from tacit.data.formula import named_in, parse_formula
 from tacit.data.partition import by_column
 from tacit.data.rules import Missing
 from tacit.data.schema import Schema
 from tacit.data.table import prepare
+from tacit.data.undeclared import Filled, filled
 from tacit.errors import ConfigError
 from tacit.method.answer import Refused
 from tacit.method.coefficients import CoefficientTable
@@ -148,7 +150,7 @@ def glm(
     formula: str,
     data: pd.DataFrame | Mapping[str, pd.DataFrame],
     *,
-    columns: Mapping[str, Feature],
+    columns: Mapping[str, Feature] | None = None,
     family: Family,
     site: str = "site",
     sites: Sequence[str] | None = None,
@@ -171,7 +173,8 @@ def glm(
     Args:
         formula: model such as `"visits ~ age + C(sex) + bs(income, df=4)"`, of declared columns.
         data: table with a column of sites, or one table per site by name.
-        columns: declaration of each column of the model, with bounds or levels.
+        columns: declarations of columns of the model, with bounds or levels. One that is not
+            declared is read off the records, with a warning: that is then assumed public.
         family: distribution of the target: "gaussian", "binomial" (a boolean, or two levels of
             which the second counts as 1), "poisson" or "gamma".
         site: column that holds each record's site.
@@ -209,7 +212,7 @@ def glm(
         >>> fit = tacit.glm("ill ~ age", table, columns=declared, family="binomial",
         ...                 site="clinic", epsilon=1.0, seed=0)
         >>> fit.to_frame()[["parameter", "coefficient"]].round(2).values.tolist()
-        [['Intercept', -3.05], ['age', 0.05]]
+        [['Intercept', -3.06], ['age', 0.05]]
         >>> fit.guarantee.worst.status.value
         'proved'
     """
@@ -223,12 +226,22 @@ def glm(
             f"data is {checks.shown(data)}; give a pandas table with a column of sites, or one "
             "table per site by name"
         )
-    if not isinstance(columns, Mapping) or not columns:
+    if not (columns is None or isinstance(columns, Mapping)):
         raise ConfigError(
-            f"columns={checks.shown(columns)} must declare each column of the model by name, such "
-            "as {'age': data.Numeric(20, 80), 'ill': data.Boolean()}"
+            f"columns={checks.shown(columns)} must declare columns of the model by name, such as "
+            "{'age': data.Numeric(20, 80), 'ill': data.Boolean()}"
         )
-    schema = Schema(columns, None, site=site, intercept=False, missing=missing)
+    declared = filled(data, columns or {}, named_in(formula), family)
+    if declared.taken:
+        _warn(declared)
+    schema = Schema(
+        declared.features,
+        None,
+        site=site,
+        intercept=False,
+        missing=missing,
+        assumptions=declared.assumptions,
+    )
     target, design = parse_formula(formula, columns_of(schema))
     divided = by_column(prepare(data, schema), sites)
     records = record_tables(divided.features, schema, names=divided.names, size=size)
@@ -246,6 +259,17 @@ def glm(
         dataset=dataset,
     )
     return Regression(formula, found.guarantee, found, schema, design)
+
+
+def _warn(found: Filled) -> None:
+    """Name what was read off the records."""
+    read = "; ".join(f"{what} of column {name}" for name, what in found.taken.items())
+    warnings.warn(
+        f"read off the records and assumed public: {read}. Anybody who sees the result learns "
+        "them; declare what is known without the records, as in "
+        "columns={'age': data.Numeric(18, 90)}",
+        stacklevel=4,
+    )
 
 
 def _rows(design: Design, records: ArrayLike) -> Any:

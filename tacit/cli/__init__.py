@@ -21,12 +21,14 @@ from tacit import __version__
 from tacit.cli import before, experiments, keys, ledgers, manifests, parts, planning, sites
 from tacit.cli.console import INTERRUPTED
 from tacit.cli.helping import Discreet, OfAStudy, Sections
-from tacit.cli.options import Force, Json, Output, Public
+from tacit.cli.options import Delta, Epsilon, Family, Force, Json, Output, Public
 from tacit.cli.programs import keep_programs
+from tacit.privacy.caution import DELTA
 
 _EPILOG = """\b
 Examples:
   tacit demo                            fit a model across eight sites, open the report
+  tacit fit visits.csv "ill ~ age + C(sex)" --family binomial --site clinic --epsilon 1
   tacit init visits.csv --target visits --site hospital
   tacit run study.toml --output first
   tacit describe dpsg                   what a method releases, and what that costs
@@ -104,6 +106,114 @@ def run(
     from tacit.cli.running import run_study
 
     raise typer.Exit(run_study(study, output, force=force, resume=resume, public=public, json=json))
+
+
+@app.command()
+def fit(
+    data: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="CSV (or .tsv) file with a header line.")
+    ],
+    formula: Annotated[
+        str,
+        typer.Argument(
+            metavar="FORMULA",
+            help="Model, e.g. 'visits ~ age + C(sex) + bs(income, df=4)'.",
+        ),
+    ],
+    family: Annotated[
+        Family,
+        typer.Option(
+            "--family",
+            "-f",
+            help="Distribution of the target: a number, yes or no, a count, a positive number.",
+        ),
+    ],
+    site: Annotated[
+        str | None,
+        typer.Option(
+            "--site",
+            "-s",
+            show_default=False,
+            help="Column with the site that holds each record.  [default: four simulated sites]",
+        ),
+    ] = None,
+    epsilon: Epsilon = 1.0,
+    delta: Delta = DELTA,
+    bounds: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--bounds",
+            "-b",
+            metavar="COLUMN=LOW:HIGH",
+            show_default=False,
+            help="Public bounds of a number, e.g. age=18:90; repeatable. Without, the records' own "
+            "are taken, which leaks them.",
+        ),
+    ] = None,
+    levels: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--levels",
+            "-l",
+            metavar="COLUMN=A,B,...",
+            show_default=False,
+            help="Public levels of a column, e.g. sex=f,m; repeatable. Without, likewise.",
+        ),
+    ] = None,
+    robust: Annotated[
+        bool, typer.Option("--robust", help="Robust (sandwich) standard errors.")
+    ] = False,
+    sums: Annotated[int, typer.Option("--sums", min=3, max=4, help="Number of sums.")] = 4,
+    local: Annotated[
+        bool,
+        typer.Option(
+            "--local", help="Local noise: each site hides alone, without secure aggregation."
+        ),
+    ] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the simulated noise.")] = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            show_default=False,
+            help="Directory for the results.  [default: fit, or fit-2, ...]",
+        ),
+    ] = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(
+            "--study", show_default=False, help="Also write the study file, for `tacit run`."
+        ),
+    ] = None,
+    force: Force = False,
+    public: Public = False,
+    json: Json = False,
+) -> None:
+    """Fit a regression over the sites of a table, with intervals.
+
+    The noise is simulated, to see what the sites would get. --study writes what they agree on.
+    """
+    from tacit.cli.fitting import fit_table
+
+    raise typer.Exit(
+        fit_table(
+            data,
+            formula,
+            family=family.value,
+            site=site,
+            bounds=bounds or [],
+            levels=levels or [],
+            privacy={"epsilon": epsilon, "delta": delta, "masks": not local},
+            method={"sums": sums, "covariance": "robust" if robust else "model"},
+            seed=seed,
+            output=output,
+            study=study,
+            force=force,
+            public=public,
+            json=json,
+        )
+    )
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,16 @@ import typer
 
 from tacit.privacy.caution import DELTA
 from tacit.privacy.digits import short
+
+
+class Family(StrEnum):
+    """Families of regressions."""
+
+    GAUSSIAN = "gaussian"
+    BINOMIAL = "binomial"
+    POISSON = "poisson"
+    GAMMA = "gamma"
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tacit.cli.console import DIVERGED, INTERRUPTED, emit, guarded, progress, say, table
 from tacit.method.answer import Answer, Minimiser
+from tacit.method.coefficients import CoefficientTable
 from tacit.study import Outcome, assemble, execute
 from tacit.study._output import Destination, write
 from tacit.study._output.files import PUBLIC_REPORT, keep_secret
@@ -24,7 +25,9 @@ def run_study(
         source = read_study(path)
         target = output if output is not None else source.folder / source.study.run.output
         again = f"tacit run {path}" + ("" if output is None else f" --output {output}")
-        return _run(source, Destination(target, force, resume), again, public=public, json=json)
+        return run_source(
+            source, Destination(target, force, resume), again, public=public, json=json
+        )
 
     return guarded(command, as_json=json)
 
@@ -35,8 +38,8 @@ def run_demo(output: Path | None, *, force: bool, public: bool, json: bool) -> i
 
     def command() -> int:
         source = demo.study()
-        target = output if output is not None else _free(Path(source.study.run.output))
-        return _run(
+        target = output if output is not None else free(Path(source.study.run.output))
+        return run_source(
             source,
             Destination(target, force or output is None),
             None,
@@ -49,7 +52,7 @@ def run_demo(output: Path | None, *, force: bool, public: bool, json: bool) -> i
     return guarded(command, as_json=json)
 
 
-def _run(
+def run_source(
     source: Source,
     destination: Destination,
     again: str | None,
@@ -59,6 +62,17 @@ def _run(
     before: tuple[str, ...] = (),
     after: tuple[str, ...] = (),
 ) -> int:
+    """Run a study and print what came out.
+
+    Args:
+        source: study file.
+        destination: directory for the results.
+        again: command that repeats the run; `None` if nothing is kept of an interrupted one.
+        public: whether to also write a report from releases only.
+        json: whether to print one JSON document.
+        before: sentences before the run.
+        after: sentences at the end.
+    """
     with source.section("run"):
         destination.prepare()
     try:
@@ -90,8 +104,8 @@ def _run(
     return DIVERGED if (outcome.result.diverged >= 0).any() else 0
 
 
-def _free(path: Path) -> Path:
-    """`path`, or the first of `path-2`, `path-3`, ... that is free: a demo overwrites nothing."""
+def free(path: Path) -> Path:
+    """`path`, or the first of `path-2`, `path-3`, ... that is free, so nothing is overwritten."""
     taken, number = path, 1
     while taken.exists():
         number += 1
@@ -145,6 +159,9 @@ def _answer(answer: Answer | None) -> tuple[str, list[str], list[list[str]]] | N
     """What came out, where it is no minimiser: a sentence, headings and rows."""
     if answer is None or isinstance(answer, Minimiser):
         return None
+    if isinstance(answer, CoefficientTable):
+        headings, *rows = answer.cells()
+        return answer.sentence(), headings, rows
     rows = answer.frame()
     return (
         answer.sentence(),

@@ -48,6 +48,11 @@ class Term:
         """Mean squared norm of its columns if all values were equally frequent."""
         return math.prod(factor.square for factor in self.factors)
 
+    @property
+    def span(self) -> float:
+        """How far its columns reach in the units of the data: 1 for levels and splines."""
+        return math.prod(factor.span for factor in self.factors)
+
     def values(self, record: Float[Array, " m"]) -> Float[Array, " width"]:
         """Its columns for one record; their norm is at most 1."""
         found = jnp.ones(1, record.dtype)
@@ -172,6 +177,11 @@ class Design:
                     )
                 matrix[place, column] += weight
         return matrix
+
+    @cached_property
+    def spans(self) -> tuple[float, ...]:
+        """How far each column reaches in the units of the data: 1 for levels and splines."""
+        return (*(term.span for term in self.terms for _ in term.names), 1.0)
 
     def natural(self, coefficients: Float[np.ndarray, " width"]) -> Float[np.ndarray, " width"]:
         """Coefficients in the units of the data."""

@@ -52,6 +52,12 @@ class Number:
         return 1.0 / 3.0
 
     @property
+    def span(self) -> float:
+        """Distance between the bounds."""
+        low, high = bounds_of(self.column)
+        return high - low
+
+    @property
     def moved(self) -> tuple[float, float]:
         """`(c, h)` for columns that are `(value - c) / h`."""
         low, high = bounds_of(self.column)
@@ -113,6 +119,11 @@ class Levels:
         return len(self.compared) / len(self.column.levels)
 
     @property
+    def span(self) -> float:
+        """1: columns lie between 0 and 1."""
+        return 1.0
+
+    @property
     def moved(self) -> tuple[float, float]:
         """`(0, 1)`: columns stay as they are."""
         return 0.0, 1.0
@@ -170,6 +181,11 @@ class Spline:
         points = np.linspace(low, high, 201)
         basis = np.asarray(self._basis(jnp.asarray(points)))
         return float(np.mean(np.sum(basis**2, axis=0)))
+
+    @property
+    def span(self) -> float:
+        """1: columns lie between 0 and 1."""
+        return 1.0
 
     @property
     def moved(self) -> tuple[float, float]:

@@ -77,6 +77,40 @@ def parse_formula(formula: str, columns: Mapping[str, Column]) -> tuple[Column, 
     return target, Design(tuple(terms))
 
 
+def named_in(formula: str) -> dict[str, bool]:
+    """The columns that a formula names, the target first, and whether it takes each by its levels.
+
+    Raises:
+        ProblemError: a formula that cannot be read.
+
+    Example:
+        >>> named_in("visits ~ age * C(sex)")
+        {'visits': False, 'age': False, 'sex': True}
+    """
+    left, right = _terms(formula)
+    found: dict[str, bool] = {}
+    for text in (each for side in (left, right) for term in side for each in term):
+        called = _parsed(text)
+        levels = False
+        if isinstance(called, ast.Call) and called.args:
+            levels = isinstance(called.func, ast.Name) and called.func.id == "C"
+            called = called.args[0]
+        if not isinstance(called, ast.Name):
+            raise _unknown(text)
+        found[called.id] = levels or found.get(called.id, False)
+    return found
+
+
+def _parsed(text: str) -> ast.expr:
+    """A factor as an expression; a quoted one, and one that is none, is a name."""
+    if text.startswith("`"):
+        return ast.Name(text.strip("`"))
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return ast.Name(text)
+
+
 def _terms(formula: str) -> tuple[list[list[str]], list[list[str]]]:
     """Factors of each term on both sides; none for the intercept."""
     if "." in re.sub(r"[A-Za-z_0-9]\.|\.[A-Za-z_0-9]|`[^`]*`|'[^']*'|\"[^\"]*\"", "", formula):
@@ -110,12 +144,9 @@ def _terms(formula: str) -> tuple[list[list[str]], list[list[str]]]:
 
 def _factor(text: str, columns: Mapping[str, Column]) -> Factor:
     """One factor, over a declared column."""
-    try:
-        node = ast.parse(text.strip("`") if text.startswith("`") else text, mode="eval").body
-    except SyntaxError:
-        node = ast.Name(text.strip("`"))
-    if isinstance(node, ast.Name) or text.startswith("`"):
-        column = chosen(columns, text.strip("`"))
+    node = _parsed(text)
+    if isinstance(node, ast.Name):
+        column = chosen(columns, node.id)
         return Levels(column) if column.levels else Number(column)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or not node.args:
         raise _unknown(text)

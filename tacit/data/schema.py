@@ -42,6 +42,8 @@ class Schema:
         row_norm: largest l2 norm of a row of features (intercept included); longer rows are
             scaled down. `None` for no bound.
         decimal: decimal mark of numbers that a table holds as text, `"."` or `","`.
+        assumptions: what must be public for a guarantee to hold, besides what follows from the
+            declarations, in sentences: bounds that were read off the data, for example.
 
     Raises:
         ProblemError: no features, the target among them, or a value out of its range.
@@ -60,6 +62,7 @@ class Schema:
     missing: Missing = "error"
     row_norm: Number | None = None
     decimal: str = "."
+    assumptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.features:

@@ -65,7 +65,7 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
     """
     check_columns(frame, schema)
     _check_any(frame)
-    assumptions: list[str] = []
+    assumptions = list(schema.assumptions)
     frame = _complete(frame, schema, assumptions)
     prepared = numbers_of(frame, schema, assumptions)
     target = schema.target

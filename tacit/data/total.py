@@ -73,7 +73,11 @@ def prepare_total(frame: Frame, schema: Schema) -> Total:
             dropped |= absent
         elif rule == "error":
             unfit |= absent
-    good = numbers_of(frame.iloc[np.flatnonzero(~dropped & ~unfit)], schema, of_dropping(rules))
+    good = numbers_of(
+        frame.iloc[np.flatnonzero(~dropped & ~unfit)],
+        schema,
+        [*schema.assumptions, *of_dropping(rules)],
+    )
     kept = unfit[~dropped]
     # a row of zeros has no gradient; where nothing is minimised it could be counted
     empty = 0.0 if schema.target is not None else np.nan

@@ -97,6 +97,7 @@ def coefficients(
         method.family.name,
         method.family.link,
         sum(public.count for public in contract.owners.contexts),
+        tuple(method.design.spans[i] for i in order),
     )
 
 
@@ -106,7 +107,7 @@ def released(method: PrivateGLM, numbers: Float[np.ndarray, " p"], contract: Any
     ends = np.cumsum([rest * point, first, rest * other])
     points, one, others, sites = np.split(np.asarray(numbers, dtype=float), ends)
     noise = [
-        number * float(contract.spread(2 * t + 1, round(number)))
+        number * float(contract.spread(t + 1, round(number)))
         for t, number in enumerate(sites.tolist())
     ]
     return Released(

@@ -14,11 +14,15 @@ import numpy as np
 from jaxtyping import Float
 
 from tacit import checks
+from tacit.data.design import INTERCEPT
 from tacit.errors import ConfigError
 from tacit.method.answer import Refused
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_NORMAL = 1.959963984540054
+"""Two-sided 95 % point of the standard normal distribution."""
 
 Matrix = Float[np.ndarray, "d d"]
 
@@ -113,6 +117,8 @@ class CoefficientTable:
         family: family of the model.
         link: link of the model.
         records: public number of records.
+        spans: how far each column reaches in the units of the data, such as 60 for an age from 20
+            to 80; 1 for levels, splines and the intercept.
     """
 
     names: tuple[str, ...]
@@ -124,6 +130,7 @@ class CoefficientTable:
     family: str
     link: str
     records: int
+    spans: tuple[float, ...]
     kind: ClassVar[str] = "coefficients"
 
     @property
@@ -220,6 +227,35 @@ class CoefficientTable:
             }
         return pd.DataFrame(table)
 
+    @property
+    def effect(self) -> str:
+        """What `effects` are: "odds ratio", "rate ratio" or "effect"."""
+        return self.ratio.replace("_", " ") or "effect"
+
+    def effects(self) -> list[dict[str, Any]]:
+        """What a forest plot draws: the effect of every column over its declared range.
+
+        Returns:
+            One row per coefficient but the intercept: `parameter`, `value`, `lower` and `upper`,
+            and `sampling_lower` and `sampling_upper` of an interval without the noise. As ratios,
+            where the model has them. Empty without intervals.
+        """
+        if self.refusal is not None:
+            return []
+        shown = np.exp if self.ratio else np.asarray
+        reach = {"": _NORMAL * self.standard_errors}
+        reach["sampling_"] = _NORMAL * self._errors(self.sampling)
+        rows: list[dict[str, Any]] = []
+        for i, (name, span) in enumerate(zip(self.names, self.spans, strict=True)):
+            if name == INTERCEPT:
+                continue
+            row: dict[str, Any] = {"parameter": name, "value": float(shown(span * self.values[i]))}
+            for kind, each in reach.items():
+                row[f"{kind}lower"] = float(shown(span * (self.values[i] - each[i])))
+                row[f"{kind}upper"] = float(shown(span * (self.values[i] + each[i])))
+            rows.append(row)
+        return rows
+
     def to_dict(self) -> dict[str, Any]:
         """The table as plain values, with `None` for what is not printed."""
         rows = self.frame().to_dict("records")
@@ -247,14 +283,37 @@ class CoefficientTable:
             "the noise."
         )
 
-    def summary(self) -> str:
-        """The table as text, as statisticians know it."""
+    def ratios(self) -> list[dict[str, str]]:
+        """Odds or rate ratios with their intervals, as text; none for a linear model."""
+        if not self.ratio:
+            return []
+        names = (self.ratio, f"{self.ratio}_lower", f"{self.ratio}_upper")
+        rows = self.frame().to_dict("records")
+        return [
+            {
+                "parameter": str(row["parameter"]),
+                **{
+                    label: _short(float(row[name]), name)
+                    for label, name in zip((self.effect, "2.5 %", "97.5 %"), names, strict=True)
+                },
+            }
+            for row in rows
+            if row["parameter"] != INTERCEPT
+        ]
+
+    def cells(self) -> list[list[str]]:
+        """Headings and rows of `summary`, as text."""
         frame = self.frame()
         rows = [["", "coef", "std err", "sampling", "privacy", "z", "P>|z|", "[0.025", "0.975]"]]
         columns = list(frame.columns[1:9])
         for row in frame.to_dict("records"):
             cells = [_short(float(row[column]), column) for column in columns]
             rows.append([str(row["parameter"]), *cells])
+        return rows
+
+    def summary(self) -> str:
+        """The table as text, as statisticians know it."""
+        rows = self.cells()
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         lines = [
             "  ".join(

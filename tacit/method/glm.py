@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from tacit import checks
-from tacit.data.cells import Column
+from tacit.data.cells import Column, Scale
 from tacit.data.design import Design, design_of
 from tacit.errors import ConfigError
 from tacit.method import _glm_rows as rows
@@ -34,6 +34,7 @@ from tacit.privacy.mechanism import NO_NOISE, Release
 from tacit.privacy.score import Score
 from tacit.privacy.statistics import Block, BlockSum, Clipped, Gram
 from tacit.problem.task import Task
+from tacit.ranges import Key
 from tacit.types import Context, Inbox, Index, Oracle, Relation, Role, Vector
 
 SHARES: Mapping[int, tuple[float, ...]] = MappingProxyType(
@@ -103,12 +104,13 @@ class PrivateGLM(AbstractMethod):
         privacy: budget and relation, or `None`. Its clip is not used; leave it at 1.
     """
 
-    name: ClassVar[str] = ""
+    name: ClassVar[str] = "glm"
+    modelled: ClassVar[tuple[str, ...]] = ("design", "target", "family")
     when: ClassVar[str] = "the question is what a target depends on, with intervals"
     example: ClassVar[Mapping[str, Any]] = MappingProxyType(
         {
-            "design": design_of([Column("sex", ("f", "m"), (0, 1))]),
-            "target": Column("ill", ("no", "yes"), (2, 3)),
+            "design": design_of([Column("age", (), (2,), Scale(0.0, 120.0, 60.0, 60.0))]),
+            "target": Column("sex", ("f", "m"), (0, 1)),
             "family": "binomial",
         }
     )
@@ -116,7 +118,7 @@ class PrivateGLM(AbstractMethod):
     design: Design = eqx.field(static=True)
     target: Column = eqx.field(static=True)
     family: Family = eqx.field(converter=_family)
-    sums: int = eqx.field(static=True, default=4)
+    sums: Annotated[int, Key(Literal[3, 4])] = eqx.field(static=True, default=4)
     covariance: Literal["model", "robust"] = eqx.field(static=True, default="model")
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
@@ -213,37 +215,30 @@ class PrivateGLM(AbstractMethod):
         )
 
     def phases(self) -> tuple[Phase, ...]:
-        found: list[Phase] = []
+        asking = Phase(
+            name="point", sender=Role.SERVER, message=_ask, receiver=Role.CLIENT, update=_hear
+        )
         updates = (self.begin, *[self.move] * (self.sums - 1))
-        for t, (query, times, update) in enumerate(
-            zip(self.queries, self.times, updates, strict=True)
-        ):
-            release = Release("sum", NO_NOISE)
-            if self.privacy is not None:
-                mechanism = self.privacy.mechanism_of(times)
-                release = Release("noisy sum", mechanism, self.privacy.relation)
-            found += [
-                Phase(
-                    name=f"point {t + 1}",
-                    sender=Role.SERVER,
-                    message=_ask,
-                    receiver=Role.CLIENT,
-                    update=_hear,
-                    rounds=Rounds(t, t + 1),
-                ),
-                Phase(
-                    name=f"sum {t + 1}",
-                    sender=Role.CLIENT,
-                    query=query,
-                    release=release,
-                    message=send_released,
-                    receiver=Role.SERVER,
-                    update=update,
-                    combine=combined(self.privacy),
-                    rounds=Rounds(t, t + 1),
-                ),
-            ]
-        return tuple(found)
+        sums = zip(self.queries, self.times, updates, strict=True)
+        return (asking, *(self._sum(t, *each) for t, each in enumerate(sums)))
+
+    def _sum(self, t: int, query: BlockSum, times: float, update: Any) -> Phase:
+        """The phase of one sum."""
+        release = Release("sum", NO_NOISE)
+        if self.privacy is not None:
+            mechanism = self.privacy.mechanism_of(times)
+            release = Release("noisy sum", mechanism, self.privacy.relation)
+        return Phase(
+            name=f"sum {t + 1}",
+            sender=Role.CLIENT,
+            query=query,
+            release=release,
+            message=send_released,
+            receiver=Role.SERVER,
+            update=update,
+            combine=combined(self.privacy),
+            rounds=Rounds(t, t + 1),
+        )
 
     def begin(self, state: Fit, inbox: Inbox, context: Context) -> Fit:
         """The server takes a linear regression through the link."""

@@ -99,6 +99,7 @@ class AbstractMethod(eqx.Module):
         as_published: whether the noise is that printed in a paper, for comparison only: the method
             can be named in studies, but no list of methods to choose from has it.
         per_agent: arguments that may differ from agent to agent.
+        modelled: arguments that follow from the section [model] of a study and its columns.
         oracle: kind of queries to each private objective.
         absences: whether a round may continue without some senders, which sleep in it: peers then
             use their own values instead, and a coordinator gives the others more weight. A method
@@ -112,6 +113,7 @@ class AbstractMethod(eqx.Module):
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
     as_published: ClassVar[bool] = False
     per_agent: ClassVar[tuple[str, ...]] = ()
+    modelled: ClassVar[tuple[str, ...]] = ()
     oracle: ClassVar[Oracle]
     absences: ClassVar[bool] = False
     privacy: eqx.AbstractVar[Privacy | None]

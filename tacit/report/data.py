@@ -99,6 +99,9 @@ class ReportData:
         accuracy: one row per fit with a `name` and one column per metric (simulation only).
         coefficients: rows of `feature`, `agreed` and optionally `pooled` (simulation only).
         answer: rows of an answer that is not a minimiser, such as counts; from releases only.
+        effects: rows of a forest plot, as `CoefficientTable.effects` gives them.
+        ratios: odds or rate ratios with their intervals, one row per coefficient.
+        effect: name of what it shows, such as "odds ratio".
         answer_sentence: meaning of the answer, in a sentence or two.
         averaged: whether answers are means of the second half of the iterates.
         mean_noise: noise in the mean with and without masks, where a run could use them.
@@ -139,6 +142,9 @@ class ReportData:
     accuracy: Sequence[Row] | None = None
     coefficients: Sequence[Row] = ()
     answer: Sequence[Row] = ()
+    effects: Sequence[Row] = ()
+    effect: str = ""
+    ratios: Sequence[Row] = ()
     answer_sentence: str = ""
     averaged: bool = False
     mean_noise: MeanNoise | None = None

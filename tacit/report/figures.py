@@ -220,6 +220,54 @@ def coefficients(rows: Sequence[Row]) -> go.Figure:
     return finish(figure, height=110 + 26 * max(len(shown), 1), legend=both, zero=True)
 
 
+def forest(rows: Sequence[Row], effect: str) -> go.Figure:
+    """A forest plot: effects with their intervals, with and without the noise.
+
+    Args:
+        rows: rows of `parameter`, `value`, `lower`, `upper`, `sampling_lower` and
+            `sampling_upper`.
+        effect: what is drawn: "odds ratio" and "rate ratio" on a log scale, or "effect".
+    """
+    import plotly.graph_objects as go
+
+    levels = list(range(len(rows) - 1, -1, -1))
+    figure = go.Figure()
+    for name, low, high, width in (
+        ("sampling and noise", "lower", "upper", 2),
+        ("sampling alone", "sampling_lower", "sampling_upper", 7),
+    ):
+        x: list[float | None] = []
+        y: list[int | None] = []
+        for level, row in zip(levels, rows, strict=True):
+            x += [finite(row[low]), finite(row[high]), None]
+            y += [level, level, None]
+        line = {"color": BLUE, "width": width}
+        figure.add_scatter(x=x, y=y, name=name, mode="lines", line=line, hoverinfo="skip")
+    figure.add_scatter(
+        x=[finite(row["value"]) for row in rows],
+        y=levels,
+        name="estimate",
+        mode="markers",
+        marker={"size": 9, "color": ORANGE, "symbol": "diamond"},
+        text=[
+            f"{plain(row['parameter'])}<br>{row['value']:.4g} "
+            f"({row['lower']:.4g} to {row['upper']:.4g})"
+            for row in rows
+        ],
+        hovertemplate="%{text}<extra></extra>",
+    )
+    ratio = effect.endswith("ratio")
+    figure.add_vline(x=1.0 if ratio else 0.0, line={"color": GREY, "width": 1.5, "dash": "dot"})
+    figure.update_xaxes(title=effect, type="log" if ratio else "linear", zeroline=False)
+    figure.update_yaxes(
+        tickvals=levels,
+        ticktext=[plain(_shorten(str(row["parameter"]), 22)) for row in rows],
+        showgrid=False,
+        range=[-0.7, len(rows) - 0.3],
+    )
+    return finish(figure, height=130 + 30 * max(len(rows), 1), legend=True)
+
+
 def largest(rows: Sequence[Row], most: int) -> list[Row]:
     """The `most` rows whose agreed coefficient is largest in magnitude, in their own order."""
     size = [abs(finite(row.get("agreed")) or 0.0) for row in rows]

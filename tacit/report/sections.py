@@ -255,8 +255,19 @@ def _answer(data: ReportData) -> Section | None:
     if not data.answer:
         return None
     intro = "Made of what was released and of declared numbers, by post-processing."
-    block = Block(data.answer_sentence, table=table(data.answer, len(data.answer)))
-    return Section("answer", "Answer", intro, (block,))
+    blocks = [Block(data.answer_sentence, table=table(data.answer, len(data.answer)))]
+    if data.effects:
+        caption = (
+            f"The {data.effect} of every column over its declared range, with 95 % intervals: "
+            "thick for the sampling of the records alone, thin with the noise."
+        )
+        blocks.insert(
+            0, Block(caption, "effects-figure", figures.forest(data.effects, data.effect))
+        )
+    if data.ratios:
+        caption = f"The {data.effect} of one unit more, or of a level against its reference."
+        blocks.append(Block(caption, table=table(data.ratios, len(data.ratios))))
+    return Section("answer", "Answer", intro, tuple(blocks))
 
 
 def _spending(data: ReportData) -> Section | None:

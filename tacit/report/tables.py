@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,8 @@ HEADINGS = {
     "pooled": "Pooled, no privacy",
 }
 """Headings that do not follow from the column name."""
+
+_NUMBER = re.compile(r"[<-]?\d[\d.,]*(e[+-]?\d+)?")
 
 NO_VALUE = "\N{EM DASH}"
 
@@ -65,7 +68,7 @@ def table(rows: Sequence[Row], most: int = 50) -> Table:
     shown = rows[:most]
     return Table(
         headings=tuple(heading(name) for name in names),
-        numeric=tuple(all(_is_number(row.get(name)) for row in rows) for name in names),
+        numeric=tuple(all(_aligned(row.get(name)) for row in rows) for name in names),
         rows=tuple(
             zip(*(_column([row.get(name) for row in shown]) for name in names), strict=True)
         ),
@@ -156,6 +159,11 @@ def duration(seconds: float | int) -> str:
         return f"{seconds:.2g} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _aligned(value: Any) -> bool:
+    """Whether a cell is a number, or the text of one, such as "<0.001"."""
+    return _is_number(value) or (isinstance(value, str) and bool(_NUMBER.fullmatch(value)))
 
 
 def _is_number(value: Any) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tacit.data.cells import Column, columns_of
 from tacit.data.cells import chosen as declared_column
+from tacit.data.formula import parse_formula
 from tacit.data.partition import Sites
 from tacit.data.schema import Prepared
 from tacit.errors import ConfigError, NetworkError, PrivacyError
@@ -43,6 +44,7 @@ from tacit.study._sections.network import (
     Varying,
 )
 from tacit.study._sections.statistics import ColumnSection
+from tacit.study.model import RegressionStudy
 from tacit.study.read import Source
 from tacit.study.tables import schema
 
@@ -208,6 +210,17 @@ def build_method(source: Source, names: Sequence[str]) -> AbstractMethod:
             values[key] = built(value, partial(_inner, source, names, ("method", key)))
     if entry.protection is not Protection.NONE:
         values["privacy"] = privacy
+    if isinstance(source.study, RegressionStudy):
+        model = source.study.model
+        with source.section("model"):
+            target, design = parse_formula(model.formula, columns_of(schema(source)))
+        values |= {"target": target, "design": design, "family": model.family}
+        with source.section("model"):
+            try:
+                return entry.build(**values)
+            except PrivacyError:
+                with source.section("privacy"):
+                    raise
     return _method(source, entry, values, names, ("method",))
 
 

@@ -109,7 +109,7 @@ def draft(
     place = _column(site, frame, "site", data)
     text = study_text(
         frame,
-        _relative(data, folder),
+        relative(data, folder),
         target=chosen,
         site=place,
         public=bounds_from_data,
@@ -173,7 +173,7 @@ def study_text(
 
 
 def _feature(name: str, column: Any, public: bool) -> str:
-    lines = [f"[data.features.{_key(name)}]"]
+    lines = [f"[data.features.{key_of(name)}]"]
     kind = _kind(column)
     if kind == "boolean":
         lines.append('kind = "boolean"')
@@ -232,7 +232,7 @@ def _target_kind(column: Any) -> str:
     return "numeric" if _kind(column) == "numeric" else "class"
 
 
-def _key(name: str) -> str:
+def key_of(name: str) -> str:
     """A TOML key: bare where it can be."""
     bare = re.fullmatch(r"[A-Za-z0-9_-]+", name)
     return name if bare else codec.dumps(name, ensure_ascii=False)
@@ -267,7 +267,7 @@ def _default_target(frame: Any, site: str | None, data: Path) -> str:
     return others[-1]
 
 
-def _relative(data: Path, folder: Path) -> str:
+def relative(data: Path, folder: Path) -> str:
     """The data's path as seen from the study file's folder, if it lies below it."""
     try:
         return data.resolve().relative_to(folder.resolve()).as_posix()

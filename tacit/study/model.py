@@ -9,8 +9,9 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic import Field, create_model
+from pydantic import Field, create_model, model_validator
 
+from tacit.method.glm import PrivateGLM
 from tacit.study._described.catalogue import METHODS, Entry
 from tacit.study._grammar.arguments import section, summary
 from tacit.study._grammar.section import Section
@@ -20,6 +21,7 @@ from tacit.study._sections.kinds import chosen, widened
 from tacit.study._sections.nested import nesting
 from tacit.study._sections.network import Network, PeerSection
 from tacit.study._sections.statistics import (
+    ModelSection,
     RecordsSection,
     StatisticsData,
     StatisticsPrivacy,
@@ -70,7 +72,7 @@ _BASES: Mapping[str, type[Section]] = {"graph": PeerSection, "target": TargetSec
 
 
 class StatisticsStudy(Study):
-    """A study whose method uses the records themselves and fits no model."""
+    """A study whose method uses the records themselves, and minimises nothing."""
 
     data: StatisticsData = Field(description="which records, and what each column holds")
     # no kind of `ProblemSection`: there is no loss, so none of its keys may be given
@@ -83,13 +85,45 @@ class StatisticsStudy(Study):
     )
 
 
+def _of_model(entry: Entry) -> type[Section]:
+    return section(entry.summary, "name", entry.name, entry.parameters)
+
+
+if TYPE_CHECKING:
+    Regressing = Section
+else:
+    Regressing = reduce(or_, map(_of_model, (e for e in METHODS.values() if e.build.modelled)))
+
+
+class RegressionStudy(StatisticsStudy):
+    """A study that fits the regression of its section [model]."""
+
+    model: ModelSection = Field(description="the regression that is fitted")
+    network: Network = Field(
+        {"graph": "coordinator"}, validate_default=True, description="who talks to whom"
+    )
+    method: Regressing = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        {"name": "glm"}, validate_default=True, description="how they fit it"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_round_a_sum(cls, document: Any) -> Any:
+        """Let a study leave out the number of rounds, which is that of the sums."""
+        run, method = document.get("run", {}), document.get("method", {})
+        if not isinstance(run, Mapping) or not isinstance(method, Mapping) or "rounds" in run:
+            return document
+        return {**document, "run": {**run, "rounds": method.get("sums", PrivateGLM.sums)}}
+
+
 @functools.cache
-def study_of(parts: tuple[Part, ...], method: str = "") -> type[Study]:
+def study_of(parts: tuple[Part, ...], method: str = "", modelled: bool = False) -> type[Study]:
     """The model of a study that names parts of other packages, which are imported.
 
     Args:
         parts: parts that the study names.
         method: name of its method.
+        modelled: whether it has a section [model].
 
     Raises:
         ConfigError: a part that cannot be imported, or is not one.
@@ -97,7 +131,11 @@ def study_of(parts: tuple[Part, ...], method: str = "") -> type[Study]:
     entry = METHODS.get(method) or next(
         (Entry(p.build) for p in parts if (p.family.word, p.name) == ("method", method)), None
     )
-    base = StatisticsStudy if entry is not None and entry.build.oracle is Oracle.ROWS else Study
+    base = Study
+    if modelled or (entry is not None and entry.build.modelled):
+        base = RegressionStudy
+    elif entry is not None and entry.build.oracle is Oracle.ROWS:
+        base = StatisticsStudy
     fields: dict[str, dict[str, Any]] = {}
     for word, (at, key) in _PLACES.items():
         if at == "problem" and base is not Study:

@@ -44,7 +44,7 @@ class Source:
 
     @property
     def statistics(self) -> bool:
-        """Whether its method uses the records themselves, and fits no model."""
+        """Whether its method uses the records themselves, and minimises nothing."""
         return isinstance(self.study, StatisticsStudy)
 
     @property
@@ -181,7 +181,7 @@ def check_document(
         admit([part for part in parts if not part.own])
     method = document.get("method")
     name_of = method.get("name") if isinstance(method, Mapping) else None
-    model = study_of(parts, name_of if isinstance(name_of, str) else "")
+    model = study_of(parts, name_of if isinstance(name_of, str) else "", "model" in document)
     try:
         study = model.model_validate(document)
     except ValidationError as error:

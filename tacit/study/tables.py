@@ -187,6 +187,7 @@ def schema(source: Source, columns: list[str] | None = None) -> Schema:
         missing=data.missing,
         row_norm=data.row_norm,
         decimal=data.decimal,
+        assumptions=data.assumed,
     )
 
 

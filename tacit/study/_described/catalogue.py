@@ -78,7 +78,9 @@ class Entry:
     @property
     def parameters(self) -> tuple[Argument, ...]:
         """The keys of its section, from its signature and docstring."""
-        return arguments(self.build, leave_out=("privacy",), per_site=self.per_site)
+        return arguments(
+            self.build, leave_out=("privacy", *self.build.modelled), per_site=self.per_site
+        )
 
     @property
     def summary(self) -> str:

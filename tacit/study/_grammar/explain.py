@@ -105,7 +105,9 @@ def _siblings(
     one: ErrorDetails, path: Path, document: Mapping[str, Any], model: type[BaseModel]
 ) -> list[str]:
     """Possible intended keys: all of the section's keys that are not present."""
-    section = descriptions(model).get(str(path[0]), {}) if len(path) > 1 else model.model_fields
+    section: Mapping[str, Any] = {"model": "", **model.model_fields}
+    if len(path) > 1:
+        section = descriptions(model).get(str(path[0]), {})
     there: Any = document
     for part in path[:-1]:
         there = there[part]

@@ -11,6 +11,7 @@ import numpy as np
 
 from tacit._engine.result import Result
 from tacit.method.answer import Minimiser
+from tacit.method.coefficients import CoefficientTable
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.network.graph import Graph
@@ -23,6 +24,18 @@ from tacit.study.run import Outcome
 
 _DENSE = 500
 """Up to this many agents the spectral gap is computed."""
+
+_TABLE = {
+    "parameter": 0,
+    "coef": 1,
+    "2.5 %": 7,
+    "97.5 %": 8,
+    "std err": 2,
+    "sampling": 3,
+    "privacy": 4,
+    "P>|z|": 6,
+}
+"""Cells of a regression's table that a page has room for, by their headings."""
 
 _EVERYBODY = {"server": "each site, alike"}
 _RELAYED = {"server": "every site, over its neighbours", "client": "nobody: every site has it"}
@@ -73,6 +86,7 @@ def report_data(outcome: Outcome, files: Sequence[str], public: bool = False) ->
         accuracy=[{"name": fit, **scores} for fit, scores in outcome.scores.items()] or None,
         coefficients=coefficients(outcome),
         answer=_answered(outcome),
+        **_effects(outcome),
         answer_sentence=_sentence(outcome),
         mean_noise=mean_noise(outcome.assembled, result.rounds),
         adversary="" if worst.status is Status.NONE else capital(adversary(worst)),
@@ -111,7 +125,17 @@ def _minimised(outcome: Outcome) -> bool:
 def _answered(outcome: Outcome) -> list[dict[str, Any]]:
     """The rows of an answer that is not a minimiser."""
     answer = outcome.result.answer
+    if isinstance(answer, CoefficientTable):
+        return [{name: row[at] for name, at in _TABLE.items()} for row in answer.cells()[1:]]
     return [] if answer is None or _minimised(outcome) else answer.frame().to_dict("records")
+
+
+def _effects(outcome: Outcome) -> dict[str, Any]:
+    """A forest plot of a regression."""
+    answer = outcome.result.answer
+    if not isinstance(answer, CoefficientTable):
+        return {}
+    return {"effects": answer.effects(), "effect": answer.effect, "ratios": answer.ratios()}
 
 
 def _sentence(outcome: Outcome) -> str:

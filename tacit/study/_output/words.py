@@ -14,6 +14,7 @@ from tacit.privacy.digits import rounded_down, rounded_up
 from tacit.privacy.facts import Fact, public
 from tacit.privacy.guarantee import Guarantee, NoiseSource, Status
 from tacit.problem.scores import kept_in_words, share_kept
+from tacit.study.model import RegressionStudy
 from tacit.study.run import BASE, POOLED, PRIVATE, Outcome
 from tacit.types import Relation, Unit
 
@@ -37,14 +38,16 @@ def summary(outcome: Outcome) -> list[str]:
     if isinstance(network, ExactSum):
         between = f"over {_a(network.carrier.kind)} network with exact sums by {network.by}"
     what = "described their records"
-    if not outcome.assembled.source.statistics:
+    if isinstance(study, RegressionStudy):
+        what = f"fitted {study.model.formula} ({study.model.family})"
+    elif not outcome.assembled.source.statistics:
         what = (
             f"fitted a model of {study.data.target.column!r} ({study.problem.loss.kind} loss, "
             f"{problem.dimension} parameters)"
         )
     return [
         f"{problem.agents} sites {what} {between}, without pooling their records.",
-        f"They {_hold(outcome)}ran {_rounds(outcome.result.rounds)} of {study.method.name}.",
+        f"They {_hold(outcome)}ran {_rounds(outcome.result.rounds)} of {dict(study.method)['name']}.",
         *study.notes,
         *_capitals(outcome.assembled.notes),
     ]

@@ -105,6 +105,11 @@ class DataSection(Section):
         None,
         description="largest l2 norm of a record's features, positive; longer ones are scaled down",
     )
+    assumed: tuple[str, ...] = Field(
+        (),
+        description="what else must be public for the guarantee to hold, such as bounds that were "
+        "read off the records, in sentences; the guarantee repeats them",
+    )
 
     @model_validator(mode="after")
     def _one_origin(self) -> DataSection:

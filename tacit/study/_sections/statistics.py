@@ -1,12 +1,13 @@
-"""Studies that release statistics of records: no target, no loss, one round."""
+"""Studies that release statistics of records: no loss to minimise, and a fixed number of rounds."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
+from tacit.method._glm_families import FAMILIES
 from tacit.study._grammar.section import Number, PerSite, Section, Whole
 from tacit.study._sections.common import PrivacySection, RunSection
 from tacit.study._sections.data import DataSection
@@ -36,10 +37,23 @@ def _no_target(value: Any) -> Any:
     if value is not None:
         raise PydanticCustomError(
             "target",
-            "is what a model predicts, and this method fits none; leave it out, and declare the "
-            "column in [data.features]",
+            "is given by [model] where one is fitted; leave it out, and declare the column in "
+            "[data.features]",
         )
     return value
+
+
+class ModelSection(Section):
+    """The regression that is fitted."""
+
+    formula: str = Field(
+        description="model such as 'visits ~ age + C(sex) + bs(income, df=4)', of columns of "
+        "[data.features]"
+    )
+    family: Literal[tuple(FAMILIES)] = Field(  # type: ignore[valid-type]
+        description="distribution of the target: gaussian (a number with bounds), binomial (yes or "
+        "no), poisson (counts) or gamma (positive numbers)"
+    )
 
 
 class RecordsSection(Section):
@@ -56,7 +70,7 @@ class StatisticsData(DataSection):
     """Where the records are, and what each column is declared to hold."""
 
     target: Annotated[Any, BeforeValidator(_no_target)] = Field(
-        None, description="no target: these methods fit no model"
+        None, description="no target: the formula of [model] names it, if any"
     )
 
 
@@ -64,11 +78,13 @@ class StatisticsPrivacy(PrivacySection):
     """The budget. Without this section nothing is protected."""
 
     clip: PerSite = Field(
-        1.0, description="bound on one record's contribution, at least 1; has no effect on counts"
+        1.0, description="has no effect, as bounds follow from the declared columns; leave it at 1"
     )
 
 
 class StatisticsRun(RunSection):
     """How often, and where the results go."""
 
-    rounds: Annotated[Whole, Field(ge=1)] = Field(1, description="number of rounds; must be 1")
+    rounds: Annotated[Whole, Field(ge=1)] = Field(
+        1, description="number of rounds: the method's number of sums"
+    )

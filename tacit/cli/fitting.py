@@ -1,0 +1,100 @@
+"""`tacit fit`: one regression from a table and a formula."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tacit.cli.console import guarded
+from tacit.cli.running import free, run_source
+from tacit.errors import ConfigError
+from tacit.study._output import Destination
+from tacit.study.fitting import Fit, fit_study
+from tacit.study.read import parse_study
+
+
+def fit_table(
+    data: Path,
+    formula: str,
+    *,
+    family: str,
+    site: str | None,
+    bounds: Sequence[str],
+    levels: Sequence[str],
+    privacy: Mapping[str, Any],
+    method: Mapping[str, Any],
+    seed: int,
+    output: Path | None,
+    study: Path | None,
+    force: bool,
+    public: bool,
+    json: bool,
+) -> int:
+    """Fit the regression; see `tacit fit --help`."""
+
+    def command() -> int:
+        if study is not None and study.exists() and not force:
+            raise ConfigError(
+                f"study={str(study)!r} exists; give --force to replace it, or another name"
+            )
+
+        def draft(folder: Path) -> Fit:
+            return fit_study(
+                data,
+                formula,
+                family=family,
+                site=site,
+                bounds={name: _bounds(name, text) for name, text in _pairs("bounds", bounds)},
+                levels={name: text.split(",") for name, text in _pairs("levels", levels)},
+                privacy=privacy,
+                method=method,
+                run={"seed": seed},
+                folder=folder,
+            )
+
+        found = draft(Path())
+        source = parse_study(found.text, "the study of this fit")
+        for name, what in found.taken.items():
+            print(_warning(name, what), file=sys.stderr)
+        if study is not None:
+            study.write_text(draft(study.parent).text, encoding="utf-8")
+        target = output if output is not None else free(Path("fit"))
+        destination = Destination(target, force or output is None)
+        return run_source(source, destination, None, public=public, json=json)
+
+    return guarded(command, as_json=json)
+
+
+def _warning(name: str, what: str) -> str:
+    option = "levels" if what.startswith("levels") else "bounds"
+    example = "A,B,..." if option == "levels" else "LOW:HIGH"
+    return (
+        f"WARNING: the {what} of column {name} were read off the records and count as public: "
+        f"anybody who sees the result learns them. Declare what is known without the records: "
+        f"--{option} {name}={example}"
+    )
+
+
+def _pairs(option: str, given: Sequence[str]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not (name and equals and value):
+            raise ConfigError(
+                f"{option}={each!r} must be a column and its {option}, as in "
+                + ("age=18:90" if option == "bounds" else "sex=f,m")
+            )
+        found.append((name, value))
+    return found
+
+
+def _bounds(name: str, text: str) -> tuple[float, float]:
+    low, _, high = text.partition(":")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise ConfigError(
+            f"bounds={name + '=' + text!r} must be two numbers with a colon, as in {name}=18:90"
+        ) from None

@@ -1,0 +1,127 @@
+"""Declarations of columns that nobody has declared, read off the records.
+
+They hold what private records hold, so whoever uses them says so: by a warning, and by an
+assumption of the guarantee.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tacit.data.feature import Boolean, Categorical, Feature, Numeric
+from tacit.data.loaders import guess_kinds
+from tacit.data.rules import level_key
+from tacit.errors import ProblemError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MANY = 40
+"""Text with more values than this is unlikely to be a category."""
+
+_POSITIVE = ("poisson", "gamma")
+"""Families whose targets are known to be at least 0."""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """Declarations of all columns of a model.
+
+    Attributes:
+        features: declaration of each column.
+        taken: what was read off the records, in words, by column: "bounds 20 to 80".
+    """
+
+    features: Mapping[str, Feature]
+    taken: Mapping[str, str]
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What must be public for a guarantee to hold, in sentences."""
+        return tuple(
+            f"the {what} of column {name} were read off the records: assumed public"
+            for name, what in self.taken.items()
+        )
+
+
+def filled(
+    frame: pd.DataFrame,
+    declared: Mapping[str, Feature],
+    named: Mapping[str, bool],
+    family: str,
+    decimal: str = ".",
+) -> Filled:
+    """The declarations of the columns that a formula names, with the missing ones read off.
+
+    Args:
+        frame: table of all records.
+        declared: columns that are declared.
+        named: columns of the formula, the target first, and whether it takes each by its levels.
+        family: distribution of the target.
+        decimal: decimal mark of numbers that the table holds as text.
+
+    Raises:
+        ProblemError: a column that the table does not have, that has no value, or whose levels are
+            too many.
+
+    Example:
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"ill": [True, False], "age": [30, 50]})
+        >>> filled(frame, {}, {"ill": False, "age": False}, "binomial").taken
+        {'age': 'bounds 30 to 50'}
+    """
+    import pandas as pd
+
+    features: dict[str, Feature] = {}
+    taken: dict[str, str] = {}
+    target = next(iter(named))
+    for name, by_levels in named.items():
+        if name in declared:
+            features[name] = declared[name]
+            continue
+        column = pd.Series(guess_kinds(_of(frame, name), decimal)[name]).dropna()
+        if column.empty:
+            raise ProblemError(f"column {name!r} has no value at all; leave it out")
+        yes = name == target and family == "binomial"
+        least = 0.0 if name == target and family in _POSITIVE else None
+        features[name], what = _read_off(name, column, by_levels or yes, least)
+        if what:
+            taken[name] = what
+    return Filled(features, taken)
+
+
+def _of(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    if name not in frame.columns:
+        from difflib import get_close_matches
+
+        present = [str(each) for each in frame.columns]
+        close = get_close_matches(name, present, 1)
+        hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(present[:12])}"
+        raise ProblemError(f"the formula names {name!r}, which is not a column of the data; {hint}")
+    import pandas as pd
+
+    return pd.DataFrame({name: frame[name]})
+
+
+def _read_off(
+    name: str, column: pd.Series, by_levels: bool, least: float | None
+) -> tuple[Feature, str]:
+    """A column as its values suggest it, and what of them was used, besides their kind."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    if is_bool_dtype(column.dtype):
+        return Boolean(), ""
+    if is_numeric_dtype(column.dtype) and not by_levels:
+        low, high = float(column.min()) if least is None else least, float(column.max())
+        return Numeric(low, high), f"bounds {low:g} to {high:g}"
+    if set(column.unique()) == {0, 1}:
+        return Boolean(), "levels 0 and 1"
+    levels = sorted({level_key(value) for value in column.unique().tolist()})
+    if len(levels) > _MANY:
+        raise ProblemError(
+            f"column {name!r} has {len(levels)} levels, which are too many to be meant: declare "
+            "them, cut the column into intervals, or leave it out"
+        )
+    return Categorical(levels), f"levels {', '.join(levels)}"

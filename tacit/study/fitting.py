@@ -1,0 +1,144 @@
+"""The study of one regression, from a table and a formula.
+
+What is not declared is read off the table, and the study says so: its guarantee then holds only if
+that is public.
+"""
+
+from __future__ import annotations
+
+import json as codec
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tacit.data.feature import Categorical, Feature, Numeric
+from tacit.data.formula import named_in
+from tacit.errors import ConfigError, ProblemError
+from tacit.study.drafting import Reading, key_of, relative
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A study that fits one regression.
+
+    Attributes:
+        text: text of the study file, TOML.
+        taken: what was read off the table and not declared, by column: bounds or levels.
+    """
+
+    text: str
+    taken: Mapping[str, str] = field(default_factory=dict)
+
+
+def fit_study(
+    data: Path,
+    formula: str,
+    *,
+    family: str,
+    site: str | None = None,
+    sites: Sequence[str] = (),
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    levels: Mapping[str, Sequence[str]] | None = None,
+    missing: str = "drop",
+    method: Mapping[str, Any] | None = None,
+    privacy: Mapping[str, Any] | None = None,
+    run: Mapping[str, Any] | None = None,
+    folder: Path = Path(),
+    reading: Reading | None = None,
+) -> Fit:
+    """The study of a regression.
+
+    Args:
+        data: path of the table.
+        formula: model, such as "visits ~ age + C(sex)".
+        family: distribution of the target.
+        site: column that holds each record's site; `None` for four simulated sites.
+        sites: names of all sites; by default those in the data, which are then assumed public.
+        bounds: declared bounds of numbers, by column.
+        levels: declared levels, by column.
+        missing: rule for records with a missing value.
+        method: keys of [method].
+        privacy: keys of [privacy]; `None` for no privacy.
+        run: keys of [run].
+        folder: folder of the study file; its path to the data is relative where possible.
+        reading: options for reading the file; `None` for a plain one.
+
+    Raises:
+        ConfigError: a declaration that is not valid, or of a column that the formula does not name.
+        ProblemError: a table or formula that cannot be read, or a column that cannot be used.
+    """
+    from tacit.data.loaders import load
+    from tacit.data.undeclared import filled
+
+    reading = reading or Reading()
+    frame = load(data, **reading.options(data))
+    named = named_in(formula)
+    declared: dict[str, Feature] = {}
+    with _of_options():
+        declared |= {name: Numeric(*ends) for name, ends in (bounds or {}).items()}
+        declared |= {name: Categorical(each) for name, each in (levels or {}).items()}
+    unused = [name for name in declared if name not in named]
+    if unused:
+        raise ConfigError(
+            f"{unused[0]!r} is declared, and the formula {formula!r} does not name it; leave it out"
+        )
+    found = filled(frame, declared, named, family, reading.decimal)
+    parts = [
+        f"title = {_text(formula)}",
+        _table("data", {"path": relative(data, folder), "missing": missing})
+        + reading.lines()
+        + _assumed(found.assumptions),
+        *(
+            _table(f"data.features.{key_of(name)}", _keys(feature))
+            for name, feature in found.features.items()
+        ),
+        _partition(site, sites),
+        _table("model", {"formula": formula, "family": family}),
+        _table("method", {"name": "glm", **(method or {})}),
+        *([] if privacy is None else [_table("privacy", privacy)]),
+        *([_table("run", run)] if run else []),
+    ]
+    return Fit("\n\n".join(part.rstrip("\n") for part in parts) + "\n", found.taken)
+
+
+@contextmanager
+def _of_options() -> Generator[None, None, None]:
+    """Declarations come from options here, so that errors about them are about options."""
+    try:
+        yield
+    except ProblemError as error:
+        raise ConfigError(f"bounds and levels: {error}") from error
+
+
+def _keys(feature: Feature) -> dict[str, Any]:
+    """A declaration as keys of a study."""
+    if isinstance(feature, Numeric):
+        return {"lower": feature.lower, "upper": feature.upper}
+    if isinstance(feature, Categorical):
+        return {"levels": list(feature.levels or ())}
+    return {"kind": "boolean"}
+
+
+def _assumed(assumptions: Sequence[str]) -> str:
+    if not assumptions:
+        return ""
+    return "assumed = [\n" + "".join(f"    {_text(each)},\n" for each in assumptions) + "]\n"
+
+
+def _partition(site: str | None, sites: Sequence[str]) -> str:
+    if site is None:
+        return _table("partition", {"by": "even", "sites": 4})
+    given: dict[str, Any] = {"by": "column", "column": site}
+    if sites:
+        given["sites"] = list(sites)
+    return _table("partition", given)
+
+
+def _table(name: str, values: Mapping[str, Any]) -> str:
+    return f"[{name}]\n" + "".join(f"{key} = {_text(value)}\n" for key, value in values.items())
+
+
+def _text(value: Any) -> str:
+    return codec.dumps(value, ensure_ascii=False)

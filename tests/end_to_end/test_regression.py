@@ -1,0 +1,252 @@
+"""A regression by `tacit fit`, in a study by every command, from Python, and between sites."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import tacit
+from tacit.cli import app
+from tacit.deploy.operate.rehearse import perform, prepare
+from tacit.errors import ConfigError
+from tacit.study import assemble, execute, read_study
+
+SITES = ["north", "south", "west"]
+RECORDS = 6000
+FORMULA = "ill ~ age + C(sex)"
+TRUTH = np.array([-2.5, 0.04, 0.5])
+STUDY = """\
+title = "Who is ill"
+[data]
+path = "visits.csv"
+[data.features]
+age = { lower = 20, upper = 80 }
+sex = { levels = ["f", "m"] }
+ill = { kind = "boolean" }
+[partition]
+by = "column"
+column = "site"
+sites = ["north", "south", "west"]
+[model]
+formula = "ill ~ age + C(sex)"
+family = "binomial"
+[privacy]
+epsilon = 2.0
+masks = true
+"""
+DECLARED = ("--bounds", "age=20:80", "--levels", "sex=f,m")
+
+
+def visits() -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "site": [SITES[i % 3] for i in range(RECORDS)],
+            "age": rng.uniform(20, 80, RECORDS).round(1),
+            "sex": rng.choice(["f", "m"], RECORDS),
+        }
+    )
+    predictor = TRUTH[0] + TRUTH[1] * frame["age"] + TRUTH[2] * (frame["sex"] == "m")
+    return frame.assign(ill=rng.random(RECORDS) < 1.0 / (1.0 + np.exp(-predictor)))
+
+
+def written(folder: Path, *changes: tuple[str, str]) -> Path:
+    text = STUDY
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    visits().to_csv(folder / "visits.csv", index=False)
+    path = folder / "study.toml"
+    path.write_text(text)
+    return path
+
+
+def told(*arguments: str | Path) -> Any:
+    done = CliRunner().invoke(app, [*map(str, arguments), "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def close_to_the_truth(table: pd.DataFrame) -> None:
+    far = np.abs(table["coefficient"] - TRUTH) / table["standard_error"]
+    assert 0.0 < far.max() < 5.0
+
+
+@pytest.fixture
+def fitted(tmp_path: Path) -> Path:
+    visits().to_csv(tmp_path / "visits.csv", index=False)
+    return tmp_path
+
+
+def fit(folder: Path, *more: str) -> Any:
+    where = ("--site", "site", "--output", str(folder / "fit"), "--force")
+    return told(
+        *("fit", folder / "visits.csv", FORMULA, "--family", "binomial", "-e", "2"), *where, *more
+    )
+
+
+def test_it_is_what_people_type(fitted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(fitted)
+    document = fit(fitted, *DECLARED, "--study", "mine.toml", "--public")
+    table = pd.read_csv(fitted / "fit" / "coefficients.csv")
+    assert table["parameter"].tolist() == ["Intercept", "age", "sex[T.m]"]
+    close_to_the_truth(table)
+    assert (table["odds_ratio"] == np.exp(table["coefficient"])).all()
+    guarantee = json.loads((fitted / "fit" / "guarantee.json").read_text())
+    assert "coefficients.csv" in guarantee["covers"]
+    owner = document["guarantee"]["owners"][0]
+    assert (owner["status"], owner["releases"]) == ("proved", 4)
+    assert not any("read off" in each for each in owner["assumptions"])
+    for report in ("report.html", "report_public.html"):
+        page = (fitted / "fit" / report).read_text()
+        assert "effects-figure" in page and "sex[T.m]" in page and "Odds ratio" in page
+    # the same study from its file, and the same call from Python, give the same bits
+    told("run", "mine.toml", "--output", "again")
+    pd.testing.assert_frame_equal(pd.read_csv("again/coefficients.csv"), table)
+    found = tacit.glm(
+        FORMULA,
+        pd.read_csv("visits.csv"),
+        columns={
+            "age": tacit.data.Numeric(20, 80),
+            "sex": tacit.data.Categorical(["f", "m"]),
+            "ill": tacit.data.Boolean(),
+        },
+        family="binomial",
+        epsilon=2.0,
+        missing="drop",
+        seed=0,
+    ).to_frame()
+    np.testing.assert_array_equal(found["coefficient"], table["coefficient"])
+
+
+def test_what_is_not_declared_is_read_off_and_said(fitted: Path) -> None:
+    given = ("fit", str(fitted / "visits.csv"), FORMULA, "-f", "binomial", "-s", "site")
+    done = CliRunner().invoke(app, [*given, "-o", str(fitted / "fit"), "--bounds", "age=20:80"])
+    assert done.exit_code == 0, done.output
+    assert "levels f, m of column sex" in done.stderr and "--levels sex=" in done.stderr
+    assert "age" not in done.stderr
+    guarantee = json.loads((fitted / "fit" / "guarantee.json").read_text())
+    said = [each for each in guarantee["owners"][0]["assumptions"] if "read off" in each]
+    assert len(said) == 1 and "column sex" in said[0]
+    assert "read off the records" in (fitted / "fit" / "report.html").read_text()
+    with pytest.warns(UserWarning, match="levels f, m of column sex"):
+        found = tacit.glm(
+            FORMULA,
+            visits(),
+            columns={"age": tacit.data.Numeric(20, 80)},
+            family="binomial",
+            seed=0,
+        )
+    assert any("column sex were read off" in each for each in found.guarantee.worst.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--bounds", "age=80:20"), "must be below"),
+        (("--bounds", "age=20"), "age=18:90"),
+        (("--bounds", "age"), "age=18:90"),
+        (("--levels", "sex=f,f"), "twice"),
+        (("--bounds", "height=1:2"), "does not name it"),
+        (("--epsilon", "0"), "positive"),
+        (("--family", "poisson"), "needs a number with bounds"),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_is_written(
+    fitted: Path, more: tuple[str, ...], words: str
+) -> None:
+    given = ("fit", str(fitted / "visits.csv"), FORMULA, "-f", "binomial", "-o", "fit")
+    done = CliRunner().invoke(app, [*given, *more])
+    assert done.exit_code == 2
+    assert words in re.sub(r"\s+", " ", done.stderr)
+    assert not (fitted / "fit").exists()
+
+
+def test_what_a_study_costs_is_known_beforehand(tmp_path: Path) -> None:
+    study = written(tmp_path)
+    planned, ran = told("account", study), told("run", study)
+    assert planned["format"].startswith("tacit-account")
+    owner = ran["guarantee"]["owners"][0]
+    assert owner["epsilon"] == pytest.approx(2.0, rel=1e-6)
+    assert ran["rounds"] == owner["releases"] == 4
+    close_to_the_truth(pd.read_csv(tmp_path / "results" / "coefficients.csv"))
+
+
+def test_it_is_described_and_listed() -> None:
+    found = told("describe", "glm")
+    assert (found["oracle"], found["traits"]["masks"]) == ("rows", "yes")
+    assert [each["name"] for each in found["parameters"]] == ["sums", "covariance"]
+    assert "glm" in {each["name"] for each in told("methods")["methods"]}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where"),
+    [
+        ("~ age", "~ agee", r"\[model\].*'agee'"),
+        ("ill ~ age", "ill age", r"\[model\] formula"),
+        ('"binomial"', '"bin"', r"\[model\] family"),
+        ('"binomial"', '"poisson"', r"\[model\].*'ill'"),
+        ("[privacy]", '[method]\nname = "dpsg"\n[privacy]', r"\[method\] name"),
+        ("[privacy]", '[method]\nname = "glm"\nsums = 5\n[privacy]', r"\[method\] sums"),
+        ("[privacy]", "[run]\nrounds = 7\n[privacy]", r"\[run\] rounds"),
+        ("[privacy]", "[run]\nhold_out = 0.1\n[privacy]", r"\[run\] hold_out"),
+        ("[privacy]", "[problem]\nloss = 'logistic'\n[privacy]", r"\[problem\] loss"),
+        ("[partition]", "[data.target]\ncolumn = 'ill'\npositive = 'x'\n[partition]", "target"),
+        ("epsilon = 2.0", "epsilon = 2.0\nclip = 3.0", r"\[privacy\].*clip"),
+        ("epsilon = 2.0", "epsilon = 2.0\nnoise = 'laplace'", r"\[privacy\].*noise"),
+        ("epsilon = 2.0", "epsilon = 2.0\nrelation = 'add_remove'", "relation"),
+        ("[model]", "[modell]", r"modell. unknown key"),
+    ],
+)
+def test_mistakes_are_told_with_their_place(tmp_path: Path, old: str, new: str, where: str) -> None:
+    study = written(tmp_path, (old, new))
+    with pytest.raises(ConfigError, match=where) as caught:
+        execute(assemble(read_study(study)))
+    assert "study.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(("masks = true\n", ""), marks=pytest.mark.slow),
+        ('family = "binomial"\n', 'family = "binomial"\n[method]\nname = "glm"\nsums = 3\n'),
+    ],
+)
+def test_real_processes_fit_it(tmp_path: Path, other: tuple[str, str]) -> None:
+    study = written(tmp_path, other)
+    found = perform(prepare(read_study(study), tmp_path / "rehearsal"))
+    assert len(found) == 4
+    tables = [
+        pd.read_csv(tmp_path / "rehearsal" / f"member-{member}" / "state" / "coefficients.csv")
+        for member in range(4)
+    ]
+    for table in tables[1:]:
+        pd.testing.assert_frame_equal(table, tables[0])
+    close_to_the_truth(tables[0])
+    assert all(member["noise"] == "secure" for member in found)
+
+
+@pytest.mark.long
+def test_sites_and_a_simulation_have_the_same_bits(tmp_path: Path) -> None:
+    from tacit.testing import check_between_sites
+
+    check_between_sites(written(tmp_path))
+
+
+@pytest.mark.long
+def test_records_that_come_and_go_over_a_graph(tmp_path: Path) -> None:
+    study = written(
+        tmp_path,
+        ("[model]", '[network]\ngraph = "ring"\nexact_sum = "tree"\n[model]'),
+        ("masks = true", 'relation = "add_remove"'),
+        ("[partition]", "[problem]\nsize = 2000\n[partition]"),
+    )
+    answer: Any = execute(assemble(read_study(study))).result.answer
+    close_to_the_truth(answer.frame())
