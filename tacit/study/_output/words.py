@@ -45,9 +45,10 @@ def summary(outcome: Outcome) -> list[str]:
             f"fitted a model of {study.data.target.column!r} ({study.problem.loss.kind} loss, "
             f"{problem.dimension} parameters)"
         )
+    name = dict(study.method)["name"]
     return [
         f"{problem.agents} sites {what} {between}, without pooling their records.",
-        f"They {_hold(outcome)}ran {_rounds(outcome.result.rounds)} of {dict(study.method)['name']}.",
+        f"They {_hold(outcome)}ran {_rounds(outcome.result.rounds)} of {name}.",
         *study.notes,
         *_capitals(outcome.assembled.notes),
     ]
