@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 import pandas as pd
 
 from tacit import checks
@@ -26,6 +27,7 @@ from tacit.data.undeclared import Filled, filled
 from tacit.errors import ConfigError
 from tacit.method.answer import Refused
 from tacit.method.coefficients import CoefficientTable
+from tacit.method.fitted import FittedRegression
 from tacit.method.glm import PrivateGLM
 from tacit.network import Coordinator
 from tacit.privacy.budget import Privacy
@@ -36,17 +38,11 @@ from tacit.privacy.masked import Masks
 from tacit.problem.task import record_tables
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    import plotly.graph_objects as go
 
 Family = Literal["gaussian", "binomial", "poisson", "gamma"]
 
 _ONE_COLLUDER = Masks()
-
-_MEAN: Mapping[str, Any] = {
-    "identity": lambda predictor: predictor,
-    "logit": lambda predictor: 1.0 / (1.0 + np.exp(-predictor)),
-    "log": np.exp,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +54,27 @@ class Regression:
         guarantee: guarantee of the whole fit, owner by owner.
         result: outcome of the run.
         schema: declaration of the columns.
-        design: columns of the regression.
     """
 
     formula: str
     guarantee: Guarantees
     result: Result
     schema: Schema
-    design: Design
+
+    @cached_property
+    def model(self) -> FittedRegression:
+        """What may be published: the table, and the declarations by which it predicts.
+
+        Raises:
+            ConfigError: as for `table`.
+        """
+        said = str(self.guarantee)
+        return FittedRegression(self.formula, self.table, self.schema, said)
+
+    @property
+    def design(self) -> Design:
+        """Columns of the regression."""
+        return self.model.design
 
     @property
     def table(self) -> CoefficientTable:
@@ -108,41 +117,25 @@ class Regression:
         """
         return self.table.conf_int(level)
 
-    def predict(self, data: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
-        """Means of new records, with intervals of the means where the table has them.
-
-        Args:
-            data: table with the columns of the design; values beyond declared bounds are moved to
-                them, as in the fit.
-            level: nominal coverage, in (0, 1).
+    def forest(self) -> go.Figure:
+        """A forest plot: the effect of every column over its declared range.
 
         Raises:
-            ProblemError: a column that is absent or not of its declared kind.
+            ConfigError: a table without intervals.
         """
-        from scipy.stats import norm
+        from tacit.report.figures import forest
 
-        self.table.conf_int(level)  # refuses a level out of range
-        used = {column.name for column in self.design.columns}
-        features = {name: each for name, each in self.schema.features.items() if name in used}
-        schema = Schema(features, None, intercept=False, missing=self.schema.missing)
-        design = self.design.on(columns_of(schema))
-        rows = _rows(design, prepare(data, schema).features)
-        # the intercept is first in the table and last in a row
-        values, order = self.table.values, np.roll(np.arange(design.width), -1)
-        rows = rows @ np.linalg.inv(design.unscaled)  # in the units of the data
-        predictor = rows @ values[order]
-        covariance = self.table.covariance[np.ix_(order, order)]
-        error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0.0))
         if self.table.refusal is not None:
-            error = np.full(len(rows), np.nan)
-        reach = float(norm.ppf(0.5 + level / 2.0)) * error
-        mean = _MEAN[self.table.link]
-        found = {
-            "mean": mean(predictor),
-            "lower": mean(predictor - reach),
-            "upper": mean(predictor + reach),
-        }
-        return pd.DataFrame(found, index=data.index)
+            raise ConfigError(f"there are no intervals to draw: {self.table.refusal.reason}")
+        return forest(self.table.effects(), self.table.effect)
+
+    def predict(self, data: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
+        """Means of new records, with intervals; as `FittedRegression.predict`."""
+        return self.model.predict(data, level=level)
+
+    def save(self, path: str | Path) -> None:
+        """Write table and declarations to a file; `tacit.method.load_regression` reads it."""
+        self.model.save(path)
 
 
 @checked(ConfigError, own="data columns ledger")
@@ -258,7 +251,7 @@ def glm(
         ledger=ledger,
         dataset=dataset,
     )
-    return Regression(formula, found.guarantee, found, schema, design)
+    return Regression(formula, found.guarantee, found, schema)
 
 
 def _warn(found: Filled) -> None:
@@ -270,12 +263,3 @@ def _warn(found: Filled) -> None:
         "columns={'age': data.Numeric(18, 90)}",
         stacklevel=4,
     )
-
-
-def _rows(design: Design, records: ArrayLike) -> Any:
-    """Rows of the design of many records, in double precision."""
-    import jax
-    import jax.numpy as jnp
-
-    with jax.enable_x64(True):
-        return np.asarray(jax.vmap(design.values)(jnp.asarray(records)))

@@ -217,6 +217,31 @@ def fit(
 
 
 @app.command()
+def predict(
+    model: Annotated[
+        Path,
+        typer.Argument(metavar="MODEL", help="File regression.json of a fit, or its directory."),
+    ],
+    data: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="CSV (or .tsv) file with a header line.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", show_default=False, help="CSV file to write.  [default: print it]"
+        ),
+    ] = None,
+    level: Annotated[float, typer.Option(help="Nominal coverage of the intervals.")] = 0.95,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Predict means of new records by a fitted regression, with intervals."""
+    from tacit.cli.predicting import predict_table
+
+    raise typer.Exit(predict_table(model, data, output, level=level, force=force, json=json))
+
+
+@app.command()
 def methods(json: Json = False) -> None:
     """List all methods and when to choose each."""
     from tacit.cli.showing import show_methods

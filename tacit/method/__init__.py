@@ -18,6 +18,7 @@ from tacit.method.dpsg import DPSG
 from tacit.method.extra import EXTRA
 from tacit.method.fed_avg import FedAvg
 from tacit.method.fed_prox import FedProx
+from tacit.method.fitted import FittedRegression, load_regression
 from tacit.method.functional import FunctionalPerturbation
 from tacit.method.functional_ball import RecordBall, record_ball
 from tacit.method.functional_basis import LegendreBasis, QuadraticBasis
@@ -63,6 +64,7 @@ __all__ = [
     "DZOAStar",
     "FedAvg",
     "FedProx",
+    "FittedRegression",
     "FunctionalPerturbation",
     "GradientDescent",
     "GradientTracking",
@@ -81,6 +83,7 @@ __all__ = [
     "Refused",
     "Rounds",
     "Wald",
+    "load_regression",
     "metric_epsilon",
     "record_ball",
     "record_distance",

@@ -50,6 +50,7 @@ from tacit.deploy.operate.watch import Watch, serve_metrics, starting
 from tacit.errors import ConfigError, EnvironmentMismatch
 from tacit.privacy.ledger import Ledger, read
 from tacit.study.build import build_network
+from tacit.study.fitted import fitted
 
 log = logging.getLogger("tacit.site")
 
@@ -288,12 +289,14 @@ def _take_part(
             spent = None
             if account is not None:
                 spent = account.ledger.balance(account.owner, account.dataset).spent
+            answer = None
+            if solution is not None:
+                answer = run_.contract.method.answer(solution, run_.contract)
             outcome = Outcome(
                 solution=solution,
                 names=run_.contract.numbers,
-                answer=None
-                if solution is None
-                else run_.contract.method.answer(solution, run_.contract),
+                answer=answer,
+                regression=fitted(run_.source, answer, str(run_.guarantee)),
                 run=manifest.run.hex(),
                 rounds=party.rounds,
                 epsilon=spent,

@@ -15,7 +15,9 @@ from tacit.deploy.files import write_bytes, write_json, write_text
 from tacit.deploy.member.compare import Comparison
 from tacit.escape import cell
 from tacit.method.answer import Answer, Minimiser, safe
+from tacit.method.fitted import FittedRegression
 from tacit.privacy.guarantee import Guarantee
+from tacit.study.fitted import NAME
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,7 @@ class Outcome:
         absences: absent members: name, first round without it, round of its return, from 0.
         compared: whether other clients were told the same; `None` without a coordinator.
         answer: interpretation of the solution; `None` without one.
+        regression: the fitted regression, if the study fits one.
     """
 
     solution: np.ndarray | None
@@ -48,6 +51,7 @@ class Outcome:
     absences: Sequence[tuple[str, int, int | None]] = ()
     compared: Comparison | None = None
     answer: Answer | None = None
+    regression: FittedRegression | None = None
 
     def document(self) -> dict[str, Any]:
         """The result in the form of `result.json`."""
@@ -98,6 +102,8 @@ def write(folder: Path, outcome: Outcome, guarantee: Guarantee | None) -> None:
         else:
             table = safe(outcome.answer.frame()).to_csv(index=False)
             write_text(folder / f"{outcome.answer.kind}.csv", table)
+    if outcome.regression is not None:
+        write_text(folder / NAME, outcome.regression.to_json() + "\n")
     if guarantee is not None:
         document: dict[str, Any] = {"format": "tacit-site-guarantee-1", "run": outcome.run}
         document |= {"sentence": guarantee.sentence()} | _plain(asdict(guarantee))

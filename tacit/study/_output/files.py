@@ -13,6 +13,7 @@ import numpy as np
 from tacit.errors import RuntimeFailure
 from tacit.escape import cell
 from tacit.method.answer import Answer, Minimiser, safe
+from tacit.method.coefficients import CoefficientTable
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.privacy.guarantee import NoiseSource, Status
@@ -20,6 +21,7 @@ from tacit.report.data import PUBLIC_HISTORY
 from tacit.study._output.directory import RESULT_FORMAT, Destination
 from tacit.study._output.page import coefficients, report_data
 from tacit.study._output.words import counts_are_public, objective_gap
+from tacit.study.fitted import NAME, fitted
 from tacit.study.run import Outcome
 
 MODEL_FORMAT = "tacit-model-1"
@@ -70,6 +72,11 @@ def write(outcome: Outcome, destination: Destination, public: bool = False) -> d
         _json(stage / "result.json", document)
         _model(stage / "model.npz", outcome)
         _table(stage, outcome)
+        regression = fitted(
+            outcome.assembled.source, outcome.result.answer, str(outcome.result.guarantee)
+        )
+        if regression is not None:
+            regression.save(stage / NAME)
         _histories(stage, outcome)
         np.savez(
             stage / SIMULATION_ONLY / "solutions.npz",
@@ -196,6 +203,7 @@ def _covered(outcome: Outcome, public: bool) -> list[str]:
         return []
     table = f"{_answer(outcome).kind}.csv"
     released = [table if name == "coefficients.csv" else name for name in RELEASED]
+    released += [NAME] if isinstance(_answer(outcome), CoefficientTable) else []
     return [*released, *([PUBLIC_REPORT] if public else [])]
 
 

@@ -1,0 +1,266 @@
+"""A fitted regression with all that is needed to predict by it: kept in a file, and read again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tacit.arguments import checked
+from tacit.data.cells import columns_of
+from tacit.data.columns import column_of
+from tacit.data.design import Design
+from tacit.data.feature import FEATURES, Feature
+from tacit.data.formula import parse_formula
+from tacit.data.schema import Schema
+from tacit.data.table import check_columns, missing_rules, prepare
+from tacit.errors import ProblemError, RuntimeFailure, TacitError
+from tacit.method.answer import Refused
+from tacit.method.coefficients import Checks, CoefficientTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+FORMAT = "tacit-regression-1"
+
+_MEAN: Mapping[str, Any] = {
+    "identity": lambda predictor: predictor,
+    "logit": lambda predictor: 1.0 / (1.0 + np.exp(-predictor)),
+    "log": np.exp,
+}
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
+@dataclass(frozen=True, eq=False)
+class FittedRegression:
+    """A fitted regression: its table, and the declarations by which it predicts.
+
+    Attributes:
+        formula: formula of the model.
+        table: coefficients in the units of the data, with intervals or the reason why not.
+        schema: declarations of the columns of the formula.
+        protection: guarantee of the fit, in words.
+        date: day of the fit, as YYYY-MM-DD.
+    """
+
+    formula: str
+    table: CoefficientTable
+    schema: Schema
+    protection: str
+    date: str = field(default_factory=_today)
+
+    @cached_property
+    def design(self) -> Design:
+        """Columns of the regression."""
+        return parse_formula(self.formula, columns_of(self.schema))[1]
+
+    def predict(self, data: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
+        """Means of new records, with intervals of the means where the table has them.
+
+        Args:
+            data: table with the columns of the design; values beyond declared bounds are moved to
+                them, as in the fit.
+            level: nominal coverage, in (0, 1).
+
+        Returns:
+            Columns `mean`, `lower` and `upper`, one row per record: not numbers where the fit would
+            have left the record out for a missing value.
+
+        Raises:
+            ProblemError: a column that is absent or not of its declared kind.
+        """
+        import pandas as pd
+        from scipy.stats import norm
+
+        self.table.conf_int(level)  # refuses a level out of range
+        used = {column.name for column in self.design.columns}
+        features = {name: each for name, each in self.schema.features.items() if name in used}
+        schema = Schema(
+            features,
+            None,
+            intercept=False,
+            missing=self.schema.missing,
+            decimal=self.schema.decimal,
+        )
+        design = self.design.on(columns_of(schema))
+        known = _complete(data, schema)
+        rows = np.full((len(data), design.width), np.nan)
+        if known.any():
+            rows[known] = _rows(design, prepare(data.iloc[np.flatnonzero(known)], schema).features)
+        # the intercept is first in the table and last in a row
+        values, order = self.table.values, np.roll(np.arange(design.width), -1)
+        rows = rows @ np.linalg.inv(design.unscaled)  # in the units of the data
+        predictor = rows @ values[order]
+        covariance = self.table.covariance[np.ix_(order, order)]
+        error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0.0))
+        if self.table.refusal is not None:
+            error = np.full(len(rows), np.nan)
+        reach = float(norm.ppf(0.5 + level / 2.0)) * error
+        mean = _MEAN[self.table.link]
+        found = {
+            "mean": mean(predictor),
+            "lower": mean(predictor - reach),
+            "upper": mean(predictor + reach),
+        }
+        return pd.DataFrame(found, index=data.index)
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file, JSON. It holds what was released and declared, and nothing else.
+
+        Raises:
+            RuntimeFailure: a file that cannot be written.
+        """
+        try:
+            Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+        except OSError as error:
+            raise RuntimeFailure(f"{path} cannot be written ({error.strerror})") from error
+
+    def to_json(self) -> str:
+        """The contents of that file."""
+        table = self.table
+        document = {
+            "format": FORMAT,
+            "formula": self.formula,
+            "date": self.date,
+            "guarantee": self.protection,
+            "columns": {
+                name: {"kind": _kind(feature), **asdict(feature)}  # pyright: ignore[reportArgumentType]
+                for name, feature in self.schema.features.items()
+            },
+            "missing": self.schema.missing,
+            "decimal": self.schema.decimal,
+            "family": table.family,
+            "link": table.link,
+            "records": table.records,
+            "names": table.names,
+            "values": table.values.tolist(),
+            "spans": table.spans,
+            "sampling": table.sampling.tolist(),
+            "privacy": table.privacy.tolist(),
+            "checks": asdict(table.checks),
+            "refusal": None if table.refusal is None else asdict(table.refusal),
+        }
+        return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+class _File(BaseModel):
+    """The contents of the file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: Literal["tacit-regression-1"]
+    formula: str
+    date: str
+    guarantee: str
+    columns: dict[str, dict[str, Any]]
+    missing: Any
+    decimal: str
+    family: str
+    link: Literal["identity", "logit", "log"]
+    records: int
+    names: tuple[str, ...]
+    values: list[float]
+    spans: tuple[float, ...]
+    sampling: list[list[float]]
+    privacy: list[list[float]]
+    checks: dict[str, float]
+    refusal: dict[str, str] | None
+
+
+@checked(ProblemError)
+def load_regression(path: str | Path) -> FittedRegression:
+    """Read a regression that was saved.
+
+    Args:
+        path: path of the file, as written by `save`, `tacit fit` or `tacit run`.
+
+    Raises:
+        ProblemError: a file that cannot be read, is cut off, or holds something else.
+
+    Example:
+        >>> from tacit.method import load_regression
+        >>> load_regression("missing.json")
+        Traceback (most recent call last):
+            ...
+        tacit.errors.ProblemError: missing.json: cannot be read (No such file or directory)
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise ProblemError(f"{path}: cannot be read ({reason})") from error
+    try:
+        found = _File.model_validate_json(text)
+        features = {name: _feature(dict(given)) for name, given in found.columns.items()}
+        schema = Schema(
+            features, None, intercept=False, missing=found.missing, decimal=found.decimal
+        )
+        table = CoefficientTable(
+            found.names,
+            np.array(found.values),
+            np.array(found.sampling),
+            np.array(found.privacy),
+            Checks(**found.checks),
+            None if found.refusal is None else Refused(**found.refusal),
+            found.family,
+            found.link,
+            found.records,
+            found.spans,
+        )
+        loaded = FittedRegression(found.formula, table, schema, found.guarantee, found.date)
+        names = (loaded.design.names[-1], *loaded.design.names[:-1])
+    except (ValidationError, TacitError, TypeError, ValueError, KeyError) as error:
+        reason = str(error).splitlines()[0]
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            reason = " ".join([*map(str, first["loc"]), first["msg"]])
+        raise ProblemError(
+            f"{path}: is not a regression that tacit has saved ({reason})"
+        ) from error
+    d = len(names)
+    shapes = (table.values.shape, table.sampling.shape, table.privacy.shape, (len(table.spans), 1))
+    if names != table.names or shapes != ((d,), (d, d), (d, d), (d, 1)):
+        raise ProblemError(
+            f"{path}: its coefficients are not those of its formula {found.formula!r}; it was "
+            "changed, or is of another version"
+        )
+    return loaded
+
+
+def _kind(feature: Feature) -> str:
+    return next(name for name, kind in FEATURES.items() if type(feature) is kind)
+
+
+def _feature(given: dict[str, Any]) -> Feature:
+    kind: Any = FEATURES[given.pop("kind")]
+    return kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in given.items()})
+
+
+def _complete(data: pd.DataFrame, schema: Schema) -> Any:
+    """Which records have every value without which they would be dropped, shape `(n,)`."""
+    check_columns(data, schema)
+    found = np.ones(len(data), dtype=bool)
+    for name, rule in missing_rules(schema).items():
+        if rule == "drop":
+            found &= column_of(data, name).notna().to_numpy()
+    return found
+
+
+def _rows(design: Design, records: ArrayLike) -> Any:
+    """Rows of the design of many records, in double precision."""
+    import jax
+    import jax.numpy as jnp
+
+    with jax.enable_x64(True):
+        return np.asarray(jax.vmap(design.values)(jnp.asarray(records)))
