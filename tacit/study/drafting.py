@@ -159,7 +159,10 @@ def study_text(
     features = [name for name in frame.columns if name not in (target, site)]
     skipped = [name for name in features if public and _useless(frame[name])]
     parts = [
-        _HEAD.format(path=codec.dumps(path, ensure_ascii=False), reading=reading.lines()),
+        _HEAD.format(
+            path=codec.dumps(path, ensure_ascii=False),
+            reading=reading.lines() + (_assumed(target, frame[target]) if public else ""),
+        ),
         *(_feature(str(name), frame[name], public) for name in features if name not in skipped),
         *(
             f"# {codec.dumps(str(name))} is left out: too many values for a category, or only one\n"
@@ -210,6 +213,13 @@ def _target(name: str, column: Any, public: bool) -> str:
         ]
     lines.append('missing = "drop"')
     return "\n".join(lines) + "\n"
+
+
+def _assumed(name: str, column: Any) -> str:
+    """What the lines of the target hold of the records, as an assumption of every guarantee."""
+    what = "the bounds" if _target_kind(column) == "numeric" else "the values"
+    said = f"{what} of column {name} were read off the records: assumed public"
+    return f"assumed = [{codec.dumps(said, ensure_ascii=False)}]\n"
 
 
 def _loss(target: Any, public: bool) -> str:

@@ -148,6 +148,7 @@ def test_init_with_bounds_from_the_data_says_that_they_leak(tmp_path: Path) -> N
     found = json.loads(invoke("run", study, "--json"))
     assumed = " ".join(found["guarantee"]["owners"][0]["assumptions"])
     assert "the maximum of column age was taken from the data" in assumed
+    assert "the values of column smoker were read off the records" in assumed
 
 
 def test_init_suggests_an_answer_of_the_kind_of_the_target(tmp_path: Path) -> None:

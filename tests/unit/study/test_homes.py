@@ -49,6 +49,9 @@ def test_a_draft_names_columns_and_no_values(tmp_path: Path) -> None:
     assert 'path = "visits.csv"' in found.text and "89" not in found.text
     public = draft(tmp_path / "visits.csv", target="smoker", bounds_from_data=True)
     assert public.to_declare == 0 and public.site is None and "leak" in public.text
+    assert "the values of column smoker were read off the records" in public.text
+    number = draft(tmp_path / "visits.csv", target="visits", bounds_from_data=True)
+    assert "the bounds of column visits were read off the records" in number.text
     with pytest.raises(ConfigError, match="target='vists'"):
         draft(tmp_path / "visits.csv", target="vists")
     with pytest.raises(ConfigError, match="decimal=';'"):
