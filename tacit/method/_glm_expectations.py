@@ -48,8 +48,9 @@ def clipped_count(mean: Each, bound: Scalar) -> tuple[Each, Each, Each]:
             jnp.where(none, 0.0, strictly),
         )
 
-    upper, upper_weight, inside, _ = least(mean + bound)
-    lower, lower_weight, _, under = least(mean - bound)
+    # both ends at once: what compiles longest is compiled once
+    ends = jnp.stack(jnp.broadcast_arrays(mean + bound, mean - bound))
+    (upper, lower), (upper_weight, lower_weight), (inside, _), (_, under) = least(ends)
     # clip(Y - m, -b, b) = min(Y, m + b) - min(Y, m - b) - b
     return upper - lower - bound, upper_weight - lower_weight, 1.0 - inside + under
 

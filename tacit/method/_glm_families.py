@@ -16,7 +16,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import digamma, gammainc, gammaincc, ndtr, polygamma
+from jax.scipy.special import digamma, gammainc, gammaln, ndtr, polygamma
 from jaxtyping import Array, Float
 
 from tacit.method._glm_expectations import (
@@ -241,7 +241,10 @@ class Gaussian(Family):
 
 
 class Gamma(Family):
-    """A positive number with a constant coefficient of variation: `by = (shape k, -)`."""
+    """A positive number with a constant coefficient of variation.
+
+    `by = (shape k, mean of min(Y / mean, 2))`.
+    """
 
     name: ClassVar[str] = "gamma"
     measured: ClassVar[bool] = True
@@ -262,53 +265,61 @@ class Gamma(Family):
         return Link(linear.mean - centre, jnp.ones_like(shape), shape)
 
     def settled(self, link: Link, variance: Scalar) -> Float[Array, " 2"]:
-        return jnp.stack([link.dispersion, jnp.ones_like(variance)])
+        return self._by(link.dispersion)
 
-    def _mean(self, shape: Scalar) -> Scalar:
-        at = self.clip * shape
-        return gammainc(shape + 1.0, at) + self.clip * gammaincc(shape, at)
+    def _by(self, shape: Scalar) -> Float[Array, " 2"]:
+        return jnp.stack([shape, self._clipped(shape)[0]])
 
-    def _square(self, shape: Scalar) -> Scalar:
-        """Variance of the clipped ratio."""
+    def _mass(self, shape: Scalar) -> Scalar:
+        """`P(k, 2k) - P(k + 1, 2k)`, of the regularised incomplete gamma function."""
         at = self.clip * shape
-        inside = (1.0 + 1.0 / shape) * gammainc(shape + 2.0, at)
-        return inside + self.clip**2 * gammaincc(shape, at) - self._mean(shape) ** 2
+        return jnp.exp(shape * jnp.log(at) - at - gammaln(shape + 1.0))
+
+    def _clipped(self, shape: Scalar) -> tuple[Scalar, Scalar]:
+        """Mean and variance of the clipped ratio, from one incomplete gamma function."""
+        at, mass = self.clip * shape, self._mass(shape)
+        inside = gammainc(shape, at)
+        one = inside - mass
+        two = one - mass * at / (shape + 1.0)
+        mean = one + self.clip * (1.0 - inside)
+        square = (1.0 + 1.0 / shape) * two + self.clip**2 * (1.0 - inside)
+        return mean, square - mean**2
+
+    def _beyond(self, by: Float[Array, " 2"]) -> Scalar:
+        """Probability of a clipped ratio, from the mean: with a clip of 2 no integral is left."""
+        return jnp.maximum(by[1] - 1.0 + self._mass(by[0]), 0.0)
 
     def terms(self, y: Each, predictor: Each, by: Float[Array, " 2"]) -> Terms:
         ratio = y * jnp.exp(-predictor)
-        residual = (jnp.minimum(ratio, self.clip) - self._mean(by[0])) / self.units(by)[0]
+        residual = (jnp.minimum(ratio, self.clip) - by[1]) / self.units(by)[0]
         beyond = (ratio > self.clip).astype(ratio.dtype)
-        expected = gammaincc(by[0], self.clip * by[0])
-        return Terms(residual, jnp.ones_like(residual), beyond - expected)
+        return Terms(residual, jnp.ones_like(residual), beyond - self._beyond(by))
 
     def likely(self, by: Float[Array, " 2"]) -> Scalar:
-        return gammaincc(by[0], self.clip * by[0])
+        return self._beyond(by)
 
     def units(self, by: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
         # the mean of a clipped ratio is at most 1, so the upper end is the longer one
-        return self.clip - self._mean(by[0]), jnp.ones_like(by[0])
+        return self.clip - by[1], jnp.ones_like(by[0])
 
     def dispersion(self, square: Scalar, by: Float[Array, " 2"]) -> Float[Array, " 2"]:
-        unit, centre = self.units(by)[0], self._mean(by[0])
-
         def about(log_shape: Scalar) -> Scalar:
-            shape = jnp.exp(log_shape)
-            return self._square(shape) + (self._mean(shape) - centre) ** 2
+            mean, variance = self._clipped(jnp.exp(log_shape))
+            return variance + (mean - by[1]) ** 2
 
-        found = solved(about, square * unit**2, math.log(_FLATTEST), math.log(1e3))
-        return jnp.stack([jnp.exp(found), by[1]])
+        wanted = square * self.units(by)[0] ** 2
+        return self._by(jnp.exp(solved(about, wanted, math.log(_FLATTEST), math.log(1e3))))
 
     def expected(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
-        beyond = [gammaincc(shape, self.clip * shape) for shape in (now[0], by[0])]
-        return self._mean(now[0]) - self._mean(by[0]), beyond[0] - beyond[1]
+        return now[1] - by[1], self._beyond(now) - self._beyond(by)
 
     def spread(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
-        weight = gammainc(now[0] + 1.0, self.clip * now[0])
-        return weight, self._square(now[0]) / weight
+        weight = now[1] - self.clip * self._beyond(now)
+        return weight, self._clipped(now[0])[1] / weight
 
 
 class Poisson(Family):
-    """A count with a log link: `by = (mean of all counts, -)`."""
+    """A count with a log link: `by = (mean of all counts, unit of residuals)`."""
 
     name: ClassVar[str] = "poisson"
     link: ClassVar[str] = "log"
@@ -329,7 +340,11 @@ class Poisson(Family):
     def settled(self, link: Link, variance: Scalar) -> Float[Array, " 2"]:
         # the mean of a mean whose logarithm varies
         mean = jnp.exp(jnp.minimum(link.predictor + 0.5 * variance, _STEEP))
-        return jnp.stack([mean, jnp.ones_like(mean)])
+        # centring moves a clipped residual, by most where some counts are cut off on one side
+        means = mean * jnp.asarray(np.geomspace(0.02, 50.0, 64), mean.dtype)
+        bound = self.clip * jnp.sqrt(mean)
+        moved = jnp.max(jnp.abs(clipped_count(means, bound)[0]))
+        return jnp.stack([mean, bound + moved])
 
     def terms(self, y: Each, predictor: Each, by: Float[Array, " 2"]) -> Terms:
         bound = self.clip * jnp.sqrt(by[0])
@@ -346,10 +361,7 @@ class Poisson(Family):
         return clipped_count(by[0], self.clip * jnp.sqrt(by[0]))[2]
 
     def units(self, by: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
-        # centring moves a clipped residual, by most where some counts are cut off on one side
-        means = by[0] * jnp.asarray(np.geomspace(0.02, 50.0, 64), by.dtype)
-        bound = self.clip * jnp.sqrt(by[0])
-        return bound + jnp.max(jnp.abs(clipped_count(means, bound)[0])), 2.0 * by[0]
+        return by[1], 2.0 * by[0]
 
     def spread(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
         # at the mean of all counts, where most of the information is
