@@ -2,7 +2,7 @@
 
 The records are dealt to eight sites and fitted by `tacit.glm`, with secure aggregation against one
 colluding site, at the least of the given budgets at which intervals are printed; and pooled, by
-statsmodels. Bounds are those of code books: nothing is read off the records.
+statsmodels. Bounds are those of code books, or the most there can be where these give none.
 
     python benchmarks/real_data.py                        both fits of every model, from one seed
     python benchmarks/real_data.py --output comparison    with a page of forest plots
