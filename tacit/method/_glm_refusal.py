@@ -47,9 +47,13 @@ def refusal(checks: Checks, method: PrivateGLM, contract: Any) -> Refused | None
     return Refused(reason, remedy)
 
 
+_GUESSED = 0.5
+"""Noise over the smallest eigenvalue, as one number, from which on what would do is a guess."""
+
 _OTHERS = {
-    "poisson": "counts that vary more than a Poisson model says need another family, such as a "
-    "negative binomial",
+    "poisson": "counts that vary more than a Poisson model says need a negative binomial one, "
+    "which is not among the families; a binomial model of whether there is any needs no such "
+    "assumption",
     "gamma": "the coefficient of variation is not constant: choose another family or columns",
     "gaussian": "errors are far from normal: transform the target, or choose another family",
 }
@@ -70,6 +74,8 @@ def _enough(checks: Checks, method: PrivateGLM, contract: Any) -> str:
         wanted = f"{wanted}, or an epsilon of {least}{epsilon:.2g} with these"
     if checks.lost:
         wanted += ", unless a column says nothing that the others do not: leave such a one out"
+    elif checks.curvature >= _GUESSED * math.sqrt(2.0 * method.design.width):  # of an operator
+        wanted += "; these are guesses, because much of that eigenvalue is noise"
     return wanted
 
 

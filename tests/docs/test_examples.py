@@ -43,10 +43,10 @@ def run_session(text: str, namespace: dict[str, object], page: Path, line: int) 
 
 
 def run_commands(text: str) -> str:
-    """Run each line `$ tacit ...`; what the first that fails printed, or nothing."""
+    """Run each command `$ tacit ...`; what the first that fails printed, or nothing."""
     from tacit.cli import app
 
-    for line in text.splitlines():
+    for line in text.replace("\\\n", " ").splitlines():  # a command may go on
         prompt, program, *arguments = shlex.split(line)
         assert (prompt, program) == ("$", "tacit"), line
         outcome = CliRunner().invoke(app, arguments)

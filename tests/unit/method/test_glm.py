@@ -18,6 +18,8 @@ from tacit.data.cells import Column, Scale, columns_of
 from tacit.data.design import design_of
 from tacit.errors import ConfigError, PrivacyError, ProblemError
 from tacit.method import CoefficientTable, PrivateGLM, _glm_expectations, _glm_families
+from tacit.method._glm_refusal import refusal
+from tacit.method.coefficients import Checks
 from tacit.privacy import Masks
 from tacit.privacy.score import Score
 from tests.quick import only
@@ -265,6 +267,16 @@ def test_a_budget_that_gives_nothing_is_refused_without_absurd_numbers() -> None
     assert found.refusal is not None and found.checks.lost
     wanted = re.findall(r"at least ([\d,]+) records", found.refusal.needs)
     assert int(wanted[0].replace(",", "")) <= 20 * 400
+
+
+def test_what_would_do_is_called_a_guess_where_the_eigenvalue_is_mostly_noise() -> None:
+    x, y = drawn("binomial", 400)
+    task, net, method = setting("binomial", x, y, privacy=budget(1.0))
+    agreed = tacit.contract(task, net, method, rounds=method.sums)
+    # as one number, the noise is 1 / sqrt(8) of that of an operator of 4 columns
+    for curvature, guessed in ((0.8, False), (1.4, False), (1.5, True)):
+        found = refusal(Checks(curvature, 0.0, 1.0, 0.0), method, agreed)
+        assert found is not None and ("guesses" in found.needs) is guessed
 
 
 def test_a_table_is_printed_for_readers_and_for_latex() -> None:
