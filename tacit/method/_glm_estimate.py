@@ -132,26 +132,23 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
         both = _last_two(method, found, gram)
     d = len(gram)
     parts = np.array(method.shares[-2:]) / sum(method.shares[-2:])
-    information = parts[0] * both[0].information + parts[1] * both[1].information
-    noise = float(
-        np.hypot(*(f * each.information_noise for f, each in zip(parts, both, strict=True)))
-    )
-    least = float(np.linalg.eigvalsh(information)[0])
-    curvature = noise * np.sqrt(2.0 * d) / least if least > 0.0 else np.inf
-    with jax.enable_x64(True):
-        raised = np.asarray(steps.raised(jnp.asarray(information), jnp.asarray(noise)))
-    inverse = np.linalg.inv(raised)
-    moves = [inverse @ each.score for each in both]
-    # the mean weight of a record times their number
-    total = max(np.trace(information) / np.trace(gram), 1e-300) * gram[-1, -1]
-    moved = [float(move @ raised @ move) / total for move in moves]
+    known = _information(both, parts, gram)
+    near = known.moved[0] <= _FAR**2
+    if not near:
+        # a point that far away has another information
+        parts = np.array([0.0, 1.0])
+        known = _information(both, parts, gram)
+    least = float(np.linalg.eigvalsh(known.matrix)[0])
+    curvature = known.noise * np.sqrt(2.0 * d) / least if least > 0.0 else np.inf
+    inverse, raised, noise = known.inverse, known.raised, known.noise
+    moves, moved, total = known.moves, known.moved, known.total
     omega = np.array(
         [
             each.score_noise**2 + noise**2 * (move @ move) * (1.0 + 1.0 / d) / 2.0
             for each, move in zip(both, moves, strict=True)
         ]
     )
-    pooled = omega.all() and moved[0] <= _FAR**2
+    pooled = omega.all() and near
     omega = (1.0 / omega) / np.sum(1.0 / omega) if pooled else np.array([0.0, 1.0])
     values = sum(
         (w * (each.point + move) for w, each, move in zip(omega, both, moves, strict=True)),
@@ -168,6 +165,40 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
     allowed = np.inf if method.family.linear else 0.5 * error
     checks = Checks(float(curvature), float(moved[1]), float(allowed), both[1].excess)
     return Estimate(values, sampling, privacy, checks)
+
+
+class _Information(NamedTuple):
+    """The information, pooled from the last two sums, and the Newton steps that it gives."""
+
+    matrix: Matrix
+    noise: float
+    raised: Matrix
+    inverse: Matrix
+    moves: list[Vector]
+    moved: list[float]
+    total: float
+
+
+def _information(both: tuple[_Sum, _Sum], parts: Vector, gram: Matrix) -> _Information:
+    """The information with these parts of both sums.
+
+    Args:
+        both: last two sums.
+        parts: part of each, shape `(2,)`.
+        gram: raised `sum u x x'`.
+    """
+    matrix = parts[0] * both[0].information + parts[1] * both[1].information
+    noise = float(
+        np.hypot(*(f * each.information_noise for f, each in zip(parts, both, strict=True)))
+    )
+    with jax.enable_x64(True):
+        raised = np.asarray(steps.raised(jnp.asarray(matrix), jnp.asarray(noise)))
+    inverse = np.linalg.inv(raised)
+    moves = [inverse @ each.score for each in both]
+    # the mean weight of a record times their number
+    total = max(np.trace(matrix) / np.trace(gram), 1e-300) * gram[-1, -1]
+    moved = [float(move @ raised @ move) / total for move in moves]
+    return _Information(matrix, noise, raised, inverse, moves, moved, total)
 
 
 def _middle(method: PrivateGLM, released: Matrix, model: Matrix) -> Matrix:
