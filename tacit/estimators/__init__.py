@@ -1,0 +1,24 @@
+"""Regressions as estimators of scikit-learn: pipelines, clones, pickles and scores.
+
+Each fit spends the whole of its budget on the records it is given, and no fit knows of another: a
+search over parameters fits some of them again and again. Give `ledger=`, and every fit is charged
+to one budget; the guide says what else a search costs (docs/regression.md).
+"""
+
+try:
+    import sklearn as _sklearn  # noqa: F401
+except ModuleNotFoundError:
+    raise ModuleNotFoundError(
+        "tacit.estimators needs scikit-learn: pip install 'tacit[sklearn]'", name="sklearn"
+    ) from None
+
+from tacit.estimators.base import PrivacyLeakWarning
+from tacit.estimators.classifier import PrivateLogisticRegression
+from tacit.estimators.regressors import PrivateLinearRegression, PrivatePoissonRegressor
+
+__all__ = [
+    "PrivacyLeakWarning",
+    "PrivateLinearRegression",
+    "PrivateLogisticRegression",
+    "PrivatePoissonRegressor",
+]

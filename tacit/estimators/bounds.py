@@ -1,0 +1,57 @@
+"""Bounds of columns: declared, as one pair or one per column, or read off the records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Num
+
+from tacit import checks
+from tacit.errors import ConfigError
+
+Ends = tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]
+
+
+def declared(name: str, bounds: Any, width: int) -> Ends:
+    """Declared bounds, one lower and one upper per column.
+
+    Args:
+        name: name of the argument, for messages.
+        bounds: a pair of numbers, or of arrays of shape `(width,)`.
+        width: number of columns.
+
+    Raises:
+        ConfigError: anything else, or a lower bound that is not below the upper one.
+
+    Example:
+        >>> declared("bounds", (0, [1, 2]), 2)
+        (array([0., 0.]), array([1., 2.]))
+    """
+    wanted = f"{name}={checks.shown(bounds)} must be a pair (lower, upper)"
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise ConfigError(f"{wanted}, of two numbers or of two arrays with one per column")
+    ends = []
+    for each in bounds:
+        try:
+            end = np.asarray(each, dtype=float)
+        except (TypeError, ValueError):
+            raise ConfigError(f"{wanted} of numbers") from None
+        if end.shape not in ((), (width,)):
+            raise ConfigError(f"{wanted}; each a number, or {width} numbers, one per column")
+        ends.append(np.broadcast_to(end, width).copy())
+    low, high = ends
+    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
+        raise ConfigError(f"{wanted} of finite numbers, the lower one below the upper one")
+    return low, high
+
+
+def read_off(values: Num[np.ndarray, "n d"]) -> Ends:
+    """Smallest and largest value of each column, some way apart where it has one value only.
+
+    Args:
+        values: values of all records.
+    """
+    low, high = (end.astype(float) for end in (values.min(axis=0), values.max(axis=0)))
+    reach = np.where(low < high, 0.0, np.maximum(0.5, 1e-3 * np.abs(low)))
+    return low - reach, high + reach
