@@ -179,7 +179,9 @@ class _Information(NamedTuple):
     total: float
 
 
-def _information(both: tuple[_Sum, _Sum], parts: Vector, gram: Matrix) -> _Information:
+def _information(
+    both: tuple[_Sum, _Sum], parts: Float[np.ndarray, " 2"], gram: Matrix
+) -> _Information:
     """The information with these parts of both sums.
 
     Args:
