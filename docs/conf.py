@@ -66,6 +66,13 @@ def _sources_are_linked(
     lines[:] = [re.sub(r"(?<!\w)Source: ", ":doc:`Source </sources>`: ", line) for line in lines]
 
 
+def _underscores_stay(
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Keep the underscore that ends an attribute's name, where it would mark a reference."""
+    lines[:] = [re.sub(r"^(:ivar \w+)_:", r"\1\\_:", line) for line in lines]
+
+
 class TablesOfSources(SphinxDirective):
     """The tables from equations to code, made of every `Source:` of the package."""
 
@@ -113,3 +120,5 @@ def setup(app: Any) -> None:
     # before napoleon, which rewrites the sections
     app.connect("autodoc-process-docstring", _indented_is_literal, priority=400)
     app.connect("autodoc-process-docstring", _sources_are_linked, priority=401)
+    # after it
+    app.connect("autodoc-process-docstring", _underscores_stay, priority=600)
