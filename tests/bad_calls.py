@@ -51,6 +51,7 @@ MADE = {
     "Answer",
     "Checks",
     "CoefficientTable",
+    "FittedRegression",
     "Regression",
     "Wald",
     "Contract",

@@ -110,6 +110,28 @@ def study() -> Path:
 
 
 @cache
+def saved_regression() -> Path:
+    """A small regression in its file."""
+    path = Path(folder().name) / "regression.json"
+    table = method.CoefficientTable(
+        names=("Intercept", "age"),
+        values=np.zeros(2),
+        sampling=np.eye(2),
+        privacy=np.eye(2),
+        checks=method.Checks(0.1, 0.0, 1.0, 0.0),
+        refusal=None,
+        family="binomial",
+        link="logit",
+        records=10,
+        spans=(1.0, 40.0),
+    )
+    schema = data.Schema(
+        {"ill": data.Boolean(), "age": data.Numeric(20, 60)}, None, intercept=False
+    )
+    method.FittedRegression("ill ~ age", table, schema, "nothing").save(path)
+    return path
+
+
 def file(ending: str) -> Path:
     """A small table in a format."""
     path = Path(folder().name) / f"records.{ending}"
@@ -494,6 +516,7 @@ def doors() -> list[Call]:
             target=ages["ill"],
             family="binomial",
         ),
+        call(method.load_regression, path=saved_regression()),
         call(
             tacit.glm,
             formula="ill ~ age",

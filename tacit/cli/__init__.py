@@ -235,7 +235,7 @@ def predict(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Predict means of new records by a fitted regression, with intervals."""
+    """Predict new records by a fitted regression."""
     from tacit.cli.predicting import predict_table
 
     raise typer.Exit(predict_table(model, data, output, level=level, force=force, json=json))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from jaxtyping import Float, Num
+from numpy.typing import ArrayLike
 
 from tacit import checks
 from tacit.errors import ConfigError
 
+Bounds = tuple[ArrayLike, ArrayLike]
+"""Lower and upper bounds as they are given: numbers, or arrays with one per column."""
+
 Ends = tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]
 
 
-def declared(name: str, bounds: Any, width: int) -> Ends:
+def declared(name: str, bounds: object, width: int) -> Ends:
     """Declared bounds, one lower and one upper per column.
 
     Args:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, no_type_check
 
 import numpy as np
 from jaxtyping import Float, Shaped
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -16,6 +18,7 @@ from tacit import checks
 from tacit.data.feature import Boolean
 from tacit.errors import ConfigError
 from tacit.estimators.base import PrivateRegression, Target
+from tacit.estimators.bounds import Bounds
 from tacit.privacy.caution import DELTA
 from tacit.privacy.masked import Masks
 
@@ -90,11 +93,11 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         masks: bool | Masks = True,
         sums: int = 4,
         covariance: Literal["model", "robust"] = "model",
-        bounds: Any = None,
-        classes: Any = None,
+        bounds: Bounds | None = None,
+        classes: Sequence[object] | None = None,
         sites: int = 4,
         size: int | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         ledger: str | os.PathLike[str] | None = None,
         dataset: str = "",
         owner: str | None = None,
@@ -127,7 +130,10 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         tags.classifier_tags.poor_score = self._poor
         return tags
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> PrivateLogisticRegression:
+    @no_type_check
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
+    ) -> PrivateLogisticRegression:
         """Fit the model, and spend the whole budget on these records.
 
         Args:
@@ -173,7 +179,8 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         self.classes_ = found
         return "" if found.dtype == bool else f"classes {found[0]} and {found[1]}"
 
-    def decision_function(self, X: Any) -> Float[np.ndarray, " n"]:
+    @no_type_check
+    def decision_function(self, X: ArrayLike) -> Float[np.ndarray, " n"]:
         """Log-odds of the second class.
 
         Args:
@@ -182,7 +189,8 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         rows = self._inside(X)
         return rows @ self.coef_[0] + self.intercept_[0]
 
-    def predict_proba(self, X: Any) -> Float[np.ndarray, "n 2"]:
+    @no_type_check
+    def predict_proba(self, X: ArrayLike) -> Float[np.ndarray, "n 2"]:
         """Probability of both classes.
 
         Args:
@@ -191,7 +199,8 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         second = expit(self.decision_function(X))
         return np.column_stack([1.0 - second, second])
 
-    def predict(self, X: Any) -> Shaped[np.ndarray, " n"]:
+    @no_type_check
+    def predict(self, X: ArrayLike) -> Shaped[np.ndarray, " n"]:
         """The more probable class.
 
         Args:

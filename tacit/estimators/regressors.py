@@ -7,12 +7,14 @@ from typing import Any, ClassVar, Literal, TypeVar, no_type_check
 
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from tacit.data.feature import Numeric
 from tacit.estimators import bounds as ends
 from tacit.estimators.base import PrivateRegression, Target
+from tacit.estimators.bounds import Bounds
 from tacit.privacy.caution import DELTA
 from tacit.privacy.masked import Masks
 
@@ -34,11 +36,11 @@ class PrivateRegressor(RegressorMixin, PrivateRegression):
         masks: bool | Masks = True,
         sums: int = 4,
         covariance: Literal["model", "robust"] = "model",
-        bounds: Any = None,
-        target_bounds: Any = None,
+        bounds: Bounds | None = None,
+        target_bounds: tuple[float, float] | None = None,
         sites: int = 4,
         size: int | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         ledger: str | os.PathLike[str] | None = None,
         dataset: str = "",
         owner: str | None = None,
@@ -69,7 +71,8 @@ class PrivateRegressor(RegressorMixin, PrivateRegression):
         tags.regressor_tags.poor_score = self._poor
         return tags
 
-    def fit(self: Self, X: Any, y: Any, groups: Any = None) -> Self:
+    @no_type_check
+    def fit(self: Self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit the model, and spend the whole budget on these records.
 
         Args:
@@ -142,7 +145,8 @@ class PrivateLinearRegression(PrivateRegressor):
 
     _family: ClassVar[str] = "gaussian"
 
-    def predict(self, X: Any) -> Float[np.ndarray, " n"]:
+    @no_type_check
+    def predict(self, X: ArrayLike) -> Float[np.ndarray, " n"]:
         """Means.
 
         Args:
@@ -189,7 +193,8 @@ class PrivatePoissonRegressor(PrivateRegressor):
         tags.target_tags.positive_only = True
         return tags
 
-    def predict(self, X: Any) -> Float[np.ndarray, " n"]:
+    @no_type_check
+    def predict(self, X: ArrayLike) -> Float[np.ndarray, " n"]:
         """Mean counts.
 
         Args:
