@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,12 +22,12 @@ from tacit.data.partition import by_column
 from tacit.data.rules import Missing
 from tacit.data.schema import Schema
 from tacit.data.table import prepare
-from tacit.data.undeclared import Filled, filled
+from tacit.data.undeclared import filled
 from tacit.errors import ConfigError
 from tacit.method.answer import Refused
 from tacit.method.coefficients import CoefficientTable
 from tacit.method.fitted import FittedRegression
-from tacit.method.glm import PrivateGLM
+from tacit.method.glm import FamilyName, PrivateGLM
 from tacit.network import Coordinator
 from tacit.privacy.budget import Privacy
 from tacit.privacy.caution import DELTA
@@ -39,8 +38,6 @@ from tacit.problem.task import record_tables
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-
-Family = Literal["gaussian", "binomial", "poisson", "gamma"]
 
 _ONE_COLLUDER = Masks()
 
@@ -144,7 +141,7 @@ def glm(
     data: pd.DataFrame | Mapping[str, pd.DataFrame],
     *,
     columns: Mapping[str, Feature] | None = None,
-    family: Family,
+    family: FamilyName,
     site: str = "site",
     sites: Sequence[str] | None = None,
     epsilon: float | None = 1.0,
@@ -225,8 +222,7 @@ def glm(
             "{'age': data.Numeric(20, 80), 'ill': data.Boolean()}"
         )
     declared = filled(data, columns or {}, named_in(formula), family)
-    if declared.taken:
-        _warn(declared)
+    declared.warn("columns={'age': data.Numeric(18, 90)}", stacklevel=3)
     schema = Schema(
         declared.features,
         None,
@@ -252,14 +248,3 @@ def glm(
         dataset=dataset,
     )
     return Regression(formula, found.guarantee, found, schema)
-
-
-def _warn(found: Filled) -> None:
-    """Name what was read off the records."""
-    read = "; ".join(f"{what} of column {name}" for name, what in found.taken.items())
-    warnings.warn(
-        f"read off the records and assumed public: {read}. Anybody who sees the result learns "
-        "them; declare what is known without the records, as in "
-        "columns={'age': data.Numeric(18, 90)}",
-        stacklevel=4,
-    )

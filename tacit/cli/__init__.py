@@ -21,7 +21,19 @@ from tacit import __version__
 from tacit.cli import before, experiments, keys, ledgers, manifests, parts, planning, sites
 from tacit.cli.console import INTERRUPTED
 from tacit.cli.helping import Discreet, OfAStudy, Sections
-from tacit.cli.options import Delta, Epsilon, Family, Force, Json, Output, Public
+from tacit.cli.options import (
+    Decimal,
+    Delta,
+    Encoding,
+    Epsilon,
+    Force,
+    Json,
+    Output,
+    Public,
+    Separator,
+    SiteColumn,
+    TableFile,
+)
 from tacit.cli.programs import keep_programs
 from tacit.privacy.caution import DELTA
 
@@ -110,9 +122,7 @@ def run(
 
 @app.command()
 def fit(
-    data: Annotated[
-        Path, typer.Argument(metavar="TABLE", help="CSV (or .tsv) file with a header line.")
-    ],
+    data: TableFile,
     formula: Annotated[
         str,
         typer.Argument(
@@ -121,22 +131,15 @@ def fit(
         ),
     ],
     family: Annotated[
-        Family,
+        str,
         typer.Option(
             "--family",
             "-f",
-            help="Distribution of the target: a number, yes or no, a count, a positive number.",
+            help="Distribution of the target: gaussian (a number), binomial (yes or no), poisson "
+            "(a count) or gamma (a positive number).",
         ),
     ],
-    site: Annotated[
-        str | None,
-        typer.Option(
-            "--site",
-            "-s",
-            show_default=False,
-            help="Column with the site that holds each record.  [default: four simulated sites]",
-        ),
-    ] = None,
+    site: SiteColumn = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = DELTA,
     bounds: Annotated[
@@ -160,6 +163,9 @@ def fit(
             help="Public levels of a column, e.g. sex=f,m; repeatable. Without, likewise.",
         ),
     ] = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Decimal = ".",
     robust: Annotated[
         bool, typer.Option("--robust", help="Robust (sandwich) standard errors.")
     ] = False,
@@ -195,18 +201,20 @@ def fit(
     The noise is simulated, to see what the sites would get. --study writes what they agree on.
     """
     from tacit.cli.fitting import fit_table
+    from tacit.study import Reading
 
     raise typer.Exit(
         fit_table(
             data,
             formula,
-            family=family.value,
+            family=family,
             site=site,
             bounds=bounds or [],
             levels=levels or [],
             privacy={"epsilon": epsilon, "delta": delta, "masks": not local},
             method={"sums": sums, "covariance": "robust" if robust else "model"},
             seed=seed,
+            reading=Reading(separator, encoding, decimal),
             output=output,
             study=study,
             force=force,
@@ -222,9 +230,7 @@ def predict(
         Path,
         typer.Argument(metavar="MODEL", help="File regression.json of a fit, or its directory."),
     ],
-    data: Annotated[
-        Path, typer.Argument(metavar="TABLE", help="CSV (or .tsv) file with a header line.")
-    ],
+    data: TableFile,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -264,9 +270,7 @@ def describe(
 
 @app.command()
 def init(
-    data: Annotated[
-        Path, typer.Argument(metavar="TABLE", help="CSV (or .tsv) file with a header line.")
-    ],
+    data: TableFile,
     target: Annotated[
         str | None,
         typer.Option(
@@ -276,15 +280,7 @@ def init(
             help="Column to predict.  [default: the last column]",
         ),
     ] = None,
-    site: Annotated[
-        str | None,
-        typer.Option(
-            "--site",
-            "-s",
-            show_default=False,
-            help="Column with the site that holds each record.  [default: four simulated sites]",
-        ),
-    ] = None,
+    site: SiteColumn = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Study file to write.")] = Path(
         "study.toml"
     ),
@@ -296,20 +292,9 @@ def init(
             "information.",
         ),
     ] = False,
-    separator: Annotated[
-        str | None,
-        typer.Option(
-            show_default=False, help="Column separator of the file, e.g. ';'.  [default: a comma]"
-        ),
-    ] = None,
-    encoding: Annotated[
-        str | None,
-        typer.Option(
-            show_default=False,
-            help="Character encoding of the file, e.g. cp1252.  [default: UTF-8]",
-        ),
-    ] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal mark in the file: . or ,")] = ".",
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Decimal = ".",
     force: Force = False,
     json: Json = False,
 ) -> None:

@@ -11,7 +11,8 @@ from tacit.cli.console import guarded
 from tacit.cli.running import free, run_source
 from tacit.errors import ConfigError
 from tacit.study._output import Destination
-from tacit.study.fitting import Fit, fit_study
+from tacit.study.drafting import Reading
+from tacit.study.fitting import fit_study
 from tacit.study.read import parse_study
 
 
@@ -26,6 +27,7 @@ def fit_table(
     privacy: Mapping[str, Any],
     method: Mapping[str, Any],
     seed: int,
+    reading: Reading,
     output: Path | None,
     study: Path | None,
     force: bool,
@@ -40,26 +42,25 @@ def fit_table(
                 f"study={str(study)!r} exists; give --force to replace it, or another name"
             )
 
-        def draft(folder: Path) -> Fit:
-            return fit_study(
-                data,
-                formula,
-                family=family,
-                site=site,
-                bounds={name: _bounds(name, text) for name, text in _pairs("bounds", bounds)},
-                levels={name: text.split(",") for name, text in _pairs("levels", levels)},
-                privacy=privacy,
-                method=method,
-                run={"seed": seed},
-                folder=folder,
-            )
-
-        found = draft(Path())
-        source = parse_study(found.text, "the study of this fit")
+        folder = Path() if study is None else study.parent
+        found = fit_study(
+            data,
+            formula,
+            family=family,
+            site=site,
+            bounds={name: _bounds(name, text) for name, text in _pairs("bounds", bounds)},
+            levels={name: text.split(",") for name, text in _pairs("levels", levels)},
+            privacy=privacy,
+            method=method,
+            run={"seed": seed},
+            folder=folder,
+            reading=reading,
+        )
+        source = parse_study(found.text, "the study of this fit", folder)
         for name, what in found.taken.items():
             print(_warning(name, what), file=sys.stderr)
         if study is not None:
-            study.write_text(draft(study.parent).text, encoding="utf-8")
+            study.write_text(found.text, encoding="utf-8")
         target = output if output is not None else free(Path("fit"))
         destination = Destination(target, force or output is None)
         return run_source(source, destination, None, public=public, json=json)

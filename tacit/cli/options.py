@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,16 +9,6 @@ import typer
 
 from tacit.privacy.caution import DELTA
 from tacit.privacy.digits import short
-
-
-class Family(StrEnum):
-    """Families of regressions."""
-
-    GAUSSIAN = "gaussian"
-    BINOMIAL = "binomial"
-    POISSON = "poisson"
-    GAMMA = "gamma"
-
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
@@ -29,6 +18,31 @@ Public = Annotated[
         "--public", help="Also write report_public.html, which is made of released values only."
     ),
 ]
+TableFile = Annotated[
+    Path, typer.Argument(metavar="TABLE", help="CSV (or .tsv) file with a header line.")
+]
+SiteColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--site",
+        "-s",
+        show_default=False,
+        help="Column with the site that holds each record.  [default: four simulated sites]",
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        show_default=False, help="Column separator of the file, e.g. ';'.  [default: a comma]"
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        show_default=False, help="Character encoding of the file, e.g. cp1252.  [default: UTF-8]"
+    ),
+]
+Decimal = Annotated[str, typer.Option(help="Decimal mark in the file: . or ,")]
 Output = Annotated[
     Path | None,
     typer.Option(

@@ -6,6 +6,7 @@ assumption of the guarantee.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,6 +24,14 @@ _MANY = 40
 
 _POSITIVE = ("poisson", "gamma")
 """Families whose targets are known to be at least 0."""
+
+
+_SHOWN = 5
+"""Columns that a warning names."""
+
+
+class PrivacyLeakWarning(UserWarning):
+    """Something was read off the private records and is assumed to be public."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,25 @@ class Filled:
         return tuple(
             f"the {what} of column {name} were read off the records: assumed public"
             for name, what in self.taken.items()
+        )
+
+    def warn(self, remedy: str, stacklevel: int) -> None:
+        """Name what was read off the records, if anything was.
+
+        Args:
+            remedy: what declares it, such as "columns={'age': data.Numeric(18, 90)}".
+            stacklevel: as for `warnings.warn`, counted from the caller.
+        """
+        if not self.taken:
+            return
+        shown = [f"{what} of column {name}" for name, what in self.taken.items()]
+        more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+        warnings.warn(
+            f"read off the records and assumed public: {'; '.join(shown[:_SHOWN])}{more}. Anybody "
+            "who sees the result learns them; declare what is known without the records, as in "
+            f"{remedy}",
+            PrivacyLeakWarning,
+            stacklevel=stacklevel + 1,
         )
 
 

@@ -5,14 +5,14 @@ search over parameters fits some of them again and again. Give `ledger=`, and ev
 to one budget; the guide says what else a search costs (docs/regression.md).
 """
 
-try:
-    import sklearn as _sklearn  # noqa: F401
-except ModuleNotFoundError:
+from importlib.util import find_spec
+
+if find_spec("sklearn") is None:
     raise ModuleNotFoundError(
         "tacit.estimators needs scikit-learn: pip install 'tacit[sklearn]'", name="sklearn"
-    ) from None
+    )
 
-from tacit.estimators.base import PrivacyLeakWarning
+from tacit.data.undeclared import PrivacyLeakWarning
 from tacit.estimators.classifier import PrivateLogisticRegression
 from tacit.estimators.regressors import PrivateLinearRegression, PrivatePoissonRegressor
 

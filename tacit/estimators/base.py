@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any, ClassVar, Literal, NamedTuple, no_type_check
 
@@ -38,15 +37,8 @@ from tacit.privacy.ledger import Ledger
 from tacit.privacy.masked import Masks
 from tacit.problem.task import record_tables
 
-_SHOWN = 5
-"""Columns that a warning names."""
-
 _SMALLEST = 64
 """Rows to which a small site is filled up."""
-
-
-class PrivacyLeakWarning(UserWarning):
-    """Something was read off the private records and is assumed to be public."""
 
 
 class Target(NamedTuple):
@@ -133,9 +125,11 @@ class PrivateRegression(BaseEstimator):
         features[asked] = target.feature
         if target.read:
             taken[asked] = target.read
-        if taken:
-            _warn(taken, target.remedy)
         read = Filled(features, taken)
+        read.warn(
+            "bounds=(0, 100), bounds=([0, 18], [1, 90]) column by column, and " + target.remedy,
+            stacklevel=3,
+        )
         frame = pd.DataFrame(X, columns=pd.Index(names)).assign(**{asked: target.values})
         divided, schema = self._divided(frame, read, groups)
         found = self._run(divided, schema, asked)
@@ -241,16 +235,3 @@ def _seed(random_state: Any) -> int | None:
     if random_state is None:
         return None
     return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def _warn(taken: Mapping[str, str], remedy: str) -> None:
-    """Name what was read off the records."""
-    shown = [f"{what} of column {name}" for name, what in taken.items()]
-    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-    warnings.warn(
-        f"read off the records and assumed public: {'; '.join(shown[:_SHOWN])}{more}. Anybody who "
-        "sees the result learns them; declare what is known without the records, as in "
-        f"bounds=(0, 100), bounds=([0, 18], [1, 90]) column by column, and {remedy}",
-        PrivacyLeakWarning,
-        stacklevel=4,
-    )

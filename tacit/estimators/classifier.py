@@ -83,6 +83,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
 
     _family: ClassVar[str] = "binomial"
 
+    # scikit-learn reads the parameters from this signature, so the base's are listed again
     @no_type_check
     def __init__(
         self,

@@ -26,6 +26,7 @@ class PrivateRegressor(RegressorMixin, PrivateRegression):
 
     _least: ClassVar[float | None] = None
 
+    # scikit-learn reads the parameters from this signature, so the base's are listed again
     @no_type_check
     def __init__(
         self,

@@ -140,8 +140,7 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
         known = _information(both, parts, gram)
     least = float(np.linalg.eigvalsh(known.matrix)[0])
     curvature = known.noise * np.sqrt(2.0 * d) / least if least > 0.0 else np.inf
-    inverse, raised, noise = known.inverse, known.raised, known.noise
-    moves, moved, total = known.moves, known.moved, known.total
+    inverse, noise, moves = known.inverse, known.noise, known.moves
     omega = np.array(
         [
             each.score_noise**2 + noise**2 * (move @ move) * (1.0 + 1.0 / d) / 2.0
@@ -156,14 +155,16 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
     )
     last = omega[0] * moves[0] + omega[1] * moves[1]
     middle = _middle(
-        method, parts[0] * both[0].variance + parts[1] * both[1].variance, both[1].ratio * raised
+        method,
+        parts[0] * both[0].variance + parts[1] * both[1].variance,
+        both[1].ratio * known.raised,
     )
     shaken = float(np.sum((omega * [each.score_noise for each in both]) ** 2)) * np.eye(d)
     shaken = shaken + 0.5 * noise**2 * ((last @ last) * np.eye(d) + np.outer(last, last))
     sampling, privacy = (inverse @ each @ inverse for each in (middle, shaken))
-    error = np.sqrt(max(float(np.trace((sampling + privacy) @ raised)), 0.0) / total)
+    error = np.sqrt(max(float(np.trace((sampling + privacy) @ known.raised)), 0.0) / known.total)
     allowed = np.inf if method.family.linear else 0.5 * error
-    checks = Checks(float(curvature), float(moved[1]), float(allowed), both[1].excess)
+    checks = Checks(float(curvature), float(known.moved[1]), float(allowed), both[1].excess)
     return Estimate(values, sampling, privacy, checks)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import abc
 import math
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -370,6 +370,8 @@ class Poisson(Family):
         square = jnp.sum(chances(mean) * jnp.clip(COUNTS - mean, -bound, bound) ** 2)
         return 2.0 * by[0], (square - centre**2) / weight
 
+
+FamilyName = Literal["gaussian", "binomial", "poisson", "gamma"]
 
 FAMILIES: dict[str, Family] = {
     each.name: each for each in (Gaussian(), Binomial(), Poisson(), Gamma())

@@ -135,8 +135,7 @@ class FittedRegression:
             "date": self.date,
             "guarantee": self.protection,
             "columns": {
-                name: {"kind": _kind(feature), **asdict(feature)}  # pyright: ignore[reportArgumentType]
-                for name, feature in self.schema.features.items()
+                name: _declaration(feature) for name, feature in self.schema.features.items()
             },
             "missing": self.schema.missing,
             "decimal": self.schema.decimal,
@@ -238,8 +237,12 @@ def load_regression(path: str | Path) -> FittedRegression:
     return loaded
 
 
-def _kind(feature: Feature) -> str:
-    return next(name for name, kind in FEATURES.items() if type(feature) is kind)
+def _declaration(feature: Feature) -> dict[str, Any]:
+    """A declaration as plain values; a regression has tacit's own kinds only (`columns_of`)."""
+    for name, kind in FEATURES.items():
+        if isinstance(feature, kind):
+            return {"kind": name, **asdict(feature)}
+    raise ProblemError(f"columns of the kind {type(feature).__name__} cannot be saved")
 
 
 def _feature(given: dict[str, Any]) -> Feature:

@@ -21,7 +21,7 @@ from tacit.method import _glm_rows as rows
 from tacit.method import _glm_steps as steps
 from tacit.method._glm_arguments import check_budget, check_target
 from tacit.method._glm_estimate import coefficients
-from tacit.method._glm_families import FAMILIES, Family
+from tacit.method._glm_families import FAMILIES, Family, FamilyName
 from tacit.method._oracle import combined, send_released
 from tacit.method._records import check_records
 from tacit.method.answer import Answer, Refused
@@ -36,6 +36,8 @@ from tacit.privacy.statistics import Block, BlockSum, Clipped, Gram
 from tacit.problem.task import Task
 from tacit.ranges import Key
 from tacit.types import Context, Inbox, Index, Oracle, Relation, Role, Vector
+
+__all__ = ["SHARES", "FamilyName", "Fit", "PrivateGLM"]
 
 SHARES: Mapping[int, tuple[float, ...]] = MappingProxyType(
     {3: (0.12, 0.25, 0.63), 4: (0.08, 0.12, 0.25, 0.55)}

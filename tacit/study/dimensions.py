@@ -19,8 +19,8 @@ from tacit.problem.records import Weighting
 from tacit.problem.regularisers import REGULARISERS
 from tacit.study._sections.common import plain
 from tacit.study._sections.data import site_column
-from tacit.study.build import build_network
 from tacit.study.columns import columns
+from tacit.study.networks import build_network
 from tacit.study.read import Source
 from tacit.types import Oracle
 
@@ -77,7 +77,7 @@ def setting(source: Source, asked: Asked = Asked()) -> Setting:
         name = dict(source.study.method)["name"]
         with source.section("method", "name"):
             raise ConfigError(
-                f"{name} fits no model, so there are no settings to advise on; `tacit account` "
+                f"{name} has no step, clip or number of rounds to advise on; `tacit account` "
                 "states how much noise a budget means"
             )
     network = _network(source, asked)

@@ -46,7 +46,7 @@ def fit_study(
     privacy: Mapping[str, Any] | None = None,
     run: Mapping[str, Any] | None = None,
     folder: Path = Path(),
-    reading: Reading | None = None,
+    reading: Reading,
 ) -> Fit:
     """The study of a regression.
 
@@ -63,7 +63,7 @@ def fit_study(
         privacy: keys of [privacy]; `None` for no privacy.
         run: keys of [run].
         folder: folder of the study file; its path to the data is relative where possible.
-        reading: options for reading the file; `None` for a plain one.
+        reading: options for reading the file.
 
     Raises:
         ConfigError: a declaration that is not valid, or of a column that the formula does not name.
@@ -72,7 +72,6 @@ def fit_study(
     from tacit.data.loaders import load
     from tacit.data.undeclared import filled
 
-    reading = reading or Reading()
     frame = load(data, **reading.options(data))
     named = named_in(formula)
     declared: dict[str, Feature] = {}

@@ -30,16 +30,16 @@ from tacit.study._sections.statistics import (
 from tacit.study.parts import Part
 from tacit.types import Oracle
 
+
+def _of_method(entry: Entry) -> type[Section]:
+    return section(entry.summary, "name", entry.name, entry.parameters)
+
+
 if TYPE_CHECKING:
-    Method = Section
+    Method = GLM = Section
 else:
-    Method = chosen(
-        [
-            section(entry.summary, "name", entry.name, entry.parameters)
-            for entry in METHODS.values()
-        ],
-        "name",
-    )
+    Method = chosen([_of_method(entry) for entry in METHODS.values()], "name")
+    GLM = _of_method(METHODS[PrivateGLM.name])
 
 
 class Study(Section):
@@ -85,16 +85,6 @@ class StatisticsStudy(Study):
     )
 
 
-def _of_model(entry: Entry) -> type[Section]:
-    return section(entry.summary, "name", entry.name, entry.parameters)
-
-
-if TYPE_CHECKING:
-    Regressing = Section
-else:
-    Regressing = reduce(or_, map(_of_model, (e for e in METHODS.values() if e.build.modelled)))
-
-
 class RegressionStudy(StatisticsStudy):
     """A study that fits the regression of its section [model]."""
 
@@ -102,9 +92,7 @@ class RegressionStudy(StatisticsStudy):
     network: Network = Field(
         {"graph": "coordinator"}, validate_default=True, description="who talks to whom"
     )
-    method: Regressing = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
-        {"name": "glm"}, validate_default=True, description="how they fit it"
-    )
+    method: GLM = Field({"name": "glm"}, validate_default=True, description="how they fit it")
 
     @model_validator(mode="before")
     @classmethod

@@ -24,7 +24,8 @@ from tacit.problem.reference import Reference
 from tacit.problem.scores import base_scores, scores
 from tacit.problem.simulator import LossBox
 from tacit.problem.task import Task
-from tacit.study.build import build_method, build_network, build_problem, check_privacy
+from tacit.study.build import build_method, build_problem, check_privacy
+from tacit.study.networks import build_network
 from tacit.study.parts import installed
 from tacit.study.read import Source
 from tacit.study.tables import HeldOut, divide, held_out_by

@@ -111,11 +111,19 @@ def plan(source: Source, grid: Grid, chunk_runs: int | None = None) -> Plan:
             seconds' worth if `None`. It changes no number.
 
     Raises:
-        ConfigError: a cell that cannot run, named by its settings, or a study with a ledger.
+        ConfigError: a cell that cannot run, named by its settings, a study with a ledger, or one of
+            statistics or a regression, which has no settings to compare.
     """
     if chunk_runs is not None and chunk_runs < 1:
         raise ConfigError(f"chunk={chunk_runs!r} must be at least 1")
     _refuse_ledger(source)
+    if source.statistics:
+        name = dict(source.study.method)["name"]
+        with source.section("method", "name"):
+            raise ConfigError(
+                f"{name} has no step, clip or number of rounds, and a sweep compares methods that "
+                "have; run the study by itself"
+            )
     seeds = source.study.run.trials if grid.seeds is None else grid.seeds
     found: list[Cell] = []
     like: Assembled | None = None

@@ -91,8 +91,8 @@ class Grid:
         for entry in methods:
             if entry.build.oracle is Oracle.ROWS:
                 raise ConfigError(
-                    f"method={entry.name!r} fits no model, and a sweep compares models; run it by "
-                    "itself, or leave it out"
+                    f"method={entry.name!r} has no step, clip or number of rounds, and a sweep "
+                    "compares methods that have; run it by itself, or leave it out"
                 )
         self._check_keys(methods)
         found: list[tuple[dict[str, Any], dict[str, Any]]] = []

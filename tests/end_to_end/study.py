@@ -1,9 +1,14 @@
 """A table and a study file as a user would write them."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from typer.testing import CliRunner
+
+from tacit.cli import app
 
 STUDY = """\
 title = "Visits"
@@ -74,3 +79,10 @@ def changed(old: str, new: str, text: str = STUDY) -> str:
     """The study with one line changed; the line must be there once."""
     assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the study"
     return text.replace(old, new)
+
+
+def told(*arguments: str | Path) -> Any:
+    """The document that a command prints, which must end well."""
+    done = CliRunner().invoke(app, [*map(str, arguments), "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)

@@ -15,6 +15,7 @@ from tacit.cli import app
 from tacit.deploy.operate.rehearse import perform, prepare
 from tacit.errors import ConfigError
 from tacit.study import assemble, execute, read_study
+from tests.end_to_end.study import told
 
 SITES = ["north", "south", "west"]
 RECORDS = 240
@@ -72,12 +73,6 @@ def written(folder: Path, *changes: tuple[str, str]) -> Path:
     path = folder / "study.toml"
     path.write_text(text)
     return path
-
-
-def told(*arguments: str | Path) -> Any:
-    done = CliRunner().invoke(app, [*map(str, arguments), "--json"])
-    assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
 
 
 def test_a_study_is_run_and_its_counts_are_written(tmp_path: Path) -> None:

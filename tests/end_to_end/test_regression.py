@@ -14,10 +14,13 @@ from typer.testing import CliRunner
 
 import tacit
 from tacit.cli import app
+from tacit.data.undeclared import PrivacyLeakWarning
 from tacit.deploy.operate.rehearse import perform, prepare
 from tacit.errors import ConfigError, ProblemError
 from tacit.method import load_regression
+from tacit.privacy.ledger import Ledger
 from tacit.study import assemble, execute, read_study
+from tests.end_to_end.study import told
 
 SITES = ["north", "south", "west"]
 RECORDS = 6000
@@ -67,12 +70,6 @@ def written(folder: Path, *changes: tuple[str, str]) -> Path:
     path = folder / "study.toml"
     path.write_text(text)
     return path
-
-
-def told(*arguments: str | Path) -> Any:
-    done = CliRunner().invoke(app, [*map(str, arguments), "--json"])
-    assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
 
 
 def close_to_the_truth(table: pd.DataFrame) -> None:
@@ -201,7 +198,7 @@ def test_what_is_not_declared_is_read_off_and_said(fitted: Path) -> None:
     said = [each for each in guarantee["owners"][0]["assumptions"] if "read off" in each]
     assert len(said) == 1 and "column sex" in said[0]
     assert "read off the records" in (fitted / "fit" / "report.html").read_text()
-    with pytest.warns(UserWarning, match="levels f, m of column sex"):
+    with pytest.warns(PrivacyLeakWarning, match="levels f, m of column sex"):
         found = tacit.glm(
             FORMULA,
             visits(),
@@ -210,6 +207,15 @@ def test_what_is_not_declared_is_read_off_and_said(fitted: Path) -> None:
             seed=0,
         )
     assert any("column sex were read off" in each for each in found.guarantee.worst.assumptions)
+
+
+def test_a_file_with_semicolons_and_decimal_commas_is_read(fitted: Path) -> None:
+    visits().to_csv(fitted / "other.csv", index=False, sep=";", decimal=",")
+    given = ("fit", fitted / "other.csv", FORMULA, "-f", "binomial", "-s", "site", "-e", "2")
+    reading = ("--separator", ";", "--decimal", ",", "--output", fitted / "other")
+    found = told(*given, *reading, *DECLARED)["answer"]["rows"]
+    same = fit(fitted, *DECLARED)["answer"]["rows"]
+    assert found == same
 
 
 @pytest.mark.parametrize(
@@ -222,6 +228,8 @@ def test_what_is_not_declared_is_read_off_and_said(fitted: Path) -> None:
         (("--bounds", "height=1:2"), "does not name it"),
         (("--epsilon", "0"), "positive"),
         (("--family", "poisson"), "needs a number with bounds"),
+        (("--family", "poison"), "did you mean 'poisson'?"),
+        (("--decimal", ";"), "must be . or ,"),
     ],
 )
 def test_wrong_options_are_refused_before_anything_is_written(
@@ -242,6 +250,32 @@ def test_what_a_study_costs_is_known_beforehand(tmp_path: Path) -> None:
     assert owner["epsilon"] == pytest.approx(2.0, rel=1e-6)
     assert ran["rounds"] == owner["releases"] == 4
     close_to_the_truth(pd.read_csv(tmp_path / "results" / "coefficients.csv"))
+
+
+@pytest.mark.parametrize("command", ["sweep", "advise"])
+def test_there_is_nothing_to_sweep_or_advise_on(tmp_path: Path, command: str) -> None:
+    done = CliRunner().invoke(app, [command, str(written(tmp_path))])
+    assert done.exit_code == 2, done.output
+    assert "glm has no step" in re.sub(r"\s+", " ", done.stderr)
+
+
+def test_a_ledger_is_charged_once_for_a_run(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "clinics.ledger") as ledger:
+        for site in SITES:
+            ledger.set_budget(site, "visits", epsilon=2.5, delta=1e-5)
+    charged = ("masks = true\n", 'masks = true\nledger = "clinics.ledger"\ndataset = "visits"\n')
+    study = written(tmp_path, charged)
+    assert told("run", study)["ledger"]["repeated"] is False
+    assert told("run", study, "--force")["ledger"]["repeated"] is True
+    study.write_text(study.read_text().replace("age + C(sex)", "age"))
+    assert CliRunner().invoke(app, ["run", str(study), "--force"]).exit_code == 2
+
+
+@pytest.mark.long
+def test_the_claim_survives_an_audit(tmp_path: Path) -> None:
+    found = told("audit", written(tmp_path), "--trials", "1000", "--output", tmp_path / "audit")
+    assert found["refuted"] is False and not any(each["failed"] for each in found["checks"])
+    assert 0.5 < found["lower_bound"] < 2.0
 
 
 def test_it_is_described_and_listed() -> None:

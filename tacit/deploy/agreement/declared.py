@@ -36,7 +36,8 @@ from tacit.privacy.noise import GridRelease, SecureNoise
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.simulator import LossBox
 from tacit.problem.task import Rows, Task
-from tacit.study.build import build_declared, build_method, build_network, build_objective
+from tacit.study.build import build_declared, build_method, build_objective
+from tacit.study.networks import build_network
 from tacit.study.read import Source
 from tacit.types import Role
 

@@ -49,8 +49,8 @@ from tacit.deploy.operate.results import Outcome, write
 from tacit.deploy.operate.watch import Watch, serve_metrics, starting
 from tacit.errors import ConfigError, EnvironmentMismatch
 from tacit.privacy.ledger import Ledger, read
-from tacit.study.build import build_network
 from tacit.study.fitted import fitted
+from tacit.study.networks import build_network
 
 log = logging.getLogger("tacit.site")
 

@@ -105,6 +105,7 @@ def _siblings(
     one: ErrorDetails, path: Path, document: Mapping[str, Any], model: type[BaseModel]
 ) -> list[str]:
     """Possible intended keys: all of the section's keys that are not present."""
+    # without it a study is taken for one of another kind, which has no such section
     section: Mapping[str, Any] = {"model": "", **model.model_fields}
     if len(path) > 1:
         section = descriptions(model).get(str(path[0]), {})

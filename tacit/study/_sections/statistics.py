@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from tacit.method._glm_families import FAMILIES
+from tacit.method.glm import FamilyName
 from tacit.study._grammar.section import Number, PerSite, Section, Whole
 from tacit.study._sections.common import PrivacySection, RunSection
 from tacit.study._sections.data import DataSection
@@ -50,7 +50,7 @@ class ModelSection(Section):
         description="model such as 'visits ~ age + C(sex) + bs(income, df=4)', of columns of "
         "[data.features]"
     )
-    family: Literal[tuple(FAMILIES)] = Field(  # type: ignore[valid-type]
+    family: FamilyName = Field(
         description="distribution of the target: gaussian (a number with bounds), binomial (yes or "
         "no), poisson (counts) or gamma (positive numbers)"
     )

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,6 +20,7 @@ from tacit.errors import ConfigError, PrivacyError, ProblemError
 from tacit.method import CoefficientTable, PrivateGLM, _glm_expectations, _glm_families
 from tacit.method._glm_refusal import refusal
 from tacit.method.coefficients import Checks
+from tacit.method.glm import FamilyName
 from tacit.privacy import Masks
 from tacit.privacy.score import Score
 from tests.quick import only
@@ -267,6 +268,22 @@ def test_a_budget_that_gives_nothing_is_refused_without_absurd_numbers() -> None
     assert found.refusal is not None and found.checks.lost
     wanted = re.findall(r"at least ([\d,]+) records", found.refusal.needs)
     assert int(wanted[0].replace(",", "")) <= 20 * 400
+
+
+@pytest.mark.long
+def test_a_strong_effect_is_not_judged_by_the_information_of_a_point_far_away() -> None:
+    rng = np.random.default_rng(1)
+    x = np.column_stack([*rng.uniform(-1, 1, size=(2, 4000)), rng.random(4000) < 0.5])
+    y = (rng.random(4000) < expit(6.0 * x[:, 0] - 1.0)).astype(float)
+    found = fitted("binomial", x, y)
+    whole: Any = sm.Logit(y, sm.add_constant(x)).fit(disp=0)
+    ratio = np.sqrt(np.diag(found.sampling)) / whole.bse
+    # with the information of the sum before it pooled, this is 0.79
+    assert found.refusal is None and 0.88 < ratio[1] < 1.1
+
+
+def test_every_family_can_be_named() -> None:
+    assert set(get_args(FamilyName)) == set(_glm_families.FAMILIES)
 
 
 def test_what_would_do_is_called_a_guess_where_the_eigenvalue_is_mostly_noise() -> None:

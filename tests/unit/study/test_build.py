@@ -15,7 +15,8 @@ from tacit.problem.constraint import Affine, Ball, Box, Polyhedron, Simplex
 from tacit.problem.losses import Huber, Quantile
 from tacit.problem.regularisers import ElasticNet, GroupL1
 from tacit.study import assemble, parse_study
-from tacit.study.build import build_method, build_network, build_privacy, check_privacy
+from tacit.study.build import build_method, build_privacy, check_privacy
+from tacit.study.networks import build_network
 from tests.end_to_end.study import STUDY, changed, write
 
 NAMES = ("north", "south", "east", "west")
