@@ -61,7 +61,7 @@ def parse_formula(formula: str, columns: Mapping[str, Column]) -> tuple[Column, 
             f"formula={formula!r}: the left side must be one column; transform the target in the "
             "data instead"
         )
-    target = chosen(columns, left[0][0])
+    target = chosen(columns, left[0][0].strip("`"))
     if [] not in right:
         raise ProblemError(
             f"formula={formula!r} leaves out the intercept, without which the bounds of the "
@@ -102,13 +102,18 @@ def named_in(formula: str) -> dict[str, bool]:
 
 
 def _parsed(text: str) -> ast.expr:
-    """A factor as an expression; a quoted one, and one that is none, is a name."""
-    if text.startswith("`"):
-        return ast.Name(text.strip("`"))
+    """A factor as an expression; names in backticks may hold anything."""
+    names = re.findall(r"`([^`]*)`", text)
+    numbered = iter(range(len(names)))
+    plain = re.sub(r"`[^`]*`", lambda _: f"_quoted_{next(numbered)}_", text)
     try:
-        return ast.parse(text, mode="eval").body
+        node = ast.parse(plain, mode="eval").body
     except SyntaxError:
         return ast.Name(text)
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name) and (found := re.fullmatch(r"_quoted_(\d+)_", each.id)):
+            each.id = names[int(found[1])]
+    return node
 
 
 def _terms(formula: str) -> tuple[list[list[str]], list[list[str]]]:
@@ -133,13 +138,18 @@ def _terms(formula: str) -> tuple[list[list[str]], list[list[str]]]:
     sides: list[list[list[str]]] = []
     for side in (left, right):
         try:
-            factors = [[factor.expr for factor in term.factors] for term in side]
+            factors = [[_written(factor) for factor in term.factors] for term in side]
         except (AttributeError, TypeError):
             raise ProblemError(
                 f"formula={formula!r} has several parts (`|`); write one model"
             ) from None
         sides.append([[each for each in term if each != "1"] for term in factors])
     return sides[0], sides[1]
+
+
+def _written(factor: Any) -> str:
+    """A factor as text, with the name of a column in backticks, which formulaic takes off."""
+    return f"`{factor.expr}`" if factor.eval_method.value == "lookup" else factor.expr
 
 
 def _factor(text: str, columns: Mapping[str, Column]) -> Factor:

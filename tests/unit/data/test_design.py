@@ -12,7 +12,7 @@ from tacit import data
 from tacit.data.cells import Column, columns_of
 from tacit.data.design import Design, Term, design_of
 from tacit.data.factors import Levels, Number, Spline
-from tacit.data.formula import parse_formula
+from tacit.data.formula import named_in, parse_formula
 from tacit.errors import ProblemError
 
 SCHEMA = data.Schema(
@@ -143,3 +143,20 @@ def test_a_column_that_stands_twice_is_refused() -> None:
         Design((Term((Number(COLUMNS["age"]),)), Term((Number(COLUMNS["age"]),))))
     with pytest.raises(ProblemError, match="one level"):
         Levels(Column("only", ("a",), (0,)))
+
+
+def test_a_name_that_is_not_one_word_stands_in_backticks() -> None:
+    odd = data.Schema(
+        {
+            "âge (ans)": data.Numeric(20, 60),
+            "C(x)": data.Categorical(["f", "m"]),
+            "ill or not": data.Boolean(),
+        },
+        target=None,
+        intercept=False,
+    )
+    formula = "`ill or not` ~ bs(`âge (ans)`, df=4) + `âge (ans)` * C(`C(x)`, reference='m')"
+    assert named_in(formula) == {"ill or not": False, "âge (ans)": False, "C(x)": True}
+    target, design = parse_formula(formula, columns_of(odd))
+    assert target.name == "ill or not"
+    assert {"âge (ans)", "C(x)[T.f]", "âge (ans):C(x)[T.f]"} < set(design.names)
