@@ -2,7 +2,7 @@
 
 The records are dealt to eight sites and fitted by `tacit.glm`, with secure aggregation against one
 colluding site, at the least of the given budgets at which intervals are printed; and pooled, by
-statsmodels. Bounds are those of code books, or the most there can be where these give none.
+statsmodels. Bounds are those of the notes with the data, or assumed where these give none.
 
     python benchmarks/real_data.py                        both fits of every model, from one seed
     python benchmarks/real_data.py --output comparison    with a page of forest plots
@@ -48,7 +48,7 @@ class Model:
         dataset: name of the data set in statsmodels.
         family: distribution of the target.
         target: target, by name.
-        columns: other columns, by name, with the bounds of the code book.
+        columns: other columns, by name, with their bounds.
         separator: separator of the file.
         positive: column that `target` is the sign of, if it is no column of the file.
     """
@@ -79,17 +79,17 @@ class Model:
         return frame
 
 
-# Cameron and Trivedi (2005), section 20.3, without the incentive payment, for which the code book
-# states no limit. A record is a year of a person.
+# The columns of the notes that statsmodels gives, without the incentive payment, for which they
+# state no limit. A record is a year of a person.
 RANDHIE = {
-    "lncoins": Numeric(0, np.log(101)),  # ln(coinsurance + 1), of 0 to 100 %: code book
+    "lncoins": Numeric(0, np.log(101)),  # ln(coinsurance + 1), of 0 to 100 %: notes
     "idp": Boolean(),
-    # ln(max(1, MDE / (0.01 coinsurance))): the experiment's plans had a maximum expenditure of at
-    # most 1,000 dollars and a least positive coinsurance of 25 %
+    # ln(max(1, MDE / (0.01 coinsurance))): the notes state no limit; assumed are 1,000 dollars and
+    # a least positive coinsurance of 25 %, which was not checked in a text
     "fmde": Numeric(0, np.log(1000 / 0.25)),
     "physlm": Numeric(0, 1),  # an indicator, with fractions where it was imputed
-    # Labelled as a count, but kept as a percentage of the conditions asked about. The code book
-    # does not say so: of all bounds, this is the one whose unit had to be seen in the file.
+    # A number of diseases in the notes, but with fractions in the file, so that it is taken for a
+    # percentage. Of all bounds, this is the one whose unit had to be seen in the records.
     "disea": Numeric(0, 100),
     "hlthg": Boolean(),
     "hlthf": Boolean(),
@@ -109,12 +109,11 @@ MODELS = {
         "Visits to a doctor in a year (RAND Health Insurance Experiment)",
         "randhie",
         "poisson",
-        ("mdvis", Numeric(0, 104)),  # no limit in the code book: two a week
+        ("mdvis", Numeric(0, 104)),  # no limit in the notes: two a week
         RANDHIE,
     ),
-    # Codes of the questionnaire, as in the notes of the data set and in Fair (1978), who gives
-    # intervals by numbers: ages from 17.5 (under 20) to 42 (40 or over), years of marriage from
-    # 0.5 (under a year) to 23.
+    # Codes of the notes. For ages and years of marriage these refer to Fair (1978), which was not
+    # at hand: their limits are the least and largest code of the file.
     "fair": Model(
         "Any extramarital affair (Fair 1978)",
         "fair",

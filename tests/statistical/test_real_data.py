@@ -24,7 +24,7 @@ def script() -> ModuleType:
     return module
 
 
-def test_no_record_is_beyond_the_bounds_of_its_code_book(script: ModuleType) -> None:
+def test_no_record_is_beyond_its_bounds(script: ModuleType) -> None:
     for model in script.MODELS.values():
         frame = model.records()
         for name, declared in {model.target[0]: model.target[1], **model.columns}.items():
