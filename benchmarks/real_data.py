@@ -87,7 +87,7 @@ RANDHIE = {
     # ln(max(1, MDE / (0.01 coinsurance))): the notes state no limit; assumed are 1,000 dollars and
     # a least positive coinsurance of 25 %, which was not checked in a text
     "fmde": Numeric(0, np.log(1000 / 0.25)),
-    "physlm": Numeric(0, 1),  # an indicator, with fractions where it was imputed
+    "physlm": Numeric(0, 1),  # an indicator in the notes; the file has fractions
     # A number of diseases in the notes, but with fractions in the file, so that it is taken for a
     # percentage. Of all bounds, this is the one whose unit had to be seen in the records.
     "disea": Numeric(0, 100),
