@@ -128,7 +128,7 @@ def test_columns_may_have_the_names_that_the_target_and_the_sites_have() -> None
     np.testing.assert_array_equal(named.coef_, other.coef_)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_without_groups_records_are_dealt_to_simulated_sites() -> None:
     X, y, _ = ill()
     model = logistic(sites=5).fit(X, y)

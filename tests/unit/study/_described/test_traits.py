@@ -67,6 +67,7 @@ def test_masks_are_taken_by_what_sums_at_a_public_iterate() -> None:
         "dp-iadmm-trust": "yes",
         "fedavg": "with whole updates",
         "fedprox": "with whole updates",
+        "glm": "yes",
         "gradient-descent": "yes",
         "masked-gossip": asked.OWN_MASKS,
         "or-zo": "yes",
