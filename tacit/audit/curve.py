@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -97,6 +98,20 @@ def claimed_pair(
 def is_gaussian(events: Sequence[Event]) -> bool:
     """Whether everything released is plain Gaussian noise, so that the claim is Gaussian-DP."""
     return bool(events) and all(_plain_gaussian(event) for event in events)
+
+
+def measured_mu(scores: Scores, others: Scores) -> float:
+    """Mu of Gaussian-DP that exact log-likelihood ratios of Gaussian noise come to.
+
+    They are normal with means `mu^2 / 2` and `-mu^2 / 2` and variance `mu^2` if the noise is as
+    wide as the ratio takes it to be; the quotient is right for noise of any width.
+
+    Args:
+        scores: ratios of the runs on one data set, shape `(n,)`, at least 2.
+        others: ratios of those on the other.
+    """
+    spread = math.sqrt((np.var(scores, ddof=1) + np.var(others, ddof=1)) / 2.0)
+    return float((np.mean(scores) - np.mean(others)) / spread) if spread > 0.0 else math.inf
 
 
 def _plain_gaussian(event: Event) -> bool:

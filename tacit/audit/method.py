@@ -17,7 +17,7 @@ from tacit._engine.contract import Contract, contract
 from tacit._engine.plan import as_arrays
 from tacit.arguments import checked
 from tacit.audit.checks import Check
-from tacit.audit.curve import claimed_trade_off, is_gaussian, trade_off
+from tacit.audit.curve import claimed_trade_off, is_gaussian, measured_mu, trade_off
 from tacit.audit.deployed import deployed_checks
 from tacit.audit.estimators import lower_bounds, trials_to_reject
 from tacit.audit.family import scaled
@@ -169,6 +169,7 @@ def audit_method(
         alone=alone,
         checks=checks,
         untested=untested,
+        mu=measured_mu(seen.scores, seen.others) if gaussian and runs.exact else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from tacit.audit.checks import ALARM, Check
 from tacit.audit.curve import Curve
 from tacit.audit.readings import Bound
 from tacit.privacy.digits import rounded_down, rounded_up
+from tacit.privacy.gaussian_dp import mu_from_epsilon
 from tacit.privacy.guarantee import Guarantee, Status
 
 FORMAT = "tacit-audit-1"
@@ -37,6 +39,8 @@ class Audit:
             the guarantee of the whole audited run.
         checks: results of the tests of the noise itself, for all agents.
         untested: reason why the deployment path was not tested, or empty.
+        mu: measured mu of Gaussian-DP, where noise is Gaussian and scores are exact; otherwise
+            `None`. An estimate, not a bound.
     """
 
     claim: Guarantee
@@ -53,6 +57,21 @@ class Audit:
     alone: Guarantee | None = None
     checks: tuple[Check, ...] = ()
     untested: str = ""
+    mu: float | None = None
+
+    @property
+    def claimed_mu(self) -> float | None:
+        """Mu of Gaussian-DP that the claim comes to, where one was measured."""
+        if self.mu is None:
+            return None
+        return float(mu_from_epsilon(self.claim.epsilon, self.claim.delta))
+
+    @property
+    def mu_error(self) -> float | None:
+        """Standard error of `mu`, a difference of means over a standard deviation."""
+        if self.mu is None:
+            return None
+        return math.sqrt((2.0 + self.mu**2 / 4.0) / self.trials)
 
     @property
     def best(self) -> Bound:
@@ -160,6 +179,16 @@ class Audit:
             "found nothing against the claim; it cannot prove it."
         )
 
+    def measured(self) -> str:
+        """How far apart runs on both data sets are, in words; empty where noise is not Gaussian."""
+        if self.mu is None:
+            return ""
+        return (
+            f"Runs on the two data sets are as far apart as mu = {self.mu:.3f} of Gaussian-DP, "
+            f"with a standard error of {self.mu_error:.3f}; the claim is "
+            f"mu = {self.claimed_mu:.3f}."
+        )
+
     def power(self) -> str:
         """How sharp the audit was, in words."""
         ceiling = (
@@ -185,6 +214,9 @@ class Audit:
             "confidence": self.confidence,
             "trials_needed_for_twice": self.trials_needed_for_twice,
             "ceiling": self.ceiling,
+            "mu": self.mu,
+            "mu_error": self.mu_error,
+            "claimed_mu": self.claimed_mu,
             "neighbours": self.how,
             "score": "likelihood ratio" if self.exact else "learned",
             "rounds": self.rounds,

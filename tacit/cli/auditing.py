@@ -73,6 +73,8 @@ def _tell(found: Audit, folder: Path) -> None:
         ],
     )
     say(found.sentence())
+    if found.mu is not None:
+        say(found.measured())
     say(found.power())
     say(found.tested())
     say(f"Report: {folder / PAGE}")

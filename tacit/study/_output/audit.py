@@ -111,6 +111,7 @@ def page(title: str, method: str, found: Audit) -> AuditData:
             "The claim is about all data, so the audit chose those on which a leak shows best.",
             f"Score: {found.weighed()}.",
             "The noise was drawn by the seeded generator of the simulation.",
+            *([found.measured()] if found.mu is not None else []),
             found.tested(),
         ),
         checks=[

@@ -67,6 +67,8 @@ def test_the_package_is_its_own_function() -> None:
     assert found.exact and found.trials == 400
     assert {bound.estimator for bound in found.bounds} >= {"Gaussian-DP"}
     assert "it cannot prove it" in found.sentence()
+    assert found.mu is not None and found.claimed_mu is not None and found.mu_error is not None
+    assert abs(found.mu - found.claimed_mu) < 4.0 * found.mu_error
     document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert document["format"] == "tacit-audit-1" and document["refuted"] is False
     assert document["claim"]["owner"] == "agent 0"
@@ -143,7 +145,9 @@ def test_an_audit_of_a_claim_for_one_release_says_so(rounds: int, releases: str)
 def test_an_audit_of_a_claim_for_the_run_has_no_more_to_say() -> None:
     found = audit_method(task(), network.ring(AGENTS), private(), rounds=1, trials=64, seed=0)
     assert found.stated is found.claim and found.scope() == ""
-    assert found.to_dict()["claim_for_one_release"] is None
+    document = found.to_dict()
+    assert document["claim_for_one_release"] is None
+    assert document["mu"] == found.mu and f"mu = {found.mu:.3f}" in found.measured()
 
 
 @pytest.mark.slow
@@ -152,6 +156,7 @@ def test_a_coordinator_and_pure_epsilon() -> None:
         step=0.1, privacy=Privacy(clip=1.0, epsilon=3.0, delta=0.0, noise="laplace")
     )
     found = audit_method(task(), network.Coordinator(AGENTS), method, rounds=1, trials=2000, seed=1)
+    assert found.mu is None and found.claimed_mu is None and found.measured() == ""
     assert found.claim.delta == 0.0 and 1.5 < found.best.epsilon <= 3.0
     # the curve that is claimed begins at 1 and falls to 0
     assert found.curve.claimed[0] == 1.0 and found.curve.claimed[-1] == 0.0

@@ -366,3 +366,16 @@ def test_an_audit_stands_and_finds_a_bound_that_is_half_of_what_it_should_be(
     # with another number of sums, because programs are kept by what they compute
     planted = audited(3)
     assert planted.refuted and planted.best.epsilon > 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("family", get_args(FamilyName))
+def test_an_audit_measures_the_mu_that_is_claimed(family: str, relation: str) -> None:
+    x, y = drawn(family, 60)
+    # at a large mu, which fewer runs measure to 1 %
+    private = budget(8.0, relation=relation)
+    task, net, method = setting(family, x, y, privacy=private, size=15)
+    found = tacit.audit_method(task, net, method, rounds=4, trials=20_000, seed=0, stop=False)
+    assert found.mu is not None and found.claimed_mu is not None
+    assert 0.95 < found.mu / found.claimed_mu < 1.05 and not found.refuted
