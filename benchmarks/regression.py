@@ -3,7 +3,8 @@
 Every replicate draws new records, splits them among sites, runs `tacit.run` under masks with one
 colluder, and compares each 95 % interval with the true coefficient and its width with that of the
 pooled maximum likelihood fit. Records: seven uniform and two binary columns with an AR(.5) Gaussian
-copula.
+copula. In `exposure` counts are over times that differ by a factor of 20, with
+`offset(log(time))`.
 
     python benchmarks/regression.py                        the whole table (hours)
     python benchmarks/regression.py --cells binomial:20000:1 --replicates 40
@@ -29,13 +30,14 @@ from scipy.stats import norm
 import tacit
 from tacit import data, network, problem
 from tacit.data.cells import columns_of
-from tacit.data.design import design_of
+from tacit.data.formula import parse_formula
 from tacit.method.glm import PrivateGLM
 from tacit.privacy import Masks
 
 SLOPES = np.array([0.5, -0.4, 0.3, 0.0, 0.6, -0.2, 0.1, 0.3, -0.3])
 UNEQUAL = np.array([0.4, 0.25, 0.2, 0.1, 0.05])
 EPSILONS = (0.5, 1.0, 2.0)
+TIMES = (0.1, 2.0)
 
 
 @dataclass(frozen=True)
@@ -79,14 +81,14 @@ def target(rng: np.random.Generator, family: str, predictor: np.ndarray) -> np.n
     if family == "gaussian":
         return np.clip(predictor + rng.normal(size=n), -6.0, 6.0)
     mean = np.exp(predictor)
-    if family == "poisson":
+    if family in ("poisson", "exposure"):
         return np.minimum(rng.poisson(mean), 20.0)
     if family == "overdispersed":
         return np.minimum(rng.poisson(mean * rng.gamma(1.5, 1 / 1.5, n)), 20.0)
     return np.minimum(rng.gamma(2.0, mean / 2.0), 20.0)
 
 
-def pooled(family: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def pooled(family: str, x: np.ndarray, y: np.ndarray, offset: np.ndarray) -> np.ndarray:
     """Standard errors of the pooled maximum likelihood fit."""
     rows = np.column_stack([x, np.ones(len(x))])
     if family == "gaussian":
@@ -96,7 +98,9 @@ def pooled(family: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     slopes, intercept = truth(family)
     w = np.append(slopes, intercept)
     for _ in range(20):
-        mean = 1 / (1 + np.exp(-rows @ w)) if family.startswith("binomial") else np.exp(rows @ w)
+        predictor = rows @ w + offset
+        mean = np.exp(predictor)
+        mean = mean / (1 + mean) if family.startswith("binomial") else mean
         if family.startswith("binomial"):
             weight, score = mean * (1 - mean), y - mean
         elif family == "gamma":
@@ -120,15 +124,18 @@ def setting(cell: Cell) -> tuple[Any, PrivateGLM]:
         features["y"] = data.Boolean()
     else:
         features["y"] = data.Numeric(-6, 6) if name == "gaussian" else data.Numeric(0, 20)
+    if name == "exposure":
+        features["time"] = data.Numeric(*TIMES)
     schema = data.Schema(features, target=None, intercept=False)
     found = columns_of(schema)
     budget = tacit.Privacy(
         clip=1.0, epsilon=cell.epsilon, masks=Masks(coalition=1), relation=cell.relation
     )
-    family = {"binomial5": "binomial", "overdispersed": "poisson"}.get(name, name)
-    design = design_of([found[f"x{j}"] for j in range(9)])
+    alike = {"binomial5": "binomial", "overdispersed": "poisson", "exposure": "poisson"}
+    terms = [f"x{j}" for j in range(9)] + ["offset(log(time))"] * (name == "exposure")
+    target, design = parse_formula("y ~ " + " + ".join(terms), found)
     return schema, PrivateGLM(
-        design, found["y"], family, cell.sums, cell.covariance, privacy=budget
+        design, target, alike.get(name, name), cell.sums, cell.covariance, privacy=budget
     )
 
 
@@ -138,10 +145,17 @@ def one(cell: Cell, replicate: int) -> dict[str, Any]:
     schema, method = setting(cell)
     x = columns(rng, cell.records)
     slopes, intercept = truth(cell.family)
-    y = target(rng, cell.family, x @ slopes + intercept)
-    scale = method.target.scale
-    assert scale is not None
-    table = np.column_stack([x, (y - scale.centre) / scale.unit])
+    times = np.ones(len(x))
+    if cell.family == "exposure":
+        times = np.exp(rng.uniform(*np.log(TIMES), len(x)))
+    y = target(rng, cell.family, x @ slopes + intercept + np.log(times))
+    numbers = {"y": y, "time": times}
+    stored = [
+        (numbers[name] - column.scale.centre) / column.scale.unit
+        for name, column in columns_of(schema).items()
+        if name in numbers and column.scale is not None
+    ]
+    table = np.column_stack([x, *stored])
     if cell.sites == 5:
         ends = np.cumsum((UNEQUAL * cell.records).astype(int))[:-1]
         parts = np.split(table, ends)
@@ -157,7 +171,7 @@ def one(cell: Cell, replicate: int) -> dict[str, Any]:
     error = np.sqrt(np.diag(found.covariance))
     return {
         "covered": np.abs(found.values - true) <= 1.96 * error,
-        "width": np.median(error / np.roll(pooled(cell.family, x, y), 1)),
+        "width": np.median(error / np.roll(pooled(cell.family, x, y, np.log(times)), 1)),
         "bias": (found.values - true) / error,
         "naive": np.abs(found.values - true) <= 1.96 * np.sqrt(np.diag(found.sampling)),
         "passed": found.checks.passed,

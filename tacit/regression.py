@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -65,8 +65,10 @@ class Regression:
         Raises:
             ConfigError: as for `table`.
         """
-        said = str(self.guarantee)
-        return FittedRegression(self.formula, self.table, self.schema, said)
+        # without a column of weights, which no prediction needs
+        used = {name: self.schema.features[name] for name in named_in(self.formula)}
+        schema = replace(self.schema, features=used)
+        return FittedRegression(self.formula, self.table, schema, str(self.guarantee))
 
     @property
     def design(self) -> Design:
@@ -149,7 +151,8 @@ def glm(
     relation: Literal["replace_one", "add_remove"] = "replace_one",
     masks: Masks | None = _ONE_COLLUDER,
     sums: int = 4,
-    covariance: Literal["model", "robust"] = "model",
+    covariance: Literal["model", "robust"] | None = None,
+    weights: str | None = None,
     missing: Missing = "error",
     size: int | Sequence[int] | None = None,
     seed: int | None = None,
@@ -161,7 +164,8 @@ def glm(
     Runs in this process with simulated noise, to see what it would give between sites.
 
     Args:
-        formula: model such as `"visits ~ age + C(sex) + bs(income, df=4)"`, of declared columns.
+        formula: model such as `"visits ~ age + C(sex) + bs(income, df=4) + offset(log(days))"`, of
+            declared columns.
         data: table with a column of sites, or one table per site by name.
         columns: declarations of columns of the model, with bounds or levels. One that is not
             declared is read off the records, with a warning: that is then assumed public.
@@ -174,7 +178,10 @@ def glm(
         relation: adjacency, "replace_one" or "add_remove".
         masks: secure aggregation, by default against one colluding site; `None` for local noise.
         sums: number of sums, 3 or 4.
-        covariance: "model", or "robust" for a sandwich.
+        covariance: "model", or "robust" for a sandwich; by default "model", or with weights
+            "robust".
+        weights: column of the records' weights, declared from at least 0 on; `None` where all
+            count alike.
         missing: rule for missing values.
         size: declared public number near the number of records of a site; needed under
             "add_remove", where it is private.
@@ -221,7 +228,9 @@ def glm(
             f"columns={checks.shown(columns)} must declare columns of the model by name, such as "
             "{'age': data.Numeric(20, 80), 'ill': data.Boolean()}"
         )
-    declared = filled(data, columns or {}, named_in(formula), family)
+    if not isinstance(weights, str | None):
+        raise ConfigError(f"weights={checks.shown(weights)} must be the name of a column")
+    declared = filled(data, columns or {}, named_in(formula), family, weights=weights)
     declared.warn("columns={'age': data.Numeric(18, 90)}", stacklevel=3)
     schema = Schema(
         declared.features,
@@ -231,14 +240,16 @@ def glm(
         missing=missing,
         assumptions=declared.assumptions,
     )
-    target, design = parse_formula(formula, columns_of(schema))
+    found = columns_of(schema)
+    target, design = parse_formula(formula, found)
     divided = by_column(prepare(data, schema), sites)
     records = record_tables(divided.features, schema, names=divided.names, size=size)
     budget = None
     if epsilon is not None:
         budget = Privacy(clip=1.0, epsilon=epsilon, delta=delta, relation=relation, masks=masks)
-    method = PrivateGLM(design, target, family, sums, covariance, privacy=budget)
-    found = run(
+    weighted = None if weights is None else found[weights]
+    method = PrivateGLM(design, target, family, sums, covariance, weights=weighted, privacy=budget)
+    result = run(
         records,
         Coordinator(len(divided.names)),
         method,
@@ -247,4 +258,4 @@ def glm(
         ledger=ledger,
         dataset=dataset,
     )
-    return Regression(formula, found.guarantee, found, schema)
+    return Regression(formula, result.guarantee, result, schema)

@@ -127,7 +127,7 @@ def fit(
         str,
         typer.Argument(
             metavar="FORMULA",
-            help="Model, e.g. 'visits ~ age + C(sex) + bs(income, df=4)'.",
+            help="Model, e.g. 'visits ~ age + C(sex) + offset(log(days))'.",
         ),
     ],
     family: Annotated[
@@ -161,6 +161,16 @@ def fit(
             metavar="COLUMN=A,B,...",
             show_default=False,
             help="Public levels of a column, e.g. sex=f,m; repeatable. Without, likewise.",
+        ),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            "--weights",
+            "-w",
+            metavar="COLUMN",
+            show_default=False,
+            help="Column of the records' weights; errors are then robust.",
         ),
     ] = None,
     separator: Separator = None,
@@ -209,10 +219,11 @@ def fit(
             formula,
             family=family,
             site=site,
+            weights=weights,
             bounds=bounds or [],
             levels=levels or [],
             privacy={"epsilon": epsilon, "delta": delta, "masks": not local},
-            method={"sums": sums, "covariance": "robust" if robust else "model"},
+            method={"sums": sums} | ({"covariance": "robust"} if robust else {}),
             seed=seed,
             reading=Reading(separator, encoding, decimal),
             output=output,

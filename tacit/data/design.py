@@ -19,7 +19,7 @@ from jaxtyping import Array, ArrayLike, Float
 from tacit import checks
 from tacit.arguments import checked
 from tacit.data.cells import Column
-from tacit.data.factors import Factor, Levels, Number
+from tacit.data.factors import Factor, Levels, Number, Offset
 from tacit.errors import ProblemError
 
 INTERCEPT = "Intercept"
@@ -67,6 +67,7 @@ class Design:
 
     Attributes:
         terms: terms, in order.
+        offset: what is added to the linear predictor beside them, or `None`.
 
     Raises:
         ProblemError: a column that stands twice, or an interaction of a number without its parts.
@@ -85,6 +86,7 @@ class Design:
     """
 
     terms: tuple[Term, ...]
+    offset: Offset | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.terms, tuple) or not self.terms:
@@ -95,6 +97,9 @@ class Design:
         for each in self.terms:
             remedy = "make terms with design_of or parse_formula"
             checks.instance("terms", each, Term, remedy, ProblemError)
+        if self.offset is not None:
+            remedy = "write offset(column) in a formula"
+            checks.instance("offset", self.offset, Offset, remedy, ProblemError)
         names = self.names
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
@@ -110,6 +115,7 @@ class Design:
     def columns(self) -> tuple[Column, ...]:
         """Declared columns that it reads, each once."""
         found = [factor.column for term in self.terms for factor in term.factors]
+        found += [] if self.offset is None else [self.offset.column]
         return tuple(dict.fromkeys(found))
 
     def on(self, columns: Mapping[str, Column]) -> Design:
@@ -118,11 +124,15 @@ class Design:
         Args:
             columns: the columns as they are declared there, by name.
         """
+        offset = self.offset
+        if offset is not None:
+            offset = replace(offset, column=columns[offset.column.name])
         return Design(
             tuple(
                 Term(tuple(replace(f, column=columns[f.column.name]) for f in term.factors))
                 for term in self.terms
-            )
+            ),
+            offset,
         )
 
     @property
@@ -145,6 +155,13 @@ class Design:
         entries = jnp.asarray(record)
         parts = [term.values(entries) for term in self.terms]
         return jnp.concatenate([*parts, jnp.ones(1, entries.dtype)])
+
+    def added(self, record: Float[ArrayLike, " m"]) -> Float[Array, ""]:
+        """The offset of one record in the units of the data: 0 without one."""
+        entries = jnp.asarray(record)
+        if self.offset is None:
+            return jnp.zeros((), entries.dtype)
+        return self.offset.value(entries)
 
     @cached_property
     def unscaled(self) -> Float[np.ndarray, "width width"]:

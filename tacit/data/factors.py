@@ -1,11 +1,12 @@
-"""Factors of a regression's columns: a number, levels against a reference, or a spline.
+"""Factors of a regression's columns: a number, levels against a reference, or a spline; an offset.
 
-Each follows from a declared column alone, and its columns have a norm of at most 1 together.
+Each follows from a declared column alone, and a factor's columns have a norm of at most 1 together.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -213,6 +214,49 @@ class Spline:
                 for i in range(len(found) - 1)
             ]
         return jnp.where(jnp.isnan(x), jnp.nan, jnp.stack(found[1:]))
+
+
+@dataclass(frozen=True)
+class Offset:
+    """A number, or its logarithm, that is added to the linear predictor with coefficient 1.
+
+    Attributes:
+        column: declared column with bounds.
+        log: whether its logarithm is added, as for counts over times.
+
+    Raises:
+        ProblemError: a column with levels, or the logarithm of one that may be 0.
+    """
+
+    column: Column
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        name = self.column.name
+        if self.column.levels or self.column.scale is None:
+            raise ProblemError(
+                f"column {name!r} has levels, and an offset is a number with bounds: declare them, "
+                f"or write C({name}) for coefficients of its levels"
+            )
+        low, high = bounds_of(self.column)
+        if self.log and low <= 0.0:
+            raise ProblemError(
+                f"offset(log({name})): column {name!r} may be {low:g}, which has no logarithm; "
+                f"declare a lower bound above 0, such as {high / 1000.0:g}"
+            )
+
+    @property
+    def moved(self) -> tuple[float, float]:
+        """`(c, h)` such that `(value - c) / h` is in [-1, 1]."""
+        low, high = bounds_of(self.column)
+        if self.log:
+            low, high = math.log(low), math.log(high)
+        return (low + high) / 2.0, (high - low) / 2.0
+
+    def value(self, record: Record) -> Float[Array, ""]:
+        """What is added for one record; not a number without a value."""
+        found = number(self.column, record)
+        return jnp.log(found) if self.log else found
 
 
 Factor: TypeAlias = Number | Levels | Spline

@@ -1,4 +1,4 @@
-"""Formulas over declared columns: `visits ~ age * C(sex) + bs(income, df=4)`.
+"""Formulas over declared columns: `visits ~ age * C(sex) + bs(income, df=4) + offset(log(days))`.
 
 formulaic parses the operators; what a factor means is decided here, because nothing may be taken
 from the records: levels, bounds and knots are those that were declared.
@@ -17,10 +17,13 @@ from tacit import checks
 from tacit.arguments import checked
 from tacit.data.cells import Column, chosen
 from tacit.data.design import Design, Term
-from tacit.data.factors import Factor, Levels, Number, Spline, bounds_of
+from tacit.data.factors import Factor, Levels, Number, Offset, Spline, bounds_of
 from tacit.errors import ProblemError
 
-KNOWN = "a column, C(column), C(column, reference='level') or bs(column, df=4)"
+KNOWN = (
+    "a column, C(column), C(column, reference='level'), bs(column, df=4), or once and alone "
+    "offset(column) or offset(log(column))"
+)
 """What a factor may be."""
 
 
@@ -31,7 +34,8 @@ def parse_formula(formula: str, columns: Mapping[str, Column]) -> tuple[Column, 
     Args:
         formula: `target ~ terms`, with `+`, `:`, `*`, `-` and parentheses as in R, and factors that
             are a column, `C(column)` or `bs(column, df=..., knots=[...], degree=3)`. The intercept
-            stays.
+            stays. One term may be `offset(column)` or `offset(log(column))`, which is added as it
+            is.
         columns: declared columns by name.
 
     Raises:
@@ -67,14 +71,22 @@ def parse_formula(formula: str, columns: Mapping[str, Column]) -> tuple[Column, 
             f"formula={formula!r} leaves out the intercept, without which the bounds of the "
             "records cannot be undone; leave it in"
         )
+    known = [factors for factors in right if any(map(_is_offset, factors))]
+    if len(known) > 1 or any(len(factors) > 1 for factors in known):
+        raise ProblemError(
+            f"formula={formula!r}: an offset stands once and alone; add several up in one declared "
+            "column of the data, and leave it out of interactions"
+        )
     terms = [
-        Term(tuple(_factor(each, columns) for each in factors)) for factors in right if factors
+        Term(tuple(_factor(each, columns) for each in factors))
+        for factors in right
+        if factors and factors not in known
     ]
     if not terms:
         raise ProblemError(
             f"formula={formula!r} has no terms but the intercept; a mean needs no regression"
         )
-    return target, Design(tuple(terms))
+    return target, Design(tuple(terms), _offset(known[0][0], columns) if known else None)
 
 
 def named_in(formula: str) -> dict[str, bool]:
@@ -94,7 +106,8 @@ def named_in(formula: str) -> dict[str, bool]:
         levels = False
         if isinstance(called, ast.Call) and called.args:
             levels = isinstance(called.func, ast.Name) and called.func.id == "C"
-            called = called.args[0]
+            logged = _logged(called.args[0]) if _is_offset(text) else None
+            called = called.args[0] if logged is None else logged
         if not isinstance(called, ast.Name):
             raise _unknown(text)
         found[called.id] = levels or found.get(called.id, False)
@@ -175,6 +188,31 @@ def _factor(text: str, columns: Mapping[str, Column]) -> Factor:
     if node.func.id == "bs" and not more and set(given) <= {"df", "knots", "degree"}:
         return _spline(text, column, **given)
     raise _unknown(text)
+
+
+def _is_offset(text: str) -> bool:
+    node = _parsed(text)
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "offset"
+
+
+def _offset(text: str, columns: Mapping[str, Column]) -> Offset:
+    """What is added to the linear predictor as it is."""
+    node = _parsed(text)
+    assert isinstance(node, ast.Call)
+    if len(node.args) != 1 or node.keywords:
+        raise _unknown(text)
+    logged = _logged(node.args[0])
+    name = node.args[0] if logged is None else logged
+    if not isinstance(name, ast.Name):
+        raise _unknown(text)
+    return Offset(chosen(columns, name.id), logged is not None)
+
+
+def _logged(node: ast.expr) -> ast.expr | None:
+    """What a logarithm is taken of, also as NumPy writes it."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
+        return None
+    return node.args[0] if ast.unparse(node.func) in ("log", "np.log") else None
 
 
 def _reference(node: ast.expr) -> Any:

@@ -80,6 +80,7 @@ def filled(
     named: Mapping[str, bool],
     family: str,
     decimal: str = ".",
+    weights: str | None = None,
 ) -> Filled:
     """The declarations of the columns that a formula names, with the missing ones read off.
 
@@ -89,6 +90,7 @@ def filled(
         named: columns of the formula, the target first, and whether it takes each by its levels.
         family: distribution of the target.
         decimal: decimal mark of numbers that the table holds as text.
+        weights: column of weights, beside those of the formula.
 
     Raises:
         ProblemError: a column that the table does not have, that has no value, or whose levels are
@@ -105,7 +107,8 @@ def filled(
     features: dict[str, Feature] = {}
     taken: dict[str, str] = {}
     target = next(iter(named))
-    for name, by_levels in named.items():
+    weighted = {} if weights is None else {weights: named.get(weights, False)}
+    for name, by_levels in (dict(named) | weighted).items():
         if name in declared:
             features[name] = declared[name]
             continue
@@ -113,7 +116,8 @@ def filled(
         if column.empty:
             raise ProblemError(f"column {name!r} has no value at all; leave it out")
         yes = name == target and family == "binomial"
-        least = 0.0 if name == target and family in _POSITIVE else None
+        positive = name == weights or (name == target and family in _POSITIVE)
+        least = 0.0 if positive else None
         features[name], what = _read_off(name, column, by_levels or yes, least)
         if what:
             taken[name] = what
@@ -127,7 +131,7 @@ def _of(frame: pd.DataFrame, name: str) -> pd.DataFrame:
         present = [str(each) for each in frame.columns]
         close = get_close_matches(name, present, 1)
         hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(present[:12])}"
-        raise ProblemError(f"the formula names {name!r}, which is not a column of the data; {hint}")
+        raise ProblemError(f"the model names {name!r}, which is not a column of the data; {hint}")
     import pandas as pd
 
     return pd.DataFrame({name: frame[name]})

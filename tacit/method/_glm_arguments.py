@@ -1,6 +1,8 @@
-"""Targets and budgets that a private regression refuses, with the remedy."""
+"""Targets, weights and budgets that a private regression refuses, with the remedy."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +40,35 @@ def check_target(column: Column, family: Family) -> None:
         raise ConfigError(
             f"target={column.name!r} may be {column.scale.lower:g}; family={family.name!r} needs "
             "a lower bound of at least 0"
+        )
+
+
+def check_weights(weights: Column | None, target: Column) -> None:
+    """Refuse weights that are no weights."""
+    if weights is None:
+        return
+    if weights.levels or weights.scale is None:
+        raise ConfigError(f"weights={weights.name!r} has levels; weights are numbers with bounds")
+    if weights == target:
+        raise ConfigError(f"weights={weights.name!r} is also the target")
+    low, high = weights.scale.lower, weights.scale.upper
+    if low < 0.0 or high <= 0.0:
+        raise ConfigError(
+            f"weights={weights.name!r} may be from {low:g} to {high:g}; declare a lower bound of "
+            "at least 0 and a positive upper one"
+        )
+
+
+def check_covariance(covariance: Any, weights: Column | None) -> None:
+    """Refuse what is no covariance, and the model's for weighted records."""
+    if covariance is None:
+        return
+    if not isinstance(covariance, str) or covariance not in ("model", "robust"):
+        raise ConfigError(f"covariance={checks.shown(covariance)} must be 'model' or 'robust'")
+    if covariance == "model" and weights is not None:
+        raise ConfigError(
+            f"covariance='model' with weights={weights.name!r}: no model says how much a weighted "
+            "record varies; leave covariance out, or write 'robust'"
         )
 
 

@@ -127,8 +127,7 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
     `d` the pooled last step, on which the noise of the information acts.
     """
     with jax.enable_x64(True):
-        linear = method.linear_of(found.first, float(found.noise[0]))
-        gram = np.asarray(steps.raised(linear.gram, linear.noise[1]))
+        gram = np.asarray(method.gram_of(found.first, float(found.noise[0])))
         both = _last_two(method, found, gram)
     d = len(gram)
     parts = np.array(method.shares[-2:]) / sum(method.shares[-2:])
@@ -212,7 +211,7 @@ def _middle(method: PrivateGLM, released: Matrix, model: Matrix) -> Matrix:
         released: released variance, with noise.
         model: variance that the model implies, were Mallows' factor 1 for all records.
     """
-    if method.covariance == "robust":
+    if method.robust:
         # noise may leave a direction without variance, but none has less than that
         values, vectors = np.linalg.eigh(released)
         return (vectors * np.maximum(values, 0.0)) @ vectors.T

@@ -5,6 +5,7 @@ Every function is a module of declared columns and a family, so that equal ones 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import equinox as eqx
@@ -16,7 +17,7 @@ from jaxtyping import Array, Float
 from tacit.clipping import clip_factor, row_norms
 from tacit.data.cells import Column
 from tacit.data.design import Design
-from tacit.data.factors import number
+from tacit.data.factors import bounds_of, number
 from tacit.method._glm_families import Family
 from tacit.method._glm_steps import Scale
 
@@ -30,11 +31,13 @@ class Rows(eqx.Module):
         design: columns of the regression.
         target: declared column of the target.
         family: family of the model.
+        weights: declared column of the records' weights, or `None`.
     """
 
     design: Design = eqx.field(static=True)
     target: Column = eqx.field(static=True)
     family: Family
+    weights: Column | None = eqx.field(static=True, default=None)
 
     def read(self, record: Record) -> tuple[Float[Array, " d"], Float[Array, ""]]:
         """Columns, and the target: a yes or no as 1 or 0, a number as the model has it."""
@@ -77,17 +80,60 @@ class Rows(eqx.Module):
         x, y = self.read(record)
         return x, (self._moved(y) - self.scale.centre) / self.scale.half
 
-    def light(self, x: Float[Array, " d"]) -> Float[Array, ""]:
-        """Mallows' factor."""
-        return clip_factor(row_norms(x, 2), self.design.typical)
+    def predictor(
+        self, x: Float[Array, " d"], record: Record, point: Float[Array, " k"]
+    ) -> Float[Array, ""]:
+        """The linear predictor at a point, with the offset."""
+        found = x @ point[:-2]
+        if self.design.offset is None:
+            return found
+        return found + self.design.added(record) / self.unit
+
+    @property
+    def offset(self) -> Scale | None:
+        """How the first sum moves the offset to [-1, 1], in units of the linear predictor."""
+        if self.design.offset is None:
+            return None
+        centre, half = self.design.offset.moved
+        return Scale(centre / self.unit, half / self.unit)
+
+    @property
+    def radius(self) -> float:
+        """Norm above which a record loses weight in the first sum."""
+        # with an offset in [-1, 1], it loses less there than by its own columns
+        return math.hypot(self.design.typical, self.design.offset is not None)
+
+    @property
+    def norm(self) -> float:
+        """Largest norm of the columns of the first sum."""
+        return math.hypot(self.design.longest, self.design.offset is not None)
+
+    def light(self, x: Float[Array, " d"], record: Record) -> Float[Array, ""]:
+        """Mallows' factor, times the weight of the record."""
+        factor = clip_factor(row_norms(x, 2), self.design.typical)
+        return factor if self.weights is None else factor * self.weight(record)
+
+    def weight(self, record: Record) -> Float[Array, ""]:
+        """The weight of a record over the largest that is declared; 1 without weights."""
+        if self.weights is None:
+            return jnp.ones((), record.dtype)
+        return number(self.weights, record) / bounds_of(self.weights)[1]
 
 
 class Scaled(Rows):
-    """Columns and the moved target, with weight 1."""
+    """Columns and the moved target, with weight 1; an offset is one more column before them."""
 
     def __call__(self, record: Record, point: Any) -> Array:
         x, r = self.first(record)
-        return jnp.concatenate([x, jnp.stack([r, jnp.ones_like(r)])])
+        offset, tail = self.offset, [r, jnp.ones_like(r)]
+        if offset is not None:
+            moved = (self.design.added(record) / self.unit - offset.centre) / offset.half
+            wide = jnp.concatenate([moved[None], x])
+            # so that all sums give a record the same factor; it is at most 1
+            ratio = self.light(x, record) / clip_factor(row_norms(wide, 2), self.radius)
+            return jnp.concatenate([wide, jnp.stack([*tail, ratio])])
+        tail += [] if self.weights is None else [self.weight(record)]
+        return jnp.concatenate([x, jnp.stack(tail)])
 
 
 class ScaledRoot(Rows):
@@ -95,7 +141,7 @@ class ScaledRoot(Rows):
 
     def __call__(self, record: Record, point: Any) -> Array:
         x, r = self.first(record)
-        return (jnp.sqrt(self.light(x)) * r)[None]
+        return (jnp.sqrt(self.light(x, record)) * r)[None]
 
 
 class Model(Rows):
@@ -103,8 +149,9 @@ class Model(Rows):
 
     def __call__(self, record: Record, point: Any) -> Array:
         x, y = self.read(record)
-        found = self.family.terms(y, x @ point[:-2], point[-2:])
+        found = self.family.terms(y, self.predictor(x, record, point), point[-2:])
         tail = [found.residual] if self.family.logistic else [found.residual, found.weight]
+        tail += [] if self.weights is None else [self.weight(record)]
         return jnp.concatenate([x, jnp.stack(tail)])
 
 
@@ -113,8 +160,8 @@ class ModelRoot(Rows):
 
     def __call__(self, record: Record, point: Any) -> Array:
         x, y = self.read(record)
-        found = self.family.terms(y, x @ point[:-2], point[-2:])
-        return (jnp.sqrt(self.light(x)) * found.residual)[None]
+        found = self.family.terms(y, self.predictor(x, record, point), point[-2:])
+        return (jnp.sqrt(self.light(x, record)) * found.residual)[None]
 
 
 class Excess(Rows):
@@ -122,4 +169,5 @@ class Excess(Rows):
 
     def __call__(self, record: Record, point: Any) -> Array:
         x, y = self.read(record)
-        return (self.light(x) * self.family.terms(y, x @ point[:-2], point[-2:]).excess)[None]
+        found = self.family.terms(y, self.predictor(x, record, point), point[-2:])
+        return (self.light(x, record) * found.excess)[None]

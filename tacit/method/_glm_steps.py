@@ -11,7 +11,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tacit.method._glm_families import Family, Linear
+from tacit.method._glm_families import Family, Linear, Link
 
 Matrix = Float[Array, "d d"]
 Vector = Float[Array, " d"]
@@ -25,7 +25,7 @@ class First(NamedTuple):
     """What the first sum released: a linear regression of a target that was moved to [-1, 1].
 
     Attributes:
-        score: `sum u x r`, for the moved target `r`.
+        score: `sum u x r`, for the moved target `r`; a moved offset is the first entry of `x`.
         gram: `sum u x x'`.
         square: `sum u r^2`; 0 where the family does not need it.
         noise: standard deviation of the noise in the three; that of a matrix on the diagonal.
@@ -56,8 +56,16 @@ def raised(matrix: Matrix, noise: Scalar) -> Matrix:
     return (vectors * jnp.maximum(values, floor)) @ vectors.T
 
 
-def start(family: Family, found: First, scale: Scale) -> tuple[Vector, Float[Array, " 2"]]:
+def start(
+    family: Family, found: First, scale: Scale, offset: Scale | None = None
+) -> tuple[Vector, Float[Array, " 2"]]:
     """The first point: a linear regression, taken through the link at the mean.
+
+    Args:
+        family: family of the model.
+        found: the first sum.
+        scale: how the target was moved.
+        offset: how the offset was moved, in units of the linear predictor; `None` without one.
 
     Returns:
         Coefficients, and the numbers by which residuals are measured.
@@ -74,12 +82,37 @@ def start(family: Family, found: First, scale: Scale) -> tuple[Vector, Float[Arr
     linear = Linear(scale.centre + half * centre, half**2 * residual, half**2 * error)
     link = family.linked(linear, jnp.maximum(half * found.noise[0] / total, 1e-3 * half))
     slopes = half * slopes / link.slope
+    if offset is not None:
+        return _beside(offset, slopes[1:], gram / total, link, family)
     deviation = half * jnp.sqrt(jnp.maximum(fitted - centre**2, 0.0)) / link.slope
     if not family.linear:
         shorter = jnp.minimum(1.0, STEEPEST / jnp.maximum(deviation, 1e-9))
         slopes, deviation = slopes * shorter, deviation * shorter
     intercept = link.predictor - slopes[:-1] @ means[:-1]
     return slopes.at[-1].set(intercept), family.settled(link, deviation**2)
+
+
+def _beside(
+    offset: Scale, slopes: Vector, moments: Float[Array, "m m"], link: Link, family: Family
+) -> tuple[Vector, Float[Array, " 2"]]:
+    """The first point with an offset, whose own coefficient is known and not the one found.
+
+    Args:
+        offset: how the offset was moved.
+        slopes: coefficients of the columns beside it.
+        moments: mean products of all columns, the moved offset first.
+        link: what the regression says.
+        family: family of the model.
+    """
+    means = moments[:, -1]
+    spread = moments - jnp.outer(means, means)
+    if not family.linear:
+        deviation = jnp.sqrt(jnp.maximum(slopes @ spread[1:, 1:] @ slopes, 0.0))
+        slopes = slopes * jnp.minimum(1.0, STEEPEST / jnp.maximum(deviation, 1e-9))
+    whole = jnp.concatenate([jnp.full(1, offset.half, slopes.dtype), slopes])
+    intercept = link.predictor - offset.centre - whole[:-1] @ means[:-1]
+    variance = jnp.maximum(whole @ spread @ whole, 0.0)
+    return slopes.at[-1].set(intercept), family.settled(link, variance)
 
 
 def step(score: Vector, information: Matrix, noise: Scalar, gram: Matrix, longest: float) -> Vector:

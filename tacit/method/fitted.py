@@ -95,13 +95,14 @@ class FittedRegression:
         )
         design = self.design.on(columns_of(schema))
         known = _complete(data, schema)
-        rows = np.full((len(data), design.width), np.nan)
+        rows, added = np.full((len(data), design.width), np.nan), np.full(len(data), np.nan)
         if known.any():
-            rows[known] = _rows(design, prepare(data.iloc[np.flatnonzero(known)], schema).features)
+            records = prepare(data.iloc[np.flatnonzero(known)], schema).features
+            rows[known], added[known] = _rows(design, records)
         # the intercept is first in the table and last in a row
         values, order = self.table.values, np.roll(np.arange(design.width), -1)
         rows = rows @ np.linalg.inv(design.unscaled)  # in the units of the data
-        predictor = rows @ values[order]
+        predictor = rows @ values[order] + added
         covariance = self.table.covariance[np.ix_(order, order)]
         error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0.0))
         if self.table.refusal is not None:
@@ -261,9 +262,11 @@ def _complete(data: pd.DataFrame, schema: Schema) -> Any:
 
 
 def _rows(design: Design, records: ArrayLike) -> Any:
-    """Rows of the design of many records, in double precision."""
+    """Rows of the design and offsets of many records, in double precision."""
     import jax
     import jax.numpy as jnp
 
     with jax.enable_x64(True):
-        return np.asarray(jax.vmap(design.values)(jnp.asarray(records)))
+        found = jnp.asarray(records)
+        rows, added = jax.vmap(design.values)(found), jax.vmap(design.added)(found)
+        return np.asarray(rows), np.asarray(added)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
@@ -19,7 +20,12 @@ from tacit.data.design import Design, design_of
 from tacit.errors import ConfigError
 from tacit.method import _glm_rows as rows
 from tacit.method import _glm_steps as steps
-from tacit.method._glm_arguments import check_budget, check_target
+from tacit.method._glm_arguments import (
+    check_budget,
+    check_covariance,
+    check_target,
+    check_weights,
+)
 from tacit.method._glm_estimate import coefficients
 from tacit.method._glm_families import FAMILIES, Family, FamilyName
 from tacit.method._oracle import combined, send_released
@@ -85,6 +91,9 @@ class PrivateGLM(AbstractMethod):
 
         g, H, M = sum_i (u r x, u a x x', u^2 r^2 x x'),   u = min(1, R / |x|),   w <- w + H^-1 g.
 
+    An offset of the design is added to the linear predictor. Weights are those of sampling: a
+    record counts by its own over the largest declared one, in `u`, and errors are robust.
+
     There is no step size, no number of rounds and no clip to choose. The last two sums are pooled.
     Intervals are withheld, and what would do is said, where noise hides too much information,
     where Newton's method has not converged, and where residuals are not those of the model.
@@ -102,12 +111,15 @@ class PrivateGLM(AbstractMethod):
         family: "gaussian", "binomial", "poisson" or "gamma".
         sums: number of sums, 3 or 4: 3 are enough for small effects.
         covariance: "model" for the variance of the score that the model implies, or "robust" for
-            the one that was released (a sandwich). Both cost the same.
+            the one that was released (a sandwich); by default the former, with weights the latter,
+            for which the model implies none. Both cost the same.
+        weights: declared column of the records' weights, a number from at least 0 to a positive
+            bound, or `None`.
         privacy: budget and relation, or `None`. Its clip is not used; leave it at 1.
     """
 
     name: ClassVar[str] = "glm"
-    modelled: ClassVar[tuple[str, ...]] = ("design", "target", "family")
+    modelled: ClassVar[tuple[str, ...]] = ("design", "target", "family", "weights")
     when: ClassVar[str] = "the question is what a target depends on, with intervals"
     example: ClassVar[Mapping[str, Any]] = MappingProxyType(
         {
@@ -121,7 +133,8 @@ class PrivateGLM(AbstractMethod):
     target: Column = eqx.field(static=True)
     family: Family = eqx.field(converter=_family)
     sums: Annotated[int, Key(Literal[3, 4])] = eqx.field(static=True, default=4)
-    covariance: Literal["model", "robust"] = eqx.field(static=True, default="model")
+    covariance: Literal["model", "robust"] | None = eqx.field(static=True, default=None)
+    weights: Column | None = eqx.field(static=True, kw_only=True, default=None)
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __check_init__(self) -> None:
@@ -130,13 +143,11 @@ class PrivateGLM(AbstractMethod):
         checks.instance("design", self.design, Design, remedy, ConfigError)
         if isinstance(self.sums, bool) or self.sums not in (3, 4):
             raise ConfigError(f"sums={checks.shown(self.sums)} must be 3 or 4")
-        if not isinstance(self.covariance, str) or self.covariance not in ("model", "robust"):
-            raise ConfigError(
-                f"covariance={checks.shown(self.covariance)} must be 'model' or 'robust'"
-            )
         check_target(self.target, self.family)
         if self.target in self.design.columns:
             raise ConfigError(f"target={self.target.name!r} is also a column of the design")
+        check_weights(self.weights, self.target)
+        check_covariance(self.covariance, self.weights)
         if self.privacy is not None:
             check_budget(self.privacy)
 
@@ -159,12 +170,13 @@ class PrivateGLM(AbstractMethod):
     def queries(self) -> tuple[BlockSum, ...]:
         """The query of each sum."""
         relation = Relation.REPLACE_ONE if self.privacy is None else self.privacy.relation
-        parts = (self.design, self.target, self.family)
-        bounds = (self.design.width, self.design.typical, self.design.longest)
+        design, reader = self.design, self.reader
+        parts = (design, self.target, self.family, self.weights)
+        bounds = (design.width, design.typical, design.longest)
+        weighted = self.weights is not None
 
-        def query(asked: Any, riders: list[Block], logistic: bool = False) -> BlockSum:
-            share = 1.0 - _RIDER * len(riders)
-            score = Score(asked, *bounds, logistic, relation=relation, share=share)
+        def query(score: Score, riders: list[Block]) -> BlockSum:
+            score = replace(score, share=1.0 - _RIDER * len(riders))
             return BlockSum((score, *riders), _point, relation=relation)
 
         def square(asked: Any) -> list[Block]:
@@ -173,15 +185,35 @@ class PrivateGLM(AbstractMethod):
         excess: list[Block] = []
         if self.family.clips:
             excess = [Clipped(rows.Excess(*parts), 1, 1.0, share=_RIDER)]
-        first = query(rows.Scaled(*parts), square(rows.ScaledRoot(*parts)))
-        riders = [*square(rows.ModelRoot(*parts)), *excess]
-        other = query(rows.Model(*parts), riders, self.family.logistic)
+        start = Score(
+            rows.Scaled(*parts),
+            design.width + self.offset,
+            reader.radius,
+            reader.norm,
+            weighted=weighted or self.offset > 0,
+            relation=relation,
+        )
+        first = query(start, square(rows.ScaledRoot(*parts)))
+        score = Score(
+            rows.Model(*parts), *bounds, self.family.logistic, weighted=weighted, relation=relation
+        )
+        other = query(score, [*square(rows.ModelRoot(*parts)), *excess])
         return (first, *[other] * (self.sums - 1))
 
     @property
     def reader(self) -> rows.Rows:
         """What reads columns and target of a record."""
-        return rows.Rows(self.design, self.target, self.family)
+        return rows.Rows(self.design, self.target, self.family, self.weights)
+
+    @property
+    def offset(self) -> int:
+        """Number of columns that an offset adds to the first sum: 0 or 1."""
+        return int(self.design.offset is not None)
+
+    @property
+    def robust(self) -> bool:
+        """Whether the covariance is a sandwich."""
+        return self.covariance == "robust" or self.weights is not None
 
     def score(self, t: int) -> Score:
         """The block of a sum that has its score, by number of the sum."""
@@ -246,7 +278,9 @@ class PrivateGLM(AbstractMethod):
         """The server takes a linear regression through the link."""
         sites = state.sites.at[0].set(inbox.degree.astype(state.sites.dtype))
         state = Fit(state.point, state.points, inbox.total, state.others, sites)
-        coefficients, by = steps.start(self.family, self._linear(state), self.reader.scale)
+        linear = self.linear_of(state.first, self._noise(self.times[0], state.sites[0]))
+        reader = self.reader
+        coefficients, by = steps.start(self.family, linear, reader.scale, reader.offset)
         return self._at(state, coefficients, by, 0)
 
     def move(self, state: Fit, inbox: Inbox, context: Context) -> Fit:
@@ -257,8 +291,7 @@ class PrivateGLM(AbstractMethod):
         state = Fit(state.point, state.points, state.first, others, sites)
         query, by = self.queries[-1], state.point[-2:]
         score, *riders = query.split(inbox.total)
-        linear = self._linear(state)
-        gram = steps.raised(linear.gram, linear.noise[1])
+        gram = self.gram_of(state.first, self._noise(self.times[0], state.sites[0]))
         now = by
         if self.family.measured:
             now = self.family.dispersion(riders[0][0, 0] / gram[-1, -1], by)
@@ -287,9 +320,6 @@ class PrivateGLM(AbstractMethod):
             return jnp.zeros_like(sites)
         return jnp.max(jnp.asarray(self.privacy.noise_multiplier)) * times * jnp.sqrt(sites)
 
-    def _linear(self, state: Fit) -> steps.First:
-        return self.linear_of(state.first, self._noise(self.times[0], state.sites[0]))
-
     def linear_of(self, first: Any, noise: Any) -> steps.First:
         """The first sum in its own units.
 
@@ -297,7 +327,7 @@ class PrivateGLM(AbstractMethod):
             first: released sum, shape `(m,)`.
             noise: standard deviation of the noise in each of its entries.
         """
-        query, d = self.queries[0], self.design.width
+        query, d = self.queries[0], self.design.width + self.offset
         score, *square = query.split(first)
         spread = query.spread(noise)
         one, two, _ = self.score(0).units
@@ -305,6 +335,11 @@ class PrivateGLM(AbstractMethod):
         total = square[0][0, 0] if square else jnp.zeros((), score.dtype)
         noises = jnp.stack([jnp.asarray(each, score.dtype) for each in error])
         return steps.First(score[0], score[1 : d + 1], total, noises)
+
+    def gram_of(self, first: Any, noise: Any) -> Any:
+        """`sum u x x'` from the first sum, raised; arguments as for `linear_of`."""
+        linear, at = self.linear_of(first, noise), self.offset
+        return steps.raised(linear.gram[at:, at:], linear.noise[1])
 
     def solution(self, state: Fit) -> Vector:
         parts = (state.points, state.first, state.others, state.sites)
@@ -321,7 +356,8 @@ class PrivateGLM(AbstractMethod):
 
     def check(self, problem: Task, network: AbstractNetwork) -> None:
         """Refuse records without these columns, or with a private number that is not declared."""
-        columns = (*self.design.columns, self.target)
+        weights = () if self.weights is None else (self.weights,)
+        columns = (*self.design.columns, self.target, *weights)
         check_records(f"{type(self).__name__} fits", problem, columns, self.privacy)
 
     def worst_case(self, problem: Task, owner: int) -> Neighbours:

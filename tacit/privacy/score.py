@@ -48,20 +48,23 @@ _LOGISTIC = {
 @final
 @checked(PrivacyError)
 class Score(Block):
-    """Sums of `u r x`, `u a x x'` and `u^2 r^2 x x'`, for `u = min(1, radius / |x|)`.
+    """Sums of `u r x`, `u a x x'` and `u^2 r^2 x x'`, for `u = w min(1, radius / |x|)`.
 
     With the residual `r` and the weight `a` of a generalised linear model at a public point these
-    are its score, its information and the variance of the score. Mallows' factor `u` bounds what
-    one record can do to the score, and leaves its mean at the true parameters 0.
+    are its score, its information and the variance of the score. Mallows' factor bounds what
+    one record can do to the score, and leaves its mean at the true parameters 0; `w` is the
+    record's own weight, 1 unless `weighted`.
 
     Attributes:
         rows: `(record, point) -> (x, r, a)`, shape `(size + 2,)`; without `a`, shape `(size + 1,)`,
-            if `logistic`. What is out of range is moved to its end: `|x|` to `norm`, `r` to
-            [-1, 1], `a` to [0, 1]. A record of which a number is not finite counts as 0.
+            if `logistic`; with `w` behind them if `weighted`. What is out of range is moved to its
+            end: `|x|` to `norm`, `r` to [-1, 1], `a` and `w` to [0, 1]. A record of which a number
+            is not finite counts as 0.
         size: number of entries `d` of `x`, at least 1.
         radius: norm of `x` above which a record loses weight, positive.
         norm: largest norm of `x`, at least `radius`.
         logistic: whether `a = |r| (1 - |r|)`, as for a logit.
+        weighted: whether records have weights of their own.
         relation: adjacency that the factors between the three parts are chosen for.
         share: share of the budget, in (0, 1].
 
@@ -74,6 +77,7 @@ class Score(Block):
     radius: Positive = eqx.field(static=True)
     norm: Positive = eqx.field(static=True)
     logistic: bool = eqx.field(static=True, default=False)
+    weighted: bool = eqx.field(static=True, kw_only=True, default=False)
     relation: Relation = eqx.field(static=True, kw_only=True, default=Relation.REPLACE_ONE)
 
     def __check_init__(self) -> None:
@@ -88,6 +92,10 @@ class Score(Block):
     @property
     def _weights(self) -> _Weights:
         return (_LOGISTIC if self.logistic else _OWN)[self.relation]
+
+    @property
+    def _entries(self) -> int:
+        return self.size + 2 - self.logistic + self.weighted
 
     @property
     def _half(self) -> int:
@@ -118,7 +126,7 @@ class Score(Block):
         return math.sqrt(max(4.0 + q, turned))
 
     def asked(self, record: Float[Array, " d"], point: Any) -> Float[Array, " m"]:
-        return of_shape(self.rows(record, point), (self.size + 2 - self.logistic,), "rows")
+        return of_shape(self.rows(record, point), (self._entries,), "rows")
 
     def bounded(self, asked: Float[Array, "n m"]) -> Float[Array, "n length"]:
         usable = jnp.all(jnp.isfinite(asked), axis=1, keepdims=True)
@@ -131,6 +139,8 @@ class Score(Block):
         )
         inside = clipped(x, self.norm, 2) / self.norm
         light = clipped(x, self.radius, 2) / self.radius
+        if self.weighted:
+            light = light * jnp.clip(asked[:, -1:], 0.0, 1.0)
         score = r * light
         q, v = math.sqrt(self._weights.information), math.sqrt(self._weights.variance)
         return jnp.concatenate(
@@ -162,4 +172,5 @@ class Score(Block):
     def farthest(self) -> tuple[Float[ArrayLike, " m"], Float[ArrayLike, " m"]]:
         x = axis_vector(self.size, 0, self.norm)
         ends = ([1.0], [-1.0]) if self.logistic else ([1.0, 1.0], [-1.0, 0.0])
-        return np.concatenate([x, ends[0]]), np.concatenate([x, ends[1]])
+        own = [1.0] * self.weighted
+        return np.concatenate([x, ends[0], own]), np.concatenate([x, ends[1], own])

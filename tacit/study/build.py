@@ -186,8 +186,10 @@ def build_method(source: Source, names: Sequence[str]) -> AbstractMethod:
     if isinstance(source.study, RegressionStudy):
         model = source.study.model
         with source.section("model"):
-            target, design = parse_formula(model.formula, columns_of(schema(source)))
-        values |= {"target": target, "design": design, "family": model.family}
+            columns = columns_of(schema(source))
+            target, design = parse_formula(model.formula, columns)
+            weights = None if model.weights is None else declared_column(columns, model.weights)
+        values |= {"target": target, "design": design, "family": model.family, "weights": weights}
         with source.section("model"):
             try:
                 return entry.build(**values)

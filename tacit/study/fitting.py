@@ -39,6 +39,7 @@ def fit_study(
     family: str,
     site: str | None = None,
     sites: Sequence[str] = (),
+    weights: str | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     levels: Mapping[str, Sequence[str]] | None = None,
     missing: str = "drop",
@@ -56,6 +57,7 @@ def fit_study(
         family: distribution of the target.
         site: column that holds each record's site; `None` for four simulated sites.
         sites: names of all sites; by default those in the data, which are then assumed public.
+        weights: column of the records' weights; `None` where all count alike.
         bounds: declared bounds of numbers, by column.
         levels: declared levels, by column.
         missing: rule for records with a missing value.
@@ -78,12 +80,14 @@ def fit_study(
     with _of_options():
         declared |= {name: Numeric(*ends) for name, ends in (bounds or {}).items()}
         declared |= {name: Categorical(each) for name, each in (levels or {}).items()}
-    unused = [name for name in declared if name not in named]
+    unused = [name for name in declared if name not in named and name != weights]
     if unused:
         raise ConfigError(
             f"{unused[0]!r} is declared, and the formula {formula!r} does not name it; leave it out"
         )
-    found = filled(frame, declared, named, family, reading.decimal)
+    found = filled(frame, declared, named, family, reading.decimal, weights)
+    model = {"formula": formula, "family": family}
+    model |= {} if weights is None else {"weights": weights}
     parts = [
         f"title = {_text(formula)}",
         _table("data", {"path": relative(data, folder), "missing": missing})
@@ -94,7 +98,7 @@ def fit_study(
             for name, feature in found.features.items()
         ),
         _partition(site, sites),
-        _table("model", {"formula": formula, "family": family}),
+        _table("model", model),
         _table("method", {"name": "glm", **(method or {})}),
         *([] if privacy is None else [_table("privacy", privacy)]),
         *([_table("run", run)] if run else []),

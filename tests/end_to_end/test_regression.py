@@ -252,6 +252,36 @@ def test_what_a_study_costs_is_known_beforehand(tmp_path: Path) -> None:
     close_to_the_truth(pd.read_csv(tmp_path / "results" / "coefficients.csv"))
 
 
+@pytest.mark.long
+def test_offsets_and_weights_are_the_same_typed_written_and_called(
+    fitted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(fitted)
+    formula = "ill ~ C(sex) + offset(log(age))"
+    given = ("--family", "binomial", "-e", "2", "--site", "site", *DECLARED)
+    more = ("--weights", "age", "--study", "mine.toml", "--output", "fit")
+    told("fit", "visits.csv", formula, *given, *more)
+    assert 'weights = "age"' in Path("mine.toml").read_text()
+    table = pd.read_csv("fit/coefficients.csv")
+    told("run", "mine.toml", "--output", "again")
+    pd.testing.assert_frame_equal(pd.read_csv("again/coefficients.csv"), table)
+    found = tacit.glm(
+        formula,
+        visits(),
+        columns={
+            "age": tacit.data.Numeric(20, 80),
+            "sex": tacit.data.Categorical(["f", "m"]),
+            "ill": tacit.data.Boolean(),
+        },
+        family="binomial",
+        weights="age",
+        epsilon=2.0,
+        missing="drop",
+        seed=0,
+    ).to_frame()
+    np.testing.assert_array_equal(found["coefficient"], table["coefficient"])
+
+
 @pytest.mark.parametrize("command", ["sweep", "advise"])
 def test_there_is_nothing_to_sweep_or_advise_on(tmp_path: Path, command: str) -> None:
     done = CliRunner().invoke(app, [command, str(written(tmp_path))])
@@ -292,6 +322,8 @@ def test_it_is_described_and_listed() -> None:
         ("ill ~ age", "ill age", r"\[model\] formula"),
         ('"binomial"', '"bin"', r"\[model\] family"),
         ('"binomial"', '"poisson"', r"\[model\].*'ill'"),
+        ('"binomial"', '"binomial"\nweights = "agee"', r"\[model\].*'agee'"),
+        ('"binomial"', '"binomial"\nweights = "sex"', r"\[model\].*'sex' has levels"),
         ("[privacy]", '[method]\nname = "dpsg"\n[privacy]', r"\[method\] name"),
         ("[privacy]", '[method]\nname = "glm"\nsums = 5\n[privacy]', r"\[method\] sums"),
         ("[privacy]", "[run]\nrounds = 7\n[privacy]", r"\[run\] rounds"),
@@ -336,11 +368,20 @@ def test_real_processes_fit_it(tmp_path: Path, other: tuple[str, str]) -> None:
     assert all(member["noise"] == "secure" for member in found)
 
 
+OFFSET = (
+    'formula = "ill ~ age + C(sex)"\n',
+    'formula = "ill ~ C(sex) + offset(log(age))"\nweights = "age"\n',
+)
+
+
 @pytest.mark.slow
-def test_sites_and_a_simulation_have_the_same_bits(tmp_path: Path) -> None:
+@pytest.mark.parametrize("changes", [(), (OFFSET,)], ids=["plain", "offset and weights"])
+def test_sites_and_a_simulation_have_the_same_bits(
+    tmp_path: Path, changes: tuple[tuple[str, str], ...]
+) -> None:
     from tacit.testing import check_between_sites
 
-    check_between_sites(written(tmp_path))
+    check_between_sites(written(tmp_path, *changes))
 
 
 @pytest.mark.long

@@ -30,8 +30,10 @@ def itself(record: Any, point: Any) -> Any:
     return record
 
 
-def score(size: int, ratio: float, logistic: bool, relation: Relation) -> Score:
-    return Score(itself, size, 2.0 * ratio, 2.0, logistic, relation=relation)
+def score(
+    size: int, ratio: float, logistic: bool, relation: Relation, weighted: bool = False
+) -> Score:
+    return Score(itself, size, 2.0 * ratio, 2.0, logistic, relation=relation, weighted=weighted)
 
 
 def added(block: Score, records: Any) -> Any:
@@ -41,12 +43,18 @@ def added(block: Score, records: Any) -> Any:
 
 @KINDS
 @QUICK
-@given(st.data(), st.integers(1, 4), st.floats(0.05, 1.0), RELATIONS, RELATIONS)
+@given(st.data(), st.integers(1, 4), st.floats(0.05, 1.0), RELATIONS, RELATIONS, st.booleans())
 def test_no_records_are_further_apart_than_stated(
-    logistic: bool, data: Any, size: int, ratio: float, made: Relation, relation: Relation
+    logistic: bool,
+    data: Any,
+    size: int,
+    ratio: float,
+    made: Relation,
+    relation: Relation,
+    weighted: bool,
 ) -> None:
-    block = score(size, ratio, logistic, made)
-    width = size + 2 - logistic
+    block = score(size, ratio, logistic, made, weighted)
+    width = size + 2 - logistic + weighted
     records = data.draw(arrays(np.float64, (2, width), elements=ANYTHING))
     here, there = added(block, records)
     assert np.isfinite(here).all() and np.linalg.norm(here) <= block.longest * (1 + 1e-12)
@@ -89,11 +97,11 @@ def test_the_farthest_pair_that_a_search_finds_attains_the_bound(
 
 @KINDS
 @pytest.mark.parametrize("relation", [Relation.REPLACE_ONE, Relation.ADD_REMOVE])
-@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize(("size", "weighted"), [(1, False), (3, True)])
 def test_an_audit_gets_records_that_attain_it(
-    logistic: bool, relation: Relation, size: int
+    logistic: bool, relation: Relation, size: int, weighted: bool
 ) -> None:
-    block = score(size, 0.7, logistic, relation)
+    block = score(size, 0.7, logistic, relation, weighted)
     query = BlockSum((block,), relation=relation)
     there = 0.0 if relation is Relation.ADD_REMOVE else -1.0
     with jax.enable_x64(True):
@@ -113,15 +121,21 @@ def test_the_bound_of_a_logit_is_that_of_its_score_alone() -> None:
 
 
 @KINDS
-def test_sums_are_in_the_units_of_the_records(logistic: bool) -> None:
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_are_in_the_units_of_the_records(logistic: bool, weighted: bool) -> None:
     rng = np.random.default_rng(1)
     x, r, a = rng.normal(size=(50, 3)), rng.uniform(-1, 1, 50), rng.uniform(0, 1, 50)
     x *= np.minimum(1.0, 2.0 / np.linalg.norm(x, axis=1))[:, None]
     u = np.minimum(1.0, 1.4 / np.linalg.norm(x, axis=1))
     a = np.abs(r) * (1.0 - np.abs(r)) if logistic else a
-    block = score(3, 0.7, logistic, Relation.REPLACE_ONE)
+    block = score(3, 0.7, logistic, Relation.REPLACE_ONE, weighted)
     query = BlockSum((block,))
-    records = np.column_stack([x, r] if logistic else [x, r, a])
+    parts = [x, r] if logistic else [x, r, a]
+    if weighted:
+        own = rng.uniform(-0.5, 1.5, 50)
+        u = u * np.clip(own, 0.0, 1.0)  # what is beyond the bounds counts as they do
+        parts = [*parts, own]
+    records = np.column_stack(parts)
     with jax.enable_x64(True):
         table = Rows(1.0, records, np.ones(50))
         (parts,) = query.split(query(None, table, CONTEXT, jax.random.key(0)))

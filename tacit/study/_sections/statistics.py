@@ -47,12 +47,16 @@ class ModelSection(Section):
     """The regression that is fitted."""
 
     formula: str = Field(
-        description="model such as 'visits ~ age + C(sex) + bs(income, df=4)', of columns of "
-        "[data.features]"
+        description="model such as 'visits ~ age + C(sex) + bs(income, df=4) + offset(log(days))', "
+        "of columns of [data.features]"
     )
     family: FamilyName = Field(
         description="distribution of the target: gaussian (a number with bounds), binomial (yes or "
         "no), poisson (counts) or gamma (positive numbers)"
+    )
+    weights: str | None = Field(
+        None,
+        description="column of [data.features] with the weights of records, bounds from at least 0",
     )
 
 

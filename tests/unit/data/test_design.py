@@ -121,6 +121,14 @@ def test_a_missing_value_leaves_no_number() -> None:
         ("ill ~ bs(age, knots=[70])", "between its bounds"),
         ("ill ~ bs(age, df=9, degree=7)", "degree=7"),
         ("ill ~ bs(age, df=4, degree='a')", "degree='a'"),
+        ("ill ~ age + offset(sex)", "'sex' has levels"),
+        ("ill ~ age + offset(log(income))", "'income' may be 0"),
+        ("ill ~ age + offset(exp(age))", "offset\\(log\\(column\\)\\)"),
+        ("ill ~ age + offset(age, 2)", "not known"),
+        ("ill ~ age + offset(height)", "'height'"),
+        ("ill ~ age + age:offset(income)", "once and alone"),
+        ("ill ~ age + offset(age) + offset(income)", "once and alone"),
+        ("ill ~ offset(age)", "no terms"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_remedy(formula: str, told: str) -> None:
@@ -136,6 +144,23 @@ def test_references_may_be_written_as_in_statsmodels_and_r() -> None:
             continue
         _, design = parse_formula(f"ill ~ C(sex, {text})", COLUMNS)
         assert design.names == ("sex[T.f]", "sex[T.x]", "Intercept")
+
+
+@pytest.mark.parametrize(
+    ("written", "added"), [("offset(income)", 2.5), ("offset(log(age))", np.log(40.0))]
+)
+def test_an_offset_is_added_in_the_units_of_the_data(written: str, added: float) -> None:
+    formula = f"ill ~ C(sex) + {written}"
+    _, design = parse_formula(formula, COLUMNS)
+    assert design.names == ("sex[T.m]", "sex[T.x]", "Intercept") and len(design.columns) == 2
+    assert list(named_in(formula)) == ["ill", "sex", written.split("(")[-1].rstrip(")")]
+    with jax.enable_x64(True):
+        found = float(design.added(jnp.asarray(record(40.0, 2.5, "f"))))
+        assert float(design_of([COLUMNS["age"]]).added(jnp.zeros(9))) == 0.0
+    assert found == pytest.approx(added, rel=1e-12)
+    assert design.offset is not None
+    centre, half = design.offset.moved
+    assert -1.0 <= (found - centre) / half <= 1.0
 
 
 def test_a_column_that_stands_twice_is_refused() -> None:
