@@ -2,7 +2,7 @@
 
 Exit codes: 0 success; 1 the run itself failed (a black box, a disk, a checkpoint); 2 the study, its
 data or an option is wrong; 3 the iterates diverged, results are written; 4 an audit refuted the
-claim; 130 interrupted.
+claim; 5 with --fail-if-useless, the model is not worth having; 130 interrupted.
 
 Only what `tacit --help` needs is imported here: everything else waits until a command runs.
 """
@@ -33,6 +33,7 @@ from tacit.cli.options import (
     Separator,
     SiteColumn,
     TableFile,
+    Useful,
 )
 from tacit.cli.programs import keep_programs
 from tacit.privacy.caution import DELTA
@@ -59,6 +60,7 @@ Exit codes:
   2    the study, its data or an option is wrong
   3    the iterates diverged; results are written
   4    an audit refuted the claim
+  5    --fail-if-useless: the model is no better than the base rate, or has no intervals
   130  interrupted; resume a run with --resume
 """
 
@@ -112,12 +114,23 @@ def run(
     force: Force = False,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     public: Public = False,
+    fail_if_useless: Useful = False,
     json: Json = False,
 ) -> None:
     """Run a study; write results, guarantee and report."""
     from tacit.cli.running import run_study
 
-    raise typer.Exit(run_study(study, output, force=force, resume=resume, public=public, json=json))
+    raise typer.Exit(
+        run_study(
+            study,
+            output,
+            force=force,
+            resume=resume,
+            public=public,
+            useful=fail_if_useless,
+            json=json,
+        )
+    )
 
 
 @app.command()
@@ -194,6 +207,7 @@ def fit(
     ] = None,
     force: Force = False,
     public: Public = False,
+    fail_if_useless: Useful = False,
     json: Json = False,
 ) -> None:
     """Fit a regression over the sites of a table, with intervals.
@@ -219,6 +233,7 @@ def fit(
             study=study,
             force=force,
             public=public,
+            useful=fail_if_useless,
             json=json,
         )
     )

@@ -6,7 +6,17 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tacit.cli.console import DIVERGED, INTERRUPTED, emit, guarded, progress, say, table
+from tacit.cli.console import (
+    DIVERGED,
+    INTERRUPTED,
+    USELESS,
+    emit,
+    guarded,
+    progress,
+    say,
+    table,
+)
+from tacit.errors import ConfigError
 from tacit.method.answer import Answer, Minimiser
 from tacit.method.coefficients import CoefficientTable
 from tacit.study import Outcome, assemble, execute
@@ -17,7 +27,14 @@ from tacit.study.read import Source, read_study
 
 
 def run_study(
-    path: Path, output: Path | None, *, force: bool, resume: bool, public: bool, json: bool
+    path: Path,
+    output: Path | None,
+    *,
+    force: bool,
+    resume: bool,
+    public: bool,
+    useful: bool,
+    json: bool,
 ) -> int:
     """Run the study in a file; see `tacit run --help`."""
 
@@ -26,7 +43,12 @@ def run_study(
         target = output if output is not None else source.folder / source.study.run.output
         again = f"tacit run {path}" + ("" if output is None else f" --output {output}")
         return run_source(
-            source, Destination(target, force, resume), again, public=public, json=json
+            source,
+            Destination(target, force, resume),
+            again,
+            public=public,
+            useful=useful,
+            json=json,
         )
 
     return guarded(command, as_json=json)
@@ -59,6 +81,7 @@ def run_source(
     *,
     public: bool,
     json: bool,
+    useful: bool = False,
     before: tuple[str, ...] = (),
     after: tuple[str, ...] = (),
 ) -> int:
@@ -70,9 +93,15 @@ def run_source(
         again: command that repeats the run; `None` if nothing is kept of an interrupted one.
         public: whether to also write a report from releases only.
         json: whether to print one JSON document.
+        useful: whether an answer that is not worth having has an exit code of its own.
         before: sentences before the run.
         after: sentences at the end.
     """
+    if useful and not (source.statistics or source.study.run.hold_out):
+        raise ConfigError(
+            "--fail-if-useless has nothing to judge the model by; hold records out for scores, "
+            "such as hold_out = 0.2 in [run]"
+        )
     with source.section("run"):
         destination.prepare()
     try:
@@ -101,7 +130,12 @@ def run_source(
         _tell(outcome, destination, public)
         for line in after:
             say(line)
-    return DIVERGED if (outcome.result.diverged >= 0).any() else 0
+    if (outcome.result.diverged >= 0).any():
+        return DIVERGED
+    if useful and outcome.verdict.useful is False:
+        print(outcome.verdict, file=sys.stderr)
+        return USELESS
+    return 0
 
 
 def free(path: Path) -> Path:

@@ -188,6 +188,16 @@ def test_a_damaged_file_is_refused(
         load_regression(tmp_path / "fit.json")
 
 
+@pytest.mark.long
+def test_a_table_without_intervals_can_have_an_exit_code(fitted: Path) -> None:
+    given = ["fit", str(fitted / "visits.csv"), FORMULA, "-f", "binomial", "-s", "site", *DECLARED]
+    given += ["--fail-if-useless", "--force", "-o", str(fitted / "fit"), "-e"]
+    assert CliRunner().invoke(app, [*given, "2"]).exit_code == 0
+    done = CliRunner().invoke(app, [*given, "0.05"])
+    assert done.exit_code == 5
+    assert "Not worth having: no intervals" in done.stderr
+
+
 def test_what_is_not_declared_is_read_off_and_said(fitted: Path) -> None:
     given = ("fit", str(fitted / "visits.csv"), FORMULA, "-f", "binomial", "-s", "site")
     done = CliRunner().invoke(app, [*given, "-o", str(fitted / "fit"), "--bounds", "age=20:80"])
