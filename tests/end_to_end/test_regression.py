@@ -105,6 +105,10 @@ def test_it_is_what_people_type(fitted: Path, monkeypatch: pytest.MonkeyPatch) -
     for report in ("report.html", "report_public.html"):
         page = (fitted / "fit" / report).read_text()
         assert "effects-figure" in page and "sex[T.m]" in page and "Odds ratio" in page
+    internal, public = (fitted / "fit" / f"report{each}.html" for each in ("", "_public"))
+    for figure in ("calibration-figure", "roc-figure"):
+        assert figure in internal.read_text() and figure not in public.read_text()
+    assert "Not private: computed from these records" in internal.read_text()
     # the same study from its file, and the same call from Python, give the same bits
     told("run", "mine.toml", "--output", "again")
     pd.testing.assert_frame_equal(pd.read_csv("again/coefficients.csv"), table)
