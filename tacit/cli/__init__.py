@@ -40,7 +40,7 @@ from tacit.privacy.caution import DELTA
 
 _EPILOG = """\b
 Examples:
-  tacit demo                            fit a model across eight sites, open the report
+  tacit demo                            fit a table and a model across eight sites
   tacit fit visits.csv "ill ~ age + C(sex)" --family binomial --site clinic --epsilon 1
   tacit init visits.csv --target visits --site hospital
   tacit run study.toml --output first
@@ -96,9 +96,10 @@ def demo(
     public: Public = False,
     json: Json = False,
 ) -> None:
-    """Fit a model across eight sites on real medical records.
+    """Fit a table and a model across eight sites on real records.
 
-    The 20,190 records come with a Python package; the sites and the noise are simulated.
+    First a regression with intervals, then a model in many rounds. The 20,190 medical records come
+    with a Python package; the sites and the noise are simulated.
     """
     from tacit.cli.running import run_demo
 
