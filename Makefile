@@ -18,7 +18,7 @@ PYTEST := JAX_COMPILATION_CACHE_DIR="$(abspath $(VENV))/programs" \
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
-demo: $(VENV)/.demo ## Fit a private model across eight sites on real records and write a report
+demo: $(VENV)/.demo ## Fit a private regression and a model across eight sites on real records, with reports
 	@$(VENV)/bin/tacit demo
 
 quick: $(VENV)/.dev ## Run the unit tests that compile nothing and start nothing (a minute)

@@ -26,6 +26,7 @@ from tacit.data.undeclared import filled
 from tacit.errors import ConfigError
 from tacit.method.answer import Refused
 from tacit.method.coefficients import CoefficientTable
+from tacit.method.comparison import Comparison
 from tacit.method.fitted import FittedRegression
 from tacit.method.glm import FamilyName, PrivateGLM
 from tacit.network import Coordinator
@@ -131,6 +132,40 @@ class Regression:
     def predict(self, data: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
         """Means of new records, with intervals; as `FittedRegression.predict`."""
         return self.model.predict(data, level=level)
+
+    def compare(self, data: pd.DataFrame) -> Comparison:
+        """Predictions beside the targets of records, not private; as `FittedRegression.compare`."""
+        return self.model.compare(data)
+
+    def calibration(self, data: pd.DataFrame) -> go.Figure:
+        """Observed means beside predicted ones, by tenths of the prediction.
+
+        Not private: do not publish it unless the records are public.
+
+        Args:
+            data: table with the columns of the formula.
+
+        Raises:
+            ProblemError: as for `compare`.
+        """
+        from tacit.report.comparing import calibration_figure
+
+        return calibration_figure(self.compare(data))
+
+    def roc(self, data: pd.DataFrame) -> go.Figure:
+        """The ROC curve of a binomial model.
+
+        Not private: do not publish it unless the records are public.
+
+        Args:
+            data: table with the columns of the formula.
+
+        Raises:
+            ProblemError: as for `compare`, another family, or records with one kind of answer.
+        """
+        from tacit.report.comparing import roc_figure
+
+        return roc_figure(self.compare(data))
 
     def save(self, path: str | Path) -> None:
         """Write table and declarations to a file; `tacit.method.load_regression` reads it."""

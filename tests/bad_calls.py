@@ -51,6 +51,7 @@ MADE = {
     "Answer",
     "Checks",
     "CoefficientTable",
+    "Comparison",
     "FittedRegression",
     "Regression",
     "Wald",

@@ -2,7 +2,7 @@
 
 Exit codes: 0 success; 1 the run itself failed (a black box, a disk, a checkpoint); 2 the study, its
 data or an option is wrong; 3 the iterates diverged, results are written; 4 an audit refuted the
-claim; 130 interrupted.
+claim; 5 with --fail-if-useless, the model is not worth having; 130 interrupted.
 
 Only what `tacit --help` needs is imported here: everything else waits until a command runs.
 """
@@ -33,13 +33,14 @@ from tacit.cli.options import (
     Separator,
     SiteColumn,
     TableFile,
+    Useful,
 )
 from tacit.cli.programs import keep_programs
 from tacit.privacy.caution import DELTA
 
 _EPILOG = """\b
 Examples:
-  tacit demo                            fit a model across eight sites, open the report
+  tacit demo                            fit a table and a model across eight sites
   tacit fit visits.csv "ill ~ age + C(sex)" --family binomial --site clinic --epsilon 1
   tacit init visits.csv --target visits --site hospital
   tacit run study.toml --output first
@@ -59,6 +60,7 @@ Exit codes:
   2    the study, its data or an option is wrong
   3    the iterates diverged; results are written
   4    an audit refuted the claim
+  5    --fail-if-useless: the model is no better than the base rate, or has no intervals
   130  interrupted; resume a run with --resume
 """
 
@@ -94,9 +96,10 @@ def demo(
     public: Public = False,
     json: Json = False,
 ) -> None:
-    """Fit a model across eight sites on real medical records.
+    """Fit a table and a model across eight sites on real records.
 
-    The 20,190 records come with a Python package; the sites and the noise are simulated.
+    First a regression with intervals, then a model in many rounds. The 20,190 medical records come
+    with a Python package; the sites and the noise are simulated.
     """
     from tacit.cli.running import run_demo
 
@@ -112,12 +115,23 @@ def run(
     force: Force = False,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     public: Public = False,
+    fail_if_useless: Useful = False,
     json: Json = False,
 ) -> None:
     """Run a study; write results, guarantee and report."""
     from tacit.cli.running import run_study
 
-    raise typer.Exit(run_study(study, output, force=force, resume=resume, public=public, json=json))
+    raise typer.Exit(
+        run_study(
+            study,
+            output,
+            force=force,
+            resume=resume,
+            public=public,
+            useful=fail_if_useless,
+            json=json,
+        )
+    )
 
 
 @app.command()
@@ -204,6 +218,7 @@ def fit(
     ] = None,
     force: Force = False,
     public: Public = False,
+    fail_if_useless: Useful = False,
     json: Json = False,
 ) -> None:
     """Fit a regression over the sites of a table, with intervals.
@@ -230,6 +245,7 @@ def fit(
             study=study,
             force=force,
             public=public,
+            useful=fail_if_useless,
             json=json,
         )
     )

@@ -33,6 +33,7 @@ def fit_table(
     study: Path | None,
     force: bool,
     public: bool,
+    useful: bool,
     json: bool,
 ) -> int:
     """Fit the regression; see `tacit fit --help`."""
@@ -65,7 +66,7 @@ def fit_table(
             study.write_text(found.text, encoding="utf-8")
         target = output if output is not None else free(Path("fit"))
         destination = Destination(target, force or output is None)
-        return run_source(source, destination, None, public=public, json=json)
+        return run_source(source, destination, None, public=public, useful=useful, json=json)
 
     return guarded(command, as_json=json)
 

@@ -18,6 +18,13 @@ Public = Annotated[
         "--public", help="Also write report_public.html, which is made of released values only."
     ),
 ]
+Useful = Annotated[
+    bool,
+    typer.Option(
+        "--fail-if-useless",
+        help="Exit with code 5 if the model is no better than the base rate, or has no intervals.",
+    ),
+]
 TableFile = Annotated[
     Path, typer.Argument(metavar="TABLE", help="CSV (or .tsv) file with a header line.")
 ]

@@ -5,8 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from tacit.cli.console import DIVERGED, INTERRUPTED, emit, guarded, progress, say, table
+from tacit.cli.console import (
+    DIVERGED,
+    INTERRUPTED,
+    USELESS,
+    emit,
+    guarded,
+    progress,
+    say,
+    table,
+)
+from tacit.errors import ConfigError
 from tacit.method.answer import Answer, Minimiser
 from tacit.method.coefficients import CoefficientTable
 from tacit.study import Outcome, assemble, execute
@@ -17,7 +28,14 @@ from tacit.study.read import Source, read_study
 
 
 def run_study(
-    path: Path, output: Path | None, *, force: bool, resume: bool, public: bool, json: bool
+    path: Path,
+    output: Path | None,
+    *,
+    force: bool,
+    resume: bool,
+    public: bool,
+    useful: bool,
+    json: bool,
 ) -> int:
     """Run the study in a file; see `tacit run --help`."""
 
@@ -26,28 +44,52 @@ def run_study(
         target = output if output is not None else source.folder / source.study.run.output
         again = f"tacit run {path}" + ("" if output is None else f" --output {output}")
         return run_source(
-            source, Destination(target, force, resume), again, public=public, json=json
+            source,
+            Destination(target, force, resume),
+            again,
+            public=public,
+            useful=useful,
+            json=json,
         )
 
     return guarded(command, as_json=json)
 
 
 def run_demo(output: Path | None, *, force: bool, public: bool, json: bool) -> int:
-    """Run the built-in study; see `tacit demo --help`."""
+    """Run the built-in studies, a regression and a model; see `tacit demo --help`."""
     from tacit.study import demo
 
     def command() -> int:
-        source = demo.study()
-        target = output if output is not None else free(Path(source.study.run.output))
-        return run_source(
-            source,
-            Destination(target, force or output is None),
-            None,
-            public=public,
-            json=json,
-            before=demo.BEFORE,
-            after=demo.AFTER,
+        table, model = demo.regression(), demo.study()
+        target = output if output is not None else free(Path(model.study.run.output))
+        beside = target.with_name(f"{target.name}-regression")
+        beside = beside if output is not None else free(beside)
+        replace = force or output is None
+        stages = (
+            (table, Destination(beside, replace), (*demo.BEFORE, "", *demo.TABLE)),
+            (model, Destination(target, replace), ("", *demo.CURVES)),
         )
+        documents: list[dict[str, Any]] = []
+        try:
+            for source, destination, _ in stages:
+                with source.section("run"):
+                    destination.prepare()
+            for source, destination, before in stages:
+                code, document = _run(source, destination, None, public, json, before)
+                if code:
+                    return code
+                documents.append(document)
+        finally:
+            for _, destination, _ in stages:
+                destination.discard()
+        if json:
+            emit({**documents[1], "regression": documents[0]})
+        else:
+            say()
+            say(f"Reports: {beside / 'report.html'} (table), {target / 'report.html'} (model)")
+            for line in demo.AFTER:
+                say(line)
+        return 0
 
     return guarded(command, as_json=json)
 
@@ -59,8 +101,7 @@ def run_source(
     *,
     public: bool,
     json: bool,
-    before: tuple[str, ...] = (),
-    after: tuple[str, ...] = (),
+    useful: bool = False,
 ) -> int:
     """Run a study and print what came out.
 
@@ -70,11 +111,31 @@ def run_source(
         again: command that repeats the run; `None` if nothing is kept of an interrupted one.
         public: whether to also write a report from releases only.
         json: whether to print one JSON document.
-        before: sentences before the run.
-        after: sentences at the end.
+        useful: whether an answer that is not worth having has an exit code of its own.
     """
+    if useful and not (source.statistics or source.study.run.hold_out):
+        raise ConfigError(
+            "--fail-if-useless has nothing to judge the model by; hold records out for scores, "
+            "such as hold_out = 0.2 in [run]"
+        )
     with source.section("run"):
         destination.prepare()
+    code, document = _run(source, destination, again, public, json, useful=useful)
+    if json and document:
+        emit(document)
+    return code
+
+
+def _run(
+    source: Source,
+    destination: Destination,
+    again: str | None,
+    public: bool,
+    json: bool,
+    before: tuple[str, ...] = (),
+    useful: bool = False,
+) -> tuple[int, dict[str, Any]]:
+    """Run a study with a prepared destination: exit code, and the document of its results."""
     try:
         assembled = assemble(source)
         if not json:
@@ -92,16 +153,18 @@ def run_source(
         else:
             how = "it was too short to leave a checkpoint"
         print(f"interrupted; {how}", file=sys.stderr)
-        return INTERRUPTED
+        return INTERRUPTED, {}
     finally:
         destination.discard()
-    if json:
-        emit({**document, "output": str(destination.path)})
-    else:
+    if not json:
         _tell(outcome, destination, public)
-        for line in after:
-            say(line)
-    return DIVERGED if (outcome.result.diverged >= 0).any() else 0
+    document = {**document, "output": str(destination.path)}
+    if (outcome.result.diverged >= 0).any():
+        return DIVERGED, document
+    if useful and outcome.verdict.useful is False:
+        print(outcome.verdict, file=sys.stderr)
+        return USELESS, document
+    return 0, document
 
 
 def free(path: Path) -> Path:

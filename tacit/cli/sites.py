@@ -109,7 +109,7 @@ def rehearse(
         typer.Argument(
             metavar="STUDY",
             show_default=False,
-            help="Study file (TOML).  [default: that of `tacit demo`]",
+            help="Study file (TOML).  [default: the model of `tacit demo`]",
         ),
     ] = None,
     folder: Annotated[

@@ -81,6 +81,21 @@ class Schema:
             raise ProblemError(f"decimal={self.decimal!r} must be '.' or ','")
 
 
+@dataclass(frozen=True)
+class Altered:
+    """What preparation changed in the records. Private: for their owner's eyes only.
+
+    Attributes:
+        records: number of records that are left.
+        dropped: number of records left out because they lack a value.
+        moved: number of values that were beyond a declared bound and moved to it, by column.
+    """
+
+    records: int
+    dropped: int
+    moved: Mapping[str, int]
+
+
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """Numbers ready for a loss.
@@ -94,6 +109,7 @@ class Prepared:
         notes: other changes made to the data, in sentences.
         levels: names of the classes when the target is one of several.
         divided: what decided which records these are, if others were held out.
+        altered: what was changed in the whole table, if that is known. Private.
     """
 
     features: Float[np.ndarray, "n d"]
@@ -104,3 +120,4 @@ class Prepared:
     notes: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
     divided: frozenset[Division] = frozenset()
+    altered: Altered | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -25,7 +26,7 @@ from tacit.data.columns import (
 )
 from tacit.data.feature import AbstractFeature, Boolean, Categorical, Feature, Numeric
 from tacit.data.rules import Missing, Number, as_levels, level_key
-from tacit.data.schema import Prepared, Schema
+from tacit.data.schema import Altered, Prepared, Schema
 from tacit.data.target import (
     COMPARISONS,
     AbstractTarget,
@@ -66,8 +67,11 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
     check_columns(frame, schema)
     _check_any(frame)
     assumptions = list(schema.assumptions)
-    frame = _complete(frame, schema, assumptions)
-    prepared = numbers_of(frame, schema, assumptions)
+    complete = _complete(frame, schema, assumptions)
+    prepared = numbers_of(complete, schema, assumptions)
+    if prepared.altered is not None:
+        dropped = len(frame) - len(complete)
+        prepared = replace(prepared, altered=replace(prepared.altered, dropped=dropped))
     target = schema.target
     if not isinstance(target, BinaryTarget) or target.threshold or target.negative is not None:
         return prepared
@@ -90,7 +94,8 @@ def numbers_of(frame: Frame, schema: Schema, assumptions: list[str]) -> Prepared
     Raises:
         ProblemError: as for `prepare`, for values.
     """
-    names, features = _features(frame, schema, assumptions)
+    moved: dict[str, int] = {}
+    names, features = _features(frame, schema, assumptions, moved)
     notes: list[str] = []
     if schema.intercept:
         names.append("intercept")
@@ -104,7 +109,9 @@ def numbers_of(frame: Frame, schema: Schema, assumptions: list[str]) -> Prepared
         _bound_rows(features, schema.row_norm)
         notes.append(f"each row of features was scaled down to l2 norm {schema.row_norm:g} or less")
     target = schema.target
-    targets = np.zeros(len(frame)) if target is None else _target(frame, target, schema.decimal)
+    targets = np.zeros(len(frame))
+    if target is not None:
+        targets = _target(frame, target, schema.decimal, moved)
     assumptions += [] if target is None else trusted(target, target.name)
     classes = target.levels if isinstance(target, ClassTarget) else ()
     return Prepared(
@@ -115,6 +122,7 @@ def numbers_of(frame: Frame, schema: Schema, assumptions: list[str]) -> Prepared
         assumptions=tuple(assumptions),
         notes=tuple(notes),
         levels=tuple(level_key(level) for level in classes),
+        altered=Altered(len(frame), 0, moved),
     )
 
 
@@ -212,13 +220,13 @@ def _remedy(name: str, schema: Schema) -> str:
 
 
 def _features(
-    frame: Frame, schema: Schema, assumptions: list[str]
+    frame: Frame, schema: Schema, assumptions: list[str], moved: dict[str, int]
 ) -> tuple[list[str], Float[np.ndarray, "n d"]]:
     numeric = [name for name, f in schema.features.items() if isinstance(f, Numeric | Boolean)]
     column = {name: j for j, name in enumerate(numeric)}
     block = _block(frame, schema, numeric)
     absent = np.isnan(block)
-    _scale(block, absent, schema, numeric, assumptions)
+    _scale(block, absent, schema, numeric, assumptions, moved)
     names: list[str] = []
     sources: list[Float[np.ndarray, " n"]] = []
     for name, feature in schema.features.items():
@@ -285,8 +293,9 @@ def _scale(
     schema: Schema,
     names: list[str],
     assumptions: list[str],
+    moved: dict[str, int],
 ) -> None:
-    """Fill, clip and map every column of the block, in place."""
+    """Fill, clip and map every column of the block, in place; count what the clip moves."""
     constants = np.empty((4, len(names)))
     fill = np.empty(len(names))
     for j, name in enumerate(names):
@@ -305,6 +314,8 @@ def _scale(
     if absent.any():
         np.copyto(block, fill, where=absent)
     low, high, centre, unit = constants
+    beyond = np.count_nonzero((block < low) | (block > high), axis=0)
+    moved |= {name: int(count) for name, count in zip(names, beyond, strict=True) if count}
     np.clip(block, low, high, out=block)
     block -= centre
     block /= unit
@@ -363,7 +374,9 @@ def _one_hot(
     return labels, columns
 
 
-def _target(frame: Frame, target: Target, decimal: str) -> Shaped[np.ndarray, " n"]:
+def _target(
+    frame: Frame, target: Target, decimal: str, moved: dict[str, int]
+) -> Shaped[np.ndarray, " n"]:
     column = column_of(frame, target.name)
     if isinstance(target, AbstractTarget):
         return values_of(column, target)[:, 0]
@@ -371,6 +384,8 @@ def _target(frame: Frame, target: Target, decimal: str) -> Shaped[np.ndarray, " 
         return codes_of(column, target.levels, strict=True, remedy="leave the record out")
     if isinstance(target, NumericTarget):
         values = finite(frame, target.name, "declare a BinaryTarget or ClassTarget", decimal)
+        if count := np.count_nonzero((values < target.lower) | (values > target.upper)):
+            moved[target.name] = int(count)
         values = np.clip(values, target.lower, target.upper)
         if target.to is None:
             return values

@@ -4,6 +4,7 @@ from tacit.method._dp_iadmm_step import GrowingPenalty
 from tacit.method.admm import ADMM
 from tacit.method.answer import Answer, Minimiser, Refused
 from tacit.method.coefficients import Checks, CoefficientTable, Wald
+from tacit.method.comparison import Comparison
 from tacit.method.counts import CountTable, PrivateCounts
 from tacit.method.d_zoa import DZOA
 from tacit.method.d_zoa_claim import PaperClaim
@@ -55,6 +56,7 @@ __all__ = [
     "Answer",
     "Checks",
     "CoefficientTable",
+    "Comparison",
     "CountTable",
     "CurvatureBounds",
     "DPFedSGD",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tacit.arguments import checked
-from tacit.data.cells import columns_of
+from tacit.data.cells import Column, columns_of
 from tacit.data.columns import column_of
 from tacit.data.design import Design
 from tacit.data.feature import FEATURES, Feature
@@ -24,18 +24,12 @@ from tacit.data.table import check_columns, missing_rules, prepare
 from tacit.errors import ProblemError, RuntimeFailure, TacitError
 from tacit.method.answer import Refused
 from tacit.method.coefficients import Checks, CoefficientTable
+from tacit.method.comparison import MEAN, Comparison, behind, compared, natural
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import ArrayLike
 
 FORMAT = "tacit-regression-1"
-
-_MEAN: Mapping[str, Any] = {
-    "identity": lambda predictor: predictor,
-    "logit": lambda predictor: 1.0 / (1.0 + np.exp(-predictor)),
-    "log": np.exp,
-}
 
 
 def _today() -> str:
@@ -84,7 +78,52 @@ class FittedRegression:
         from scipy.stats import norm
 
         self.table.conf_int(level)  # refuses a level out of range
-        used = {column.name for column in self.design.columns}
+        columns, known, records = self._prepared(data, [c.name for c in self.design.columns])
+        design = self.design.on(columns)
+        rows, added = np.full((len(data), design.width), np.nan), np.full(len(data), np.nan)
+        if known.any():
+            rows[known], added[known] = natural(design, records)
+        values, order = self.table.values, behind(design)
+        predictor = rows @ values[order] + added
+        covariance = self.table.covariance[np.ix_(order, order)]
+        error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0.0))
+        if self.table.refusal is not None:
+            error = np.full(len(rows), np.nan)
+        reach = float(norm.ppf(0.5 + level / 2.0)) * error
+        mean = MEAN[self.table.link]
+        found = {
+            "mean": mean(predictor),
+            "lower": mean(predictor - reach),
+            "upper": mean(predictor + reach),
+        }
+        return pd.DataFrame(found, index=data.index)
+
+    def compare(self, data: pd.DataFrame) -> Comparison:
+        """Predictions beside the targets of records: calibration, and AUC of yes or no.
+
+        Not private: computed from the records without noise. Do not publish it unless the records
+        are public. `tacit.report` draws it.
+
+        Args:
+            data: table with the columns of the formula; values beyond declared bounds are moved to
+                them, and records left out for a missing value, as in the fit.
+
+        Raises:
+            ProblemError: a column that is absent or not of its declared kind, or no record that is
+                complete.
+        """
+        target = parse_formula(self.formula, columns_of(self.schema))[0]
+        names = [*(column.name for column in self.design.columns), target.name]
+        columns, known, records = self._prepared(data, names)
+        if not known.any():
+            raise ProblemError("no record has a value in every column of the formula")
+        return compared(self.table, self.design.on(columns), columns[target.name], records)
+
+    def _prepared(
+        self, data: pd.DataFrame, names: Iterable[str]
+    ) -> tuple[dict[str, Column], np.ndarray, np.ndarray]:
+        """These columns of the complete records as numbers, and which records are complete."""
+        used = set(names)
         features = {name: each for name, each in self.schema.features.items() if name in used}
         schema = Schema(
             features,
@@ -93,28 +132,11 @@ class FittedRegression:
             missing=self.schema.missing,
             decimal=self.schema.decimal,
         )
-        design = self.design.on(columns_of(schema))
         known = _complete(data, schema)
-        rows, added = np.full((len(data), design.width), np.nan), np.full(len(data), np.nan)
+        found = np.zeros((0, 0))
         if known.any():
-            records = prepare(data.iloc[np.flatnonzero(known)], schema).features
-            rows[known], added[known] = _rows(design, records)
-        # the intercept is first in the table and last in a row
-        values, order = self.table.values, np.roll(np.arange(design.width), -1)
-        rows = rows @ np.linalg.inv(design.unscaled)  # in the units of the data
-        predictor = rows @ values[order] + added
-        covariance = self.table.covariance[np.ix_(order, order)]
-        error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0.0))
-        if self.table.refusal is not None:
-            error = np.full(len(rows), np.nan)
-        reach = float(norm.ppf(0.5 + level / 2.0)) * error
-        mean = _MEAN[self.table.link]
-        found = {
-            "mean": mean(predictor),
-            "lower": mean(predictor - reach),
-            "upper": mean(predictor + reach),
-        }
-        return pd.DataFrame(found, index=data.index)
+            found = prepare(data.iloc[np.flatnonzero(known)], schema).features
+        return columns_of(schema), known, found
 
     def save(self, path: str | Path) -> None:
         """Write it to a file, JSON. It holds what was released and declared, and nothing else.
@@ -259,14 +281,3 @@ def _complete(data: pd.DataFrame, schema: Schema) -> Any:
         if rule == "drop":
             found &= column_of(data, name).notna().to_numpy()
     return found
-
-
-def _rows(design: Design, records: ArrayLike) -> Any:
-    """Rows of the design and offsets of many records, in double precision."""
-    import jax
-    import jax.numpy as jnp
-
-    with jax.enable_x64(True):
-        found = jnp.asarray(records)
-        rows, added = jax.vmap(design.values)(found), jax.vmap(design.added)(found)
-        return np.asarray(rows), np.asarray(added)

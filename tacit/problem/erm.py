@@ -133,6 +133,16 @@ class EmpiricalRisk(AbstractDifferentiable):
         gradients = self._each(jax.grad(_function(self.loss)), x)
         return jnp.asarray(self.mask) @ gradients / self.normaliser
 
+    def gradient_norms(self, x: Params, order: Order) -> Float[Array, " n"]:
+        """Norm of every record's gradient before any clip; 0 for padding rows."""
+        if isinstance(self.loss, AbstractLinearLoss):
+            slopes = self.loss.derivative(self._scores(self.loss, x), self.targets)
+            sizes = jnp.abs(slopes) if slopes.ndim == 1 else row_norms(slopes, order)
+            norms = sizes * jnp.asarray(self.norms)[ORDERS.index(order)]
+        else:
+            norms = row_norms(self._each(jax.grad(_function(self.loss)), x), order)
+        return jnp.where(jnp.asarray(self.mask) > 0, norms, 0.0)
+
     def gradient_bound(self, order: Order) -> Float[ArrayLike, "*agents"]:
         """Largest norm of one record's gradient that follows from declared bounds."""
         return jnp.asarray(self.gradient_bounds)[..., ORDERS.index(order)]

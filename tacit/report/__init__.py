@@ -2,10 +2,12 @@
 
 `ReportData` holds everything that the page shows; `render` turns it into HTML and `write_report`
 into a
-file. `AuditData` and `write_audit` do the same for an audit. Nothing else in tacit draws.
+file. `AuditData` and `write_audit` do the same for an audit. `calibration_figure` and `roc_figure`
+draw a regression beside records. Nothing else in tacit draws.
 """
 
 from tacit.report.audit import AuditData, TradeOff, write_audit
+from tacit.report.comparing import calibration_figure, roc_figure
 from tacit.report.data import NetworkPicture, ReportData, released_only
 from tacit.report.html import render, write_report
 
@@ -14,8 +16,10 @@ __all__ = [
     "NetworkPicture",
     "ReportData",
     "TradeOff",
+    "calibration_figure",
     "released_only",
     "render",
+    "roc_figure",
     "write_audit",
     "write_report",
 ]

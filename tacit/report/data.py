@@ -16,6 +16,7 @@ from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
     from tacit._engine.planning import MeanNoise
+    from tacit.method.comparison import Comparison
 
 Row = Mapping[str, Any]
 """One row of a table: column name to text or number."""
@@ -103,6 +104,7 @@ class ReportData:
         ratios: odds or rate ratios with their intervals, one row per coefficient.
         effect: name of what it shows, such as "odds ratio".
         answer_sentence: meaning of the answer, in a sentence or two.
+        comparison: a regression beside the records that it was fitted to (simulation only).
         averaged: whether answers are means of the second half of the iterates.
         mean_noise: noise in the mean with and without masks, where a run could use them.
         adversary: adversary of the guarantee, in sentences.
@@ -146,6 +148,7 @@ class ReportData:
     effect: str = ""
     ratios: Sequence[Row] = ()
     answer_sentence: str = ""
+    comparison: Comparison | None = None
     averaged: bool = False
     mean_noise: MeanNoise | None = None
     adversary: str = ""
@@ -184,6 +187,7 @@ def released_only(data: ReportData) -> ReportData:
         seconds=None,
         findings=(),
         accuracy=None,
+        comparison=None,
         history={name: data.history[name] for name in PUBLIC_HISTORY if name in data.history},
         coefficients=tuple(
             {name: row[name] for name in PUBLIC_COEFFICIENTS if name in row}
@@ -200,6 +204,7 @@ def shows_private(data: ReportData) -> bool:
     return bool(
         data.findings
         or data.accuracy
+        or data.comparison
         or set(data.history) - set(PUBLIC_HISTORY)
         or any(set(row) - set(PUBLIC_COEFFICIENTS) for row in data.coefficients)
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tacit.problem.scores import kept_in_words, share_kept
-from tacit.report import drawing, figures, masking, words
+from tacit.report import comparing, drawing, figures, masking, words
 from tacit.report.data import PUBLIC_HISTORY, Column, ReportData, Row
 from tacit.report.tables import Table, heading, number, sideways, table
 
@@ -83,6 +83,7 @@ def sections(data: ReportData) -> list[Section]:
         _accuracy(data),
         _coefficients(data),
         _answer(data),
+        _calibration(data),
         _spending(data),
         _noise(data),
         _releases(data),
@@ -268,6 +269,41 @@ def _answer(data: ReportData) -> Section | None:
         caption = f"The {data.effect} of one unit more, or of a level against its reference."
         blocks.append(Block(caption, table=table(data.ratios, len(data.ratios))))
     return Section("answer", "Answer", intro, tuple(blocks))
+
+
+def _calibration(data: ReportData) -> Section | None:
+    found = data.comparison
+    if found is None:
+        return None
+    rows = found.calibration()
+    ends = zip(rows["lower"], rows["predicted"], rows["upper"], strict=True)
+    inside = sum(bool(low <= mean <= high) for low, mean, high in ends)
+    blocks = [
+        Block(
+            "Observed means with 95 % intervals, by tenths of the prediction; on the dotted line "
+            f"they would be equal. {inside} of {len(rows)} intervals contain the prediction.",
+            "calibration-figure",
+            comparing.calibration_figure(found),
+            simulation_only=True,
+            title="Calibration",
+        )
+    ]
+    if found.both:
+        blocks.append(
+            Block(
+                f"The area under the curve is {found.auc:.3f}; 0.5 would be no better than chance.",
+                "roc-figure",
+                comparing.roc_figure(found),
+                simulation_only=True,
+                title="ROC curve",
+            )
+        )
+    intro = (
+        f"The regression beside the {len(found.observed):,} records of the simulated sites, which "
+        "it was fitted to. Not private: computed from these records without noise. Do not publish "
+        "it unless the records are public; a run between sites shows none of it."
+    )
+    return Section("calibration", "Calibration", intro, tuple(blocks), columns=True)
 
 
 def _spending(data: ReportData) -> Section | None:

@@ -15,6 +15,7 @@ import tacit._engine.runner
 from tacit._engine.loop import Progress
 from tacit._engine.result import Result
 from tacit._engine.runner import Simulation
+from tacit.data.schema import Altered
 from tacit.errors import ConfigError
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
@@ -29,6 +30,7 @@ from tacit.study.networks import build_network
 from tacit.study.parts import installed
 from tacit.study.read import Source
 from tacit.study.tables import HeldOut, divide, held_out_by
+from tacit.study.verdict import Verdict, judged
 
 PRIVATE, POOLED, BASE = "agreed by the sites", "pooled, no privacy", "base rate"
 """The compared fits; the base rate is the best constant answer to the sites' records."""
@@ -45,6 +47,7 @@ class Assembled:
         method: method of the study.
         held_out: held-out records that no site has, if any.
         notes: other changes made to the data.
+        altered: what preparation changed in the records (simulation only), if that is known.
     """
 
     source: Source
@@ -53,6 +56,7 @@ class Assembled:
     method: AbstractMethod
     held_out: HeldOut | None
     notes: tuple[str, ...]
+    altered: Altered | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +79,15 @@ class Outcome:
     def study(self) -> Any:
         """The checked study file."""
         return self.assembled.source.study
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the answer is worth having."""
+        return judged(self.result.answer, self.scores.get(PRIVATE), self.scores.get(BASE))
+
+    def __str__(self) -> str:
+        """The result and the verdict, in readable form."""
+        return f"{self.result}\n{self.verdict}"
 
 
 def assemble(source: Source, like: Assembled | None = None) -> Assembled:
@@ -114,6 +127,7 @@ def assemble(source: Source, like: Assembled | None = None) -> Assembled:
         method=build_method(source, sites.names),
         held_out=held,
         notes=prepared.notes,
+        altered=prepared.altered,
     )
 
 

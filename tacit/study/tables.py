@@ -146,7 +146,9 @@ def table(source: Source) -> pd.DataFrame:
     data = source.study.data
     if data.source is not None or data.path is None:
         with source.section("data", "source"):
-            return load(randhie())
+            frame = load(randhie())
+            # a regression's target is a column
+            return frame.assign(any_visit=frame["mdvis"].astype(float) > 0)
     options = {
         name: value
         for name in ("separator", "encoding")

@@ -207,7 +207,13 @@ def test_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "the hyper-parameters were not chosen on these data" in text
     assert "epsilon = 1 at delta = 1e-6" in text
     assert "Status: proved" in text
-    assert "tacit-demo/report.html" in text
+    table, curves = text.split("Then a model fitted in many rounds")
+    assert "any_visit ~ lncoins" in table and "No intervals" not in table
+    assert all(name in table for name in ("[0.025", "idp[T.true]", "Status: proved"))
+    assert "AUC" in curves and "[0.025" not in curves
+    assert "Reports: tacit-demo-regression/report.html (table), tacit-demo/report.html" in text
+    page = (tmp_path / "tacit-demo-regression" / "report.html").read_text()
+    assert "effects-figure" in page and "calibration-figure" in page and "roc-figure" in page
     page = (tmp_path / "tacit-demo" / "report.html").read_text()
     assert "eight sites are drawn at random" in page
     assert "One assumption of the guarantee is false here" in page
@@ -219,6 +225,10 @@ def test_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     again = json.loads(invoke("demo", "--json"))
     assert again["output"] == "tacit-demo-2"
     assert again["solution"] == found["solution"]
+    assert again["regression"]["output"] == "tacit-demo-2-regression"
+    assert "refused" not in again["regression"]["answer"]
+    owners = again["regression"]["guarantee"]["owners"]
+    assert {(each["status"], round(each["epsilon"], 6)) for each in owners} == {("proved", 1.0)}
 
 
 @pytest.mark.parametrize("command", ["demo", "run"])

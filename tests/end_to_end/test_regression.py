@@ -105,6 +105,10 @@ def test_it_is_what_people_type(fitted: Path, monkeypatch: pytest.MonkeyPatch) -
     for report in ("report.html", "report_public.html"):
         page = (fitted / "fit" / report).read_text()
         assert "effects-figure" in page and "sex[T.m]" in page and "Odds ratio" in page
+    internal, public = (fitted / "fit" / f"report{each}.html" for each in ("", "_public"))
+    for figure in ("calibration-figure", "roc-figure"):
+        assert figure in internal.read_text() and figure not in public.read_text()
+    assert "Not private: computed from these records" in internal.read_text()
     # the same study from its file, and the same call from Python, give the same bits
     told("run", "mine.toml", "--output", "again")
     pd.testing.assert_frame_equal(pd.read_csv("again/coefficients.csv"), table)
@@ -186,6 +190,16 @@ def test_a_damaged_file_is_refused(
     (tmp_path / "fit.json").write_text(change(whole))
     with pytest.raises(ProblemError, match=words):
         load_regression(tmp_path / "fit.json")
+
+
+@pytest.mark.long
+def test_a_table_without_intervals_can_have_an_exit_code(fitted: Path) -> None:
+    given = ["fit", str(fitted / "visits.csv"), FORMULA, "-f", "binomial", "-s", "site", *DECLARED]
+    given += ["--fail-if-useless", "--force", "-o", str(fitted / "fit"), "-e"]
+    assert CliRunner().invoke(app, [*given, "2"]).exit_code == 0
+    done = CliRunner().invoke(app, [*given, "0.05"])
+    assert done.exit_code == 5
+    assert "Not worth having: no intervals" in done.stderr
 
 
 def test_what_is_not_declared_is_read_off_and_said(fitted: Path) -> None:

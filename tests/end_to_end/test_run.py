@@ -74,7 +74,7 @@ def test_it_says_what_was_protected_and_what_is_simulation_only(
     assert "pooled fit" not in before
     assert "AUC" not in before
     assert "base rate" not in before
-    assert "In mean loss the" in after
+    assert "The agreed model is " in after and "than knowing the base rate" in after
     assert "base rate" in after
     assert "report.html" in after
 
@@ -276,3 +276,19 @@ def test_other_studies(kind: str, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.stderr
     scores = json.loads(done.stdout)["simulation_only"]["scores"]
     assert np.isfinite(scores["agreed by the sites"][score])
+
+
+def test_a_model_that_is_not_worth_having_can_have_an_exit_code(tmp_path: Path) -> None:
+    study = write(tmp_path, changed("epsilon = 1.0", "epsilon = 0.05"))
+    command = ["run", str(study), "--force", "--json"]
+    assert RUN.invoke(app, command).exit_code == 0
+    done = RUN.invoke(app, [*command, "--fail-if-useless"])
+    assert done.exit_code == 5
+    assert "worse than knowing the base rate" in done.stderr
+    assert json.loads(done.stdout)["simulation_only"]["useful"] is False
+    assert (tmp_path / "results" / "report.html").exists()
+    study.write_text(study.read_text().replace("epsilon = 0.05", "epsilon = 1000.0"))
+    assert RUN.invoke(app, [*command, "--fail-if-useless"]).exit_code == 0
+    study.write_text(study.read_text().replace("hold_out = 0.2\n", ""))
+    done = RUN.invoke(app, [*command, "--fail-if-useless"])
+    assert done.exit_code == 2 and "hold_out" in done.stderr

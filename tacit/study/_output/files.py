@@ -173,6 +173,7 @@ def _simulated(outcome: Outcome) -> dict[str, Any]:
         "note": _NOTE,
         "records": _counts(outcome),
         "scores": outcome.scores,
+        "useful": outcome.verdict.useful,
         "held_out_records": (
             0 if outcome.assembled.held_out is None else len(outcome.assembled.held_out.targets)
         ),

@@ -12,6 +12,8 @@ import numpy as np
 from tacit._engine.result import Result
 from tacit.method.answer import Minimiser
 from tacit.method.coefficients import CoefficientTable
+from tacit.method.comparison import Comparison, compared
+from tacit.method.glm import PrivateGLM
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.network.graph import Graph
@@ -88,6 +90,7 @@ def report_data(outcome: Outcome, files: Sequence[str], public: bool = False) ->
         answer=_answered(outcome),
         **_effects(outcome),
         answer_sentence=_sentence(outcome),
+        comparison=None if public else _compared(outcome),
         mean_noise=mean_noise(outcome.assembled, result.rounds),
         adversary="" if worst.status is Status.NONE else capital(adversary(worst)),
         files=tuple(files),
@@ -136,6 +139,16 @@ def _effects(outcome: Outcome) -> dict[str, Any]:
     if not isinstance(answer, CoefficientTable):
         return {}
     return {"effects": answer.effects(), "effect": answer.effect, "ratios": answer.ratios()}
+
+
+def _compared(outcome: Outcome) -> Comparison | None:
+    """A regression beside the records of all sites (simulation only)."""
+    answer, method = outcome.result.answer, outcome.assembled.method
+    if not isinstance(answer, CoefficientTable) or not isinstance(method, PrivateGLM):
+        return None
+    rows: Any = outcome.assembled.problem.objectives
+    records = np.asarray(rows.values)[np.asarray(rows.mask) > 0]
+    return compared(answer, method.design, method.target, records)
 
 
 def _sentence(outcome: Outcome) -> str:

@@ -14,6 +14,7 @@ from tacit.privacy.digits import rounded_down, rounded_up
 from tacit.privacy.facts import Fact, public
 from tacit.privacy.guarantee import Guarantee, NoiseSource, Status
 from tacit.problem.scores import kept_in_words, share_kept
+from tacit.study.hindrances import hindrances
 from tacit.study.model import RegressionStudy
 from tacit.study.run import BASE, POOLED, PRIVATE, Outcome
 from tacit.types import Relation, Unit
@@ -181,9 +182,11 @@ def findings(outcome: Outcome) -> list[str]:
     """Findings for simulations only: computed from private records without noise."""
     found: list[str] = []
     counts, gap = outcome.assembled.problem.counts, objective_gap(outcome)
+    held = outcome.assembled.held_out
+    if held is not None:
+        found.append(capital(outcome.verdict.reason))
     if not counts_are_public(outcome):
         found.append(f"The sites hold {int(np.sum(counts)):,} records{_each(counts)}.")
-    held = outcome.assembled.held_out
     if held is not None:
         metric = chosen_metric(outcome.scores[PRIVATE])
         found.append(
@@ -194,16 +197,15 @@ def findings(outcome: Outcome) -> list[str]:
             share = share_kept(
                 *(outcome.scores[fit]["loss"] for fit in (PRIVATE, POOLED, BASE)), higher=False
             )
-            found.append(
-                f"In mean loss {kept_in_words(share)}, the best constant answer for the sites' "
-                "records."
-            )
+            # a model that is worse has been told by the verdict
+            if share is None or share >= 0.0:
+                found.append(f"In mean loss {kept_in_words(share)}.")
     if outcome.reference is not None and gap is not None:
         found.append(
             f"The objective, summed over the sites, is {gap:.3g} above its minimum of "
             f"{outcome.reference.value:.6g}, which the pooled fit attains."
         )
-    return found
+    return [*found, *hindrances(outcome)]
 
 
 def objective_gap(outcome: Outcome) -> float | None:

@@ -78,7 +78,9 @@ class DataSection(Section):
         None, description="path of a CSV, Parquet, npz or idx file, relative to the study file"
     )
     source: Literal["randhie"] | None = Field(
-        None, description="name of built-in records, instead of a file"
+        None,
+        description="name of built-in records, instead of a file; any_visit is added to them: "
+        "whether mdvis is positive",
     )
     separator: str | None = Field(
         None,

@@ -349,3 +349,16 @@ def test_decimal_commas_are_read_where_they_are_declared() -> None:
     above = Schema({"age": Numeric(0, 9)}, BinaryTarget("dose", positive="> 2"), decimal=",")
     frame = people(age=["1,5", "2", "3"], dose=["2,5", "1,9", "2"])
     assert prepare(frame, above).targets.tolist() == [1.0, 0.0, 0.0]
+
+
+def test_what_is_dropped_and_moved_is_counted() -> None:
+    schema = Schema(
+        {"age": Numeric(30, 80), "smoker": Boolean()},
+        NumericTarget("cost", 0, 5),
+        missing="drop",
+    )
+    frame = people(age=[20, None, 100], cost=[1.0, 2.0, 9.0])
+    altered = prepare(frame, schema).altered
+    assert altered is not None
+    assert (altered.records, altered.dropped) == (2, 1)
+    assert altered.moved == {"age": 2, "cost": 1}

@@ -68,6 +68,17 @@ def record_gradients(objective, x):
     return np.asarray(jax.jacrev(objective.losses)(jnp.asarray(x)))
 
 
+@pytest.mark.parametrize(
+    "loss", [LOSSES[0], *(pytest.param(e, marks=pytest.mark.long) for e in LOSSES[1:])]
+)
+@pytest.mark.parametrize("order", [1, 2, np.inf])
+def test_norms_are_those_of_each_records_gradient(loss, order, float64):
+    objective, x = risk(loss), point(loss)
+    norms = np.linalg.norm(record_gradients(objective, x), ord=order, axis=1)
+    np.testing.assert_allclose(objective.gradient_norms(x, order), norms, rtol=1e-12)
+    assert objective.gradient_norms(x, order)[REAL:].tolist() == [0.0]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda each: type(each).__name__)
 def test_gradient_is_that_of_the_value(loss, float64):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tacit.errors import RuntimeFailure
-from tacit.report import NetworkPicture, render, write_report
+from tacit.method import Comparison
+from tacit.report import NetworkPicture, released_only, render, write_report
 from tacit.report.words import banner, ending, explanation
 from tests.unit.report.sample import sample
 
@@ -88,6 +89,9 @@ def test_a_public_page_holds_nothing_that_was_not_released():
     assert "0.420" in page
 
 
+COMPARISON = Comparison("binomial", np.array([0.2, 0.4, 0.6]), np.array([0.0, 1.0, 1.0]))
+
+
 @pytest.mark.parametrize(
     ("noise", "public", "warning"),
     [
@@ -103,7 +107,9 @@ def test_the_banner_fits_the_noise(noise, public, warning):
 
 
 @pytest.mark.parametrize(
-    "held", ["findings", "accuracy", "objective_gap", "pooled", None], ids=lambda held: held or "-"
+    "held",
+    ["findings", "accuracy", "objective_gap", "pooled", "comparison", None],
+    ids=lambda held: held or "-",
 )
 def test_the_banner_of_a_simulation_names_private_values_only_where_some_are_shown(held):
     full = sample()
@@ -118,6 +124,7 @@ def test_the_banner_of_a_simulation_names_private_values_only_where_some_are_sho
         "accuracy": {"accuracy": full.accuracy},
         "objective_gap": {"history": full.history},
         "pooled": {"coefficients": full.coefficients},
+        "comparison": {"comparison": COMPARISON},
     }
     said = banner(sample(**{**bare, **shown.get(held, {})}))
     assert ("simulation only" in said) == (held is not None)
@@ -336,3 +343,13 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path):
     with pytest.raises(RuntimeFailure, match="could not be written"):
         write_report(taken, sample())
     assert list(tmp_path.iterdir()) == [taken]
+
+
+def test_a_regression_beside_its_records_is_for_simulations_only():
+    page = render(sample(comparison=COMPARISON))
+    assert "calibration-figure" in page and "roc-figure" in page
+    assert "Do not publish it unless the records are public" in page
+    shown = render(released_only(sample(comparison=COMPARISON)))
+    assert "calibration-figure" not in shown and "roc-figure" not in shown
+    counts = render(sample(comparison=Comparison("poisson", *[np.arange(3.0)] * 2)))
+    assert "calibration-figure" in counts and "roc-figure" not in counts

@@ -1,0 +1,102 @@
+"""What may have kept a simulated run from a good answer, each with its remedy.
+
+Counted in private records without noise: for simulations only. Between sites, an owner may look at
+its own with `tacit check`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tacit.data.schema import Altered
+from tacit.privacy.sensitivity import ClippedGradient
+from tacit.problem.erm import EmpiricalRisk
+from tacit.study.run import Outcome
+
+CLIPPED = 0.1
+"""Smallest share of shortened gradients that is told."""
+
+LOST = 0.5
+"""Largest share of the objective's best decrease that may be lost again by the end."""
+
+
+def hindrances(outcome: Outcome) -> list[str]:
+    """Sentences about clip, bounds, missing values and step; empty where nothing was found."""
+    found = [_clip(outcome), *_altered(outcome.assembled.altered), _step(outcome)]
+    return [sentence for sentence in found if sentence]
+
+
+def clipped_share(outcome: Outcome) -> float | None:
+    """Share of the records whose gradients the clip shortens at the sites' answers.
+
+    Those of the first trial. `None` where no clipped gradients of records are asked for.
+    """
+    task = outcome.assembled.problem
+    objectives: Any = task.objectives
+    queries = [phase.query for phase in outcome.assembled.method.phases()]
+    query = next((each for each in queries if isinstance(each, ClippedGradient)), None)
+    if query is None or not isinstance(objectives, EmpiricalRisk):
+        return None
+    order = query.clip_norm
+
+    def longer(objective: EmpiricalRisk, x: Any, clip: Any) -> Any:
+        clip = jnp.minimum(clip, objective.gradient_bound(order))
+        return jnp.sum(objective.gradient_norms(x, order) > clip)
+
+    clips = np.broadcast_to(np.asarray(query.clip, dtype=float), (task.agents,))
+    with jax.enable_x64(True):
+        counts = eqx.filter_vmap(longer)(objectives, outcome.result.solutions[0], clips)
+        return float(np.sum(np.asarray(counts)) / np.sum(np.asarray(task.counts)))
+
+
+def _clip(outcome: Outcome) -> str:
+    share = clipped_share(outcome)
+    if share is None or share < CLIPPED:
+        return ""
+    return (
+        f"At the answer, the clip shortens the gradients of {share:.0%} of the records: raise "
+        "clip, which takes more noise, or scale the columns down."
+    )
+
+
+def _altered(altered: Altered | None) -> list[str]:
+    """What preparation left out and moved."""
+    if altered is None:
+        return []
+    found: list[str] = []
+    if altered.dropped:
+        found.append(
+            f"{altered.dropped:,} of {altered.records + altered.dropped:,} records lack a value "
+            "and were dropped: fill it in, or choose another rule (missing = ...)."
+        )
+    if altered.moved:
+        each = ", ".join(f"{name} {count:,}" for name, count in altered.moved.items())
+        found.append(
+            f"Values beyond their declared bounds were moved to them ({each}, of "
+            f"{altered.records:,} records in all): widen the bounds, by what is known without "
+            "the records."
+        )
+    return found
+
+
+def _step(outcome: Outcome) -> str:
+    """That the objective rose again, in the first trial; a run that diverged says so itself."""
+    history = outcome.result.history
+    objective = history.measured.get("objective")
+    if objective is None or outcome.result.diverged[0] >= 0:
+        return ""
+    first, last = float(objective[0, 0]), float(objective[-1, 0])
+    at = int(np.argmin(objective[:, 0]))
+    best = float(objective[at, 0])
+    if not last > best or first - last >= LOST * (first - best):
+        return ""
+    fell = f"was {best:.4g} after round {history.rounds[at]:,}" if at else "never fell"
+    return (
+        f"The objective, {first:.4g} at the start, {fell} and is {last:.4g} at the end: the step "
+        "is too large for this noise; take a smaller step or fewer rounds."
+    )

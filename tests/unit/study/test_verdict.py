@@ -1,0 +1,141 @@
+"""Whether an answer is worth having, and what stood in its way."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit.method import DGD, AbstractMethod, Checks, CoefficientTable, Refused
+from tacit.method.answer import Answer
+from tacit.study import Outcome, assemble, execute, read_study
+from tacit.study._output.words import findings
+from tacit.study.hindrances import clipped_share, hindrances
+from tacit.study.verdict import judged
+from tests.end_to_end.study import STUDY, changed, visits, write
+
+REFUSED = Refused("too few records", "twice as many would do")
+
+
+def table(refusal: Refused | None) -> CoefficientTable:
+    one = np.eye(1)
+    return CoefficientTable(
+        *(("Intercept",), np.zeros(1), one, one, Checks(0.1, 0.0, 1.0, 0.0)),
+        *(refusal, "binomial", "logit", 10, (1.0,)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "loss", "useful", "released"),
+    [
+        (None, 0.6, True, False),
+        (None, 0.7, False, False),
+        (None, 0.65, False, False),
+        (None, math.nan, False, False),
+        (None, math.inf, False, False),
+        (None, None, None, True),
+        (REFUSED, None, False, True),
+        (table(REFUSED), None, False, True),
+        (table(None), None, True, True),
+    ],
+)
+def test_the_base_rate_and_intervals_decide(
+    answer: Answer | None, loss: float | None, useful: bool | None, released: bool
+) -> None:
+    scores = None if loss is None else {"loss": loss}
+    found = judged(answer, scores, None if loss is None else {"loss": 0.65})
+    assert (found.useful, found.released) == (useful, released)
+    assert ("simulation only" in str(found)) == (not released)
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """A run with a budget, a step and bounds that do not suit its records."""
+    text = STUDY
+    for old, new in {
+        "epsilon = 1.0": "epsilon = 0.05",
+        "step = 0.5": "step = 5.0",
+        "upper = 100": "upper = 60",
+        "clip = 1.0": "clip = 0.6",
+    }.items():
+        text = changed(old, new, text)
+    return execute(assemble(read_study(write(tmp_path_factory.mktemp("bad"), text))))
+
+
+def test_a_model_that_is_worse_than_the_base_rate_is_told_first(outcome: Outcome) -> None:
+    assert outcome.verdict.useful is False
+    assert "worse than knowing the base rate" in findings(outcome)[0]
+    assert str(outcome).endswith(str(outcome.verdict))
+
+
+def test_what_is_counted_is_what_numpy_counts(outcome: Outcome) -> None:
+    risk: Any = outcome.assembled.problem.objectives
+    rows, mask = np.asarray(risk.features), np.asarray(risk.mask) > 0
+    signs = np.where(np.asarray(risk.targets) > 0, 1.0, -1.0)
+    scores = np.einsum("kij,kj->ki", rows, outcome.result.solutions[0])
+    norms = np.linalg.norm(rows, axis=2) / (1.0 + np.exp(signs * scores))
+    share = clipped_share(outcome)
+    assert share is not None and 0.1 < share < 1.0
+    assert share == pytest.approx(np.mean(norms[mask] > 0.6))
+    frame = visits()
+    old = int(np.sum(np.asarray(frame["age"]) > 60))
+    said = " ".join(hindrances(outcome))
+    assert f"{share:.0%} of the records" in said
+    assert "20 of 600 records lack a value" in said
+    assert f"age {old:,}, of 580 records" in said
+
+
+@pytest.mark.parametrize(
+    ("objective", "told"),
+    [
+        ([3.0, 2.0, 1.0, 1.2], ""),
+        ([3.0, 3.0, 3.0, 3.0], ""),
+        ([3.0, 1.0, 2.0, 2.5], "was 1 after round 1 and is 2.5"),
+        ([3.0, 4.0, 5.0, 6.0], "never fell and is 6"),
+        ([3.0, 1.0, 2.0, math.nan], ""),
+    ],
+)
+def test_an_objective_that_rises_again_blames_the_step(
+    outcome: Outcome, objective: list[float], told: str
+) -> None:
+    history = outcome.result.history
+    other = replace(
+        history,
+        rounds=history.rounds[:4],
+        measured={"objective": np.array(objective)[:, None]},
+        evaluations=history.evaluations[:4],
+        bytes=history.bytes[:4],
+        epsilon=history.epsilon[:4],
+    )
+    said = hindrances(replace(outcome, result=replace(outcome.result, history=other)))
+    steps = [each for each in said if "step" in each]
+    assert bool(steps) == bool(told)
+    assert told in " ".join(steps)
+
+
+def test_nothing_is_said_of_a_run_that_went_well(outcome: Outcome) -> None:
+    assembled = replace(outcome.assembled, altered=None)
+    calm = replace(
+        outcome.result,
+        solutions=np.zeros_like(outcome.result.solutions),
+        history=replace(outcome.result.history, measured={}),
+    )
+    # at 0 every slope is one half, and rows are shorter than twice this clip
+    wide = replace(
+        outcome,
+        assembled=replace(assembled, method=_clipping(assembled.method, 2.0)),
+        result=calm,
+    )
+    assert clipped_share(wide) == 0.0 and hindrances(wide) == []
+
+
+def _clipping(method: Any, clip: float) -> AbstractMethod:
+    return replace(method, privacy=replace(method.privacy, clip=clip))
+
+
+def test_where_no_gradient_is_clipped_there_is_no_share(outcome: Outcome) -> None:
+    assembled = replace(outcome.assembled, method=DGD(step=0.5))
+    assert clipped_share(replace(outcome, assembled=assembled)) is None
