@@ -1,4 +1,6 @@
-"""Regressions as estimators of scikit-learn: pipelines, clones, pickles and scores.
+"""Private models as estimators of scikit-learn: pipelines, clones, pickles and scores.
+
+Regressions with intervals, and a linear classifier and regressor by any of tacit's methods.
 
 Each fit spends the whole of its budget on the records it is given, and no fit knows of another: a
 search over parameters fits some of them again and again. Give `ledger=`, and every fit is charged
@@ -14,11 +16,15 @@ if find_spec("sklearn") is None:
 
 from tacit.data.undeclared import PrivacyLeakWarning
 from tacit.estimators.classifier import PrivateLogisticRegression
+from tacit.estimators.linear_classifier import PrivateClassifier
+from tacit.estimators.linear_regressor import PrivateRegressor
 from tacit.estimators.regressors import PrivateLinearRegression, PrivatePoissonRegressor
 
 __all__ = [
     "PrivacyLeakWarning",
+    "PrivateClassifier",
     "PrivateLinearRegression",
     "PrivateLogisticRegression",
     "PrivatePoissonRegressor",
+    "PrivateRegressor",
 ]

@@ -17,8 +17,8 @@ from sklearn.utils.validation import validate_data
 from tacit import checks
 from tacit.data.feature import Boolean
 from tacit.errors import ConfigError
-from tacit.estimators.base import PrivateRegression, Target
 from tacit.estimators.bounds import Bounds
+from tacit.estimators.regression import PrivateRegression, Target
 from tacit.privacy.caution import DELTA
 from tacit.privacy.masked import Masks
 

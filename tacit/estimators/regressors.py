@@ -13,15 +13,15 @@ from sklearn.utils.validation import validate_data
 
 from tacit.data.feature import Numeric
 from tacit.estimators import bounds as ends
-from tacit.estimators.base import PrivateRegression, Target
 from tacit.estimators.bounds import Bounds
+from tacit.estimators.regression import PrivateRegression, Target
 from tacit.privacy.caution import DELTA
 from tacit.privacy.masked import Masks
 
-Self = TypeVar("Self", bound="PrivateRegressor")
+Self = TypeVar("Self", bound="IntervalRegressor")
 
 
-class PrivateRegressor(RegressorMixin, PrivateRegression):
+class IntervalRegressor(RegressorMixin, PrivateRegression):
     """Base of the regressors: a number with bounds as target."""
 
     _least: ClassVar[float | None] = None
@@ -108,7 +108,7 @@ class PrivateRegressor(RegressorMixin, PrivateRegression):
         return self._inside(X) @ self.coef_ + self.intercept_
 
 
-class PrivateLinearRegression(PrivateRegressor):
+class PrivateLinearRegression(IntervalRegressor):
     """Linear regression over sites, with intervals that include the noise.
 
     Residuals are clipped at two standard deviations and centred, which moves no coefficient where
@@ -156,7 +156,7 @@ class PrivateLinearRegression(PrivateRegressor):
         return self._predictor(X)
 
 
-class PrivatePoissonRegressor(PrivateRegressor):
+class PrivatePoissonRegressor(IntervalRegressor):
     """Poisson regression over sites with a log link, with intervals that include the noise.
 
     Args:

@@ -7,9 +7,11 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tacit.estimators import (
+    PrivateClassifier,
     PrivateLinearRegression,
     PrivateLogisticRegression,
     PrivatePoissonRegressor,
+    PrivateRegressor,
 )
 
 # scikit-learn's checks draw a few dozen records: too few for intervals, which a warning says
@@ -26,6 +28,14 @@ PRIVATE = [
 ]
 EXACT = [type(each)(**(each.get_params() | {"epsilon": None})) for each in PRIVATE]
 """Without noise they are held to the scores of scikit-learn, too."""
+
+GENERAL = [
+    PrivateClassifier(**DECLARED),
+    PrivateRegressor(**DECLARED, target_bounds=(-20, 20)),
+    PrivateClassifier(epsilon=None),
+    PrivateRegressor(epsilon=None),
+]
+"""Bounds that are far from the records would need more rounds for the scores."""
 
 leaks = pytest.mark.filterwarnings("ignore::tacit.estimators.PrivacyLeakWarning")
 
@@ -46,7 +56,9 @@ leaks = pytest.mark.filterwarnings("ignore::tacit.estimators.PrivacyLeakWarning"
         "check_estimators_empty_data_messages",
     ],
 )
-@pytest.mark.parametrize("estimator", PRIVATE, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    "estimator", [*PRIVATE, *GENERAL[:2]], ids=lambda each: type(each).__name__
+)
 @leaks
 def test_what_needs_no_fit_is_as_scikit_learn_has_it(estimator: Any, check: str) -> None:
     getattr(estimator_checks, check)(type(estimator).__name__, estimator)
@@ -63,4 +75,18 @@ def test_scikit_learn_agrees(estimator: Any, check: Any) -> None:
 @leaks
 @parametrize_with_checks([*PRIVATE[1:], *EXACT])
 def test_scikit_learn_agrees_on_all(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("estimator", GENERAL[:2], ids=lambda each: type(each).__name__)
+@leaks
+def test_scikit_learn_fits_the_general_ones(estimator: Any) -> None:
+    estimator_checks.check_n_features_in(type(estimator).__name__, estimator)
+
+
+@pytest.mark.slow
+@leaks
+@parametrize_with_checks(GENERAL)
+def test_scikit_learn_agrees_on_the_general_ones(estimator: Any, check: Any) -> None:
     check(estimator)
