@@ -65,28 +65,16 @@ def test_what_needs_no_fit_is_as_scikit_learn_has_it(estimator: Any, check: str)
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    "estimator", [PRIVATE[0], *GENERAL[:2]], ids=lambda each: type(each).__name__
+)
 @leaks
-@parametrize_with_checks(PRIVATE[:1])
-def test_scikit_learn_agrees(estimator: Any, check: Any) -> None:
-    check(estimator)
-
-
-@pytest.mark.slow
-@leaks
-@parametrize_with_checks([*PRIVATE[1:], *EXACT])
-def test_scikit_learn_agrees_on_all(estimator: Any, check: Any) -> None:
-    check(estimator)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("estimator", GENERAL[:2], ids=lambda each: type(each).__name__)
-@leaks
-def test_scikit_learn_fits_the_general_ones(estimator: Any) -> None:
+def test_a_fit_is_as_scikit_learn_has_it(estimator: Any) -> None:
     estimator_checks.check_n_features_in(type(estimator).__name__, estimator)
 
 
 @pytest.mark.slow
 @leaks
-@parametrize_with_checks(GENERAL)
-def test_scikit_learn_agrees_on_the_general_ones(estimator: Any, check: Any) -> None:
+@parametrize_with_checks([*PRIVATE, *EXACT, *GENERAL])
+def test_scikit_learn_agrees(estimator: Any, check: Any) -> None:
     check(estimator)
