@@ -178,6 +178,19 @@ class AbstractDifferentiable(AbstractObjective):
             keep: which units take part, shape `(n,)`; `None` for all.
         """
 
+    def transformed(self, matrix: Float[Array, "p p"]) -> AbstractDifferentiable:
+        """The same cost in other coordinates, `u -> f(matrix u)`, for clipping there.
+
+        Declared bounds on gradients do not carry over.
+
+        Args:
+            matrix: symmetric public matrix, shape `(p, p)`.
+
+        Raises:
+            TypeError: an objective whose gradients are not multiples of the rows of a table.
+        """
+        raise TypeError(f"{type(self).__name__} has no table whose rows could be transformed")
+
     def gradient_bound(self, order: Order) -> Float[ArrayLike, "*agents"]:
         """Largest norm of one unit's gradient, at any point, implied by declared bounds.
 

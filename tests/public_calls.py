@@ -193,6 +193,7 @@ def methods() -> list[Call]:
         call(method.OutP),
         call(OutPAsCoded, epsilon=1.0),
         call(method.PDOP, step=0.5, privacy=pure),
+        call(method.PreconditionedDescent),
         call(
             huang2015.PDOPConstants,
             epsilon=1.0,

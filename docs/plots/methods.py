@@ -30,6 +30,7 @@ from tacit.method import (
     FedProx,
     FunctionalPerturbation,
     GradientTracking,
+    PreconditionedDescent,
     QuadraticBasis,
 )
 from tacit.papers.gratton2021.dvp import DVPPrinted
@@ -292,6 +293,18 @@ def pdop(path: Path) -> None:
             band(axes, epsilons, np.array(errors), label)
 
 
+def preconditioned_descent(path: Path) -> None:
+    task = example("preconditioned_descent", "task").task
+    methods: dict[str, AbstractMethod] = {
+        "gradient descent, no privacy": tacit.GradientDescent(step=4.0),
+        "no privacy": PreconditionedDescent(),
+    }
+    for epsilon in (4.0, 1.0):
+        budget = tacit.Privacy(clip=1.4, epsilon=epsilon, delta=1e-6)
+        methods[f"ε = {epsilon:g}"] = PreconditionedDescent(privacy=budget)
+    compare(path, task, network.Coordinator(5), methods, rounds=30)
+
+
 def pvp(path: Path) -> None:
     page = example("pvp", "task", "ring")
     methods: dict[str, AbstractMethod] = {"ADMM, no privacy": ADMM(penalty=0.3)}
@@ -328,6 +341,7 @@ METHODS: Mapping[str, Callable[[Path], None]] = {
         masked_gossip,
         or_zo,
         pdop,
+        preconditioned_descent,
         pvp,
         zoo_admm,
     )

@@ -61,8 +61,13 @@ _RECIPES: Mapping[str, Callable[[Pace], dict[str, float]]] = MappingProxyType(
 )
 """Arguments for a pace, where they are not just `step`."""
 
-_ALIKE: Mapping[str, str] = MappingProxyType({"dp-fedsgd": "gradient-descent"})
-"""Methods that take the steps of another one, by its name: one of both is measured."""
+_LEFT_OUT: Mapping[str, str] = MappingProxyType(
+    {
+        "dp-fedsgd": "it takes the same steps as gradient-descent",
+        "preconditioned-descent": "its step and clip are in coordinates of its own",
+    }
+)
+"""Methods that are not measured, and the reason."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +122,8 @@ def candidates(setting: Setting) -> tuple[list[Candidate], dict[str, str]]:
     kept: list[Candidate] = []
     left_out: dict[str, str] = {}
     for build in (*_private(), *setting.methods):
-        if build.name in _ALIKE:
-            left_out[build.name] = f"it takes the same steps as {_ALIKE[build.name]}"
+        if build.name in _LEFT_OUT:
+            left_out[build.name] = _LEFT_OUT[build.name]
             continue
         candidate = Candidate(build)
         unsettable = _unsettable(build)

@@ -37,6 +37,7 @@ from tacit.method.or_zo import ORZO
 from tacit.method.outp import OutP
 from tacit.method.pdop import PDOP
 from tacit.method.phase import AbstractMethod, Phase
+from tacit.method.preconditioned_descent import PreconditionedDescent
 from tacit.method.pvp import PVP
 from tacit.method.rounds import Rounds
 from tacit.method.zoo_admm import ZOOADMM
@@ -77,6 +78,7 @@ __all__ = [
     "OutP",
     "PaperClaim",
     "Phase",
+    "PreconditionedDescent",
     "PrivateCounts",
     "PrivateGLM",
     "QuadraticBasis",

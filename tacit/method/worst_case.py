@@ -129,6 +129,31 @@ class LinearUnits(AbstractDifferentiable):
         return jnp.sum(inside, axis=0) / self.normaliser
 
 
+class LinearRecords(LinearUnits):
+    """Units with linear losses that answer the blocks of a `BlockSum`, too, as `Extremes` do.
+
+    A unit answers with the first or the other of the two farthest answers by the sign of its
+    gradient, and is absent where that is 0. Its gradient is as steep in any coordinates.
+    """
+
+    @property
+    def present(self) -> Bool[Array, " n"]:
+        """Mask of the units whose gradient is not 0."""
+        return self._which != 0
+
+    def rows(self, function: Callable[..., Array]) -> Float[Array, "n ..."]:
+        """One of the two farthest answers to the block that asks, for each unit."""
+        return Extremes(self.normaliser, self._which).rows(function)
+
+    def transformed(self, matrix: Float[Array, "p p"]) -> LinearRecords:
+        """The same units: they are the worst neighbours in any coordinates."""
+        return self
+
+    @property
+    def _which(self) -> Float[Array, " n"]:
+        return jnp.sign(jnp.sum(jnp.asarray(self.gradients), axis=-1))
+
+
 @dataclass(frozen=True)
 class Neighbours:
     """The data of all agents, and the same with one protected unit changed.
@@ -165,6 +190,7 @@ def linear_neighbours(
     dimension: int,
     owner: int,
     bounds: tuple[float, float, float] = UNBOUNDED,
+    units: type[LinearUnits] = LinearUnits,
 ) -> Neighbours:
     """Neighbours of linear units, for a method whose releases are clipped queries.
 
@@ -180,6 +206,7 @@ def linear_neighbours(
         dimension: number of parameters.
         owner: the agent whose data are audited.
         bounds: largest l1, l2 and linf norm of a record's gradient that declared bounds imply.
+        units: class of the objectives: `LinearRecords` where blocks are asked as well.
 
     Raises:
         PrivacyError: a method without a finite clip or bound.
@@ -208,8 +235,8 @@ def linear_neighbours(
     gradients[list(owners), :, axes] = 0.5 if metric else _STEEPNESS * clip
     removed = privacy.relation is Relation.ADD_REMOVE
     return Neighbours(
-        LinearUnits(normaliser, gradients, bounds),
-        LinearUnits(normaliser, 0.0 * gradients if removed else -gradients, bounds),
+        units(normaliser, gradients, bounds),
+        units(normaliser, 0.0 * gradients if removed else -gradients, bounds),
         owners,
         f"one linear loss along the {'diagonal' if diagonal else 'first axis'}, "
         + ("there or absent" if removed else "replaced by its opposite")

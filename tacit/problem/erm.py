@@ -15,7 +15,13 @@ from jaxtyping import Array, ArrayLike, Bool, Float
 
 from tacit.clipping import ORDERS, clip_factor, clipped, row_norms
 from tacit.errors import ProblemError
-from tacit.problem.losses import LOSSES, AbstractLinearLoss, AbstractLoss, JaxLoss
+from tacit.problem.losses import (
+    LOSSES,
+    AbstractLinearLoss,
+    AbstractLoss,
+    AbstractScalarLoss,
+    JaxLoss,
+)
 from tacit.problem.normaliser import check_normaliser
 from tacit.types import AbstractDifferentiable, Order, Params, Scalar, Unit
 
@@ -181,6 +187,27 @@ class EmpiricalRisk(AbstractDifferentiable):
         # a length whose square overflowed is infinite, and its row is 0 now
         lengths = jnp.where(factor > 0.0, norms * factor, 0.0)
         return eqx.tree_at(lambda e: (e.features, e.norms), self, (rows, lengths))
+
+    def transformed(self, matrix: Float[Array, "p p"]) -> EmpiricalRisk:
+        """The same cost in other coordinates: every row is multiplied by the matrix.
+
+        Each row is multiplied by itself alone, and a row that overflows is 0.
+        """
+        if not isinstance(self.loss, AbstractScalarLoss):
+            raise TypeError(f"{type(self.loss).__name__} has no single score per record")
+        rows = jnp.asarray(self.features) @ matrix
+        rows = jnp.where(jnp.all(jnp.isfinite(rows), axis=1)[:, None], rows, 0.0)
+        norms = _norms(rows)
+        finite = jnp.isfinite(norms[1])  # a length may overflow where no entry does
+        return eqx.tree_at(
+            lambda e: (e.features, e.norms, e.gradient_bounds),
+            self,
+            (
+                jnp.where(finite[:, None], rows, 0.0),
+                jnp.where(finite, norms, 0.0),
+                jnp.full_like(jnp.asarray(self.gradient_bounds), jnp.inf),
+            ),
+        )
 
     def _scores(self, loss: AbstractLinearLoss, x: Params) -> Array:
         features = jnp.asarray(self.features)

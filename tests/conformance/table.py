@@ -29,6 +29,7 @@ from tacit.method import (
     LegendreBasis,
     MaskedGossip,
     PaperClaim,
+    PreconditionedDescent,
     PrivateCounts,
     PrivateGLM,
     QuadraticBasis,
@@ -207,6 +208,18 @@ ROWS = (
     ),
     Row("dp-fedsgd, masks", DPFedSGD(step=0.1, privacy=_MASKED), _CLIENTS),
     Row("dp-fedsgd, masks, some missing", DPFedSGD(step=0.1, privacy=_FEWER), _MISSING),
+    Row("preconditioned, masks", PreconditionedDescent(privacy=_MASKED), _CLIENTS),
+    Row(
+        "preconditioned, records and clients drawn",
+        PreconditionedDescent(longest=1.0, privacy=_SAMPLED),
+        _DRAWN,
+    ),
+    Row(
+        "preconditioned, budgets per owner, exact sums between peers",
+        PreconditionedDescent(average=False, privacy=_OWN),
+        network.ExactSum(_RING, by="tree"),
+    ),
+    Row("preconditioned, no privacy", PreconditionedDescent(), _CLIENTS, status="none"),
     Row("fedavg, masks", FedAvg(step=0.1, release="update", privacy=_MASKED), _CLIENTS),
     Row("d-zoa-star, masks", DZOAStar(privacy=_MASKED), _CLIENTS),
     Row(

@@ -71,6 +71,7 @@ def test_masks_are_taken_by_what_sums_at_a_public_iterate() -> None:
         "gradient-descent": "yes",
         "masked-gossip": asked.OWN_MASKS,
         "or-zo": "yes",
+        "preconditioned-descent": "yes",
         "zoo-admm": "yes",
     }
 
