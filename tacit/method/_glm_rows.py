@@ -117,6 +117,14 @@ class ModelRoot(Rows):
         return (jnp.sqrt(self.light(x)) * found.residual)[None]
 
 
+class Moment(Rows):
+    """A number that says whether the dispersion is right, times Mallows' factor."""
+
+    def __call__(self, record: Record, point: Any) -> Array:
+        x, y = self.read(record)
+        return (self.light(x) * self.family.moment(y, x @ point[:-2], point[-2:]))[None]
+
+
 class Excess(Rows):
     """Whether the residual is clipped, minus the probability of that, times Mallows' factor."""
 

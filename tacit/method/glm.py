@@ -99,7 +99,7 @@ class PrivateGLM(AbstractMethod):
     Args:
         design: columns of the regression.
         target: declared column of the target: a number with bounds, or one with two levels.
-        family: "gaussian", "binomial", "poisson" or "gamma".
+        family: "gaussian", "binomial", "poisson", "negative_binomial" or "gamma".
         sums: number of sums, 3 or 4: 3 are enough for small effects.
         covariance: "model" for the variance of the score that the model implies, or "robust" for
             the one that was released (a sandwich). Both cost the same.
@@ -175,6 +175,8 @@ class PrivateGLM(AbstractMethod):
             excess = [Clipped(rows.Excess(*parts), 1, 1.0, share=_RIDER)]
         first = query(rows.Scaled(*parts), square(rows.ScaledRoot(*parts)))
         riders = [*square(rows.ModelRoot(*parts)), *excess]
+        if self.family.signed:
+            riders[0] = Clipped(rows.Moment(*parts), 1, 1.0, share=_RIDER)
         other = query(rows.Model(*parts), riders, self.family.logistic)
         return (first, *[other] * (self.sums - 1))
 
@@ -261,7 +263,7 @@ class PrivateGLM(AbstractMethod):
         gram = steps.raised(linear.gram, linear.noise[1])
         now = by
         if self.family.measured:
-            now = self.family.dispersion(riders[0][0, 0] / gram[-1, -1], by)
+            now = self.family.dispersion(riders[0].ravel()[0] / gram[-1, -1], by)
         unit, weight = self.family.units(by)
         times = jnp.asarray(self.times, score.dtype)[t]
         noise = query.spread(self._noise(times, sites[t]))[0] * self.score(-1).units[1]
