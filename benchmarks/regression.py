@@ -38,6 +38,15 @@ SLOPES = np.array([0.5, -0.4, 0.3, 0.0, 0.6, -0.2, 0.1, 0.3, -0.3])
 UNEQUAL = np.array([0.4, 0.25, 0.2, 0.1, 0.05])
 EPSILONS = (0.5, 1.0, 2.0)
 TIMES = (0.1, 2.0)
+FITTED = {
+    "binomial5": "binomial",
+    "overdispersed": "poisson",
+    "exposure": "poisson",
+    "counts": "negative_binomial",
+}
+"""Family that is fitted, where it has another name than the records."""
+MOST = {"gaussian": 6.0, "negative_binomial": 40.0}
+"""Declared upper bounds of the target, if not 20."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +90,10 @@ def target(rng: np.random.Generator, family: str, predictor: np.ndarray) -> np.n
     if family == "gaussian":
         return np.clip(predictor + rng.normal(size=n), -6.0, 6.0)
     mean = np.exp(predictor)
-    if family in ("poisson", "exposure"):
+    if family in ("poisson", "exposure", "counts"):
         return np.minimum(rng.poisson(mean), 20.0)
-    if family == "overdispersed":
-        return np.minimum(rng.poisson(mean * rng.gamma(1.5, 1 / 1.5, n)), 20.0)
+    if family in ("overdispersed", "negative_binomial"):
+        return np.minimum(rng.poisson(mean * rng.gamma(1.5, 1 / 1.5, n)), MOST.get(family, 20.0))
     return np.minimum(rng.gamma(2.0, mean / 2.0), 20.0)
 
 
@@ -106,7 +115,8 @@ def pooled(family: str, x: np.ndarray, y: np.ndarray, offset: np.ndarray) -> np.
         elif family == "gamma":
             weight, score = np.ones(len(y)), y / mean - 1.0
         else:
-            weight, score = mean, y - mean
+            damped = 1.0 + mean / 1.5 if family == "negative_binomial" else 1.0
+            weight, score = mean / damped, (y - mean) / damped
         information = (rows * weight[:, None]).T @ rows
         move = np.linalg.solve(information, rows.T @ score)
         w = w + move
@@ -123,7 +133,8 @@ def setting(cell: Cell) -> tuple[Any, PrivateGLM]:
     if name.startswith("binomial"):
         features["y"] = data.Boolean()
     else:
-        features["y"] = data.Numeric(-6, 6) if name == "gaussian" else data.Numeric(0, 20)
+        most = MOST.get(name, 20.0)
+        features["y"] = data.Numeric(-most if name == "gaussian" else 0.0, most)
     if name == "exposure":
         features["time"] = data.Numeric(*TIMES)
     schema = data.Schema(features, target=None, intercept=False)
@@ -131,11 +142,10 @@ def setting(cell: Cell) -> tuple[Any, PrivateGLM]:
     budget = tacit.Privacy(
         clip=1.0, epsilon=cell.epsilon, masks=Masks(coalition=1), relation=cell.relation
     )
-    alike = {"binomial5": "binomial", "overdispersed": "poisson", "exposure": "poisson"}
     terms = [f"x{j}" for j in range(9)] + ["offset(log(time))"] * (name == "exposure")
     target, design = parse_formula("y ~ " + " + ".join(terms), found)
     return schema, PrivateGLM(
-        design, target, alike.get(name, name), cell.sums, cell.covariance, privacy=budget
+        design, target, FITTED.get(name, name), cell.sums, cell.covariance, privacy=budget
     )
 
 

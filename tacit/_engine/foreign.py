@@ -127,7 +127,7 @@ def _bare(tree: State) -> Any:
 
 def _shapes(jaxpr: Any) -> Iterator[tuple[int, ...]]:
     """Shapes of all constants of a traced function, and of the functions that it calls."""
-    if isinstance(jaxpr, core.ClosedJaxpr):
+    if hasattr(jaxpr, "consts"):
         yield from (np.shape(constant) for constant in jaxpr.consts)
         jaxpr = jaxpr.jaxpr
     for equation in jaxpr.eqns:
@@ -138,4 +138,5 @@ def _shapes(jaxpr: Any) -> Iterator[tuple[int, ...]]:
 
 
 def _is_traced(value: State) -> bool:
-    return isinstance(value, core.ClosedJaxpr | core.Jaxpr)
+    # with or without constants; JAX has moved the classes more than once
+    return hasattr(value, "eqns")

@@ -150,7 +150,7 @@ def fit(
             "--family",
             "-f",
             help="Distribution of the target: gaussian (a number), binomial (yes or no), poisson "
-            "(a count) or gamma (a positive number).",
+            "or negative_binomial (a count) or gamma (a positive number).",
         ),
     ],
     site: SiteColumn = None,

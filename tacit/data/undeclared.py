@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MANY = 40
 """Text with more values than this is unlikely to be a category."""
 
-_POSITIVE = ("poisson", "gamma")
+_POSITIVE = ("poisson", "negative_binomial", "gamma")
 """Families whose targets are known to be at least 0."""
 
 

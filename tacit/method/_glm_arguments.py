@@ -9,7 +9,7 @@ import numpy as np
 from tacit import checks
 from tacit.data.cells import Column
 from tacit.errors import ConfigError, PrivacyError
-from tacit.method._glm_families import MOST, Family
+from tacit.method._glm_family import Family
 from tacit.privacy.budget import Privacy
 from tacit.privacy.laws import NoiseKind
 
@@ -31,10 +31,11 @@ def check_target(column: Column, family: Family) -> None:
         raise ConfigError(
             f"target={column.name!r} has levels; family={family.name!r} needs a number with bounds"
         )
-    if family.name == "poisson" and column.scale.upper > MOST:
+    if column.scale.upper > family.most:
         raise ConfigError(
-            f"target={column.name!r} may be {column.scale.upper:g}; family='poisson' takes counts "
-            f"of at most {MOST:g}: declare a lower bound, or take family='gamma' or 'gaussian'"
+            f"target={column.name!r} may be {column.scale.upper:g}; family={family.name!r} takes "
+            f"counts of at most {family.most:g}: declare a lower bound, or take family='gamma' or "
+            "'gaussian'"
         )
     if family.link == "log" and column.scale.lower < 0.0:
         raise ConfigError(

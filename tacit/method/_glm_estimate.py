@@ -56,7 +56,10 @@ class Estimate(NamedTuple):
 
 
 class _Sum(NamedTuple):
-    """One sum in natural units: score, information, variance, and the noise of the first two."""
+    """One sum in natural units: score, information, variance, and the noise of the first two.
+
+    `unsure` is how far the noise in the dispersion moves the centre of residuals.
+    """
 
     point: Vector
     score: Vector
@@ -66,6 +69,7 @@ class _Sum(NamedTuple):
     information_noise: float
     ratio: float
     excess: float
+    unsure: float
 
 
 def coefficients(
@@ -124,7 +128,9 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
         H^-1 M H^-1 + H^-1 { sum omega^2 s^2 I + t^2 / 2 (|d|^2 I + d d') } H^-1,
 
     with the variance `M` of the score, the noise `s` of the scores and `t` of the information, and
-    `d` the pooled last step, on which the noise of the information acts.
+    `d` the pooled last step, on which the noise of the information acts. Where residuals are
+    measured by a dispersion, `e^2 h h'` is added in the braces: the noise in it moves their centre
+    by `e`, and the score by that times `h = sum u x`.
     """
     with jax.enable_x64(True):
         gram = np.asarray(method.gram_of(found.first, float(found.noise[0])))
@@ -160,6 +166,8 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
     )
     shaken = float(np.sum((omega * [each.score_noise for each in both]) ** 2)) * np.eye(d)
     shaken = shaken + 0.5 * noise**2 * ((last @ last) * np.eye(d) + np.outer(last, last))
+    unsure = float(omega @ [each.unsure for each in both])
+    shaken = shaken + unsure**2 * np.outer(gram[-1], gram[-1])
     sampling, privacy = (inverse @ each @ inverse for each in (middle, shaken))
     error = np.sqrt(max(float(np.trace((sampling + privacy) @ known.raised)), 0.0) / known.total)
     allowed = np.inf if method.family.linear else 0.5 * error
@@ -227,8 +235,13 @@ def _last_two(method: PrivateGLM, found: Released, gram: Matrix) -> tuple[_Sum, 
     family, query, d = method.family, method.queries[-1], method.design.width
     split = [[np.asarray(part) for part in query.split(each)] for each in found.others[-2:]]
     now = jnp.asarray(found.points[-1, -2:])
+    other = now
     if family.measured:
-        now = family.dispersion(jnp.asarray(split[-1][1][0, 0] / gram[-1, -1]), now)
+        square = split[-1][1].ravel()[0] / gram[-1, -1]
+        error = float(query.spread(float(found.noise[-1]))[1]) / gram[-1, -1]
+        now, other = (
+            family.dispersion(jnp.asarray(each), now) for each in (square, square + error)
+        )
     made = []
     for point, parts, noise in zip(found.points[-2:], split, found.noise[-2:], strict=True):
         by = jnp.asarray(point[-2:])
@@ -237,6 +250,7 @@ def _last_two(method: PrivateGLM, found: Released, gram: Matrix) -> tuple[_Sum, 
         centre, likely = (float(each) for each in family.expected(by, now))
         spreads = query.spread(float(noise))
         score, information, _ = (float(spreads[0]) * each for each in method.score(-1).units)
+        unsure = abs(float(family.expected(now, other)[0])) if family.measured else 0.0
         excess = 0.0
         if family.clips:
             # beside its noise it varies as the number of clipped residuals does
@@ -252,6 +266,7 @@ def _last_two(method: PrivateGLM, found: Released, gram: Matrix) -> tuple[_Sum, 
                 information * weight,
                 ratio,
                 float(excess),
+                unsure,
             )
         )
     return made[0], made[1]

@@ -18,7 +18,13 @@ Scalar = Float[Array, ""]
 Each = Float[Array, "*n"]
 
 COUNTS = np.arange(0.0, 2000.0)
-"""Counts over which expectations of a Poisson distribution are added up."""
+"""Counts over which expectations are added up."""
+
+STEEP = 7.0
+"""Largest logarithm of a mean count."""
+
+MOST = 1000.0
+"""Largest count that a declared bound may allow, below the mean at which that logarithm ends."""
 
 
 def chances(mean: Scalar) -> Float[Array, " counts"]:

@@ -8,11 +8,9 @@ of Mallows' type). Residuals and weights are given in public units, so that the 
 
 from __future__ import annotations
 
-import abc
 import math
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,6 +19,8 @@ from jaxtyping import Array, Float
 
 from tacit.method._glm_expectations import (
     COUNTS,
+    MOST,
+    STEEP,
     Each,
     Scalar,
     chances,
@@ -28,6 +28,8 @@ from tacit.method._glm_expectations import (
     clipped_square,
     solved,
 )
+from tacit.method._glm_family import Family, Linear, Link, Terms
+from tacit.method._glm_negative_binomial import NegativeBinomial
 
 _TINY = 1e-6
 """Smallest dispersion, relative to the range of the target."""
@@ -37,137 +39,6 @@ _FLATTEST = 0.3
 
 _SMALLEST = 1e-4
 """Smallest target of a gamma model that the first sum tells apart, over the declared bound."""
-
-_STEEP = 7.0
-"""Largest logarithm of a mean count."""
-
-MOST = 1000.0
-"""Largest count that a declared bound may allow, below the mean at which that logarithm ends."""
-
-
-class Linear(NamedTuple):
-    """A linear regression of the transformed target, as the first sum gives it.
-
-    Attributes:
-        mean: mean of the transformed target.
-        residual: variance of it about the fit.
-        error: standard error of `residual` due to noise.
-    """
-
-    mean: Scalar
-    residual: Scalar
-    error: Scalar
-
-
-class Link(NamedTuple):
-    """What a linear regression of the transformed target says of the model.
-
-    Attributes:
-        predictor: linear predictor at the mean.
-        slope: derivative of the mean of the transformed target with respect to the predictor.
-        dispersion: dispersion of the target, as far as the family has one.
-    """
-
-    predictor: Scalar
-    slope: Scalar
-    dispersion: Scalar
-
-
-class Terms(NamedTuple):
-    """What the model says of one record at a point.
-
-    Attributes:
-        residual: residual in units of `Family.units`, in [-1, 1].
-        weight: weight of the record in the information, likewise, in [0, 1].
-        excess: whether the residual was clipped, minus the probability of that.
-    """
-
-    residual: Each
-    weight: Each
-    excess: Each
-
-
-class Family(eqx.Module):
-    """A distribution of the target with a link.
-
-    Attributes:
-        name: name of the family.
-        link: name of the link: "identity", "logit" or "log".
-        clips: whether residuals are clipped, so that the number of clipped ones says whether the
-            model fits.
-        linear: whether the link is the identity, so that the target is fitted as moved to [-1, 1].
-        logistic: whether the weight of a record follows from its residual, as for a logit.
-        measured: whether residuals are measured by a dispersion, for which their mean square is
-            released.
-    """
-
-    name: ClassVar[str]
-    link: ClassVar[str]
-    clips: ClassVar[bool] = True
-    linear: ClassVar[bool] = False
-    logistic: ClassVar[bool] = False
-    measured: ClassVar[bool] = False
-
-    def transformed(self, y: Each, largest: float) -> Each:
-        """The target as the first sum regresses it: where its mean is nearly linear.
-
-        Args:
-            y: target.
-            largest: declared upper bound of the target.
-        """
-        return y
-
-    @abc.abstractmethod
-    def linked(self, linear: Linear, least: Scalar) -> Link:
-        """A linear regression, taken through the link.
-
-        Args:
-            linear: regression of the transformed target.
-            least: smallest distance of a mean from the ends of its range.
-        """
-
-    @abc.abstractmethod
-    def settled(self, link: Link, variance: Scalar) -> Float[Array, " 2"]:
-        """Public numbers that residuals are measured by.
-
-        Args:
-            link: what the first sum says.
-            variance: variance of the linear predictor.
-        """
-
-    @abc.abstractmethod
-    def terms(self, y: Each, predictor: Each, by: Float[Array, " 2"]) -> Terms:
-        """Residual, weight and excess of a record."""
-
-    @abc.abstractmethod
-    def units(self, by: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
-        """Units of residuals and of weights."""
-
-    def dispersion(self, square: Scalar, by: Float[Array, " 2"]) -> Float[Array, " 2"]:
-        """The numbers again, from the mean square of the residuals in their units."""
-        return by
-
-    def likely(self, by: Float[Array, " 2"]) -> Scalar:
-        """Probability of a clipped residual, roughly."""
-        return jnp.zeros_like(by[0])
-
-    def expected(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
-        """Means of a residual, in natural units, and of an excess at the true coefficients.
-
-        Args:
-            by: numbers by which residuals were measured.
-            now: the best estimates of these numbers; with the same ones both means are 0.
-        """
-        return jnp.zeros_like(by[0]), jnp.zeros_like(by[0])
-
-    @abc.abstractmethod
-    def spread(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:
-        """Unit of weights, and mean square of a residual over weight, both in natural units.
-
-        Args:
-            by: numbers by which residuals were measured.
-            now: the best estimates of these numbers.
-        """
 
 
 class Binomial(Family):
@@ -323,6 +194,7 @@ class Poisson(Family):
 
     name: ClassVar[str] = "poisson"
     link: ClassVar[str] = "log"
+    most: ClassVar[float] = MOST
     clip: ClassVar[float] = 1.5
 
     def transformed(self, y: Each, largest: float) -> Each:
@@ -334,12 +206,12 @@ class Poisson(Family):
             return jnp.sum(chances(jnp.exp(log)) * jnp.log1p(COUNTS))
 
         at = jnp.clip(linear.mean, 1e-3, math.log1p(MOST))
-        log = -solved(lambda log: mean(-log), at, -_STEEP, _STEEP)
+        log = -solved(lambda log: mean(-log), at, -STEEP, STEEP)
         return Link(log, jax.grad(mean)(log), jnp.ones_like(log))
 
     def settled(self, link: Link, variance: Scalar) -> Float[Array, " 2"]:
         # the mean of a mean whose logarithm varies
-        mean = jnp.exp(jnp.minimum(link.predictor + 0.5 * variance, _STEEP))
+        mean = jnp.exp(jnp.minimum(link.predictor + 0.5 * variance, STEEP))
         # centring moves a clipped residual, by most where some counts are cut off on one side
         means = mean * jnp.asarray(np.geomspace(0.02, 50.0, 64), mean.dtype)
         bound = self.clip * jnp.sqrt(mean)
@@ -350,7 +222,7 @@ class Poisson(Family):
         bound = self.clip * jnp.sqrt(by[0])
         # a probability takes as many steps as the mean has standard deviations: without an end
         # to that, one record could say by the time that its site takes who is in it
-        mean = jnp.exp(jnp.clip(predictor, -_STEEP, _STEEP))
+        mean = jnp.exp(jnp.clip(predictor, -STEEP, STEEP))
         centre, weight, beyond = clipped_count(mean, bound)
         light = jnp.minimum(1.0, 2.0 * by[0] / jnp.maximum(weight, _TINY))
         residual = light * (jnp.clip(y - mean, -bound, bound) - centre)
@@ -371,9 +243,9 @@ class Poisson(Family):
         return 2.0 * by[0], (square - centre**2) / weight
 
 
-FamilyName = Literal["gaussian", "binomial", "poisson", "gamma"]
+FamilyName = Literal["gaussian", "binomial", "poisson", "negative_binomial", "gamma"]
 
 FAMILIES: dict[str, Family] = {
-    each.name: each for each in (Gaussian(), Binomial(), Poisson(), Gamma())
+    each.name: each for each in (Gaussian(), Binomial(), Poisson(), NegativeBinomial(), Gamma())
 }
 """All families, by name."""

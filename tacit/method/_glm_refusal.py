@@ -51,9 +51,10 @@ _GUESSED = 0.5
 """Noise over the smallest eigenvalue, as one number, from which on what would do is a guess."""
 
 _OTHERS = {
-    "poisson": "counts that vary more than a Poisson model says need a negative binomial one, "
-    "which is not among the families; a binomial model of whether there is any needs no such "
-    "assumption",
+    "poisson": "for counts that vary more than a Poisson model says take "
+    "family='negative_binomial'; a binomial model of whether there is any needs no such assumption",
+    "negative_binomial": "counts may have more zeros, or a longer tail, than their variance says: "
+    "take a binomial model of whether there is any, or other columns",
     "gamma": "the coefficient of variation is not constant: choose another family or columns",
     "gaussian": "errors are far from normal: transform the target, or choose another family",
 }

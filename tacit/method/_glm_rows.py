@@ -164,6 +164,15 @@ class ModelRoot(Rows):
         return (jnp.sqrt(self.light(x, record)) * found.residual)[None]
 
 
+class Moment(Rows):
+    """A number that says whether the dispersion is right, times Mallows' factor."""
+
+    def __call__(self, record: Record, point: Any) -> Array:
+        x, y = self.read(record)
+        found = self.family.moment(y, self.predictor(x, record, point), point[-2:])
+        return (self.light(x, record) * found)[None]
+
+
 class Excess(Rows):
     """Whether the residual is clipped, minus the probability of that, times Mallows' factor."""
 

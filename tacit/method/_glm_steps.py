@@ -11,7 +11,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tacit.method._glm_families import Family, Linear, Link
+from tacit.method._glm_family import Family, Linear, Link
 
 Matrix = Float[Array, "d d"]
 Vector = Float[Array, " d"]

@@ -108,7 +108,7 @@ class PrivateGLM(AbstractMethod):
     Args:
         design: columns of the regression.
         target: declared column of the target: a number with bounds, or one with two levels.
-        family: "gaussian", "binomial", "poisson" or "gamma".
+        family: "gaussian", "binomial", "poisson", "negative_binomial" or "gamma".
         sums: number of sums, 3 or 4: 3 are enough for small effects.
         covariance: "model" for the variance of the score that the model implies, or "robust" for
             the one that was released (a sandwich); by default the former, with weights the latter,
@@ -197,7 +197,10 @@ class PrivateGLM(AbstractMethod):
         score = Score(
             rows.Model(*parts), *bounds, self.family.logistic, weighted=weighted, relation=relation
         )
-        other = query(score, [*square(rows.ModelRoot(*parts)), *excess])
+        riders = [*square(rows.ModelRoot(*parts)), *excess]
+        if self.family.signed:
+            riders[0] = Clipped(rows.Moment(*parts), 1, 1.0, share=_RIDER)
+        other = query(score, riders)
         return (first, *[other] * (self.sums - 1))
 
     @property
@@ -294,7 +297,7 @@ class PrivateGLM(AbstractMethod):
         gram = self.gram_of(state.first, self._noise(self.times[0], state.sites[0]))
         now = by
         if self.family.measured:
-            now = self.family.dispersion(riders[0][0, 0] / gram[-1, -1], by)
+            now = self.family.dispersion(riders[0].ravel()[0] / gram[-1, -1], by)
         unit, weight = self.family.units(by)
         times = jnp.asarray(self.times, score.dtype)[t]
         noise = query.spread(self._noise(times, sites[t]))[0] * self.score(-1).units[1]

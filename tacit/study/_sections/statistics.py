@@ -52,7 +52,8 @@ class ModelSection(Section):
     )
     family: FamilyName = Field(
         description="distribution of the target: gaussian (a number with bounds), binomial (yes or "
-        "no), poisson (counts) or gamma (positive numbers)"
+        "no), poisson (counts), negative_binomial (counts that vary more) or gamma (positive "
+        "numbers)"
     )
     weights: str | None = Field(
         None,

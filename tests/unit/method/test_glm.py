@@ -217,7 +217,7 @@ def test_counts_that_vary_too_much_for_a_poisson_model_are_refused() -> None:
     mean = np.exp(x @ SLOPES + 0.3) * rng.gamma(1.5, 1 / 1.5, len(x))
     found = fitted("poisson", x, np.minimum(rng.poisson(mean), 20.0), privacy=budget(1.0))
     assert abs(found.checks.excess) > 3.0 and found.refusal is not None
-    assert "negative binomial" in found.refusal.needs
+    assert "negative_binomial" in found.refusal.needs
 
 
 def test_no_record_decides_how_long_a_count_takes() -> None:
