@@ -97,6 +97,7 @@ def _marked(figure: go.Figure) -> go.Figure:
         yanchor="bottom",
         yshift=30,
         text=NOT_PRIVATE,
+        align="left",
         showarrow=False,
         font_size=12,
     )
