@@ -48,13 +48,14 @@ class Whitened(eqx.Module):
 class PreconditionedDescent(AbstractMethod):
     """Gradient descent on a star that few rounds are enough for, because it is preconditioned.
 
-    In round 0 every client first releases the Gram matrix of its features, and the server takes
+    In round 0 every client first releases the Gram matrix of its features, from which the server
+    makes a matrix, with negative eigenvalues counted as 0:
 
-        M = (mean_k G_k + ridge * (mean eigenvalue) * I)^(-1/2),
+        M = (mean_k G_k + ridge * (mean eigenvalue) * I)^(-1/2).
 
-    negative eigenvalues counted as 0. In each round the clients then release the gradients with
-    respect to `u = M^-1 x`, in which features have nearly unit covariance, clipped there, and
-    the server takes `x <- x - step M [mean_k g_k + M (gradient of the regulariser)]`.
+    In each round the clients then release the gradients with respect to `u = M^-1 x`, in which
+    features have nearly unit covariance, clipped there, and the server takes
+    `x <- x - step M [mean_k g_k + M (gradient of the regulariser)]`.
 
     In these coordinates one step size suits all directions and noise is as large, in terms of
     predictions, in each. With a budget each matrix costs as much as each gradient, and a run of T
