@@ -378,12 +378,12 @@ FITTED = tuple(row for row in ROWS if not row.described)
 """Those that fit a model."""
 
 
-def _rows(quick: Collection[str], variants: pytest.MarkDecorator) -> pytest.MarkDecorator:
-    """Methods in `quick` for `make test`, the other methods for `make long`, and their variants."""
+def _rows(quick: Collection[str], others: pytest.MarkDecorator) -> pytest.MarkDecorator:
+    """Methods in `quick` for `make test`; other methods and all variants where `others` says."""
     names = [row.name for row in PLAIN]
     assert set(quick) <= set(names)
-    marks = [() if name in quick else pytest.mark.long for name in names]
-    marks += [variants] * (len(ROWS) - len(PLAIN))  # the plain ones come first
+    marks = [() if name in quick else others for name in names]
+    marks += [others] * (len(ROWS) - len(PLAIN))  # the plain ones come first
     return pytest.mark.parametrize(
         "row",
         [pytest.param(row, id=row.name, marks=mark) for row, mark in zip(ROWS, marks, strict=True)],
@@ -393,11 +393,11 @@ def _rows(quick: Collection[str], variants: pytest.MarkDecorator) -> pytest.Mark
 
 _ALL = [row.name for row in PLAIN]
 
-rows = _rows(_ALL, variants=pytest.mark.long)
+rows = _rows(_ALL, others=pytest.mark.long)
 """Every method in `make test`, its variants in `make long`."""
 
-plain_rows = _rows(_ALL, variants=pytest.mark.slow)
+plain_rows = _rows(_ALL, others=pytest.mark.slow)
 """For what takes long: every method in `make test`, its variants in `make test-all`."""
 
-runtime_rows = _rows(["dp-iadmm-prox", "dpsg"], variants=pytest.mark.slow)
+runtime_rows = _rows(["dp-iadmm-prox", "dpsg"], others=pytest.mark.slow)
 """For what the runtime does: a method with a coordinator and one between peers in `make test`."""

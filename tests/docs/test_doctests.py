@@ -21,7 +21,13 @@ class _Finder(doctest.DocTestFinder):
         return super()._from_module(module, unwrapped)
 
 
-@pytest.mark.parametrize("name", MODULES)
+SLOW = "tacit.estimators.regressors"
+"""Fits two regressions."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(m, marks=pytest.mark.slow) if m == SLOW else m for m in MODULES]
+)
 def test_examples_of_a_module(
     name: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,7 +82,7 @@ def test_docstrings_have_latex_in_blocks_above_their_sections_only() -> None:
     assert formulas > 25
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_nothing_that_describe_says_is_latex() -> None:
     from tacit.study._described.catalogue import METHODS
     from tacit.study._described.describe import document

@@ -49,7 +49,7 @@ def compiled_quickly() -> Iterator[None]:
 @pytest.mark.parametrize(
     "number",
     # what the other methods release is replayed in tests/conformance
-    [n if n % 6 == 0 else pytest.param(n, marks=pytest.mark.long) for n in range(len(FITTING))],
+    [n if n % 6 == 0 else pytest.param(n, marks=pytest.mark.slow) for n in range(len(FITTING))],
 )
 def test_every_method_runs_on_a_mixture_of_what_it_accepts(
     number: int, compiled_quickly: None

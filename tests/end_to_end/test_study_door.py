@@ -15,7 +15,7 @@ QUICK = ("dpsg", "gradient-descent", "or-zo")
 NUMBER = {name: number for number, name in enumerate(FITTING)}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("method", only(QUICK, FITTING))
 def test_a_mixture_of_what_a_method_accepts_is_run(method: str, tmp_path: Path) -> None:
     records(tmp_path)

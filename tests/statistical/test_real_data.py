@@ -33,7 +33,7 @@ def test_no_record_is_beyond_its_bounds(script: ModuleType) -> None:
             assert frame[name].between(low - 1e-4, high + 1e-4).all(), name
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_many_records_give_intervals_and_few_are_refused(
     script: ModuleType, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -233,7 +233,7 @@ def test_wrong_records_are_named() -> None:
         PrivateLinearRegression(bounds=BOUNDS, target_bounds=(5, 1)).fit(X, np.ones(RECORDS))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_regressors_find_the_truth_in_the_units_of_the_data() -> None:
     X, eta, sites = records()
     rng = np.random.default_rng(3)

@@ -138,7 +138,7 @@ def test_without_noise_and_weights_it_is_the_fit_of_statsmodels() -> None:
     np.testing.assert_allclose(table.standard_errors, theirs.bse / np.sqrt(0.8165), rtol=0.01)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", only(["replace_one"], ["replace_one", "add_remove"]))
 def test_noise_is_in_the_errors_that_are_printed(relation: str) -> None:
     x, y = drawn("binomial", 20_000)
@@ -177,7 +177,7 @@ class _Plain(_glm_families.Poisson):
         return found._replace(residual=found.residual + light * centre / self.units(by)[0])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_clip_that_is_not_centred_would_bias() -> None:
     x, y = drawn("poisson", 20_000)
     true = np.append(TRUE["poisson"], SLOPES)
@@ -210,7 +210,7 @@ def test_columns_that_say_nothing_are_refused(column: str) -> None:
     assert not found.checks.passed
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_counts_that_vary_too_much_for_a_poisson_model_are_refused() -> None:
     x, _ = drawn("poisson", 20_000)
     rng = np.random.default_rng(1)
@@ -228,7 +228,7 @@ def test_no_record_decides_how_long_a_count_takes() -> None:
         np.testing.assert_array_equal(np.asarray(other), np.asarray(steep[0]))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_batched_and_exact_runs_agree() -> None:
     x, y = drawn("binomial", 200)
     task, net, method = setting("binomial", x, y, privacy=budget(1.0, masks=None), sums=3)

@@ -116,7 +116,7 @@ def test_an_offset_of_a_linear_regression_is_in_the_units_of_the_target(
     assert np.abs((table.values - theirs.params) / theirs.bse).max() < 0.01
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", only(["weight"], [None, "weight"]))
 def test_counts_over_times_solve_the_equations_of_their_family(weights: str | None) -> None:
     records = drawn("poisson")

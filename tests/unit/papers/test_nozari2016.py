@@ -52,7 +52,7 @@ def test_floors_in_the_order_of_the_degrees_are_reproduced(scale: Scale) -> None
     assert row["bound_printed"] == pytest.approx(683.8, abs=0.05)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_floors_out_of_order_and_distances_that_do_not_fall_are_not() -> None:
     full = Scale.FULL
     swapped = fig2.FIG2.told(answers({**FLOORS, 14: 0.05}, full), full)

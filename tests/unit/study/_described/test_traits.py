@@ -56,7 +56,7 @@ def test_modes_have_a_status_each() -> None:
     assert stated is not None and stated.unit is Unit.AGENT
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_masks_are_taken_by_what_sums_at_a_public_iterate() -> None:
     taken = {build.name: asked.traits(build).masks for build in BUILDS if build.name}
     assert {name: said for name, said in taken.items() if said != "no"} == {
