@@ -370,7 +370,7 @@ def test_an_audit_stands_and_finds_a_bound_that_is_half_of_what_it_should_be(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
-@pytest.mark.parametrize("family", get_args(FamilyName))
+@pytest.mark.parametrize("family", sorted(TRUE))
 def test_an_audit_measures_the_mu_that_is_claimed(family: str, relation: str) -> None:
     x, y = drawn(family, 60)
     # at a large mu, which fewer runs measure to 1 %
