@@ -54,14 +54,9 @@ class Cell:
     seed: int
 
     @cached_property
-    def rng(self) -> np.random.Generator:
-        """What the cell is drawn from."""
-        return np.random.default_rng([self.seed, self.number])
-
-    @cached_property
     def drawn(self) -> dict[str, Any]:
         """Everything that makes the cell."""
-        rng = self.rng
+        rng = np.random.default_rng([self.seed, self.number])
         width = int(rng.choice([5, 10, 16])) - 1
         return {
             "family": str(rng.choice(FAMILIES)),
@@ -181,29 +176,50 @@ class Cell:
             return np.full(rows.shape[1], np.nan)
 
 
-def _fits(job: tuple[Cell, list[int], bool]) -> list[dict[str, Any]]:
-    cell, replicates, rerun = job
-    found = [
-        {"cell": cell.number, "replicate": each, "rerun": False, **cell.fit(each)}
-        for each in replicates
-    ]
-    refused = [each for each in found if not each["printed"] and each["lacks"] is not None]
-    if rerun and refused:
-        first = refused[0]
-        records = int(np.ceil(first["lacks"] * cell.drawn["records"]))
-        if records <= RERUN_MOST:
-            again = cell.fit(1000 + first["replicate"], records)
-            found.append(
-                {
-                    "cell": cell.number,
-                    "replicate": first["replicate"],
-                    "rerun": True,
-                    "records": records,
-                    "guessed": first["guess"],
-                    **again,
-                }
-            )
-    return found
+@dataclass(frozen=True)
+class Job:
+    """What is left to do of a cell."""
+
+    cell: Cell
+    replicates: tuple[int, ...]
+    done: tuple[dict[str, Any], ...]
+    rerun: bool
+
+    def fits(self) -> list[dict[str, Any]]:
+        """Rows for the file."""
+        cell = self.cell
+        of = {"seed": cell.seed, "cell": cell.number}
+        found = [
+            {**of, "replicate": each, "rerun": False, **cell.fit(each)} for each in self.replicates
+        ]
+        refused = [
+            each
+            for each in (*self.done, *found)
+            if not each["printed"] and each["lacks"] is not None
+        ]
+        if self.rerun and refused:
+            first = refused[0]
+            records = int(np.ceil(first["lacks"] * cell.drawn["records"]))
+            if records <= RERUN_MOST:
+                again = cell.fit(1000 + first["replicate"], records)
+                of |= {"replicate": first["replicate"], "rerun": True}
+                found.append({**of, "records": records, "guessed": first["guess"], **again})
+        return found
+
+
+def _jobs(given: argparse.Namespace, rows: list[dict[str, Any]]) -> list[Job]:
+    """Cells with replicates, or the rerun, left to do."""
+    by: dict[int, list[dict[str, Any]]] = {number: [] for number in range(given.cells)}
+    for each in rows:
+        by.setdefault(each["cell"], []).append(each)
+    jobs = []
+    for number in given.only or range(given.cells):
+        fits = [each for each in by[number] if not each["rerun"]]
+        left = set(range(given.replicates)) - {each["replicate"] for each in fits}
+        rerun = given.rerun and len(fits) == len(by[number])
+        if left or rerun:
+            jobs.append(Job(Cell(number, given.seed), tuple(sorted(left)), tuple(fits), rerun))
+    return jobs
 
 
 def summary(rows: list[dict[str, Any]]) -> str:
@@ -251,24 +267,21 @@ def summary(rows: list[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cells", type=int, default=150)
+    parser.add_argument("--only", type=int, nargs="*", help="numbers of cells; all if left out")
     parser.add_argument("--replicates", type=int, default=100)
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--rerun", action="store_true", help="fit with the records promised, too")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=Path("regression_rule.jsonl"))
+    parser.add_argument("--out", type=Path, default=Path("build/regression_rule.jsonl"))
     given = parser.parse_args()
     rows = []
     if given.out.exists():
         rows = [json.loads(line) for line in given.out.read_text().splitlines()]
-    done = {(e["cell"], e["replicate"]) for e in rows if not e["rerun"]}
-    again = {e["cell"] for e in rows if e["rerun"]}
-    jobs = []
-    for number in range(given.cells):
-        left = [r for r in range(given.replicates) if (number, r) not in done]
-        if left:
-            jobs.append((Cell(number, given.seed), left, given.rerun and number not in again))
+    if any(each["seed"] != given.seed for each in rows):
+        parser.error(f"{given.out} holds cells of another seed; give another --out")
+    given.out.parent.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(given.workers) as pool, given.out.open("a") as file:
-        for found in pool.map(_fits, jobs):
+        for found in pool.map(Job.fits, _jobs(given, rows)):
             rows += found
             file.writelines(json.dumps(each) + "\n" for each in found)
             file.flush()
