@@ -3,7 +3,7 @@
     python benchmarks/masked_demo.py [--epsilons 1 0.5 0.25] [--splits 20] [--trials 8]
 
 Records, sites, loss, regulariser and delta are those of `tacit demo`, and so are clip and rounds
-but for preconditioned descent: 2.5 in its own coordinates, and 12 sums (a Gram matrix and 11
+but for preconditioned descent: 2.5 in its own coordinates, and 12 (a Gram matrix and 11
 gradients). Local noise is the demo's own method (DPSG on its graph) and methods with a coordinator;
 the sums are masked with a coordinator and as exact sums over the demo's graph, against one curious
 site. Every fit's step is chosen alike, from the same steps, by the mean AUC on splits with other
@@ -75,14 +75,14 @@ FITS = {
     "preconditioned, local noise": Fit(
         PreconditionedDescent,
         lambda graph: network.Coordinator(graph.agents),
-        rounds=11,
+        rounds=12,
         clip=2.5,
     ),
     "preconditioned, masks": Fit(
         PreconditionedDescent,
         lambda graph: network.Coordinator(graph.agents),
         Masks(coalition=1),
-        rounds=11,
+        rounds=12,
         clip=2.5,
     ),
 }
@@ -141,7 +141,8 @@ def main() -> None:
     spread = pooled.std(ddof=1) if len(pooled) > 1 else 0.0
     print(
         f"clip {demo.study().study.privacy.clip:g}, {demo.study().study.run.rounds} rounds, delta "
-        f"{demo.study().study.privacy.delta:g}, {options.splits} splits, {options.trials} trials\n"
+        f"{demo.study().study.privacy.delta:g}, {options.splits} splits, {options.trials} trials "
+        "(preconditioned: clip 2.5, 12 rounds)\n"
         f"pooled fit, no privacy: AUC {pooled.mean():.4f} +- {spread:.4f} over splits\n"
         "epsilon  fit                              AUC      gap +- s.e.       step  seconds  share"
     )

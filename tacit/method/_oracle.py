@@ -40,5 +40,10 @@ def send_released(state: Any, released: Vector, context: Context) -> tuple[Any, 
     return state, released
 
 
+def send_iterate(state: Any, released: None, context: Context) -> tuple[Any, Vector]:
+    """The message of a phase that sends the iterate."""
+    return state, iterate(state)
+
+
 def _gradient(state: Any, objective: Any, context: Context) -> Vector:
     return objective.gradient(iterate(state))

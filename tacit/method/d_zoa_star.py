@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from tacit.method._consensus_admm import check_prox
-from tacit.method._oracle import combined, iterate, send_released
+from tacit.method._oracle import combined, iterate, send_iterate, send_released
 from tacit.method._schedule import tail_average
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
@@ -94,7 +94,7 @@ class DZOAStar(AbstractMethod):
             Phase(
                 name="iterate",
                 sender=Role.SERVER,
-                message=_send_iterate,
+                message=send_iterate,
                 point=True,
                 receiver=Role.CLIENT,
                 update=_adopt,
@@ -120,10 +120,6 @@ class DZOAStar(AbstractMethod):
 
     def check(self, problem: Task, network: AbstractNetwork) -> None:
         check_prox("DZOAStar", problem)
-
-
-def _send_iterate(state: Common, released: None, context: Context) -> tuple[Common, Vector]:
-    return state, state.x
 
 
 def _adopt(state: Common, inbox: Inbox, context: Context) -> Common:

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from tacit.errors import PrivacyError, ProblemError
-from tacit.method._oracle import combined, gradient_query, send_released
+from tacit.method._oracle import combined, gradient_query, send_iterate, send_released
 from tacit.method._schedule import decayed
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
@@ -124,7 +124,7 @@ class FedAvg(AbstractMethod):
         model = Phase(
             name="model",
             sender=Role.SERVER,
-            message=_send_iterate,
+            message=send_iterate,
             point=True,
             receiver=Role.CLIENT,
             update=_adopt,
@@ -158,7 +158,7 @@ class FedAvg(AbstractMethod):
             Phase(
                 name="local model",
                 sender=Role.CLIENT,
-                message=_send_iterate,
+                message=send_iterate,
                 point=True,
                 receiver=Role.SERVER,
                 update=self.average,
@@ -213,10 +213,6 @@ class FedAvg(AbstractMethod):
         )
         release = Release("noised clipped update", self.privacy.mechanism, self.privacy.relation)
         return query, release
-
-
-def _send_iterate(state: Local, released: None, context: Context) -> tuple[Local, Vector]:
-    return state, state.x
 
 
 def _adopt(state: Local, inbox: Inbox, context: Context) -> Local:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 
-from tacit.method._oracle import combined, gradient_query, send_released
+from tacit.method._oracle import combined, gradient_query, send_iterate, send_released
 from tacit.method._schedule import decayed, tail_average
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.privacy.budget import Privacy
@@ -71,7 +71,7 @@ class GradientDescent(AbstractMethod):
             Phase(
                 name="iterate",
                 sender=Role.SERVER,
-                message=_send_iterate,
+                message=send_iterate,
                 point=True,
                 receiver=Role.CLIENT,
                 update=_adopt,
@@ -95,12 +95,6 @@ class GradientDescent(AbstractMethod):
 
     def solution(self, state: PublicIterate) -> Vector:
         return state.average if self.average else state.x
-
-
-def _send_iterate(
-    state: PublicIterate, released: None, context: Context
-) -> tuple[PublicIterate, Vector]:
-    return state, state.x
 
 
 def _adopt(state: PublicIterate, inbox: Inbox, context: Context) -> PublicIterate:

@@ -50,8 +50,9 @@ class Phase:
         repeat: number of repetitions in a row (local steps); `Context.step` counts them.
         combine: whether the receiver sees each message or only their sum.
         rounds: rounds in which the phase runs, and so the number of its releases.
-        point: whether the message is a candidate for the answer, shape `(p,)`: a point that is
-            further from the start than `divergence` allows is refused wherever messages are real.
+        point: whether the message is a candidate for the answer, shape `(p,)`, or has one beside
+            other arrays: a point that is further from the start than `divergence` allows, or from 0
+            for the others, is refused wherever messages are real.
 
     Raises:
         ConfigError: a value that an attribute cannot have.
@@ -142,6 +143,11 @@ class AbstractMethod(eqx.Module):
     @abc.abstractmethod
     def solution(self, state: Any) -> Vector:
         """This agent's answer: a function of released values only."""
+
+    @property
+    def coordinated(self) -> bool:
+        """Whether it needs a coordinator instead of peers."""
+        return any(phase.sender is Role.SERVER for phase in self.phases())
 
     @property
     def only_rounds(self) -> int | None:

@@ -53,11 +53,13 @@ class Bounds:
             if array.dtype.kind != "f" or not array.size:
                 continue
             if phase in self.points:
-                moved = np.abs(array - self.start)
+                point = array.shape == self.start.shape
+                moved = np.abs(array - self.start) if point else np.abs(array)
+                origin = "where the run began" if point else "0"
                 if not (largest := float(moved.max())) <= self.divergence:
                     value = float(array.reshape(-1)[int(moved.argmax())])
                     return (
-                        f"{value:.3g}, which is {largest:.3g} from where the run began; "
+                        f"{value:.3g}, which is {largest:.3g} from {origin}; "
                         f"divergence in [run] allows {self.divergence:.3g}"
                     )
             elif phase in self.reach:
