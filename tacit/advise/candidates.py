@@ -17,7 +17,7 @@ from tacit.errors import PrivacyError, TacitError
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.budget import Privacy
 from tacit.privacy.guarantee import Status
-from tacit.types import Oracle, Role
+from tacit.types import Oracle
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,8 @@ def candidates(setting: Setting) -> tuple[list[Candidate], dict[str, str]]:
             continue
         if not proved:
             left_out[build.name] = "its guarantee is not proved"
-        elif _coordinated(method) != setting.network.coordinated:
-            needs = "a coordinator" if _coordinated(method) else "peers"
+        elif method.coordinated != setting.network.coordinated:
+            needs = "a coordinator" if method.coordinated else "peers"
             left_out[build.name] = f"it needs {needs}"
         elif setting.oracle is Oracle.VALUE and build.oracle is not Oracle.VALUE:
             left_out[build.name] = "it asks for gradients, and only values can be had"
@@ -193,7 +193,3 @@ def claimed(method: AbstractMethod, multiplier: float) -> AbstractMethod:
         (None, multiplier),
         is_leaf=lambda leaf: leaf is None,
     )
-
-
-def _coordinated(method: AbstractMethod) -> bool:
-    return any(phase.sender is Role.SERVER for phase in method.phases())

@@ -127,6 +127,8 @@ class Slopes:
     Attributes:
         norms: norm of every record's gradient, in the norm of the clip, shape `(n,)`.
         curvature: largest curvature of the mean loss of records.
+        length: root mean square of the rows' l2 norms.
+        width: number of entries of a row.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -143,6 +145,8 @@ class Slopes:
         budget = setting.budget
         order = budget.order if budget.clip_norm is None else budget.clip_norm
         self.norms = row_norms(slopes, order) * row_norms(rows, order)
+        self.width = rows.shape[1]
+        self.length = float(np.sqrt(np.mean(row_norms(rows, 2) ** 2)))
         if isinstance(loss, Softmax):
             bend = 1.0 / setting.classes
         elif isinstance(loss, Huber):

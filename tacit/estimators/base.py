@@ -25,6 +25,7 @@ from tacit.errors import ConfigError
 from tacit.estimators import bounds as ends
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
+from tacit.privacy.budget import Privacy
 from tacit.privacy.guarantee import Guarantees
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.masked import Masks
@@ -44,6 +45,7 @@ class PrivateEstimator(BaseEstimator):
     """
 
     epsilon: float | None
+    delta: float
     relation: Literal["replace_one", "add_remove"]
     bounds: ends.Bounds | None
     sites: int
@@ -127,6 +129,14 @@ class PrivateEstimator(BaseEstimator):
                 dataset=self.dataset,
                 owner=self.owner,
             )
+
+    def _budget(self, clip: Any, masks: Masks | None) -> Privacy | None:
+        """The budget of a fit; `None` for no privacy."""
+        if self.epsilon is None:
+            return None
+        return Privacy(
+            clip=clip, epsilon=self.epsilon, delta=self.delta, relation=self.relation, masks=masks
+        )
 
     def _inside(self, X: Any) -> Float[np.ndarray, "n d"]:
         """New records, with values beyond the bounds moved to them, as in the fit."""

@@ -48,6 +48,33 @@ def declared(name: str, bounds: object, width: int) -> Ends:
     return low, high
 
 
+def of_target(
+    values: Num[np.ndarray, " n"], given: object, least: float | None
+) -> tuple[float, float, str]:
+    """Lower and upper bound of a target, and what of them was read off the records, in words.
+
+    Args:
+        values: targets of all records.
+        given: declared pair, or `None` to read them off.
+        least: smallest value that the model allows, which is then the lower bound that is read
+            off; `None` without one.
+
+    Raises:
+        ConfigError: a pair that is no bounds, or below `least`.
+        ValueError: a value below `least`.
+    """
+    if least is not None and values.min() < least:
+        raise ValueError(f"y holds {values.min():g}; counts are at least {least:g}")
+    if given is None:
+        (low,), (high,) = read_off(values[:, None])
+        low, high = float(low if least is None else least), float(high)
+        return low, high, f"bounds {low:g} to {high:g}"
+    (low,), (high,) = declared("target_bounds", given, 1)
+    if least is not None and low < least:
+        raise ConfigError(f"target_bounds=({low:g}, {high:g}): counts are at least {least:g}")
+    return float(low), float(high), ""
+
+
 def read_off(values: Num[np.ndarray, "n d"]) -> Ends:
     """Smallest and largest value of each column, some way apart where it has one value only.
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,13 +19,17 @@ from tacit.advise.candidates import Candidate, Pace
 from tacit.advise.law import Slopes
 from tacit.advise.setting import Setting, two_digits
 from tacit.errors import ConfigError, PrivacyError
+from tacit.method import PreconditionedDescent
 from tacit.method.phase import AbstractMethod
 from tacit.network import TOPOLOGIES, AbstractNetwork, Coordinator, Graph, complete
 from tacit.privacy.budget import Privacy
 from tacit.problem.losses import AbstractLinearLoss, AbstractScalarLoss, Softmax
 from tacit.study import METHODS
 from tacit.study._described.catalogue import Entry, Protection
-from tacit.types import Oracle, Role
+from tacit.types import Oracle
+
+if TYPE_CHECKING:
+    import networkx
 
 _PATH = 30.0
 """Rounds times step, over a full step along the largest curvature: what advice tries first for 100
@@ -61,7 +66,7 @@ def entry_of(name: str) -> Entry:
     """The method of this name, as in study files.
 
     Raises:
-        ConfigError: no method has it, or one that fits no linear model.
+        ConfigError: no method has it.
     """
     if name not in METHODS:
         close = difflib.get_close_matches(name, METHODS, 1)
@@ -93,12 +98,14 @@ def loss_of(loss: object, known: Mapping[str, AbstractLinearLoss]) -> AbstractLi
     return loss
 
 
-def network_of(given: object, coordinated: bool, agents: int) -> AbstractNetwork:
+def network_of(
+    given: str | AbstractNetwork | networkx.Graph[Any] | None, coordinated: bool, agents: int
+) -> AbstractNetwork:
     """The network that is given, by name or as an object, or the one that suits the method.
 
     Raises:
         ConfigError: another name.
-        NetworkError: a graph that is not connected.
+        NetworkError: another object, or a graph that is not connected.
     """
     if given is None:
         return Coordinator(agents) if coordinated else complete(agents)
@@ -114,12 +121,7 @@ def network_of(given: object, coordinated: bool, agents: int) -> AbstractNetwork
             return plain[given].build(agents)
         names = ", ".join(map(repr, ["coordinator", *plain]))
         raise ConfigError(f"network={given!r} is not one of {names}; give other graphs as objects")
-    return Graph.from_networkx(given)  # pyright: ignore[reportArgumentType]
-
-
-def coordinated(method: AbstractMethod) -> bool:
-    """Whether a method needs a coordinator instead of peers."""
-    return any(phase.sender is Role.SERVER for phase in method.phases())
+    return Graph.from_networkx(given)
 
 
 def check_given(method: AbstractMethod, budget: Privacy | None, *, masks: bool, clip: bool) -> None:
@@ -205,14 +207,41 @@ class Named:
                 "such as 'gradient-descent'"
             )
 
-    def arguments(self, slopes: Slopes, clip: float, rounds: int, degree: float) -> dict[str, Any]:
+    @property
+    def _whitens(self) -> bool:
+        """Whether step and clip are in whitened coordinates."""
+        return self.entry.build is PreconditionedDescent
+
+    def clip(self, slopes: Slopes) -> float:
+        """Twice the root mean square of the norms of made-up records' gradients.
+
+        Real columns often stand at the ends of their bounds, where rows are longer than made-up
+        ones, and a clip that shortens the gradients of the rarer class above all moves the
+        intercept.
+        """
+        # a whitened row has the root of their number as its root mean square length
+        longer = math.sqrt(slopes.width) / slopes.length if self._whitens else 1.0
+        return two_digits(2.0 * slopes.typical * longer)
+
+    def arguments(
+        self, made: Made, slopes: Slopes, clip: float, rounds: int, degree: float
+    ) -> dict[str, Any]:
         """All arguments without a budget: those that were chosen, and the others by advice.
 
         Raises:
             ConfigError: an argument for which there is no advice.
         """
-        pace = Pace(min(_LONGEST, _PATH / rounds) / slopes.clipped(clip), degree)
-        advised = Candidate(self.entry.build).arguments(pace)
+        if self._whitens:
+            bend = made.loss.curvature
+            advised: dict[str, Any] = {"step": 1.0 / bend} if math.isfinite(bend) else {}
+            if not advised and "step" not in self.given:
+                raise ConfigError(
+                    f"method={self.entry.name!r} has no rule for the step with a loss of unbounded "
+                    "curvature; give method_params={'step': ...}"
+                )
+        else:
+            pace = Pace(min(_LONGEST, _PATH / rounds) / slopes.clipped(clip), degree)
+            advised = Candidate(self.entry.build).arguments(pace)
         if "average" in self.parameters:
             advised["average"] = True  # with noise, the mean of later iterates is more accurate
         known = {name: value for name, value in advised.items() if name in self.parameters}
@@ -240,12 +269,3 @@ class Named:
         if self.entry.protection is Protection.NONE:
             return self.entry.build(**arguments)
         return self.entry.build(**arguments, privacy=budget)
-
-
-def advised_clip(slopes: Slopes) -> float:
-    """Twice the root mean square of the norms of made-up records' gradients.
-
-    Real columns often stand at the ends of their bounds, where rows are longer than made-up ones,
-    and a clip that shortens the gradients of the rarer class above all moves the intercept.
-    """
-    return two_digits(2.0 * slopes.typical)

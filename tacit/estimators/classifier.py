@@ -14,10 +14,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
-from tacit import checks
 from tacit.data.feature import Boolean
-from tacit.errors import ConfigError
 from tacit.estimators.bounds import Bounds
+from tacit.estimators.classes import classes_of
 from tacit.estimators.regression import PrivateRegression, Target
 from tacit.privacy.caution import DELTA
 from tacit.privacy.masked import Masks
@@ -155,30 +154,11 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is {kind}."
             )
-        read = self._settle(labels)
+        self.classes_, read = classes_of(labels, self.classes, only_two=True)
         target = Target(labels == self.classes_[1], Boolean(), read, "classes=[0, 1]")
         values = self._regress(rows, target, groups)
         self.coef_, self.intercept_ = values[None, 1:], values[:1]
         return self
-
-    def _settle(self, labels: Shaped[np.ndarray, " n"]) -> str:
-        """Set the classes; what of them was read off the records, in words."""
-        found = np.unique(labels)
-        if self.classes is not None:
-            self.classes_ = np.asarray(self.classes)
-            if self.classes_.shape != (2,) or self.classes_[0] == self.classes_[1]:
-                raise ConfigError(
-                    f"classes={checks.shown(self.classes)} must be two different classes"
-                )
-            if not np.isin(found, self.classes_).all():
-                raise ValueError(f"y holds {found.tolist()}; classes={self.classes_.tolist()}")
-            return ""
-        if len(found) < 2:
-            raise ValueError(
-                f"y holds one class only, {found.tolist()}; declare both, as in classes=[0, 1]"
-            )
-        self.classes_ = found
-        return "" if found.dtype == bool else f"classes {found[0]} and {found[1]}"
 
     @no_type_check
     def decision_function(self, X: ArrayLike) -> Float[np.ndarray, " n"]:

@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, no_type_check
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, no_type_check
 
 import numpy as np
 import pandas as pd
@@ -25,15 +25,12 @@ from tacit.estimators.base import DECLARE, PrivateEstimator, apart, masks_of, ro
 from tacit.estimators.choices import (
     Made,
     Named,
-    advised_clip,
     check_given,
-    coordinated,
     entry_of,
     network_of,
 )
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
-from tacit.privacy.budget import Privacy
 from tacit.privacy.masked import Masks
 from tacit.problem.bounds import RecordBounds
 from tacit.problem.losses import AbstractLinearLoss
@@ -41,6 +38,9 @@ from tacit.problem.problem import Problem
 from tacit.problem.records import empirical_risk
 from tacit.problem.regularisers import L2
 from tacit.types import Unit
+
+if TYPE_CHECKING:
+    import networkx
 
 
 class Answers(NamedTuple):
@@ -68,7 +68,7 @@ class PrivateLinearModel(PrivateEstimator):
 
     # scikit-learn's rule for constructors: whatever they are given is kept, and `fit` refuses it
     @no_type_check
-    def _keep(
+    def __init__(
         self,
         *,
         method: str | AbstractMethod,
@@ -80,7 +80,7 @@ class PrivateLinearModel(PrivateEstimator):
         masks: bool | Masks | Literal["auto"],
         clip: float | None,
         rounds: int,
-        network: str | AbstractNetwork | None,
+        network: str | AbstractNetwork | networkx.Graph[Any] | None,
         penalty: float,
         bounds: ends.Bounds | None,
         sites: int,
@@ -155,6 +155,8 @@ class PrivateLinearModel(PrivateEstimator):
         """Mean loss over all records, and the penalty."""
         agents = len(divided.names)
         checks.real("penalty", self.penalty, ConfigError)
+        if not self.penalty >= 0.0:
+            raise ConfigError(f"penalty={self.penalty!r} must be at least 0")
 
         def with_divisor(normaliser: float | None) -> Problem:
             return empirical_risk(
@@ -196,7 +198,7 @@ class PrivateLinearModel(PrivateEstimator):
             clip = 1.0 if self.clip is None else self.clip
             budget = self._budget(clip, masks)
             check_given(method, budget, masks=not auto, clip=self.clip is not None)
-            return method, network_of(self.network, coordinated(method), made.sites)
+            return method, network_of(self.network, method.coordinated, made.sites)
         if not isinstance(method, str):
             raise ConfigError(
                 f"method={checks.shown(method)} must be the name of a method, such as 'dpsg', or a "
@@ -206,19 +208,12 @@ class PrivateLinearModel(PrivateEstimator):
         named.check(private=self.epsilon is not None)
         network = network_of(self.network, named.entry.coordinated, made.sites)
         slopes = made.slopes(network)
-        clip = advised_clip(slopes) if self.clip is None or self.epsilon is None else self.clip
+        clip = named.clip(slopes) if self.clip is None or self.epsilon is None else self.clip
         budget = self._budget(clip, masks)
         near = float(np.mean(network.degrees))
-        arguments = named.arguments(slopes, clip, self.rounds, near)
+        arguments = named.arguments(made, slopes, clip, self.rounds, near)
         if auto and budget is not None:
             hiding = self._budget(clip, Masks())
             if hiding is not None and named.hidden(arguments, hiding, network):
                 budget = hiding
         return named.build(arguments, budget), network
-
-    def _budget(self, clip: Any, masks: Masks | None) -> Privacy | None:
-        if self.epsilon is None:
-            return None
-        return Privacy(
-            clip=clip, epsilon=self.epsilon, delta=self.delta, relation=self.relation, masks=masks
-        )

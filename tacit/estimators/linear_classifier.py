@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, no_type_check
+from typing import TYPE_CHECKING, Any, Literal, no_type_check
 
 import numpy as np
 from jaxtyping import Float, Shaped
@@ -15,17 +15,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from tacit import checks
 from tacit.data.target import ClassTarget
 from tacit.errors import ConfigError
 from tacit.estimators.bounds import Bounds
 from tacit.estimators.choices import loss_of
+from tacit.estimators.classes import classes_of
 from tacit.estimators.linear import Answers, PrivateLinearModel
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.caution import DELTA
 from tacit.privacy.masked import Masks
 from tacit.problem.losses import AbstractLinearLoss, Hinge, Logistic, Softmax
+
+if TYPE_CHECKING:
+    import networkx
 
 
 def _probable(model: PrivateClassifier) -> bool:
@@ -59,8 +62,8 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
             norm for made-up records of this shape.
         rounds: number of rounds, at least 1.
         network: network of the sites, in the order of their names: "coordinator", "ring",
-            "complete", ..., or an object. By default a coordinator, or the complete graph where the
-            method runs between peers.
+            "complete", ..., or an object of tacit or NetworkX. By default a coordinator, or the
+            complete graph where the method runs between peers.
         penalty: strength of the penalty, at least 0.
         bounds: pair (lower, upper) for all columns; each a number, or an array of shape
             `(n_features,)`. Values beyond are moved to them, in `fit` and in `predict`. By default
@@ -117,7 +120,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
         masks: bool | Masks | Literal["auto"] = "auto",
         clip: float | None = None,
         rounds: int = 100,
-        network: str | AbstractNetwork | None = None,
+        network: str | AbstractNetwork | networkx.Graph[Any] | None = None,
         penalty: float = 1e-4,
         bounds: Bounds | None = None,
         classes: Sequence[object] | None = None,
@@ -128,7 +131,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
         dataset: str = "",
         owner: str | None = None,
     ) -> None:
-        self._keep(
+        super().__init__(
             method=method,
             method_params=method_params,
             loss=loss,
@@ -179,7 +182,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
         taken: Any = validate_data(self, X, y, dtype=np.float64)
         rows, labels = taken
         check_classification_targets(labels)
-        read = self._settle(labels)
+        self.classes_, read = classes_of(labels, self.classes)
         order = np.argsort(self.classes_)
         codes = order[np.searchsorted(self.classes_, labels, sorter=order)]
         declared = ClassTarget("y", [str(k) for k in range(len(self.classes_))])
@@ -189,26 +192,6 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
             slopes, offsets = slopes[1:] - slopes[:1], offsets[1:] - offsets[:1]
         self.coef_, self.intercept_ = slopes, offsets
         return self
-
-    def _settle(self, labels: Shaped[np.ndarray, " n"]) -> str:
-        """Set the classes; what of them was read off the records, in words."""
-        found = np.unique(labels)
-        if self.classes is not None:
-            self.classes_ = np.asarray(self.classes)
-            distinct = self.classes_.ndim == 1 and len(np.unique(self.classes_))
-            if not distinct or distinct < max(2, len(self.classes_)):
-                raise ConfigError(
-                    f"classes={checks.shown(self.classes)} must be two or more different classes"
-                )
-            if not np.isin(found, self.classes_).all():
-                raise ValueError(f"y holds {found.tolist()}; classes={self.classes_.tolist()}")
-            return ""
-        if len(found) < 2:
-            raise ValueError(
-                f"y holds one class only, {found.tolist()}; declare all, as in classes=[0, 1]"
-            )
-        self.classes_ = found
-        return "" if found.dtype == bool else f"classes {', '.join(map(str, found))}"
 
     def _loss(self) -> AbstractLinearLoss:
         count = len(self.classes_)

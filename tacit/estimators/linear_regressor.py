@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Literal, no_type_check
+from typing import TYPE_CHECKING, Any, Literal, no_type_check
 
 import numpy as np
 from jaxtyping import Float
@@ -32,6 +32,9 @@ from tacit.problem.losses import (
     Softmax,
     Squared,
 )
+
+if TYPE_CHECKING:
+    import networkx
 
 _UNIT = (-1.0, 1.0)
 """Where the bounds of a target are moved to, for losses of a residual."""
@@ -82,7 +85,7 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):
         masks: bool | Masks | Literal["auto"] = "auto",
         clip: float | None = None,
         rounds: int = 100,
-        network: str | AbstractNetwork | None = None,
+        network: str | AbstractNetwork | networkx.Graph[Any] | None = None,
         penalty: float = 1e-4,
         bounds: Bounds | None = None,
         target_bounds: tuple[float, float] | None = None,
@@ -93,7 +96,7 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):
         dataset: str = "",
         owner: str | None = None,
     ) -> None:
-        self._keep(
+        super().__init__(
             method=method,
             method_params=method_params,
             loss=loss,
@@ -167,18 +170,7 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):
         loss = loss_of(self.loss, known)
         if isinstance(loss, Softmax | Logistic | Hinge):
             raise ConfigError("loss is one of classes, not of numbers; take PrivateClassifier")
-        if self._counts and values.min() < 0:
-            raise ValueError(f"y holds {values.min():g}; counts are at least 0")
-        read = ""
-        if self.target_bounds is None:
-            (low,), (high,) = ends.read_off(values[:, None])
-            low = 0.0 if self._counts else low
-            read = f"bounds {low:g} to {high:g}"
-        else:
-            (low,), (high,) = ends.declared("target_bounds", self.target_bounds, 1)
-        low, high = float(low), float(high)
-        if self._counts and low < 0.0:
-            raise ConfigError(f"target_bounds=({low:g}, {high:g}): counts are at least 0")
+        low, high, read = ends.of_target(values, self.target_bounds, 0.0 if self._counts else None)
         declared = NumericTarget("y", low, high, to=None if self._counts else _UNIT)
         seen = (low, high) if self._counts else _UNIT
         return Answers(values, declared, loss, seen, read, "target_bounds=(0, 50)"), low, high

@@ -25,7 +25,6 @@ from tacit.method.answer import Refused
 from tacit.method.coefficients import CoefficientTable
 from tacit.method.glm import PrivateGLM
 from tacit.network import Coordinator
-from tacit.privacy.budget import Privacy
 from tacit.privacy.caution import DELTA
 from tacit.privacy.masked import Masks
 from tacit.problem.task import record_tables
@@ -123,15 +122,8 @@ class PrivateRegression(PrivateEstimator):
             divided.features, schema, names=divided.names, size=self.size, pad_to=rows
         )
         design = design_of([column for name, column in columns.items() if name != asked])
+        budget = self._budget(1.0, masks_of(self.masks))
         method = PrivateGLM(
-            design, columns[asked], self._family, self.sums, self.covariance, privacy=self._budget()
+            design, columns[asked], self._family, self.sums, self.covariance, privacy=budget
         )
         return self._charged(records, Coordinator(len(divided.names)), method, self.sums)
-
-    def _budget(self) -> Privacy | None:
-        masks = masks_of(self.masks)
-        if self.epsilon is None:
-            return None
-        return Privacy(
-            clip=1.0, epsilon=self.epsilon, delta=self.delta, relation=self.relation, masks=masks
-        )

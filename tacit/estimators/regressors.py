@@ -93,16 +93,8 @@ class IntervalRegressor(RegressorMixin, PrivateRegression):
         return self
 
     def _target(self, values: Float[np.ndarray, " n"]) -> Target:
-        if self._least is not None and values.min() < self._least:
-            raise ValueError(f"y holds {values.min():g}; counts are at least {self._least:g}")
-        read = ""
-        if self.target_bounds is None:
-            (low,), (high,) = ends.read_off(values[:, None])
-            low = low if self._least is None else self._least
-            read = f"bounds {low:g} to {high:g}"
-        else:
-            (low,), (high,) = ends.declared("target_bounds", self.target_bounds, 1)
-        return Target(values, Numeric(float(low), float(high)), read, "target_bounds=(0, 50)")
+        low, high, read = ends.of_target(values, self.target_bounds, self._least)
+        return Target(values, Numeric(low, high), read, "target_bounds=(0, 50)")
 
     def _predictor(self, X: Any) -> Float[np.ndarray, " n"]:
         return self._inside(X) @ self.coef_ + self.intercept_

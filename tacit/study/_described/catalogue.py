@@ -15,7 +15,6 @@ from tacit.errors import PrivacyError
 from tacit.method.phase import AbstractMethod
 from tacit.privacy.budget import Privacy
 from tacit.study._grammar.arguments import Argument, arguments, summary
-from tacit.types import Role
 
 if TYPE_CHECKING:
     from tacit.study._described.traits import Traits
@@ -101,7 +100,7 @@ class Entry:
     @property
     def coordinated(self) -> bool:
         """Whether the method needs a coordinator instead of peers."""
-        return any(phase.sender is Role.SERVER for phase in self.default().phases())
+        return self.default().coordinated
 
 
 def _found() -> Mapping[str, Entry]:

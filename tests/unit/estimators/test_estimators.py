@@ -27,6 +27,7 @@ from tacit.estimators import (
     PrivateLogisticRegression,
     PrivatePoissonRegressor,
 )
+from tacit.estimators.classes import classes_of
 from tacit.privacy import Masks
 from tacit.privacy.ledger import Ledger
 
@@ -110,7 +111,7 @@ def test_what_is_not_declared_is_read_off_and_said() -> None:
     (leak,) = [each for each in said if each.category is PrivacyLeakWarning]
     for what in (
         "bounds 20.",
-        "classes no and yes of column y",
+        "classes no, yes of column y",
         "bounds 0.5 to 1.5 of column none",
     ):
         assert what in str(leak.message)
@@ -278,3 +279,11 @@ except ModuleNotFoundError as error:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout == "told\n"
+
+
+def test_truth_values_have_two_classes_whatever_the_records_hold() -> None:
+    for labels in ([True, False], [True, True]):
+        classes, read = classes_of(np.array(labels), None)
+        assert classes.tolist() == [False, True] and read == ""
+    with pytest.raises(ValueError, match="one class only"):
+        classes_of(np.array([1, 1]), None)

@@ -19,7 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 from tacit import network
 from tacit.errors import BudgetExceeded, ConfigError, NetworkError, PrivacyError
 from tacit.estimators import PrivacyLeakWarning, PrivateClassifier, PrivateRegressor
-from tacit.estimators.choices import Made, advised_clip
+from tacit.estimators.choices import Made, Named, entry_of
 from tacit.method import DPSG, GradientDescent
 from tacit.privacy import Masks, Privacy
 from tacit.privacy.ledger import Ledger
@@ -153,29 +153,39 @@ def test_several_classes() -> None:
     assert two.decision_function(X).shape == (3000,)
 
 
-@pytest.mark.slow
+OTHERS: list[Any] = [
+    ({"method": "dp-fedsgd", "network": network.ExactSum(network.ring(4))}, "proved", True),
+    ({"method": "masked-gossip"}, "model", False),
+    ({"method": "d-zoa-star"}, "proved", True),
+    ({"method": "extra", "epsilon": None, "network": "ring"}, "none", False),
+    (
+        {"method": "fedavg", "method_params": {"release": "update"}, "epsilon": 200.0},
+        "proved",
+        True,
+    ),
+    ({"relation": "add_remove", "size": 1500}, "proved", True),
+    (
+        {
+            "method": DPSG(step=1.0, privacy=Privacy(clip=2.0, epsilon=1.0, delta=1e-6)),
+            "network": nx.path_graph(4),
+        },
+        "proved",
+        False,
+    ),
+]
+
+
 @pytest.mark.parametrize(
     ("given", "status", "masked"),
     [
-        ({"method": "dpsg"}, "proved", False),
-        ({"method": "dp-fedsgd", "network": network.ExactSum(network.ring(4))}, "proved", True),
-        ({"method": "masked-gossip"}, "model", False),
-        ({"method": "d-zoa-star"}, "proved", True),
-        ({"method": "extra", "epsilon": None, "network": "ring"}, "none", False),
-        (
-            {"method": "fedavg", "method_params": {"release": "update"}, "epsilon": 200.0},
+        pytest.param({"method": "dpsg"}, "proved", False, marks=pytest.mark.long),
+        pytest.param(
+            {"method": "preconditioned-descent", "rounds": 12},
             "proved",
             True,
+            marks=pytest.mark.long,
         ),
-        ({"relation": "add_remove", "size": 1500}, "proved", True),
-        (
-            {
-                "method": DPSG(step=1.0, privacy=Privacy(clip=2.0, epsilon=1.0, delta=1e-6)),
-                "network": nx.path_graph(4),
-            },
-            "proved",
-            False,
-        ),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in OTHERS),
     ],
 )
 def test_methods_and_networks(given: Any, status: str, masked: bool) -> None:
@@ -190,8 +200,19 @@ def test_methods_and_networks(given: Any, status: str, masked: bool) -> None:
 def test_clip_and_step_follow_from_the_shape_alone() -> None:
     star = network.Coordinator(4)
     small, large = (Made(d, 4, Logistic(), (-1.0, 1.0)).slopes(star) for d in (3, 30))
-    assert advised_clip(small) < advised_clip(large)
+    plain, whitened = (
+        Named(entry_of(name), None) for name in ("gradient-descent", "preconditioned-descent")
+    )
+    assert plain.clip(small) < plain.clip(large) < whitened.clip(large)
     assert small.clipped(1.0) < large.clipped(1.0)
+
+
+@pytest.mark.parametrize(("loss", "step"), [(Logistic(), 4.0), (Squared(), 0.5), (Huber(), 1.0)])
+def test_a_whitened_step_is_the_longest_that_the_loss_allows(loss: Any, step: float) -> None:
+    made = Made(3, 4, loss, (-1.0, 1.0))
+    named = Named(entry_of("preconditioned-descent"), None)
+    slopes = made.slopes(network.Coordinator(4))
+    assert named.arguments(made, slopes, 1.0, 12, 4.0) == {"step": step, "average": True}
 
 
 SOME = {
@@ -200,7 +221,7 @@ SOME = {
 }
 
 
-def cosh(x: Any, row: Any, target: Any) -> Any:
+def quartic(x: Any, row: Any, target: Any) -> Any:
     return (row @ x - target) ** 4
 
 
@@ -225,7 +246,7 @@ def cosh(x: Any, row: Any, target: Any) -> Any:
         ({"method": SOME["masked"], "method_params": {}}, ConfigError, "method_params"),
         ({"method": "dpsg", "masks": True}, PrivacyError, "masks"),
         ({"loss": "squared"}, ConfigError, "loss='squared' is not one of 'logistic'"),
-        ({"loss": JaxLoss(cosh)}, ConfigError, "one score per record"),
+        ({"loss": JaxLoss(quartic)}, ConfigError, "one score per record"),
         ({"loss": Softmax(3)}, ConfigError, "3 classes"),
         ({"network": "star wars"}, ConfigError, "network='star wars' is not one of"),
         ({"network": "ring"}, NetworkError, "Coordinator"),
@@ -233,7 +254,7 @@ def cosh(x: Any, row: Any, target: Any) -> Any:
         ({"rounds": 0}, ConfigError, "rounds"),
         ({"rounds": 1.5}, ConfigError, "rounds"),
         ({"penalty": "a"}, ConfigError, "penalty"),
-        ({"penalty": -1.0}, Exception, "strength"),
+        ({"penalty": -1.0}, ConfigError, "penalty=-1.0"),
         ({"clip": "a"}, PrivacyError, "clip"),
         ({"clip": 0.0}, PrivacyError, "clip"),
         ({"epsilon": 0}, PrivacyError, "epsilon"),
