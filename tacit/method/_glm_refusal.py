@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tacit.method.answer import Refused
-from tacit.method.coefficients import CURVATURE, MISFIT, Checks
+from tacit.method.coefficients import CURVATURE, MISFIT, Checks, in_words
 from tacit.privacy.gaussian_dp import epsilon_from_mu, mu_from_epsilon
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def refusal(checks: Checks, method: PrivateGLM, contract: Any) -> Refused | None
     if not checks.fits:
         kind = "more" if checks.excess > 0 else "fewer"
         return Refused(
-            f"{kind} residuals are clipped than a {method.family.name} model predicts, by "
-            f"{abs(checks.excess):.1f} standard errors (at most {MISFIT:g})",
+            f"{kind} residuals are clipped than a {in_words(method.family.name)} model predicts, "
+            f"by {abs(checks.excess):.1f} standard errors (at most {MISFIT:g})",
             _OTHERS.get(method.family.name, "choose another family"),
         )
     blurred = checks.curvature > CURVATURE

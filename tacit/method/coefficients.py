@@ -44,6 +44,15 @@ _LATEX = {c: f"\\{c}" for c in "_%&#${}"} | {
 """What LaTeX reads otherwise than it stands there."""
 
 
+_PROPER = {"gaussian": "Gaussian", "poisson": "Poisson"}
+"""Families that are named after somebody."""
+
+
+def in_words(family: str) -> str:
+    """The name of a family in a sentence."""
+    return _PROPER.get(family, family.replace("_", " "))
+
+
 @dataclass(frozen=True)
 class Checks:
     """The numbers by which intervals are printed or refused.
@@ -273,8 +282,8 @@ class CoefficientTable:
     def sentence(self) -> str:
         """What was fitted, and what the intervals cover."""
         fitted = (
-            f"A {self.family} model with {self.link} link and {len(self.names)} coefficients was "
-            f"fitted to {self.records:,} records, in the units of the data."
+            f"A {in_words(self.family)} model with {self.link} link and {len(self.names)} "
+            f"coefficients was fitted to {self.records:,} records, in the units of the data."
         )
         if self.refusal is not None:
             return f"{fitted} No intervals: {self.refusal.reason}; {self.refusal.needs}."

@@ -19,7 +19,7 @@ from tacit.data.cells import Column
 from tacit.data.design import Design
 from tacit.data.factors import number
 from tacit.errors import ProblemError
-from tacit.method.coefficients import CoefficientTable
+from tacit.method.coefficients import CoefficientTable, in_words
 from tacit.problem.scores import auc
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ class Comparison:
 
         if self.family != "binomial":
             raise ProblemError(
-                f"a {self.family} model has no ROC curve, which is for yes or no; take its "
-                "calibration"
+                f"a {in_words(self.family)} model has no ROC curve, which is for yes or no; take "
+                "its calibration"
             )
         order = np.argsort(-self.predicted, kind="stable")
         yes = self.observed[order] > 0.5

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import ArrayLike, Int
 
+from tacit.method.coefficients import in_words
 from tacit.network.exact_sum import ExactSum
 from tacit.privacy import caution
 from tacit.privacy.digits import rounded_down, rounded_up
@@ -40,7 +41,7 @@ def summary(outcome: Outcome) -> list[str]:
         between = f"over {_a(network.carrier.kind)} network with exact sums by {network.by}"
     what = "described their records"
     if isinstance(study, RegressionStudy):
-        what = f"fitted {study.model.formula} ({study.model.family})"
+        what = f"fitted {study.model.formula} ({in_words(study.model.family)})"
     elif not outcome.assembled.source.statistics:
         what = (
             f"fitted a model of {study.data.target.column!r} ({study.problem.loss.kind} loss, "

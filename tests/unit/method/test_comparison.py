@@ -57,7 +57,7 @@ def test_targets_beyond_their_bounds_are_moved_as_in_the_fit() -> None:
     found = model("gaussian", "identity").compare(records())
     np.testing.assert_allclose(found.observed, records()["cost"].clip(0, 4), atol=1e-12)
     assert math.isnan(found.auc) and not found.both
-    with pytest.raises(ProblemError, match="gaussian model has no ROC"):
+    with pytest.raises(ProblemError, match="Gaussian model has no ROC"):
         found.roc()
 
 

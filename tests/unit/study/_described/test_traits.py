@@ -143,4 +143,4 @@ def test_a_method_refuses_what_it_does_not_take(build: Any) -> None:
     for name, net in networks().items():
         if name not in taken:
             with pytest.raises(NetworkError):
-                tacit.run(some.problem, net, method, rounds=1)
+                tacit.run(some.problem, net, method, rounds=method.only_rounds or 1)
