@@ -45,6 +45,9 @@ MOST = 20.0
 RERUN_MOST = 60_000
 """Most records for which what a refusal promises is tried."""
 
+CELLS_PER_PROCESS = 8
+"""Cells after which a process is replaced, for the memory of what it compiled."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -280,7 +283,9 @@ def main() -> None:
     if any(each["seed"] != given.seed for each in rows):
         parser.error(f"{given.out} holds cells of another seed; give another --out")
     given.out.parent.mkdir(parents=True, exist_ok=True)
-    with ProcessPoolExecutor(given.workers) as pool, given.out.open("a") as file:
+    # every cell is compiled for itself, and a process keeps what it compiled
+    pool = ProcessPoolExecutor(given.workers, max_tasks_per_child=CELLS_PER_PROCESS)
+    with pool, given.out.open("a") as file:
         for found in pool.map(Job.fits, _jobs(given, rows)):
             rows += found
             file.writelines(json.dumps(each) + "\n" for each in found)

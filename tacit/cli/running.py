@@ -24,6 +24,7 @@ from tacit.study import Outcome, assemble, execute
 from tacit.study._output import Destination, write
 from tacit.study._output.files import PUBLIC_REPORT, keep_secret
 from tacit.study._output.words import METRICS, findings, protection, summary
+from tacit.study.model import RegressionStudy
 from tacit.study.read import Source, read_study
 
 
@@ -70,26 +71,30 @@ def run_demo(output: Path | None, *, force: bool, public: bool, json: bool) -> i
             (model, Destination(target, replace), ("", *demo.CURVES)),
         )
         documents: list[dict[str, Any]] = []
+        code = 0
         try:
             for source, destination, _ in stages:
                 with source.section("run"):
                     destination.prepare()
             for source, destination, before in stages:
-                code, document = _run(source, destination, None, public, json, before)
-                if code:
-                    return code
+                code, document = _run(
+                    source, destination, None, public=public, json=json, before=before
+                )
                 documents.append(document)
+                if code:
+                    break
         finally:
             for _, destination, _ in stages:
                 destination.discard()
-        if json:
-            emit({**documents[1], "regression": documents[0]})
-        else:
+        if json and documents[-1]:
+            regression = {"regression": documents[0]} if documents[1:] else {}
+            emit(documents[-1] | regression)
+        elif not code and not json:
             say()
             say(f"Reports: {beside / 'report.html'} (table), {target / 'report.html'} (model)")
             for line in demo.AFTER:
                 say(line)
-        return 0
+        return code
 
     return guarded(command, as_json=json)
 
@@ -113,14 +118,14 @@ def run_source(
         json: whether to print one JSON document.
         useful: whether an answer that is not worth having has an exit code of its own.
     """
-    if useful and not (source.statistics or source.study.run.hold_out):
+    if useful and not (isinstance(source.study, RegressionStudy) or source.study.run.hold_out):
         raise ConfigError(
-            "--fail-if-useless has nothing to judge the model by; hold records out for scores, "
-            "such as hold_out = 0.2 in [run]"
+            "--fail-if-useless has nothing to judge the answer by: it is for regressions, and for "
+            "models with records held out for scores, such as hold_out = 0.2 in [run]"
         )
     with source.section("run"):
         destination.prepare()
-    code, document = _run(source, destination, again, public, json, useful=useful)
+    code, document = _run(source, destination, again, public=public, json=json, useful=useful)
     if json and document:
         emit(document)
     return code
@@ -130,6 +135,7 @@ def _run(
     source: Source,
     destination: Destination,
     again: str | None,
+    *,
     public: bool,
     json: bool,
     before: tuple[str, ...] = (),

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+NORMAL = 1.959963984540054
+"""Two-sided 95 % point of the standard normal distribution."""
+
+
 @runtime_checkable
 class Answer(Protocol):
     """What the numbers of a run mean."""

@@ -16,13 +16,10 @@ from jaxtyping import Float
 from tacit import checks
 from tacit.data.design import INTERCEPT
 from tacit.errors import ConfigError
-from tacit.method.answer import Refused
+from tacit.method.answer import NORMAL, Refused
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_NORMAL = 1.959963984540054
-"""Two-sided 95 % point of the standard normal distribution."""
 
 Matrix = Float[np.ndarray, "d d"]
 
@@ -252,8 +249,8 @@ class CoefficientTable:
         if self.refusal is not None:
             return []
         shown = np.exp if self.ratio else np.asarray
-        reach = {"": _NORMAL * self.standard_errors}
-        reach["sampling_"] = _NORMAL * self._errors(self.sampling)
+        reach = {"": NORMAL * self.standard_errors}
+        reach["sampling_"] = NORMAL * self._errors(self.sampling)
         rows: list[dict[str, Any]] = []
         for i, (name, span) in enumerate(zip(self.names, self.spans, strict=True)):
             if name == INTERCEPT:

@@ -19,6 +19,7 @@ from tacit.data.cells import Column
 from tacit.data.design import Design
 from tacit.data.factors import number
 from tacit.errors import ProblemError
+from tacit.method.answer import NORMAL
 from tacit.method.coefficients import CoefficientTable, in_words
 from tacit.problem.scores import auc
 
@@ -39,6 +40,8 @@ MEAN: Mapping[str, Any] = {
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Predicted means beside observed targets. Not private: computed from records without noise.
+
+    Every record counts once: a weight of sampling is not taken into account.
 
     Attributes:
         family: family of the model.
@@ -171,7 +174,7 @@ def _targets(target: Column, logistic: bool, records: Any) -> Float[np.ndarray, 
 
 def _wilson(share: float, count: int) -> tuple[float, float]:
     """Centre and reach of Wilson's 95 % interval of a share (Wilson 1927)."""
-    z2 = 1.959963984540054**2
+    z2 = NORMAL**2
     width = 1.0 + z2 / count
     reach = (z2 * (share * (1.0 - share) + z2 / (4.0 * count)) / count) ** 0.5
     return (share + z2 / (2.0 * count)) / width, reach / width

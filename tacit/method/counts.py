@@ -17,7 +17,7 @@ from tacit.data.cells import Column
 from tacit.errors import ConfigError, PrivacyError
 from tacit.method._oracle import combined, send_released
 from tacit.method._records import check_records
-from tacit.method.answer import Answer, Refused
+from tacit.method.answer import NORMAL, Answer, Refused
 from tacit.method.phase import AbstractMethod, Phase
 from tacit.method.worst_case import Neighbours, block_neighbours
 from tacit.network.base import AbstractNetwork
@@ -31,9 +31,6 @@ from tacit.types import Context, Inbox, Index, Oracle, Relation, Role, Vector
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_NORMAL = 1.959963984540054
-"""Two-sided 95 % point of the standard normal distribution."""
 
 _COUNTING = 1
 """Index of the phase that releases the counts."""
@@ -87,8 +84,8 @@ class CountTable:
                 "level": self.levels,
                 "count": counts,
                 "standard_error": errors,
-                "lower": counts - _NORMAL * errors,
-                "upper": counts + _NORMAL * errors,
+                "lower": counts - NORMAL * errors,
+                "upper": counts + NORMAL * errors,
             }
         )
 

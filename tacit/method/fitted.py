@@ -102,7 +102,8 @@ class FittedRegression:
         """Predictions beside the targets of records: calibration, and AUC of yes or no.
 
         Not private: computed from the records without noise. Do not publish it unless the records
-        are public. `tacit.report` draws it.
+        are public. `tacit.report` draws it. Every record counts once, whatever its weight in the
+        fit.
 
         Args:
             data: table with the columns of the formula; values beyond declared bounds are moved to

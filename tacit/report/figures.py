@@ -73,7 +73,7 @@ def convergence(rounds: Column, columns: Mapping[str, Column], colours: Sequence
     for index, (label, values) in enumerate(columns.items()):
         figure.add_scatter(
             x=[finite(rounds[i]) for i in keep],
-            y=[_positive(values[i]) for i in keep],
+            y=[positive(values[i]) for i in keep],
             name=label,
             mode="lines+markers" if len(keep) <= 60 else "lines",
             line={"color": colours[index % len(colours)], "width": 2, "dash": DASHES[index % 4]},
@@ -327,14 +327,15 @@ def finite(value: Any) -> float | None:
     return float(value)
 
 
-def _positive(value: Any) -> float | None:
+def positive(value: Any) -> float | None:
+    """A finite number above 0, or `None`."""
     value = finite(value)
     return value if value is not None and value > 0 else None
 
 
 def _ticks(columns: Collection[Column]) -> str | int | None:
     """Ticks of a log axis: powers of ten if there are a few, otherwise 2 and 5 in between."""
-    values = [v for column in columns for v in map(_positive, column) if v is not None]
+    values = [v for column in columns for v in map(positive, column) if v is not None]
     span = math.log10(max(values)) - math.log10(min(values)) if values else 0.0
     if span == 0.0 or span >= 2.0:
         return max(1, math.ceil(span / 6))

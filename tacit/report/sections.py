@@ -308,7 +308,7 @@ def _calibration(data: ReportData) -> Section | None:
 
 def _spending(data: ReportData) -> Section | None:
     epsilon = data.history.get("epsilon", ())
-    if not _drawable(epsilon):
+    if all(figures.finite(value) is None for value in epsilon):
         return None
     caption = f"Largest epsilon of any site after each round. At the end: {words.last(epsilon)}"
     if data.epsilon_budget is not None:
@@ -381,7 +381,8 @@ def _kept(rows: Sequence[Row], metric: str) -> str:
 
 
 def _drawable(values: Column) -> bool:
-    return any(figures.finite(value) is not None for value in values)
+    """Whether there is something to draw on a log scale."""
+    return any(figures.positive(value) is not None for value in values)
 
 
 def _rows(history: Mapping[str, Column]) -> list[Row]:

@@ -25,16 +25,28 @@ LOST = 0.5
 """Largest share of the objective's best decrease that may be lost again by the end."""
 
 
+FOLLOWED = (
+    "Advice like this is computed from the private records. Another run on them costs its own "
+    "budget and needs another seed, and what is changed by such advice is chosen on these data: "
+    "the guarantee assumes that it is not."
+)
+
+
 def hindrances(outcome: Outcome) -> list[str]:
-    """Sentences about clip, bounds, missing values and step; empty where nothing was found."""
+    """Sentences about clip, bounds, missing values and step, and what it costs to follow them.
+
+    Empty where nothing was found.
+    """
     found = [_clip(outcome), *_altered(outcome.assembled.altered), _step(outcome)]
-    return [sentence for sentence in found if sentence]
+    found = [sentence for sentence in found if sentence]
+    return [*found, FOLLOWED] if found else []
 
 
 def clipped_share(outcome: Outcome) -> float | None:
     """Share of the records whose gradients the clip shortens at the sites' answers.
 
-    Those of the first trial. `None` where no clipped gradients of records are asked for.
+    Those of the first trial. `None` without a `ClippedGradient`: clips of differences, of updates
+    and in whitened coordinates are not counted.
     """
     task = outcome.assembled.problem
     objectives: Any = task.objectives

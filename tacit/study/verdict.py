@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tacit.method.answer import Answer, Refused
+from tacit.method.answer import Answer, Minimiser, Refused
 from tacit.method.coefficients import CoefficientTable
 
 
@@ -57,6 +57,8 @@ the best constant answer: mean loss 0.7100 against 0.6900 on held-out records.
             reason = f"no intervals: {answer.refusal.reason}; {answer.refusal.needs}."
             return Verdict(False, reason, released=True)
         return Verdict(True, "its intervals passed their checks.", released=True)
+    if not (answer is None or isinstance(answer, Minimiser)):
+        return Verdict(None, "there is no yardstick for an answer of this kind.", released=True)
     if agreed is None or base is None:
         return Verdict(None, "no records are held out to judge by (hold_out in [run]).", True)
     loss, least = agreed["loss"], base["loss"]

@@ -95,6 +95,7 @@ def test_a_study_is_run_and_its_counts_are_written(tmp_path: Path) -> None:
         assert "[18, 65)" in page and answer["rows"][0]["level"] in page
         warning = page.partition('class="banner"')[2].partition("</div>")[0]
         assert "seed" in warning and "simulation only" not in warning
+        assert "consensus-figure" not in page, "sites with one server agree from the start"
     with np.load(folder / "model.npz") as model:
         assert model["parameters"].tolist()[-1] == "sites"
 
@@ -116,6 +117,8 @@ def test_what_it_costs_is_known_beforehand(tmp_path: Path) -> None:
     assert owner["releases"] == 1
     assert planned["format"].startswith("tacit-account")
     assert CliRunner().invoke(app, ["account", str(study), "--rounds", "2"]).exit_code == 2
+    judged = CliRunner().invoke(app, ["run", str(study), "--force", "--fail-if-useless"])
+    assert judged.exit_code == 2 and "nothing to judge the answer by" in judged.stderr
 
 
 @pytest.mark.long

@@ -277,6 +277,8 @@ def test_offsets_and_weights_are_the_same_typed_written_and_called(
     more = ("--weights", "age", "--study", "mine.toml", "--output", "fit")
     told("fit", "visits.csv", formula, *given, *more)
     assert 'weights = "age"' in Path("mine.toml").read_text()
+    # which would count every record once
+    assert "calibration-figure" not in Path("fit/report.html").read_text()
     table = pd.read_csv("fit/coefficients.csv")
     told("run", "mine.toml", "--output", "again")
     pd.testing.assert_frame_equal(pd.read_csv("again/coefficients.csv"), table)

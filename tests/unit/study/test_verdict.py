@@ -11,13 +11,15 @@ import pytest
 
 from tacit.method import DGD, AbstractMethod, Checks, CoefficientTable, Refused
 from tacit.method.answer import Answer
-from tacit.study import Outcome, assemble, execute, read_study
+from tacit.method.counts import CountTable
+from tacit.study import Outcome, assemble, demo, execute, read_study
 from tacit.study._output.words import findings
 from tacit.study.hindrances import clipped_share, hindrances
 from tacit.study.verdict import judged
 from tests.end_to_end.study import STUDY, changed, visits, write
 
 REFUSED = Refused("too few records", "twice as many would do")
+COUNTS = CountTable(("sex",), ("f",), (10.0,), (1.0,), 1, 1)
 
 
 def table(refusal: Refused | None) -> CoefficientTable:
@@ -40,6 +42,7 @@ def table(refusal: Refused | None) -> CoefficientTable:
         (REFUSED, None, False, True),
         (table(REFUSED), None, False, True),
         (table(None), None, True, True),
+        (COUNTS, None, None, True),
     ],
 )
 def test_the_base_rate_and_intervals_decide(
@@ -63,6 +66,10 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     }.items():
         text = changed(old, new, text)
     return execute(assemble(read_study(write(tmp_path_factory.mktemp("bad"), text))))
+
+
+def test_the_runs_of_the_demo_draw_different_noise() -> None:
+    assert demo.study().study.run.seed != demo.regression().study.run.seed
 
 
 def test_a_model_that_is_worse_than_the_base_rate_is_told_first(outcome: Outcome) -> None:
