@@ -14,6 +14,8 @@ PIP := $(RUN) pip install --quiet --disable-pip-version-check
 PYTEST := JAX_COMPILATION_CACHE_DIR="$(abspath $(VENV))/programs" \
 	JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1 \
 	$(RUN) pytest --numprocesses $(WORKERS) --dist worksteal
+# shapes and types in annotations are checked where time allows: tests take a third longer with it
+SHAPES := --jaxtyping-packages=tacit,beartype.beartype
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -22,17 +24,16 @@ demo: $(VENV)/.demo ## Fit a private regression and a model across eight sites o
 	@$(VENV)/bin/tacit demo
 
 quick: $(VENV)/.dev ## Run the unit tests that compile nothing and start nothing (a minute)
-	@# shapes in annotations are checked by `make test`, which takes longer
-	@JAXTYPING_DISABLE=1 $(PYTEST) --quick -m "not long and not slow and not site" --quiet tests/unit
+	@$(PYTEST) --quick -m "not long and not slow and not site" --quiet tests/unit
 
 test: $(VENV)/.dev ## Run the tests except the long ones
-	@$(PYTEST) -m "not long and not slow and not site" --durations=20 --durations-min=10
+	@$(PYTEST) $(SHAPES) -m "not long and not slow and not site" --durations=20 --durations-min=10
 
 long: $(VENV)/.dev ## Run the long tests, which every change must also pass
 	@$(PYTEST) -m "long and not slow and not site" --durations=20 --durations-min=10
 
 test-all: $(VENV)/.dev ## Run all tests, long and slow ones included, with coverage (hours)
-	@$(PYTEST) --cov --cov-report=term --cov-fail-under=90
+	@$(PYTEST) $(SHAPES) --cov --cov-report=term --cov-fail-under=90
 
 check: $(VENV)/.dev ## Check format, lint, types, import rules, sources and documentation
 	@VENV="$(VENV)" scripts/check

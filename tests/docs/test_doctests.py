@@ -23,6 +23,7 @@ class _Finder(doctest.DocTestFinder):
 
 SLOW = "tacit.estimators.regressors"
 """Fits two regressions."""
+assert SLOW in MODULES, "it was renamed"
 
 
 @pytest.mark.parametrize(

@@ -338,7 +338,7 @@ def test_records_are_counted_for_a_study_of_others_with_pinned_parts_only(
     [
         ("code", "install what was agreed, or agree on another manifest"),
         pytest.param("gone", "which is not installed here", marks=pytest.mark.slow),
-        pytest.param("unpinned", "not pinned here, so it is not imported", marks=pytest.mark.slow),
+        pytest.param("unpinned", "not pinned here, so it is not imported", marks=pytest.mark.long),
         pytest.param("unlisted", "the manifest does not list it", marks=pytest.mark.long),
     ],
 )
@@ -422,7 +422,7 @@ def test_two_packages_may_not_declare_one_name(study: Path, tacit: Command) -> N
     assert "acme-parts" in told and "twin-parts" in told and "uninstall one of them" in told
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_query_of_its_own_is_a_model_and_refused_between_sites(
     study: Path, tacit: Command
 ) -> None:

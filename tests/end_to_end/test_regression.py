@@ -256,7 +256,7 @@ def test_wrong_options_are_refused_before_anything_is_written(
     assert not (fitted / "fit").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_a_study_costs_is_known_beforehand(tmp_path: Path) -> None:
     study = written(tmp_path)
     planned, ran = told("account", study), told("run", study)

@@ -28,7 +28,7 @@ two-sums = "two_sums:TwoSums"
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_sites_take_both_sums_and_pay_for_each(tmp_path: Path) -> None:
     package = tmp_path / "package"
     (package / "two_sums").mkdir(parents=True)

@@ -126,7 +126,7 @@ def test_one_copy_for_all_is_the_path_of_the_proximal_variant() -> None:
     np.testing.assert_allclose(one, many, atol=1e-7)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_agents_of_any_size_add_noise_of_one_scale() -> None:
     sizes = [20, 40, 60, 80]
     run = tacit.run(
@@ -231,7 +231,7 @@ def test_a_sum_that_misses_somebody_is_charged_and_asked_for_again() -> None:
     assert found.history.epsilon[-1] == pytest.approx([g.epsilon for g in found.guarantee])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_noise_is_made_for_all_attempts_that_are_paid_for() -> None:
     hub = network.Coordinator(AGENTS, dropout=0.1)
     paid = GradientDescent(step=0.5, privacy=budget(Masks(1, 6, attempts=90)))
