@@ -248,7 +248,8 @@ def glm(
         >>> fit.guarantee.worst.status.value
         'proved'
     """
-    if isinstance(data, Mapping):
+    tables = list(data.values()) if isinstance(data, Mapping) else []
+    if isinstance(data, Mapping) and tables and all(isinstance(t, pd.DataFrame) for t in tables):
         sites = list(data) if sites is None else sites
         data = pd.concat(
             [frame.assign(**{site: name}) for name, frame in data.items()], ignore_index=True
@@ -258,7 +259,10 @@ def glm(
             f"data is {checks.shown(data)}; give a pandas table with a column of sites, or one "
             "table per site by name"
         )
-    if not (columns is None or isinstance(columns, Mapping)):
+    if not (
+        columns is None
+        or (isinstance(columns, Mapping) and all(isinstance(c, Feature) for c in columns.values()))
+    ):
         raise ConfigError(
             f"columns={checks.shown(columns)} must declare columns of the model by name, such as "
             "{'age': data.Numeric(20, 80), 'ill': data.Boolean()}"

@@ -510,6 +510,9 @@ def doors() -> list[Call]:
         call(method.PrivateCounts, columns=[data.columns_of(sexes)["sex"]]),
         call(data.design_of, columns=[ages["age"]]),
         call(data.parse_formula, formula="ill ~ age", columns=ages),
+        call(data.parse_terms, terms="age", columns=ages),
+        call(data.Terms, formula="age"),
+        call(data.OrientedGradients, height=8, width=8),
         call(data.Design, terms=data.design_of([ages["age"]]).terms),
         call(
             method.PrivateGLM,

@@ -8,7 +8,8 @@ from typing import Any
 _HOME = {
     "cells": ("Column", "columns_of"),
     "design": ("Design", "design_of"),
-    "formula": ("parse_formula",),
+    "formula": ("parse_formula", "parse_terms"),
+    "maps": ("AbstractMap", "OrientedGradients", "Terms"),
     "feature": ("AbstractFeature",),
     "target": ("AbstractTarget",),
     "partitions": ("AbstractPartition",),

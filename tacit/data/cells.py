@@ -124,7 +124,7 @@ def columns_of(schema: Schema) -> dict[str, Column]:
     """The position of each declared column in a record made by `prepare`.
 
     Args:
-        schema: schema with declared levels and bounds, without `row_norm`.
+        schema: schema with declared levels and bounds, without `map` and `row_norm`.
 
     Raises:
         ProblemError: a declaration that leaves something to the data, or that scales records.
@@ -138,6 +138,11 @@ def columns_of(schema: Schema) -> dict[str, Column]:
     """
     from tacit.data.table import constants_of, rule_of
 
+    if schema.map is not None:
+        raise ProblemError(
+            f"{type(schema.map).__name__} maps whole records, and what is asked of here are their "
+            "columns; leave it out"
+        )
     if schema.row_norm is not None:
         raise ProblemError(
             f"row_norm={schema.row_norm:g} scales whole records down, and what is counted is their "

@@ -214,6 +214,8 @@ def design_of(columns: Iterable[Column]) -> Design:
             "[task.column('age')]"
         )
     chosen = list(columns)
+    if not chosen:
+        raise ProblemError(f"columns={checks.shown(columns)} must have at least one column")
     for each in chosen:
         remedy = "give columns of the records, such as task.column('age')"
         checks.instance("columns", each, Column, remedy, ProblemError)

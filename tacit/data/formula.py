@@ -89,6 +89,35 @@ def parse_formula(formula: str, columns: Mapping[str, Column]) -> tuple[Column, 
     return target, Design(tuple(terms), _offset(known[0][0], columns) if known else None)
 
 
+@checked(ProblemError, own="columns")
+def parse_terms(terms: str, columns: Mapping[str, Column]) -> Design:
+    """The design of the right side of a formula, without an offset.
+
+    Args:
+        terms: right side of a formula, as for `parse_formula`.
+        columns: declared columns by name, at least one.
+
+    Raises:
+        ProblemError: as for `parse_formula`, or an offset.
+
+    Example:
+        >>> from tacit.data.cells import Column, Scale
+        >>> age = Column("age", (), (0,), Scale(20.0, 60.0, 20.0, 40.0))
+        >>> parse_terms("bs(age, df=3)", {"age": age}).names
+        ('bs(age, df=3)[0]', 'bs(age, df=3)[1]', 'bs(age, df=3)[2]', 'Intercept')
+    """
+    if not isinstance(columns, Mapping) or not columns:
+        raise ProblemError(
+            f"columns={checks.shown(columns)} must map names to declared columns, as columns_of "
+            "does"
+        )
+    some = next(iter(columns))
+    design = parse_formula(f"`{some}` ~ {terms}", columns)[1]
+    if design.offset is not None:
+        raise ProblemError(f"terms={terms!r}: an offset is for regressions; leave it out")
+    return design
+
+
 def named_in(formula: str) -> dict[str, bool]:
     """The columns that a formula names, the target first, and whether it takes each by its levels.
 

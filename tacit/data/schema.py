@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Shaped
 
 from tacit.arguments import checked
 from tacit.data.feature import Boolean, Categorical, Feature, Numeric
+from tacit.data.maps import AbstractMap
 from tacit.data.rules import Missing, Number, check_missing
 from tacit.data.target import BinaryTarget, ClassTarget, NumericTarget, Target
 from tacit.errors import ProblemError
@@ -41,6 +42,8 @@ class Schema:
         missing: rule for features that declare none of their own.
         row_norm: largest l2 norm of a row of features (intercept included); longer rows are
             scaled down. `None` for no bound.
+        map: public map of the numbers that the columns become to the features of the model; the
+            intercept is added behind it. `None` to use the numbers themselves.
         decimal: decimal mark of numbers that a table holds as text, `"."` or `","`.
         assumptions: what must be public for a guarantee to hold, besides what follows from the
             declarations, in sentences: bounds that were read off the data, for example.
@@ -63,6 +66,7 @@ class Schema:
     row_norm: Number | None = None
     decimal: str = "."
     assumptions: tuple[str, ...] = ()
+    map: AbstractMap | None = None
 
     def __post_init__(self) -> None:
         if not self.features:
@@ -79,6 +83,11 @@ class Schema:
             raise ProblemError(f"row_norm={self.row_norm!r} must be positive and finite")
         if self.decimal not in (".", ","):
             raise ProblemError(f"decimal={self.decimal!r} must be '.' or ','")
+
+    @property
+    def unmapped(self) -> Schema:
+        """The declarations of the columns, without what is done to whole records."""
+        return replace(self, map=None, row_norm=None, intercept=False)
 
 
 @dataclass(frozen=True)

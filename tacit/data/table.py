@@ -25,6 +25,7 @@ from tacit.data.columns import (
     where,
 )
 from tacit.data.feature import AbstractFeature, Boolean, Categorical, Feature, Numeric
+from tacit.data.maps import AbstractMap, trusted_map
 from tacit.data.rules import Missing, Number, as_levels, level_key
 from tacit.data.schema import Altered, Prepared, Schema
 from tacit.data.target import (
@@ -97,6 +98,9 @@ def numbers_of(frame: Frame, schema: Schema, assumptions: list[str]) -> Prepared
     moved: dict[str, int] = {}
     names, features = _features(frame, schema, assumptions, moved)
     notes: list[str] = []
+    if schema.map is not None:
+        names, features = _mapped(schema.map, schema, names, features)
+        assumptions += trusted_map(schema.map)
     if schema.intercept:
         names.append("intercept")
     repeated = next((name for name, times in Counter(names).items() if times > 1), None)
@@ -254,6 +258,21 @@ def _features(
         for j, source in enumerate(sources):
             features[:, j] = source
     return names, features
+
+
+def _mapped(
+    by: AbstractMap, schema: Schema, names: list[str], rows: Float[np.ndarray, "n m"]
+) -> tuple[list[str], Float[np.ndarray, "n d"]]:
+    """What a public map makes of the columns, with the intercept behind it."""
+    made = by.names(schema, tuple(names))
+    found = by.rows(schema, rows[:, : len(names)])
+    if found.shape != (len(rows), len(made)) or not np.isfinite(found).all():
+        raise ProblemError(
+            f"{type(by).__name__}.rows must give a finite number for each of {len(rows):,} records "
+            f"and {len(made):,} names, and gives an array of shape {found.shape}"
+        )
+    ones = np.ones((len(rows), int(schema.intercept)))
+    return list(made), np.column_stack([found, ones])
 
 
 def _block(frame: Frame, schema: Schema, names: list[str]) -> Float[np.ndarray, "n m"]:

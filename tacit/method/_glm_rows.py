@@ -19,6 +19,7 @@ from tacit.data.cells import Column
 from tacit.data.design import Design
 from tacit.data.factors import bounds_of, number
 from tacit.method._glm_families import Family
+from tacit.method._glm_family import Terms
 from tacit.method._glm_steps import Scale
 
 Record = Float[Array, " m"]
@@ -89,6 +90,11 @@ class Rows(eqx.Module):
             return found
         return found + self.design.added(record) / self.unit
 
+    def at(self, record: Record, point: Any) -> tuple[Float[Array, " d"], Terms]:
+        """Columns, and what the family makes of the target at a point."""
+        x, y = self.read(record)
+        return x, self.family.terms(y, self.predictor(x, record, point), point[-2:])
+
     @property
     def offset(self) -> Scale | None:
         """How the first sum moves the offset to [-1, 1], in units of the linear predictor."""
@@ -148,8 +154,7 @@ class Model(Rows):
     """Columns, residual and weight at a point."""
 
     def __call__(self, record: Record, point: Any) -> Array:
-        x, y = self.read(record)
-        found = self.family.terms(y, self.predictor(x, record, point), point[-2:])
+        x, found = self.at(record, point)
         tail = [found.residual] if self.family.logistic else [found.residual, found.weight]
         tail += [] if self.weights is None else [self.weight(record)]
         return jnp.concatenate([x, jnp.stack(tail)])
@@ -159,8 +164,7 @@ class ModelRoot(Rows):
     """The residual at a point, times the root of Mallows' factor: its square is summed."""
 
     def __call__(self, record: Record, point: Any) -> Array:
-        x, y = self.read(record)
-        found = self.family.terms(y, self.predictor(x, record, point), point[-2:])
+        x, found = self.at(record, point)
         return (jnp.sqrt(self.light(x, record)) * found.residual)[None]
 
 
@@ -177,6 +181,5 @@ class Excess(Rows):
     """Whether the residual is clipped, minus the probability of that, times Mallows' factor."""
 
     def __call__(self, record: Record, point: Any) -> Array:
-        x, y = self.read(record)
-        found = self.family.terms(y, self.predictor(x, record, point), point[-2:])
+        x, found = self.at(record, point)
         return (self.light(x, record) * found.excess)[None]

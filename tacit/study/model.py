@@ -62,6 +62,7 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "constraint": ("problem", "constraint"),
     "feature": ("data", "features"),
     "target": ("data", "target"),
+    "map": ("data", "map"),
     "method": ("", "method"),
     "graph": ("", "network"),
     "partition": ("", "partition"),

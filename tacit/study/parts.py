@@ -123,6 +123,13 @@ FAMILIES: tuple[Family, ...] = (
         leave_out=("name",),
     ),
     Family(
+        "map",
+        ("data", "map", "kind"),
+        "tacit.maps",
+        "tacit.data.maps:AbstractMap",
+        "tacit.data.maps:MAPS",
+    ),
+    Family(
         "partition",
         ("partition", "by"),
         "tacit.partitions",

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from tacit.data.feature import FEATURES
+from tacit.data.maps import MAPS, AbstractMap
 from tacit.data.partition import Sites, train_test_split
 from tacit.data.partitions import PARTITIONS, AbstractPartition
 from tacit.data.schema import Feature, Prepared, Schema, Target
@@ -190,6 +191,7 @@ def schema(source: Source, columns: list[str] | None = None) -> Schema:
         row_norm=data.row_norm,
         decimal=data.decimal,
         assumptions=data.assumed,
+        map=_map(source),
     )
 
 
@@ -216,6 +218,14 @@ def _features(source: Source, columns: list[str] | None) -> dict[str, Feature]:
                 )
             found |= {column: built for column in matching if column not in data.features}
     return found
+
+
+def _map(source: Source) -> AbstractMap | None:
+    declared = source.study.data.map
+    if declared is None:
+        return None
+    with source.section("data", "map"):
+        return source.build("map", declared.kind, MAPS)(**plain(declared))
 
 
 def _target(source: Source) -> Target | None:

@@ -247,6 +247,14 @@ OTHERS = {
         },
         "rmse",
     ),
+    "mapped": (
+        {
+            'missing = "drop"': 'missing = "drop"\n'
+            'map = { kind = "terms", formula = "bs(age, df=3) * sex" }',
+            "drop_first = true\n": "",
+        },
+        "auc",
+    ),
     "laplace": (
         {
             BY_COLUMN: 'by = "dirichlet"\nsites = 4\nconcentration = 1.0',
@@ -266,7 +274,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("kind", only(["zeroth order"], OTHERS))
+@pytest.mark.parametrize("kind", only(["mapped", "zeroth order"], OTHERS))
 def test_other_studies(kind: str, tmp_path: Path) -> None:
     changes, score = OTHERS[kind]
     text = STUDY

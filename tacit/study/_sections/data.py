@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from tacit.data.feature import FEATURES
+from tacit.data.maps import MAPS
 from tacit.data.partitions import PARTITIONS
 from tacit.data.target import TARGETS
 from tacit.study._grammar.arguments import arguments, section, summary
@@ -62,12 +63,13 @@ def _partitions() -> Any:
 
 
 if TYPE_CHECKING:
-    Feature = Target = Partition = Any
+    Feature = Target = Partition = FeatureMap = Any
 else:
     Feature = Annotated[kinds(FEATURES), BeforeValidator(_feature)]
     Target = Annotated[
         kinds(TARGETS, leave_out=("name",), base=TargetSection), BeforeValidator(_target)
     ]
+    FeatureMap = kinds(MAPS)
     Partition = Annotated[_partitions(), Field(discriminator="by")]
 
 
@@ -102,6 +104,11 @@ class DataSection(Section):
     )
     intercept: Flag = Field(
         True, description="whether to add a column of ones, exempt from the regulariser"
+    )
+    map: FeatureMap | None = Field(
+        None,
+        description="public map of each record's columns to the features of the model; the "
+        "intercept is added behind it",
     )
     row_norm: Number | None = Field(
         None,

@@ -77,6 +77,9 @@ class StatisticsData(DataSection):
     target: Annotated[Any, BeforeValidator(_no_target)] = Field(
         None, description="no target: the formula of [model] names it, if any"
     )
+    map: None = Field(
+        None, description="no map: the columns are described, and a formula has terms of its own"
+    )
 
 
 class StatisticsPrivacy(PrivacySection):
