@@ -91,7 +91,16 @@ def root(
 
 @app.command()
 def demo(
-    output: Output = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            show_default=False,
+            help="Directory for the model's results; the regression's go to the same name with "
+            "-regression behind it.  [default: tacit-demo]",
+        ),
+    ] = None,
     force: Force = False,
     public: Public = False,
     json: Json = False,
