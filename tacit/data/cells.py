@@ -161,8 +161,7 @@ def columns_of(schema: Schema) -> dict[str, Column]:
             if feature.levels is None or feature.drop_first:
                 lacks = "levels" if feature.levels is None else "no drop_first"
                 raise ProblemError(
-                    f"column {name!r}: records are counted by declared levels, all of them; "
-                    f"declare {lacks}"
+                    f"column {name!r}: its levels must be declared, all of them; declare {lacks}"
                 )
             levels = tuple(level_key(level) for level in feature.levels)
             levels = (*levels, MISSING) if absent else levels

@@ -195,7 +195,8 @@ class Spline:
 
     def values(self, record: Record) -> Float[Array, " width"]:
         """The columns of one record; not numbers without a value."""
-        return self._basis(number(self.column, record))
+        # rounding takes a number at its bound beyond it, where no spline is
+        return self._basis(jnp.clip(number(self.column, record), *bounds_of(self.column)))
 
     def _basis(self, x: Float[Array, "*n"]) -> Float[Array, "*columns"]:
         """The recursion of de Boor; all splines together are 1 and none is negative."""

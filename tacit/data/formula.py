@@ -66,6 +66,11 @@ def parse_formula(formula: str, columns: Mapping[str, Column]) -> tuple[Column, 
             "data instead"
         )
     target = chosen(columns, left[0][0].strip("`"))
+    return target, _design(formula, right, columns)
+
+
+def _design(formula: str, right: list[list[str]], columns: Mapping[str, Column]) -> Design:
+    """The design of the right side of a formula."""
     if [] not in right:
         raise ProblemError(
             f"formula={formula!r} leaves out the intercept, without which the bounds of the "
@@ -86,7 +91,7 @@ def parse_formula(formula: str, columns: Mapping[str, Column]) -> tuple[Column, 
         raise ProblemError(
             f"formula={formula!r} has no terms but the intercept; a mean needs no regression"
         )
-    return target, Design(tuple(terms), _offset(known[0][0], columns) if known else None)
+    return Design(tuple(terms), _offset(known[0][0], columns) if known else None)
 
 
 @checked(ProblemError, own="columns")
@@ -111,8 +116,12 @@ def parse_terms(terms: str, columns: Mapping[str, Column]) -> Design:
             f"columns={checks.shown(columns)} must map names to declared columns, as columns_of "
             "does"
         )
-    some = next(iter(columns))
-    design = parse_formula(f"`{some}` ~ {terms}", columns)[1]
+    if not isinstance(terms, str) or not terms.strip() or "~" in terms:
+        raise ProblemError(
+            f"terms={checks.shown(terms)} must be the right side of a formula alone, such as "
+            "'age * C(sex)'"
+        )
+    design = _design(terms, _terms(f"1 ~ {terms}")[1], columns)
     if design.offset is not None:
         raise ProblemError(f"terms={terms!r}: an offset is for regressions; leave it out")
     return design

@@ -7,9 +7,11 @@ may do to an answer is bounded after it, by the clip.
 from __future__ import annotations
 
 import abc
+import itertools
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,19 +29,26 @@ if TYPE_CHECKING:
     from tacit.data.design import Design
     from tacit.data.schema import Schema
 
-_AT_ONCE = 1024
-"""Images that are mapped at a time, for the memory of their channels."""
+_RECORDS = 1024
+"""Records that a formula maps at a time: always as many, so that rounding does not tell how many
+there are."""
+
+_NUMBERS = 2**22
+"""Numbers of all directions that are held at a time."""
 
 _FAINT = 1e-9
-"""Gradients below this share of the largest pixel are taken for 0."""
+"""Gradients below this share of the largest pixel, and features of that length, are taken for 0."""
 
 
 class AbstractMap(abc.ABC):
-    """A map of your own. A package can add one to studies: docs/add_a_method.md."""
+    """A map of your own. A package can add one to studies: docs/add_a_method.md.
+
+    It receives one record at a time, so that the features of a record depend on that record only.
+    """
 
     @abc.abstractmethod
     def names(self, schema: Schema, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """Names of the features that it makes.
+        """Names of the features that it makes, at least one.
 
         Args:
             schema: declarations of the columns.
@@ -50,13 +59,42 @@ class AbstractMap(abc.ABC):
         """
 
     @abc.abstractmethod
-    def rows(self, schema: Schema, rows: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "n k"]:
-        """The features of each record: finite, and the same whatever the others are.
+    def row(self, schema: Schema, row: Float[np.ndarray, " m"]) -> Sequence[float]:
+        """The features of a record: finite, one per name.
 
         Args:
             schema: declarations of the columns.
-            rows: numbers that the columns of each record become, shape `(n, m)`.
+            row: numbers that the columns of the record become, shape `(m,)`.
+
+        Raises:
+            Exception: any exception, if the record cannot be mapped. `prepare` reports it with its
+                row; at a site in a run, the record counts and contributes nothing.
         """
+
+
+def mapped(
+    of: AbstractMap, schema: Schema, columns: tuple[str, ...], rows: Float[np.ndarray, "n m"]
+) -> tuple[tuple[str, ...], Float[np.ndarray, "n k"]]:
+    """Names and features of records; not numbers where another package's map has none.
+
+    Raises:
+        ProblemError: columns that the map cannot take, or names that are not texts.
+    """
+    names = of.names(schema, columns)
+    if isinstance(of, Terms | OrientedGradients):
+        return names, of.rows(schema, rows)
+    if not isinstance(names, tuple) or not names or not all(type(each) is str for each in names):
+        raise ProblemError(
+            f"{type(of).__name__}.names gives {checks.shown(names)}, and must give a tuple of at "
+            "least one name"
+        )
+    found = np.full((len(rows), len(names)), np.nan)
+    for i, row in enumerate(rows):
+        with suppress(Exception):
+            made = np.asarray(of.row(schema, row.copy()), dtype=float)
+            if made.shape == (len(names),) and np.isfinite(made).all():
+                found[i] = made
+    return names, found
 
 
 def trusted_map(of: AbstractMap) -> tuple[str, ...]:
@@ -75,7 +113,7 @@ class Terms(AbstractMap):
     """Terms of a formula: splines, levels and interactions of the declared columns.
 
     Each feature lies within [-1, 1]: a number is moved there by its declared bounds, whatever its
-    `to`. What is not declared in it is left out.
+    `to`. A column that is not named in it is left out. Needs `pip install 'tacit[formula]'`.
 
     Args:
         formula: terms with `+`, `:`, `*` and factors that are a column, `C(column)` or
@@ -102,7 +140,7 @@ class Terms(AbstractMap):
     formula: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.formula, str) or "~" in self.formula:
+        if not isinstance(self.formula, str) or not self.formula.strip() or "~" in self.formula:
             raise ProblemError(
                 f"formula={checks.shown(self.formula)} must be the terms alone, such as "
                 "'age * C(sex)': what is predicted is the target of the schema"
@@ -111,17 +149,29 @@ class Terms(AbstractMap):
     def names(self, schema: Schema, columns: tuple[str, ...]) -> tuple[str, ...]:
         return self._design(schema).names[:-1]
 
+    def row(self, schema: Schema, row: Float[np.ndarray, " m"]) -> Sequence[float]:
+        return self.rows(schema, row[None])[0].tolist()
+
     def rows(self, schema: Schema, rows: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "n k"]:
+        """The features of each record, shape `(n, k)`."""
+        design = self._design(schema)
+        found = np.empty((len(rows), design.width - 1))
         with jax.enable_x64(True):
-            found = jax.vmap(self._design(schema).values)(jnp.asarray(rows, jnp.float64))
-            # the last column is the intercept; a level that is not declared has no term
-            return np.nan_to_num(np.asarray(found)[:, :-1], nan=0.0)
+            for start in range(0, len(rows), _RECORDS):
+                part = rows[start : start + _RECORDS]
+                block = np.zeros((_RECORDS, rows.shape[1]))
+                block[: len(part)] = part
+                values = np.asarray(jax.vmap(design.values)(jnp.asarray(block)))
+                # the last column is the intercept
+                found[start : start + len(part)] = values[: len(part), :-1]
+        # a level that is not declared has no term
+        return np.nan_to_num(found, nan=0.0)
 
     def _design(self, schema: Schema) -> Design:
         from tacit.data.cells import columns_of
         from tacit.data.formula import parse_terms
 
-        columns = columns_of(schema.unmapped)
+        columns = columns_of(replace(schema, map=None, row_norm=None))
         design = parse_terms(self.formula, columns)
         hidden = next((c.name for c in design.columns if c.scale and c.missing is not None), None)
         if hidden is not None:
@@ -135,7 +185,7 @@ class Terms(AbstractMap):
 @checked(ProblemError)
 @dataclass(frozen=True)
 class OrientedGradients(AbstractMap):
-    """Histograms of oriented gradients of an image, whose pixels are all declared columns.
+    """Histograms of oriented gradients of an image, whose pixels are the declared columns.
 
     The image is smoothed, its gradients by central differences are shared out among directions by
     linear interpolation, and each direction's picture is smoothed and sampled on a grid. The
@@ -144,20 +194,23 @@ class OrientedGradients(AbstractMap):
 
     Args:
         height: rows of pixels.
-        width: columns of pixels; pixels are declared row by row.
+        width: columns of pixels.
+        pixels: name of a pixel's column, with its `{row}` and `{column}`, or its `{number}`, row by
+            row; all are counted from 0. The default is what `load_idx` calls them.
         directions: number of directions around the full circle.
         every: pixels between two points of the grid, in both directions.
         smooth: standard deviation of the first smoothing, in pixels.
         pool: standard deviation of the second smoothing, in pixels.
 
     Raises:
-        ProblemError: when records are prepared, another number of columns than `height * width`.
+        ProblemError: an image that is too small, or, when records are prepared, other columns than
+            its pixels.
 
     Example:
         >>> import numpy as np
         >>> from tacit.data import Numeric, Schema
-        >>> found = OrientedGradients(8, 8, directions=4)
-        >>> schema = Schema({f"pixel{i}": Numeric(0, 255) for i in range(64)}, None)
+        >>> found = OrientedGradients(8, 8, pixels="p{number}", directions=4)
+        >>> schema = Schema({f"p{i}": Numeric(0, 255) for i in range(64)}, None)
         >>> len(found.names(schema, tuple(schema.features)))
         16
         >>> image = np.outer(np.ones(8), np.linspace(-1, 1, 8)).reshape(1, -1)
@@ -169,6 +222,7 @@ class OrientedGradients(AbstractMap):
 
     height: Count
     width: Count
+    pixels: str = "pixel_{row}_{column}"
     directions: Annotated[int, Range(least=2.0)] = 8
     every: Count = 4
     smooth: Annotated[float, Range(above=0.0)] = 0.7
@@ -180,13 +234,32 @@ class OrientedGradients(AbstractMap):
                 f"height={self.height!r} and width={self.width!r} must both be at least 3, and at "
                 f"least every={self.every!r}"
             )
+        if len(set(self._columns)) != self.height * self.width:
+            raise ProblemError(
+                f"pixels={checks.shown(self.pixels)} must name every pixel by its place, such as "
+                "'pixel_{row}_{column}' or 'p{number}'"
+            )
+
+    @cached_property
+    def _columns(self) -> tuple[str, ...]:
+        """Names of the pixels, row by row."""
+        places = enumerate(itertools.product(range(self.height), range(self.width)))
+        try:
+            return tuple(self.pixels.format(row=i, column=j, number=n) for n, (i, j) in places)
+        except (AttributeError, IndexError, KeyError, ValueError):
+            return ()
 
     def names(self, schema: Schema, columns: tuple[str, ...]) -> tuple[str, ...]:
-        pixels = self.height * self.width
-        if len(columns) != pixels:
+        wrong = sorted(set(self._columns) ^ set(columns))
+        if wrong or len(columns) != len(self._columns):
+            what = f"column {wrong[0]!r} is " + (
+                "one of its pixels, and not declared"
+                if wrong and wrong[0] in self._columns
+                else "declared, and none of its pixels"
+            )
             raise ProblemError(
-                f"an image of {self.height} by {self.width} has {pixels:,} pixels, and "
-                f"{len(columns):,} numbers are declared; declare its pixels and no other column"
+                f"an image of {self.height} by {self.width} pixels {self.pixels!r}: {what}; "
+                "declare its pixels as numbers and no other column, or correct pixels"
             )
         down, across = self._grid
         return tuple(
@@ -196,12 +269,20 @@ class OrientedGradients(AbstractMap):
             for j in range(len(across))
         )
 
+    def row(self, schema: Schema, row: Float[np.ndarray, " m"]) -> Sequence[float]:
+        return self.rows(schema, row[None])[0].tolist()
+
     def rows(self, schema: Schema, rows: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "n k"]:
+        """The features of each record, shape `(n, k)`."""
+        place = {name: j for j, name in enumerate(schema.features)}
+        order = [place[name] for name in self._columns]
         down, across = self._grid
         found = np.empty((len(rows), self.directions * len(down) * len(across)))
-        for start in range(0, len(rows), _AT_ONCE):
-            part = slice(start, start + _AT_ONCE)
-            found[part] = self._mapped(rows[part].reshape(-1, self.height, self.width))
+        at_once = max(1, _NUMBERS // (self.directions * self.height * self.width))
+        for start in range(0, len(rows), at_once):
+            part = slice(start, start + at_once)
+            images = rows[part][:, order].reshape(-1, self.height, self.width)
+            found[part] = self._mapped(images)
         return found
 
     def _mapped(self, images: Float[np.ndarray, "n h w"]) -> Float[np.ndarray, "n k"]:
@@ -219,8 +300,10 @@ class OrientedGradients(AbstractMap):
         np.put_along_axis(shared, at, (size - to_above)[:, None], axis=1)
         np.put_along_axis(shared, (at + 1) % self.directions, to_above[:, None], axis=1)
         found = np.sqrt(down @ shared @ across.T).reshape(len(images), -1)
+        whole = np.linalg.norm(found, axis=1, keepdims=True)
         found -= found.mean(axis=1, keepdims=True)
         length = np.linalg.norm(found, axis=1, keepdims=True)
+        found[(length <= _FAINT * whole)[:, 0]] = 0.0
         return found / np.where(length > 0.0, length, 1.0)
 
     @cached_property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Shaped
@@ -83,11 +83,6 @@ class Schema:
             raise ProblemError(f"row_norm={self.row_norm!r} must be positive and finite")
         if self.decimal not in (".", ","):
             raise ProblemError(f"decimal={self.decimal!r} must be '.' or ','")
-
-    @property
-    def unmapped(self) -> Schema:
-        """The declarations of the columns, without what is done to whole records."""
-        return replace(self, map=None, row_norm=None, intercept=False)
 
 
 @dataclass(frozen=True)

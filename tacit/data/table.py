@@ -25,7 +25,7 @@ from tacit.data.columns import (
     where,
 )
 from tacit.data.feature import AbstractFeature, Boolean, Categorical, Feature, Numeric
-from tacit.data.maps import AbstractMap, trusted_map
+from tacit.data.maps import mapped, trusted_map
 from tacit.data.rules import Missing, Number, as_levels, level_key
 from tacit.data.schema import Altered, Prepared, Schema
 from tacit.data.target import (
@@ -70,6 +70,11 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
     assumptions = list(schema.assumptions)
     complete = _complete(frame, schema, assumptions)
     prepared = numbers_of(complete, schema, assumptions)
+    if unmapped := np.flatnonzero(np.isnan(prepared.features).any(axis=1)).tolist():
+        raise ProblemError(
+            f"{type(schema.map).__name__} gives no finite number for each of its names for "
+            f"{where(complete, unmapped[0])}; correct it, or leave the record out"
+        )
     if prepared.altered is not None:
         dropped = len(frame) - len(complete)
         prepared = replace(prepared, altered=replace(prepared.altered, dropped=dropped))
@@ -92,6 +97,9 @@ def numbers_of(frame: Frame, schema: Schema, assumptions: list[str]) -> Prepared
         schema: declaration of each column.
         assumptions: assumptions so far; more are appended.
 
+    Returns:
+        The numbers. They are not numbers in a record that another package's map does not take.
+
     Raises:
         ProblemError: as for `prepare`, for values.
     """
@@ -99,7 +107,9 @@ def numbers_of(frame: Frame, schema: Schema, assumptions: list[str]) -> Prepared
     names, features = _features(frame, schema, assumptions, moved)
     notes: list[str] = []
     if schema.map is not None:
-        names, features = _mapped(schema.map, schema, names, features)
+        made, found = mapped(schema.map, schema, tuple(names), features[:, : len(names)])
+        names, ones = list(made), np.ones((len(found), int(schema.intercept)))
+        features = np.column_stack([found, ones])
         assumptions += trusted_map(schema.map)
     if schema.intercept:
         names.append("intercept")
@@ -258,21 +268,6 @@ def _features(
         for j, source in enumerate(sources):
             features[:, j] = source
     return names, features
-
-
-def _mapped(
-    by: AbstractMap, schema: Schema, names: list[str], rows: Float[np.ndarray, "n m"]
-) -> tuple[list[str], Float[np.ndarray, "n d"]]:
-    """What a public map makes of the columns, with the intercept behind it."""
-    made = by.names(schema, tuple(names))
-    found = by.rows(schema, rows[:, : len(names)])
-    if found.shape != (len(rows), len(made)) or not np.isfinite(found).all():
-        raise ProblemError(
-            f"{type(by).__name__}.rows must give a finite number for each of {len(rows):,} records "
-            f"and {len(made):,} names, and gives an array of shape {found.shape}"
-        )
-    ones = np.ones((len(rows), int(schema.intercept)))
-    return list(made), np.column_stack([found, ones])
 
 
 def _block(frame: Frame, schema: Schema, names: list[str]) -> Float[np.ndarray, "n m"]:

@@ -78,12 +78,14 @@ def prepare_total(frame: Frame, schema: Schema) -> Total:
         schema,
         [*schema.assumptions, *of_dropping(rules)],
     )
+    mapped = ~np.isnan(good.features).any(axis=1)  # another package's map may not take a record
+    unfit[np.flatnonzero(~dropped & ~unfit)] = ~mapped
     kept = unfit[~dropped]
     # a row of zeros has no gradient; where nothing is minimised it could be counted
     empty = 0.0 if schema.target is not None else np.nan
     features = np.full((len(kept), good.features.shape[1]), empty)
     targets = np.zeros(len(kept), dtype=good.targets.dtype)
-    features[~kept], targets[~kept] = good.features, good.targets
+    features[~kept], targets[~kept] = good.features[mapped], good.targets[mapped]
     prepared = Prepared(
         features=features,
         targets=targets,

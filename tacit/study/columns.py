@@ -21,7 +21,6 @@ from tacit.errors import ConfigError
 from tacit.study._sections.common import plain
 from tacit.study._sections.data import site_column
 from tacit.study.read import Source
-from tacit.study.tables import schema
 
 
 def columns(source: Source, features: int | None) -> tuple[Columns, ...]:
@@ -37,8 +36,13 @@ def columns(source: Source, features: int | None) -> tuple[Columns, ...]:
     """
     data = source.study.data
     if data.map is not None:
-        count = _mapped(source) if features is None else features - int(data.intercept)
-        return (Columns("numeric", count=count),)
+        if features is None:
+            with source.section("data", "map"):
+                raise ConfigError(
+                    "advice draws records by their declared columns, and knows no law of what a "
+                    "map makes of them; give parameters, for independent numbers in [-1, 1]"
+                )
+        return (Columns("numeric", count=features - int(data.intercept)),)
     found: list[Columns] = []
     patterns: list[Columns] = []
     for name, declared in data.features.items():
@@ -99,21 +103,6 @@ def _one(source: Source, name: str, declared: Any, rule: Any, *, known: bool) ->
         return [Columns("boolean")]
     levels = len(declared.levels)
     return [Columns("levels", levels - int(declared.drop_first), levels=levels), *more]
-
-
-def _mapped(source: Source) -> int:
-    """Number of features that a public map makes."""
-    import pandas as pd
-
-    from tacit.data.table import numbers_of
-
-    names = [n for n in source.study.data.features if "*" not in n]
-    patterns = [n for n in source.study.data.features if "*" in n]
-    names += [column for pattern in patterns for column in _matching(source, pattern)]
-    declared = replace(schema(source, names), target=None, site=None)
-    with source.section("data", "map"):
-        made = numbers_of(pd.DataFrame(columns=names, dtype=float), declared, [])
-    return len(made.feature_names) - int(declared.intercept)
 
 
 def _matching(source: Source, pattern: str) -> list[str]:

@@ -127,8 +127,8 @@ def study_of(parts: tuple[Part, ...], method: str = "", modelled: bool = False) 
         base = StatisticsStudy
     fields: dict[str, dict[str, Any]] = {}
     for word, (at, key) in _PLACES.items():
-        if at == "problem" and base is not Study:
-            continue  # there is no loss, regulariser or constraint
+        if base is not Study and (at == "problem" or word == "map"):
+            continue  # there is no loss, regulariser or constraint, and no map
         if found := [_section(part) for part in parts if part.family.word == word]:
             model = _section_model(base, at) if at else base
             fields.setdefault(at, {})[key] = widened(model, key, found)

@@ -78,6 +78,7 @@ def test_a_package_is_listed_and_described_without_code_in_tacit(tacit: Command)
         "acme-room": "loss",
         "acme-wheel": "graph",
         "acme-cyclic": "feature",
+        "acme-powers": "map",
         "acme-at-least": "target",
         "acme-turns": "partition",
     }
@@ -115,6 +116,7 @@ def test_a_study_of_its_parts_runs_and_says_whose_code_it_was(study: Path, tacit
 PREPARED = """
 [data]
 path = "records.csv"
+map = { kind = "acme-powers", highest = 2 }
 [data.features]
 hour = { kind = "acme-cyclic", period = 24.0 }
 start = { lower = 0, upper = 1 }
@@ -194,15 +196,18 @@ def test_a_study_prepares_and_divides_its_records_with_its_parts(
     tacit("run", path)
     rows = (tmp_path / "results" / "coefficients.csv").read_text().splitlines()[1:]
     names = [row.split(",")[0] for row in rows]
-    assert names == ["hour:cos", "hour:sin", "start", "intercept"]
+    columns = ("hour:cos", "hour:sin", "start")
+    assert names == [*(f"{name}^{k}" for k in (1, 2) for name in columns), "intercept"]
     owner = json.loads((tmp_path / "results" / "guarantee.json").read_text())["owners"][0]
     said = " ".join(owner["assumptions"])
-    assert owner["status"] == "proved" and "Cyclic" in said and "AtLeast" in said
+    assert owner["status"] == "proved"
+    assert all(name in said for name in ("Cyclic", "AtLeast", "Powers"))
     for old, new, told in (
-        ("period = 24.0", "periods = 24.0", "study.toml:5: [data.features.hour] periods: unknown"),
-        ("threshold = 0.5", "", "study.toml:7: [data.target] threshold: is missing"),
-        ("first = 1", "first = 0.5", "study.toml:14: [partition] first: 0.5 must be a whole"),
-        ("acme-cyclic", "acme-cyclik", "study.toml:5: [data.features.hour] kind: 'acme-cyclik'"),
+        ("period = 24.0", "periods = 24.0", "study.toml:6: [data.features.hour] periods: unknown"),
+        ("threshold = 0.5", "", "study.toml:8: [data.target] threshold: is missing"),
+        ("first = 1", "first = 0.5", "study.toml:15: [partition] first: 0.5 must be a whole"),
+        ("acme-cyclic", "acme-cyclik", "study.toml:6: [data.features.hour] kind: 'acme-cyclik'"),
+        ("highest = 2", "hihgest = 2", "study.toml:4: [data.map] hihgest: unknown key"),
     ):
         path.write_text(PREPARED.replace(old, new))
         assert told in tacit("account", path, code=2).stderr

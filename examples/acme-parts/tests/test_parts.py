@@ -10,6 +10,7 @@ from acme_parts.at_least import AtLeast
 from acme_parts.cyclic import Cyclic
 from acme_parts.log_cosh import LogCosh
 from acme_parts.momentum import Momentum
+from acme_parts.powers import Powers
 from acme_parts.room import Room
 from acme_parts.turns import Turns
 from acme_parts.wheel import Wheel
@@ -57,6 +58,14 @@ def test_cyclic(hour: str, point: tuple[float, float]) -> None:
     """A day begins again."""
     assert Cyclic(24.0).numbers(hour) == pytest.approx(point)
     assert len(Cyclic(24.0).names("hour")) == len(point)
+
+
+def test_powers() -> None:
+    """Features of one record."""
+    schema = data.Schema({"age": data.Numeric(0, 1), "dose": data.Numeric(0, 1)}, None)
+    powers = Powers(3)
+    assert powers.row(schema, np.array([2.0, -1.0])) == [2.0, -1.0, 4.0, 1.0, 8.0, -1.0]
+    assert powers.names(schema, ("age", "dose"))[2:4] == ("age^2", "dose^2")
 
 
 @pytest.mark.parametrize(("value", "answer"), [("4.9", 0.0), ("5", 1.0)])

@@ -53,6 +53,8 @@ def _widened(kind: Any, sections: Sequence[type[Section]]) -> Any:
     members = typing.get_args(kind)
     if typing.get_origin(kind) is dict:
         return dict[members[0], _widened(members[1], sections)]
+    if type(None) in members:  # it may be left out
+        return reduce(or_, (m if m is type(None) else _widened(m, sections) for m in members))
     if typing.get_origin(kind) is Annotated:
         return Annotated[(_widened(members[0], sections), *kind.__metadata__)]
     return reduce(or_, sections, kind)

@@ -150,12 +150,14 @@ def test_a_study_has_the_size_that_a_run_finds(tmp_path: Path) -> None:
     assert setting.intercept
 
 
-def test_a_map_makes_the_features_that_are_advised_on(tmp_path: Path) -> None:
+def test_what_a_map_makes_has_no_law(tmp_path: Path) -> None:
     mapped = 'map = { kind = "terms", formula = "bs(age, df=3) * sex" }'
     text = changed('missing = "drop"', f'missing = "drop"\n{mapped}', LISTED)
     text = changed("drop_first = true\n", "", text)
     source = read_study(write(tmp_path, text))
-    assert from_study(source, Options(records=100)).parameters == 8
+    with pytest.raises(ConfigError, match="no law of what a map makes"):
+        from_study(source, Options(records=100))
+    assert from_study(source, Options(records=100, parameters=8)).parameters == 8
     assert assemble(source).problem.dimension == 8
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +35,12 @@ def schema(terms: str, **others: Any) -> data.Schema:
     return data.Schema(others.pop("columns", COLUMNS), ILL, map=data.Terms(terms), **others)
 
 
+def images(height: int, width: int) -> data.Schema:
+    """The pixels of an image, as `load_idx` calls them."""
+    names = [f"pixel_{i}_{j}" for i in range(height) for j in range(width)]
+    return data.Schema({name: data.Numeric(0, 1) for name in names}, None)
+
+
 def test_terms_are_the_columns_that_a_regression_has() -> None:
     found = data.prepare(FRAME, schema("bs(age, df=4) + C(sex) * smoker"))
     plain = data.prepare(FRAME, data.Schema(COLUMNS, None, intercept=False))
@@ -48,7 +55,7 @@ def test_terms_are_the_columns_that_a_regression_has() -> None:
 def test_each_record_is_mapped_by_itself() -> None:
     pixels = np.random.default_rng(0).uniform(-1, 1, (2050, 63))
     gradients = data.OrientedGradients(7, 9, every=2)
-    none = data.Schema({f"p{i}": data.Numeric(0, 1) for i in range(63)}, None)
+    none = images(7, 9)
     whole = gradients.rows(none, pixels)
     for at in (0, 1023, 1024, 2049):
         np.testing.assert_array_equal(whole[at], gradients.rows(none, pixels[at : at + 1])[0])
@@ -58,7 +65,7 @@ def test_each_record_is_mapped_by_itself() -> None:
 
 def test_a_ramp_has_one_direction_and_a_turned_image_turned_ones() -> None:
     gradients = data.OrientedGradients(8, 8, directions=4, every=4)
-    none = data.Schema({"p": data.Numeric(0, 1)}, None)
+    none = images(8, 8)
 
     def of(image: np.ndarray) -> np.ndarray:
         return gradients.rows(none, image.reshape(1, -1)).reshape(4, 2, 2)
@@ -100,7 +107,7 @@ def test_the_sums_are_those_of_a_loop() -> None:
                     sums[int(turn) % 3, a, b] += share * (1 - turn % 1)
                     sums[(int(turn) + 1) % 3, a, b] += share * (turn % 1)
     expected = np.sqrt(sums) - np.sqrt(sums).mean()
-    none = data.Schema({"p": data.Numeric(0, 1)}, None)
+    none = images(6, 5)
     found = gradients.rows(none, image.reshape(1, -1))[0]
     np.testing.assert_allclose(found, (expected / np.linalg.norm(expected)).ravel())
 
@@ -136,14 +143,18 @@ def test_rows_are_bounded_after_the_map() -> None:
             lambda: data.prepare(FRAME, schema("age", missing="indicator")),
             "'age'.*missing = 'drop'",
         ),
+        (lambda: data.Terms(" "), "terms alone"),
+        (lambda: data.parse_terms(" ", data.columns_of(schema("age"))), "Terms maps"),
         (lambda: data.OrientedGradients(2, 28), "at least 3"),
+        (lambda: data.OrientedGradients(28, 28, pixels="p"), "name every pixel"),
+        (lambda: data.OrientedGradients(28, 28, pixels="p{other}"), "name every pixel"),
         (lambda: data.OrientedGradients(28, 28, directions=1), "directions=1"),
         (lambda: data.OrientedGradients(28, 28, pool=0.0), r"pool=0\.0"),
         (
             lambda: data.prepare(
                 FRAME, data.Schema(COLUMNS, ILL, map=data.OrientedGradients(28, 28))
             ),
-            "784 pixels, and 4 numbers",
+            "'age' is declared, and none of its pixels",
         ),
         (lambda: data.Schema(COLUMNS, ILL, map="age"), "map is 'age'"),
         (lambda: data.columns_of(schema("age")), "Terms maps whole records"),
@@ -160,30 +171,88 @@ def test_what_cannot_be_is_refused(make: Any, told: str) -> None:
         make()
 
 
-class Halved(data.AbstractMap):
-    """Half of the numbers."""
+class Logs(data.AbstractMap):
+    """Logarithms of one more than each number, which the smallest does not have."""
 
     def names(self, schema: data.Schema, columns: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(f"half {name}" for name in columns)
+        return tuple(f"log {name}" for name in columns)
 
-    def rows(self, schema: data.Schema, rows: np.ndarray) -> np.ndarray:
-        return rows / 2.0
+    def row(self, schema: data.Schema, row: np.ndarray) -> list[float]:
+        if row[0] == 1.0:
+            raise ValueError("too old")
+        return [math.log(1.0 + value) if value > -1.0 else -math.inf for value in row]
 
 
-class Short(Halved):
-    """One number too few."""
+class Nameless(Logs):
+    """A map without names."""
 
-    def rows(self, schema: data.Schema, rows: np.ndarray) -> np.ndarray:
-        return rows[:, 1:]
+    def names(self, schema: data.Schema, columns: tuple[str, ...]) -> tuple[str, ...]:
+        return ()
 
 
 def test_a_map_of_another_package_is_an_assumption() -> None:
-    found = data.prepare(FRAME, data.Schema(COLUMNS, ILL, map=Halved()))
-    assert found.feature_names[0] == "half age"
-    assert any("Halved, with code that is not tacit's" in each for each in found.assumptions)
+    found = data.prepare(FRAME[1:4], data.Schema(COLUMNS, ILL, map=Logs()))
+    assert found.feature_names[0] == "log age"
+    assert any("Logs, with code that is not tacit's" in each for each in found.assumptions)
     assert not data.prepare(FRAME, schema("age")).assumptions
-    with pytest.raises(ProblemError, match=r"Short\.rows must give"):
-        data.prepare(FRAME, data.Schema(COLUMNS, ILL, map=Short()))
+    with pytest.raises(ProblemError, match=r"Nameless\.names gives a tuple"):
+        data.prepare(FRAME, data.Schema(COLUMNS, ILL, map=Nameless()))
+
+
+def test_a_record_that_it_does_not_take_stops_no_site() -> None:
+    declared = data.Schema(COLUMNS, ILL, map=Logs())
+    with pytest.raises(ProblemError, match=r"Logs gives no finite number .* row 0"):
+        data.prepare(FRAME, declared)
+    total = prepare_total(FRAME, declared)
+    assert total.unfit.tolist() == [True, False, False, False, True]
+    assert not total.prepared.features[[0, 4]].any()
+    assert total.prepared.targets.tolist() == [0.0, 1.0, 0.0, 1.0, 0.0]
+    np.testing.assert_array_equal(
+        total.prepared.features[1:4], data.prepare(FRAME[1:4], declared).features
+    )
+
+
+def test_what_others_hold_does_not_even_change_the_rounding() -> None:
+    declared = schema("bs(age, df=5) * sex")
+    rng = np.random.default_rng(0)
+    ages = rng.uniform(0, 100, 1500)
+    frame = pd.DataFrame({"age": ages, "sex": "f", "smoker": 1, "ill": "no"}).astype(object)
+    whole = prepare_total(frame, declared).prepared.features
+    for count in (1, 2, 37, 1025):
+        part = frame.assign(age=[*ages[:count], *["old"] * (1500 - count)])
+        found = prepare_total(part, declared).prepared.features
+        np.testing.assert_array_equal(found[:count], whole[:count])
+
+
+def test_pixels_are_found_by_their_names() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.uniform(0, 255, (3, 16)).round()
+    names = [f"p{i}" for i in range(16)]
+    frame = pd.DataFrame(values, columns=names)
+    gradients = data.OrientedGradients(4, 4, pixels="p{number}")
+
+    def of(columns: list[str]) -> np.ndarray:
+        declared = data.Schema({n: data.Numeric(0, 255) for n in columns}, None, map=gradients)
+        return data.prepare(frame[columns], declared).features
+
+    np.testing.assert_array_equal(of(names), of(sorted(names)))
+    with pytest.raises(ProblemError, match="'p10' is one of its pixels, and not declared"):
+        of(names[:9])
+
+
+def test_a_picture_that_is_the_same_in_all_directions_gives_nothing() -> None:
+    at = np.arange(9.0) - 4.0
+    ring = np.exp(-(at[:, None] ** 2 + at**2) / 6.0)
+    gradients = data.OrientedGradients(9, 9, directions=4, every=9)
+    for size in (1.0, 0.9):
+        assert not gradients.rows(images(9, 9), size * ring.reshape(1, -1)).any()
+
+
+def test_a_spline_has_a_value_at_its_bounds() -> None:
+    columns = {"age": data.Numeric(0.4, 6.7)}
+    frame = pd.DataFrame({"age": [0.4, 6.7, 70.0], "ill": "yes"})
+    found = data.prepare(frame, schema("bs(age, df=4)", columns=columns)).features
+    assert found[:, :-1].tolist() == [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1]]
 
 
 def test_every_map_of_a_study_is_public() -> None:
