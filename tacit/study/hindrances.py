@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tacit.data.schema import Altered
+from tacit.privacy.guarantee import Status
 from tacit.privacy.sensitivity import ClippedGradient
 from tacit.problem.erm import EmpiricalRisk
 from tacit.study.run import Outcome
@@ -35,11 +36,12 @@ FOLLOWED = (
 def hindrances(outcome: Outcome) -> list[str]:
     """Sentences about clip, bounds, missing values and step, and what it costs to follow them.
 
-    Empty where nothing was found.
+    Empty where nothing was found; without a guarantee there is nothing that it would cost.
     """
     found = [_clip(outcome), *_altered(outcome.assembled.altered), _step(outcome)]
     found = [sentence for sentence in found if sentence]
-    return [*found, FOLLOWED] if found else []
+    guaranteed = outcome.result.guarantee.worst.status is not Status.NONE
+    return [*found, FOLLOWED] if found and guaranteed else found
 
 
 def clipped_share(outcome: Outcome) -> float | None:

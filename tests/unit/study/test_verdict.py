@@ -14,7 +14,7 @@ from tacit.method.answer import Answer
 from tacit.method.counts import CountTable
 from tacit.study import Outcome, assemble, demo, execute, read_study
 from tacit.study._output.words import findings
-from tacit.study.hindrances import clipped_share, hindrances
+from tacit.study.hindrances import FOLLOWED, clipped_share, hindrances
 from tacit.study.verdict import judged
 from tests.end_to_end.study import STUDY, changed, visits, write
 
@@ -93,6 +93,7 @@ def test_what_is_counted_is_what_numpy_counts(outcome: Outcome) -> None:
     assert f"{share:.0%} of the records" in said
     assert "20 of 600 records lack a value" in said
     assert f"age {old:,}, of 580 records" in said
+    assert said.endswith(FOLLOWED)
 
 
 @pytest.mark.parametrize(
