@@ -34,6 +34,7 @@ from tacit.cli.options import (
     SiteColumn,
     TableFile,
     Useful,
+    to_folder,
 )
 from tacit.cli.programs import keep_programs
 from tacit.privacy.caution import DELTA
@@ -93,12 +94,10 @@ def root(
 def demo(
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            show_default=False,
-            help="Directory for the model's results; the regression's go to the same name with "
-            "-regression behind it.  [default: tacit-demo]",
+        to_folder(
+            "Directory for the model's results; the regression's go to the same name with "
+            "-regression behind it.",
+            "tacit-demo",
         ),
     ] = None,
     force: Force = False,
@@ -211,13 +210,7 @@ def fit(
     ] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the simulated noise.")] = 0,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            show_default=False,
-            help="Directory for the results.  [default: fit, or fit-2, ...]",
-        ),
+        Path | None, to_folder("Directory for the results.", "fit, or fit-2, ...")
     ] = None,
     study: Annotated[
         Path | None,

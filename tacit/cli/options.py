@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -50,15 +50,20 @@ Encoding = Annotated[
     ),
 ]
 Decimal = Annotated[str, typer.Option(help="Decimal mark in the file: . or ,")]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        show_default=False,
-        help="Directory for the results.  [default: the study's own]",
-    ),
-]
+
+
+def to_folder(written: str, default: str) -> Any:
+    """The option --output.
+
+    Args:
+        written: what the directory is for, as a sentence.
+        default: what is taken without the option.
+    """
+    said = f"{written}  [default: {default}]"
+    return typer.Option("--output", "-o", show_default=False, help=said)
+
+
+Output = Annotated[Path | None, to_folder("Directory for the results.", "the study's own")]
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (TOML).")]
 Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="Privacy budget of the whole run.")]
 Delta = Annotated[

@@ -81,7 +81,8 @@ def mapped(
         ProblemError: columns that the map cannot take, or names that are not texts.
     """
     names = of.names(schema, columns)
-    if isinstance(of, Terms | OrientedGradients):
+    # not a class below one of these, which may have changed any of it
+    if isinstance(of, Terms | OrientedGradients) and type(of) in MAPS.values():
         return names, of.rows(schema, rows)
     if not isinstance(names, tuple) or not names or not all(type(each) is str for each in names):
         raise ProblemError(
@@ -91,10 +92,29 @@ def mapped(
     found = np.full((len(rows), len(names)), np.nan)
     for i, row in enumerate(rows):
         with suppress(Exception):
-            made = np.asarray(of.row(schema, row.copy()), dtype=float)
-            if made.shape == (len(names),) and np.isfinite(made).all():
-                found[i] = made
+            found[i] = _made(of, schema, names, row)
     return names, found
+
+
+def why_not(
+    of: AbstractMap, schema: Schema, names: tuple[str, ...], row: Float[np.ndarray, " m"]
+) -> str:
+    """What is wrong with a record that another package's map does not take."""
+    try:
+        _made(of, schema, names, row)
+    except Exception as error:
+        return f"{type(of).__name__} does not take it ({type(error).__name__}: {error})"
+    # it gave no answer before
+    return f"{type(of).__name__} gives a different answer when called again"
+
+
+def _made(
+    of: AbstractMap, schema: Schema, names: tuple[str, ...], row: Float[np.ndarray, " m"]
+) -> Float[np.ndarray, " k"]:
+    made = np.asarray(of.row(schema, row.copy()), dtype=float)
+    if made.shape != (len(names),) or not np.isfinite(made).all():
+        raise ValueError(f"{len(names)} finite numbers are wanted, one per name, not {made}")
+    return made
 
 
 def trusted_map(of: AbstractMap) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from tacit.data.columns import (
     where,
 )
 from tacit.data.feature import AbstractFeature, Boolean, Categorical, Feature, Numeric
-from tacit.data.maps import mapped, trusted_map
+from tacit.data.maps import mapped, trusted_map, why_not
 from tacit.data.rules import Missing, Number, as_levels, level_key
 from tacit.data.schema import Altered, Prepared, Schema
 from tacit.data.target import (
@@ -69,12 +69,7 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
     _check_any(frame)
     assumptions = list(schema.assumptions)
     complete = _complete(frame, schema, assumptions)
-    prepared = numbers_of(complete, schema, assumptions)
-    if unmapped := np.flatnonzero(np.isnan(prepared.features).any(axis=1)).tolist():
-        raise ProblemError(
-            f"{type(schema.map).__name__} gives no finite number for each of its names for "
-            f"{where(complete, unmapped[0])}; correct it, or leave the record out"
-        )
+    prepared = numbers_of(complete, schema, assumptions, strict=True)
     if prepared.altered is not None:
         dropped = len(frame) - len(complete)
         prepared = replace(prepared, altered=replace(prepared.altered, dropped=dropped))
@@ -89,16 +84,17 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
     return prepared
 
 
-def numbers_of(frame: Frame, schema: Schema, assumptions: list[str]) -> Prepared:
+def numbers_of(
+    frame: Frame, schema: Schema, assumptions: list[str], *, strict: bool = False
+) -> Prepared:
     """`prepare` for records that lack no required value.
 
     Args:
         frame: table with all columns of the schema; it may have no rows.
         schema: declaration of each column.
         assumptions: assumptions so far; more are appended.
-
-    Returns:
-        The numbers. They are not numbers in a record that another package's map does not take.
+        strict: whether a record that another package's map does not take is refused. Otherwise its
+            features are not numbers.
 
     Raises:
         ProblemError: as for `prepare`, for values.
@@ -107,7 +103,14 @@ def numbers_of(frame: Frame, schema: Schema, assumptions: list[str]) -> Prepared
     names, features = _features(frame, schema, assumptions, moved)
     notes: list[str] = []
     if schema.map is not None:
-        made, found = mapped(schema.map, schema, tuple(names), features[:, : len(names)])
+        rows = features[:, : len(names)]
+        made, found = mapped(schema.map, schema, tuple(names), rows)
+        bad = np.flatnonzero(np.isnan(found).any(axis=1)).tolist() if strict else []
+        if bad:
+            why = why_not(schema.map, schema, made, rows[bad[0]])
+            raise ProblemError(
+                f"{where(frame, bad[0])}: {why}; correct it, or leave the record out"
+            )
         names, ones = list(made), np.ones((len(found), int(schema.intercept)))
         features = np.column_stack([found, ones])
         assumptions += trusted_map(schema.map)

@@ -25,12 +25,12 @@ CLIPPED = 0.1
 LOST = 0.5
 """Largest share of the objective's best decrease that may be lost again by the end."""
 
-
 FOLLOWED = (
     "Advice like this is computed from the private records. Another run on them costs its own "
     "budget and needs another seed, and what is changed by such advice is chosen on these data: "
     "the guarantee assumes that it is not."
 )
+"""Said after the others, where something is guaranteed."""
 
 
 def hindrances(outcome: Outcome) -> list[str]:

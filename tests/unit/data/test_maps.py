@@ -183,6 +183,24 @@ class Logs(data.AbstractMap):
         return [math.log(1.0 + value) if value > -1.0 else -math.inf for value in row]
 
 
+class Steep(data.Terms):
+    """Terms, and another opinion on the old."""
+
+    def row(self, schema: data.Schema, row: np.ndarray) -> list[float]:
+        if row[0] == 1.0:
+            raise ValueError("too old")
+        return [10.0 * value for value in super().row(schema, row)]
+
+
+def test_a_class_below_tacits_own_is_called_record_by_record_too() -> None:
+    declared = data.Schema(COLUMNS, ILL, map=Steep("age + sex"))
+    total = prepare_total(FRAME, declared)
+    assert total.unfit.tolist() == [False, False, False, False, True]
+    own = data.prepare(FRAME, schema("age + sex")).features
+    np.testing.assert_array_equal(total.prepared.features[:4, :-1], 10.0 * own[:4, :-1])
+    assert any("Steep, with code" in each for each in total.prepared.assumptions)
+
+
 class Nameless(Logs):
     """A map without names."""
 
@@ -201,8 +219,10 @@ def test_a_map_of_another_package_is_an_assumption() -> None:
 
 def test_a_record_that_it_does_not_take_stops_no_site() -> None:
     declared = data.Schema(COLUMNS, ILL, map=Logs())
-    with pytest.raises(ProblemError, match=r"Logs gives no finite number .* row 0"):
+    with pytest.raises(ProblemError, match=r"row 0: Logs does not take it .*finite numbers"):
         data.prepare(FRAME, declared)
+    with pytest.raises(ProblemError, match=r"row 4: Logs does not take it .*too old"):
+        data.prepare(FRAME[1:], declared)
     total = prepare_total(FRAME, declared)
     assert total.unfit.tolist() == [True, False, False, False, True]
     assert not total.prepared.features[[0, 4]].any()
