@@ -136,7 +136,8 @@ def columns_of(schema: Schema) -> dict[str, Column]:
         >>> found["sex"].levels, found["age"].cut(18, 65).levels
         (('f', 'm'), ('[0, 18)', '[18, 65)', '[65, 120]'))
     """
-    from tacit.data.table import constants_of, rule_of
+    from tacit.data.missing import rule_of
+    from tacit.data.table import constants_of
 
     if schema.map is not None:
         raise ProblemError(

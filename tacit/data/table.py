@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -24,8 +23,9 @@ from tacit.data.columns import (
     show,
     where,
 )
-from tacit.data.feature import AbstractFeature, Boolean, Categorical, Feature, Numeric
+from tacit.data.feature import AbstractFeature, Boolean, Categorical, Numeric
 from tacit.data.maps import mapped, trusted_map, why_not
+from tacit.data.missing import drop_missing, rule_of
 from tacit.data.rules import Missing, Number, as_levels, level_key
 from tacit.data.schema import Altered, Prepared, Schema
 from tacit.data.target import (
@@ -68,7 +68,7 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
     check_columns(frame, schema)
     _check_any(frame)
     assumptions = list(schema.assumptions)
-    complete = _complete(frame, schema, assumptions)
+    complete = drop_missing(frame, schema, assumptions)
     prepared = numbers_of(complete, schema, assumptions, strict=True)
     if prepared.altered is not None:
         dropped = len(frame) - len(complete)
@@ -160,80 +160,6 @@ def check_columns(frame: Frame, schema: Schema) -> None:
 def _check_any(frame: Frame) -> None:
     if len(frame) == 0:
         raise ProblemError("the table has no records: give at least one row below the header")
-
-
-def rule_of(feature: Feature, schema: Schema) -> Missing:
-    """The rule for a missing value of a column."""
-    if isinstance(feature, AbstractFeature):
-        asked = schema.missing if feature.missing is None else feature.missing
-        return "drop" if asked == "drop" else "error"
-    if feature.missing is not None:
-        return feature.missing
-    if isinstance(feature, Categorical) and schema.missing not in ("error", "drop", "indicator"):
-        return "error"
-    return schema.missing
-
-
-def missing_rules(schema: Schema) -> dict[str, Missing]:
-    """The rule for a missing value of each column."""
-    rules: dict[str, Missing] = {name: rule_of(f, schema) for name, f in schema.features.items()}
-    if schema.target is not None:
-        rules[schema.target.name] = schema.target.missing
-    if schema.site is not None and rules.get(schema.site) != "drop":
-        rules[schema.site] = "error"
-    return rules
-
-
-def of_dropping(rules: Mapping[str, Missing]) -> list[str]:
-    """The assumption where records that lack a value are dropped: from the rules alone."""
-    dropping = [name for name, rule in rules.items() if rule == "drop"]
-    if not dropping:
-        return []
-    columns = "column" if len(dropping) == 1 else "any of the columns"
-    return [
-        f"records without a value in {columns} {', '.join(dropping)} were left out; where a "
-        "record is replaced, it is by one that has them"
-    ]
-
-
-def _complete(frame: Frame, schema: Schema, assumptions: list[str]) -> Frame:
-    """Refuse or drop records with missing values where the rules say so.
-
-    The assumptions follow from the rules alone: they must not reveal whether a record lacked a
-    value.
-    """
-    rules = missing_rules(schema)
-    assumptions += of_dropping(rules)
-    absent = frame[list(rules)].isna().to_numpy()
-    drop = np.zeros(len(frame), dtype=bool)
-    for column in np.flatnonzero(absent.any(axis=0)):
-        name = list(rules)[column]
-        rows = np.flatnonzero(absent[:, column])
-        if rules[name] == "error":
-            raise ProblemError(
-                f"column {name!r} has {len(rows)} missing value(s), the first in "
-                f"{where(frame, rows[0])}: {_remedy(name, schema)}"
-            )
-        if rules[name] == "drop":
-            drop |= absent[:, column]
-    if drop.all():
-        raise ProblemError(
-            "every record has a missing value in a column declared missing='drop': "
-            "none is left; choose another rule for the emptiest column"
-        )
-    return frame.iloc[np.flatnonzero(~drop)] if drop.any() else frame
-
-
-def _remedy(name: str, schema: Schema) -> str:
-    if name == schema.site:
-        return "every record needs a site; fill it in or leave the record out of the data"
-    if name in schema.features:
-        if isinstance(schema.features[name], Categorical):
-            return "declare missing='drop' or 'indicator' for it"
-        if isinstance(schema.features[name], AbstractFeature):
-            return "declare missing='drop' for it or for all features, or fill it in"
-        return "declare missing='drop', 'middle', 'indicator' or a number within its bounds for it"
-    return "declare missing='drop' for the target, or fill it in"
 
 
 def _features(

@@ -14,9 +14,10 @@ from jaxtyping import Bool, Int
 
 from tacit.data.columns import Frame, codes_of, column_of, read_numbers
 from tacit.data.feature import AbstractFeature, Boolean, Categorical
+from tacit.data.missing import missing_rules, of_dropping
 from tacit.data.rules import as_levels
 from tacit.data.schema import Prepared, Schema
-from tacit.data.table import check_columns, missing_rules, numbers_of, of_dropping
+from tacit.data.table import check_columns, numbers_of
 from tacit.data.target import AbstractTarget, BinaryTarget, ClassTarget
 from tacit.data.values import read_values
 

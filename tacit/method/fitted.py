@@ -19,8 +19,9 @@ from tacit.data.columns import column_of
 from tacit.data.design import Design
 from tacit.data.feature import FEATURES, Feature
 from tacit.data.formula import parse_formula
+from tacit.data.missing import missing_rules
 from tacit.data.schema import Schema
-from tacit.data.table import check_columns, missing_rules, prepare
+from tacit.data.table import check_columns, prepare
 from tacit.errors import ProblemError, RuntimeFailure, TacitError
 from tacit.method.answer import Refused
 from tacit.method.coefficients import Checks, CoefficientTable
