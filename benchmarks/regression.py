@@ -5,7 +5,8 @@ colluder, and compares each 95 % interval with the true coefficient and its widt
 pooled maximum likelihood fit. Records: seven uniform and two binary columns with an AR(.5) Gaussian
 copula. Beside the families there are `binomial5` (4 to 5 % positives), `overdispersed` (counts that
 a Poisson model does not fit, and must be refused), `negative_binomial` (the same counts, fitted),
-`counts` (Poisson counts under a negative binomial model) and `exposure` (counts over times that
+`counts` (Poisson counts under a negative binomial model), `multinomial` (one of three levels, with
+two sets of slopes) and `exposure` (counts over times that
 differ by a factor of 20, with `offset(log(time))`).
 
     python benchmarks/regression.py                        the whole table (hours)
@@ -27,6 +28,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 
 import numpy as np
+from scipy.special import softmax
 from scipy.stats import norm
 
 import tacit
@@ -77,6 +79,16 @@ def columns(rng: np.random.Generator, records: int) -> np.ndarray:
     return np.where(np.arange(9) >= 7, np.sign(uniform), uniform)
 
 
+CLASSES = np.array([np.append(0.2, SLOPES), np.append(-0.4, SLOPES[::-1])])
+"""Intercept and slopes of the second and the third of three levels, against the first."""
+
+
+def shares(x: np.ndarray) -> np.ndarray:
+    """True probabilities of three levels."""
+    logits = np.column_stack([np.zeros(len(x)), CLASSES[:, 0] + x @ CLASSES[:, 1:].T])
+    return softmax(logits, axis=1)
+
+
 def truth(family: str) -> tuple[np.ndarray, float]:
     """Slopes and intercept."""
     if family == "binomial5":
@@ -100,8 +112,13 @@ def target(rng: np.random.Generator, family: str, predictor: np.ndarray) -> np.n
 
 
 def pooled(family: str, x: np.ndarray, y: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    """Standard errors of the pooled maximum likelihood fit."""
+    """Standard errors of the pooled maximum likelihood fit; of several levels at the truth."""
     rows = np.column_stack([x, np.ones(len(x))])
+    if family == "multinomial":
+        p, rows = shares(x)[:, 1:], np.roll(rows, 1, axis=1)
+        weights = p[:, :, None] * (np.eye(2) - p[:, None, :])
+        information = np.einsum("nkl,ni,nj->kilj", weights, rows, rows, optimize=True)
+        return np.sqrt(np.diag(np.linalg.inv(information.reshape(20, 20))))
     if family == "gaussian":
         gram = np.linalg.inv(rows.T @ rows)
         off = y - rows @ (gram @ (rows.T @ y))
@@ -134,6 +151,8 @@ def setting(cell: Cell) -> tuple[Any, PrivateGLM]:
     features: dict[str, Any] = {f"x{j}": data.Numeric(-1, 1) for j in range(9)}
     if name.startswith("binomial"):
         features["y"] = data.Boolean()
+    elif name == "multinomial":
+        features["y"] = data.Categorical(["none", "some", "many"])
     else:
         most = MOST.get(name, 20.0)
         features["y"] = data.Numeric(-most if name == "gaussian" else 0.0, most)
@@ -160,13 +179,18 @@ def one(cell: Cell, replicate: int) -> dict[str, Any]:
     times = np.ones(len(x))
     if cell.family == "exposure":
         times = np.exp(rng.uniform(*np.log(TIMES), len(x)))
-    y = target(rng, cell.family, x @ slopes + intercept + np.log(times))
+    if cell.family == "multinomial":
+        y = (rng.random(len(x))[:, None] > shares(x).cumsum(axis=1)[:, :2]).sum(axis=1)
+    else:
+        y = target(rng, cell.family, x @ slopes + intercept + np.log(times))
     numbers = {"y": y, "time": times}
     stored = [
         (numbers[name] - column.scale.centre) / column.scale.unit
         for name, column in columns_of(schema).items()
         if name in numbers and column.scale is not None
     ]
+    if cell.family == "multinomial":
+        stored.insert(0, np.eye(3)[y])
     table = np.column_stack([x, *stored])
     if cell.sites == 5:
         ends = np.cumsum((UNEQUAL * cell.records).astype(int))[:-1]
@@ -179,11 +203,13 @@ def one(cell: Cell, replicate: int) -> dict[str, Any]:
         task, network.Coordinator(cell.sites), method, rounds=cell.sums, seed=replicate
     )
     found = result.answer
-    true = np.append(intercept, slopes)
+    several = cell.family == "multinomial"
+    true = CLASSES.ravel() if several else np.append(intercept, slopes)
+    whole = pooled(cell.family, x, y, np.log(times))
     error = np.sqrt(np.diag(found.covariance))
     return {
         "covered": np.abs(found.values - true) <= 1.96 * error,
-        "width": np.median(error / np.roll(pooled(cell.family, x, y, np.log(times)), 1)),
+        "width": np.median(error / (whole if several else np.roll(whole, 1))),
         "bias": (found.values - true) / error,
         "naive": np.abs(found.values - true) <= 1.96 * np.sqrt(np.diag(found.sampling)),
         "passed": found.checks.passed,
@@ -234,7 +260,7 @@ def main() -> None:
         rows = list(itertools.product(families, (5000, 20000, 80000), (1.0, 2.0)))
         rows += [("binomial5", 20000, 2.0)]
         rows += [("binomial5", 80000, epsilon) for epsilon in EPSILONS]
-        others = ("overdispersed", "negative_binomial", "counts", "exposure")
+        others = ("overdispersed", "negative_binomial", "counts", "multinomial", "exposure")
         rows += itertools.product(others, (20000,), (1.0, 2.0))
     with ProcessPoolExecutor(given.workers) as pool:
         for (family, records, epsilon), sites in itertools.product(rows, given.sites):

@@ -21,6 +21,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ RERUN_MOST = 60_000
 """Most records for which what a refusal promises is tried."""
 
 CELLS_PER_PROCESS = 8
-"""Cells after which a process is replaced, for the memory of what it compiled."""
+"""Cells after which processes are replaced, for the memory of what they compiled."""
 
 
 @dataclass(frozen=True)
@@ -283,14 +284,19 @@ def main() -> None:
     if any(each["seed"] != given.seed for each in rows):
         parser.error(f"{given.out} holds cells of another seed; give another --out")
     given.out.parent.mkdir(parents=True, exist_ok=True)
-    # every cell is compiled for itself, and a process keeps what it compiled
-    pool = ProcessPoolExecutor(given.workers, max_tasks_per_child=CELLS_PER_PROCESS)
-    with pool, given.out.open("a") as file:
-        for found in pool.map(Job.fits, _jobs(given, rows)):
-            rows += found
-            file.writelines(json.dumps(each) + "\n" for each in found)
-            file.flush()
-            print(f"\r{len({e['cell'] for e in rows})} cells", end="", file=sys.stderr, flush=True)
+    jobs = _jobs(given, rows)
+    with given.out.open("a") as file:
+        size = given.workers * CELLS_PER_PROCESS
+        for some in (jobs[at : at + size] for at in range(0, len(jobs), size)):
+            # every cell is compiled for itself, and a process keeps what it compiled; one that is
+            # replaced within a pool may leave it waiting for ever (max_tasks_per_child)
+            with ProcessPoolExecutor(given.workers, get_context("spawn")) as pool:
+                for found in pool.map(Job.fits, some):
+                    rows += found
+                    file.writelines(json.dumps(each) + "\n" for each in found)
+                    file.flush()
+                    done = len({e["cell"] for e in rows})
+                    print(f"\r{done} cells", end="", file=sys.stderr, flush=True)
     print(f"\n{summary(rows)}")
 
 

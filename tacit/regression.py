@@ -205,7 +205,8 @@ def glm(
         columns: declarations of columns of the model, with bounds or levels. One that is not
             declared is read off the records, with a warning: that is then assumed public.
         family: distribution of the target: "gaussian", "binomial" (a boolean, or two levels of
-            which the second counts as 1), "poisson", "negative_binomial" or "gamma".
+            which the second counts as 1), "multinomial" (three levels or more, against the first),
+            "poisson", "negative_binomial" or "gamma".
         site: column that holds each record's site.
         sites: names of the sites; by default those in the data, which are then assumed public.
         epsilon: privacy budget of the whole fit, positive; `None` for no privacy.

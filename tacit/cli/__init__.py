@@ -157,8 +157,9 @@ def fit(
         typer.Option(
             "--family",
             "-f",
-            help="Distribution of the target: gaussian (a number), binomial (yes or no), poisson "
-            "or negative_binomial (a count) or gamma (a positive number).",
+            help="Distribution of the target: gaussian (a number), binomial (yes or no), "
+            "multinomial (one of several levels), poisson or negative_binomial (a count) or gamma "
+            "(a positive number).",
         ),
     ],
     site: SiteColumn = None,

@@ -115,7 +115,7 @@ def filled(
         column = pd.Series(guess_kinds(_of(frame, name), decimal)[name]).dropna()
         if column.empty:
             raise ProblemError(f"column {name!r} has no value at all; leave it out")
-        yes = name == target and family == "binomial"
+        yes = name == target and family in ("binomial", "multinomial")
         positive = name == weights or (name == target and family in _POSITIVE)
         least = 0.0 if positive else None
         features[name], what = _read_off(name, column, by_levels or yes, least)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.data.cells import Column
+from tacit.data.design import Design
 from tacit.errors import ConfigError, PrivacyError
 from tacit.method._glm_family import Family
 from tacit.privacy.budget import Privacy
@@ -19,12 +20,20 @@ def check_target(column: Column, family: Family) -> None:
     checks.instance(
         "target", column, Column, "give a column of the records: task.column('visits')", ConfigError
     )
+    if family.classes:
+        if len(column.levels) < 3:
+            raise ConfigError(
+                f"target={column.name!r} has {len(column.levels) or 'no'} levels; "
+                "family='multinomial' needs a categorical column with three or more, all of which "
+                "are compared with the first; for two take family='binomial'"
+            )
+        return
     if family.logistic:
         if len(column.levels) != 2:
             raise ConfigError(
                 f"target={column.name!r} has {len(column.levels) or 'no'} levels; "
                 "family='binomial' needs two: a boolean, or a categorical column with two levels, "
-                "the second of which counts as 1"
+                "the second of which counts as 1; for more levels take family='multinomial'"
             )
         return
     if column.levels or column.scale is None:
@@ -41,6 +50,15 @@ def check_target(column: Column, family: Family) -> None:
         raise ConfigError(
             f"target={column.name!r} may be {column.scale.lower:g}; family={family.name!r} needs "
             "a lower bound of at least 0"
+        )
+
+
+def check_offset(design: Design, family: Family) -> None:
+    """Refuse an offset where there is a linear predictor for every class."""
+    if family.classes and design.offset is not None:
+        raise ConfigError(
+            f"offset({design.offset.column.name}) has no meaning with family={family.name!r}, "
+            "which has a linear predictor for every class; leave it out"
         )
 
 

@@ -14,8 +14,9 @@ import numpy as np
 from jaxtyping import Float
 
 from tacit.method import _glm_steps as steps
+from tacit.method._glm_classes import against_first
 from tacit.method._glm_refusal import refusal
-from tacit.method.coefficients import Checks, CoefficientTable
+from tacit.method.coefficients import Checks, CoefficientTable, names_of
 
 if TYPE_CHECKING:
     from tacit.method.glm import PrivateGLM
@@ -83,16 +84,20 @@ def coefficients(
         contract: contract of the run.
     """
     found = estimate(method, released(method, numbers, contract))
-    matrix = method.reader.unit * method.design.unscaled
+    matrix, m = method.reader.unit * method.design.unscaled, method.outputs
+    levels = method.target.levels if method.family.classes else ()
+    if levels:
+        matrix = np.kron(matrix, against_first(len(levels)))
     values = matrix @ found.values
     values[-1] += method.reader.origin
-    # the intercept first, as in other tables
-    order = np.roll(np.arange(method.design.width), 1)
+    # class by class, and the intercept first, as in other tables
+    columns = np.roll(np.arange(method.design.width), 1)
+    order = (m * columns + np.arange(m)[:, None]).ravel()
     sampling, privacy = (
         (matrix @ each @ matrix.T)[np.ix_(order, order)] for each in (found.sampling, found.privacy)
     )
     return CoefficientTable(
-        tuple(method.design.names[i] for i in order),
+        names_of([method.design.names[i] for i in columns], levels),
         values[order],
         sampling,
         privacy,
@@ -101,7 +106,8 @@ def coefficients(
         method.family.name,
         method.family.link,
         sum(public.count for public in contract.owners.contexts),
-        tuple(method.design.spans[i] for i in order),
+        tuple(method.design.spans[i] for i in columns) * m,
+        levels,
     )
 
 
@@ -127,6 +133,8 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
 
         H^-1 M H^-1 + H^-1 { sum omega^2 s^2 I + t^2 / 2 (|d|^2 I + d d') } H^-1,
 
+    where the second term in the braces is `_shaken` if there are several classes,
+
     with the variance `M` of the score, the noise `s` of the scores and `t` of the information, and
     `d` the pooled last step, on which the noise of the information acts. Where residuals are
     measured by a dispersion, `e^2 h h'` is added in the braces: the noise in it moves their centre
@@ -148,7 +156,7 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
     inverse, noise, moves = known.inverse, known.noise, known.moves
     omega = np.array(
         [
-            each.score_noise**2 + noise**2 * (move @ move) * (1.0 + 1.0 / d) / 2.0
+            each.score_noise**2 + noise**2 * (move @ move) * (1.0 + 1.0 / method.design.width) / 2.0
             for each, move in zip(both, moves, strict=True)
         ]
     )
@@ -165,7 +173,7 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
         both[1].ratio * known.raised,
     )
     shaken = float(np.sum((omega * [each.score_noise for each in both]) ** 2)) * np.eye(d)
-    shaken = shaken + 0.5 * noise**2 * ((last @ last) * np.eye(d) + np.outer(last, last))
+    shaken = shaken + _shaken(last, noise, method.outputs)
     unsure = float(omega @ [each.unsure for each in both])
     shaken = shaken + unsure**2 * np.outer(gram[-1], gram[-1])
     sampling, privacy = (inverse @ each @ inverse for each in (middle, shaken))
@@ -173,6 +181,25 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
     allowed = np.inf if method.family.linear else 0.5 * error
     checks = Checks(float(curvature), float(known.moved[1]), float(allowed), both[1].excess)
     return Estimate(values, sampling, privacy, checks)
+
+
+def _shaken(step: Vector, noise: float, outputs: int) -> Matrix:
+    """Covariance of the noise of the information times a step.
+
+    For independent noise of variance `t^2 = 2 noise^2 / (1 + 1/m)` on the diagonal, half of it
+    between two columns and again half between two of the `m` outputs, and a step `B` of columns
+    and outputs, it is `t^2/4 (|B|^2 I + I x B'B + B B' x I + vec(B) vec(B)')`.
+
+    Args:
+        step: `B`, flattened, shape `(d m,)`.
+        noise: noise of the information as an operator.
+        outputs: `m`.
+    """
+    by = step.reshape(-1, outputs)
+    columns, contrasts = np.eye(len(by)), np.eye(outputs)
+    both = (step @ step) * np.eye(len(step)) + np.outer(step, step)
+    apart = np.kron(columns, by.T @ by) + np.kron(by @ by.T, contrasts)
+    return 0.5 * noise**2 / (1.0 + 1.0 / outputs) * (both + apart)
 
 
 class _Information(NamedTuple):
@@ -232,7 +259,7 @@ def _middle(method: PrivateGLM, released: Matrix, model: Matrix) -> Matrix:
 
 def _last_two(method: PrivateGLM, found: Released, gram: Matrix) -> tuple[_Sum, _Sum]:
     """The last two sums in natural units."""
-    family, query, d = method.family, method.queries[-1], method.design.width
+    family, query, d = method.family, method.queries[-1], method.width
     split = [[np.asarray(part) for part in query.split(each)] for each in found.others[-2:]]
     now = jnp.asarray(found.points[-1, -2:])
     other = now
@@ -249,7 +276,8 @@ def _last_two(method: PrivateGLM, found: Released, gram: Matrix) -> tuple[_Sum, 
         weight, ratio = (float(each) for each in family.spread(by, now))
         centre, likely = (float(each) for each in family.expected(by, now))
         spreads = query.spread(float(noise))
-        score, information, _ = (float(spreads[0]) * each for each in method.score(-1).units)
+        score = float(spreads[0]) * method.score(-1).units[0]
+        information = float(spreads[0]) * method.curvature_unit
         unsure = abs(float(family.expected(now, other)[0])) if family.measured else 0.0
         excess = 0.0
         if family.clips:

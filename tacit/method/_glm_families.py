@@ -67,6 +67,13 @@ class Binomial(Family):
         return jnp.ones_like(by[0]), jnp.ones_like(by[0])
 
 
+class Multinomial(Binomial):
+    """One of several classes with a logit of each against the first: `ClassScore` has its score."""
+
+    name: ClassVar[str] = "multinomial"
+    classes: ClassVar[bool] = True
+
+
 class Gaussian(Family):
     """A number with normal errors, clipped at two standard deviations: `by = (sigma, -)`."""
 
@@ -243,9 +250,10 @@ class Poisson(Family):
         return 2.0 * by[0], (square - centre**2) / weight
 
 
-FamilyName = Literal["gaussian", "binomial", "poisson", "negative_binomial", "gamma"]
+FamilyName = Literal["gaussian", "binomial", "multinomial", "poisson", "negative_binomial", "gamma"]
 
 FAMILIES: dict[str, Family] = {
-    each.name: each for each in (Gaussian(), Binomial(), Poisson(), NegativeBinomial(), Gamma())
+    each.name: each
+    for each in (Gaussian(), Binomial(), Multinomial(), Poisson(), NegativeBinomial(), Gamma())
 }
 """All families, by name."""

@@ -65,6 +65,7 @@ class Family(eqx.Module):
             model fits.
         linear: whether the link is the identity, so that the target is fitted as moved to [-1, 1].
         logistic: whether the weight of a record follows from its residual, as for a logit.
+        classes: whether the target is one of several classes, each with coefficients of its own.
         measured: whether residuals are measured by a dispersion, for which their mean square is
             released.
         signed: whether it is the mean of moments that is released in its place.
@@ -76,6 +77,7 @@ class Family(eqx.Module):
     clips: ClassVar[bool] = True
     linear: ClassVar[bool] = False
     logistic: ClassVar[bool] = False
+    classes: ClassVar[bool] = False
     measured: ClassVar[bool] = False
     signed: ClassVar[bool] = False
     most: ClassVar[float] = math.inf

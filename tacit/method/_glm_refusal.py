@@ -75,7 +75,7 @@ def _enough(checks: Checks, method: PrivateGLM, contract: Any) -> str:
         wanted = f"{wanted}, or an epsilon of {least}{epsilon:.2g} with these"
     if checks.lost:
         wanted += ", unless a column says nothing that the others do not: leave such a one out"
-    elif checks.curvature >= _GUESSED * math.sqrt(2.0 * method.design.width):  # of an operator
+    elif checks.curvature >= _GUESSED * math.sqrt(2.0 * method.width):  # of an operator
         wanted += "; these are guesses, because much of that eigenvalue is noise"
     return wanted
 

@@ -21,6 +21,7 @@ from tacit.data.factors import bounds_of, number
 from tacit.method._glm_families import Family
 from tacit.method._glm_family import Terms
 from tacit.method._glm_steps import Scale
+from tacit.privacy.class_score import contrasts
 
 Record = Float[Array, " m"]
 
@@ -175,6 +176,18 @@ class Moment(Rows):
         x, y = self.read(record)
         found = self.family.moment(y, self.predictor(x, record, point), point[-2:])
         return (self.light(x, record) * found)[None]
+
+
+class Classes(Rows):
+    """Columns, the logit of each class at a point, and the number of the class."""
+
+    def __call__(self, record: Record, point: Any) -> Array:
+        x = self.design.values(record)
+        cell = self.target.cell(record)
+        basis = jnp.asarray(contrasts(len(self.target.levels)), record.dtype)
+        logits = basis @ (x @ point[:-2].reshape(len(x), -1))
+        tail = [cell] if self.weights is None else [cell, self.weight(record)]
+        return jnp.concatenate([x, logits, jnp.stack(tail)])
 
 
 class Excess(Rows):

@@ -14,7 +14,6 @@ import numpy as np
 from jaxtyping import Float
 
 from tacit import checks
-from tacit.data.design import INTERCEPT
 from tacit.errors import ConfigError
 from tacit.method.answer import NORMAL, Refused
 
@@ -48,6 +47,18 @@ _PROPER = {"gaussian": "Gaussian", "poisson": "Poisson"}
 def in_words(family: str) -> str:
     """The name of a family in a sentence."""
     return _PROPER.get(family, family.replace("_", " "))
+
+
+def names_of(columns: Sequence[str], levels: Sequence[str] = ()) -> tuple[str, ...]:
+    """Names of the coefficients, level by level where each has its own.
+
+    Args:
+        columns: names of the columns, the intercept first.
+        levels: levels of the target, the first of which has no coefficients; or none.
+    """
+    if not levels:
+        return tuple(columns)
+    return tuple(f"{level}: {name}" for level in levels[1:] for name in columns)
 
 
 @dataclass(frozen=True)
@@ -125,6 +136,8 @@ class CoefficientTable:
         records: public number of records.
         spans: how far each column reaches in the units of the data, such as 60 for an age from 20
             to 80; 1 for levels, splines and the intercept.
+        levels: levels of the target, if each but the first has coefficients of its own, against the
+            first; otherwise empty.
     """
 
     names: tuple[str, ...]
@@ -137,7 +150,18 @@ class CoefficientTable:
     link: str
     records: int
     spans: tuple[float, ...]
+    levels: tuple[str, ...] = ()
     kind: ClassVar[str] = "coefficients"
+
+    @property
+    def each(self) -> int:
+        """Number of coefficients of a level, or of the model."""
+        return len(self.names) // max(len(self.levels) - 1, 1)
+
+    @property
+    def slopes(self) -> list[int]:
+        """Places of all coefficients but intercepts."""
+        return [place for place in range(len(self.names)) if place % self.each]
 
     @property
     def covariance(self) -> Matrix:
@@ -252,10 +276,10 @@ class CoefficientTable:
         reach = {"": NORMAL * self.standard_errors}
         reach["sampling_"] = NORMAL * self._errors(self.sampling)
         rows: list[dict[str, Any]] = []
-        for i, (name, span) in enumerate(zip(self.names, self.spans, strict=True)):
-            if name == INTERCEPT:
-                continue
-            row: dict[str, Any] = {"parameter": name, "value": float(shown(span * self.values[i]))}
+        for i in self.slopes:
+            span = self.spans[i]
+            value = float(shown(span * self.values[i]))
+            row: dict[str, Any] = {"parameter": self.names[i], "value": value}
             for kind, each in reach.items():
                 row[f"{kind}lower"] = float(shown(span * (self.values[i] - each[i])))
                 row[f"{kind}upper"] = float(shown(span * (self.values[i] + each[i])))
@@ -282,6 +306,8 @@ class CoefficientTable:
             f"A {in_words(self.family)} model with {self.link} link and {len(self.names)} "
             f"coefficients was fitted to {self.records:,} records, in the units of the data."
         )
+        if self.levels:
+            fitted += f" Coefficients of a level are against {self.levels[0]!r}."
         if self.refusal is not None:
             return f"{fitted} No intervals: {self.refusal.reason}; {self.refusal.needs}."
         return (
@@ -303,8 +329,7 @@ class CoefficientTable:
                     for label, name in zip((self.effect, "2.5 %", "97.5 %"), names, strict=True)
                 },
             }
-            for row in rows
-            if row["parameter"] != INTERCEPT
+            for row in (rows[place] for place in self.slopes)
         ]
 
     def cells(self) -> list[list[str]]:

@@ -136,8 +136,13 @@ def compared(
         records: records by `prepare`, shape `(n, m)`; those without a target are left out.
 
     Raises:
-        ProblemError: no record with a target.
+        ProblemError: no record with a target, or a model of several levels.
     """
+    if table.levels:
+        raise ProblemError(
+            f"a {in_words(table.family)} model predicts a probability for each of "
+            f"{len(table.levels)} levels, and a comparison is of one mean; take predict()"
+        )
     rows, added = natural(design, records)
     predicted = MEAN[table.link](rows @ table.values[behind(design)] + added)
     found = _targets(target, table.family == "binomial", records)

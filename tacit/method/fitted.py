@@ -23,9 +23,10 @@ from tacit.data.missing import missing_rules
 from tacit.data.schema import Schema
 from tacit.data.table import check_columns, prepare
 from tacit.errors import ProblemError, RuntimeFailure, TacitError
+from tacit.method._glm_predictions import predicted
 from tacit.method.answer import Refused
-from tacit.method.coefficients import Checks, CoefficientTable
-from tacit.method.comparison import MEAN, Comparison, behind, compared, natural
+from tacit.method.coefficients import Checks, CoefficientTable, names_of
+from tacit.method.comparison import MEAN, Comparison, compared, natural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +71,8 @@ class FittedRegression:
 
         Returns:
             Columns `mean`, `lower` and `upper`, one row per record: not numbers where the fit would
-            have left the record out for a missing value.
+            have left the record out for a missing value. Of a multinomial model the probability of
+            every level, with its name before each: `"often mean"`.
 
         Raises:
             ProblemError: a column that is absent or not of its declared kind.
@@ -84,19 +86,15 @@ class FittedRegression:
         rows, added = np.full((len(data), design.width), np.nan), np.full(len(data), np.nan)
         if known.any():
             rows[known], added[known] = natural(design, records)
-        values, order = self.table.values, behind(design)
-        predictor = rows @ values[order] + added
-        covariance = self.table.covariance[np.ix_(order, order)]
-        error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0.0))
-        if self.table.refusal is not None:
-            error = np.full(len(rows), np.nan)
-        reach = float(norm.ppf(0.5 + level / 2.0)) * error
-        mean = MEAN[self.table.link]
-        found = {
-            "mean": mean(predictor),
-            "lower": mean(predictor - reach),
-            "upper": mean(predictor + reach),
-        }
+        found, mean = {}, MEAN[self.table.link]
+        for name, predictor, variance in predicted(self.table, np.roll(rows, 1, axis=1), added):
+            error = np.sqrt(np.maximum(variance, 0.0))
+            if self.table.refusal is not None:
+                error = np.full(len(rows), np.nan)
+            reach = float(norm.ppf(0.5 + level / 2.0)) * error
+            found[f"{name}mean"] = mean(predictor)
+            found[f"{name}lower"] = mean(predictor - reach)
+            found[f"{name}upper"] = mean(predictor + reach)
         return pd.DataFrame(found, index=data.index)
 
     def compare(self, data: pd.DataFrame) -> Comparison:
@@ -111,8 +109,8 @@ class FittedRegression:
                 them, and records left out for a missing value, as in the fit.
 
         Raises:
-            ProblemError: a column that is absent or not of its declared kind, or no record that is
-                complete.
+            ProblemError: a column that is absent or not of its declared kind, no record that is
+                complete, or a multinomial model.
         """
         target = parse_formula(self.formula, columns_of(self.schema))[0]
         names = [*(column.name for column in self.design.columns), target.name]
@@ -170,6 +168,7 @@ class FittedRegression:
             "names": table.names,
             "values": table.values.tolist(),
             "spans": table.spans,
+            "levels": table.levels,
             "sampling": table.sampling.tolist(),
             "privacy": table.privacy.tolist(),
             "checks": asdict(table.checks),
@@ -196,6 +195,7 @@ class _File(BaseModel):
     names: tuple[str, ...]
     values: list[float]
     spans: tuple[float, ...]
+    levels: tuple[str, ...] = ()
     sampling: list[list[float]]
     privacy: list[list[float]]
     checks: dict[str, float]
@@ -241,9 +241,11 @@ def load_regression(path: str | Path) -> FittedRegression:
             found.link,
             found.records,
             found.spans,
+            found.levels,
         )
         loaded = FittedRegression(found.formula, table, schema, found.guarantee, found.date)
-        names = (loaded.design.names[-1], *loaded.design.names[:-1])
+        columns = (loaded.design.names[-1], *loaded.design.names[:-1])
+        names = names_of(columns, found.levels)
     except (ValidationError, TacitError, TypeError, ValueError, KeyError) as error:
         reason = str(error).splitlines()[0]
         if isinstance(error, ValidationError):

@@ -18,11 +18,13 @@ from tacit import checks
 from tacit.data.cells import Column, Scale
 from tacit.data.design import Design, design_of
 from tacit.errors import ConfigError
+from tacit.method import _glm_classes as classes
 from tacit.method import _glm_rows as rows
 from tacit.method import _glm_steps as steps
 from tacit.method._glm_arguments import (
     check_budget,
     check_covariance,
+    check_offset,
     check_target,
     check_weights,
 )
@@ -36,6 +38,7 @@ from tacit.method.rounds import Rounds
 from tacit.method.worst_case import Neighbours, block_neighbours
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
+from tacit.privacy.class_score import ClassScore
 from tacit.privacy.mechanism import NO_NOISE, Release
 from tacit.privacy.score import Score
 from tacit.privacy.statistics import Block, BlockSum, Clipped, Gram
@@ -59,7 +62,7 @@ class Fit(eqx.Module):
 
     Attributes:
         point: coefficients of the scaled columns, and two numbers that residuals are measured by.
-        points: all points so far, shape `(sums - 1, d + 2)`.
+        points: all points so far, shape `(sums - 1, width + 2)`.
         first: first sum, shape `(m,)`.
         others: other sums, shape `(sums - 1, n)`.
         sites: number of sites in each sum, shape `(sums,)`.
@@ -91,6 +94,9 @@ class PrivateGLM(AbstractMethod):
 
         g, H, M = sum_i (u r x, u a x x', u^2 r^2 x x'),   u = min(1, R / |x|),   w <- w + H^-1 g.
 
+    With several classes, coefficients are those of each class against the first, and `r` and `a` a
+    vector and a matrix over classes (`ClassScore`); the first sum is asked at 0.
+
     An offset of the design is added to the linear predictor. Weights are those of sampling: a
     record counts by its own over the largest declared one, in `u`, and errors are robust.
 
@@ -107,8 +113,9 @@ class PrivateGLM(AbstractMethod):
 
     Args:
         design: columns of the regression.
-        target: declared column of the target: a number with bounds, or one with two levels.
-        family: "gaussian", "binomial", "poisson", "negative_binomial" or "gamma".
+        target: declared column of the target: a number with bounds, one with two levels, or for
+            "multinomial" with three or more.
+        family: "gaussian", "binomial", "multinomial", "poisson", "negative_binomial" or "gamma".
         sums: number of sums, 3 or 4: 3 are enough for small effects.
         covariance: "model" for the variance of the score that the model implies, or "robust" for
             the one that was released (a sandwich); by default the former, with weights the latter,
@@ -144,6 +151,7 @@ class PrivateGLM(AbstractMethod):
         if isinstance(self.sums, bool) or self.sums not in (3, 4):
             raise ConfigError(f"sums={checks.shown(self.sums)} must be 3 or 4")
         check_target(self.target, self.family)
+        check_offset(self.design, self.family)
         if self.target in self.design.columns:
             raise ConfigError(f"target={self.target.name!r} is also a column of the design")
         check_weights(self.weights, self.target)
@@ -174,6 +182,12 @@ class PrivateGLM(AbstractMethod):
         parts = (design, self.target, self.family, self.weights)
         bounds = (design.width, design.typical, design.longest)
         weighted = self.weights is not None
+        if self.family.classes:
+            count, given = self.outputs + 1, {"weighted": weighted, "relation": relation}
+            whole = ClassScore(
+                rows.Classes(*parts), bounds[0], count, bounds[1], bounds[2], **given
+            )
+            return (BlockSum((whole,), _point, relation=relation),) * self.sums
 
         def query(score: Score, riders: list[Block]) -> BlockSum:
             score = replace(score, share=1.0 - _RIDER * len(riders))
@@ -204,6 +218,16 @@ class PrivateGLM(AbstractMethod):
         return (first, *[other] * (self.sums - 1))
 
     @property
+    def outputs(self) -> int:
+        """Number of coefficients of each column: one for every class but the first."""
+        return len(self.target.levels) - 1 if self.family.classes else 1
+
+    @property
+    def width(self) -> int:
+        """Number of coefficients."""
+        return self.design.width * self.outputs
+
+    @property
     def reader(self) -> rows.Rows:
         """What reads columns and target of a record."""
         return rows.Rows(self.design, self.target, self.family, self.weights)
@@ -218,17 +242,26 @@ class PrivateGLM(AbstractMethod):
         """Whether the covariance is a sandwich."""
         return self.covariance == "robust" or self.weights is not None
 
-    def score(self, t: int) -> Score:
+    def score(self, t: int) -> Score | ClassScore:
         """The block of a sum that has its score, by number of the sum."""
         found = self.queries[t].blocks[0]
-        assert isinstance(found, Score)
+        assert isinstance(found, Score | ClassScore)
         return found
+
+    @property
+    def curvature_unit(self) -> Any:
+        """Noise of the information, as an operator, over that of the vector in which it is.
+
+        Where it is symmetric in columns and in contrasts, its noise is smaller between both than
+        that of a matrix which is symmetric as a whole.
+        """
+        return self.score(-1).units[1] * math.sqrt((1.0 + 1.0 / self.outputs) / 2.0)
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
         """Number of later sums, and sizes of a point, of the first sum and of another one."""
         first, other = (query.size(0) for query in self.queries[:2])
-        return self.sums - 1, self.design.width + 2, first, other
+        return self.sums - 1, self.width + 2, first, other
 
     def init(self, role: Role, x0: Vector, degree: Index) -> Fit:
         rest, point, first, other = self.sizes
@@ -281,14 +314,21 @@ class PrivateGLM(AbstractMethod):
         """The server takes a linear regression through the link."""
         sites = state.sites.at[0].set(inbox.degree.astype(state.sites.dtype))
         state = Fit(state.point, state.points, inbox.total, state.others, sites)
-        linear = self.linear_of(state.first, self._noise(self.times[0], state.sites[0]))
+        noise = self._noise(self.times[0], state.sites[0])
+        if self.family.classes:
+            (score,), m = self.queries[0].split(state.first), self.outputs
+            spread = self.queries[0].spread(noise)[0] * self.score(0).units[0]
+            gram = self.gram_of(state.first, noise)[::m, ::m]
+            begun = classes.start(score[0], gram, spread, m + 1)
+            return self._at(state, begun, jnp.ones(2, begun.dtype), 0)
+        linear = self.linear_of(state.first, noise)
         reader = self.reader
         coefficients, by = steps.start(self.family, linear, reader.scale, reader.offset)
         return self._at(state, coefficients, by, 0)
 
     def move(self, state: Fit, inbox: Inbox, context: Context) -> Fit:
         """The server takes a Newton step."""
-        t, d = context.round, self.design.width
+        t, d = context.round, self.width
         others = state.others.at[t - 1].set(inbox.total)
         sites = state.sites.at[t].set(inbox.degree.astype(state.sites.dtype))
         state = Fit(state.point, state.points, state.first, others, sites)
@@ -300,7 +340,7 @@ class PrivateGLM(AbstractMethod):
             now = self.family.dispersion(riders[0].ravel()[0] / gram[-1, -1], by)
         unit, weight = self.family.units(by)
         times = jnp.asarray(self.times, score.dtype)[t]
-        noise = query.spread(self._noise(times, sites[t]))[0] * self.score(-1).units[1]
+        noise = query.spread(self._noise(times, sites[t]))[0] * self.curvature_unit
         step = steps.step(
             unit * score[0] - self.family.expected(by, now)[0] * gram[-1],
             weight * score[1 : d + 1],
@@ -340,7 +380,16 @@ class PrivateGLM(AbstractMethod):
         return steps.First(score[0], score[1 : d + 1], total, noises)
 
     def gram_of(self, first: Any, noise: Any) -> Any:
-        """`sum u x x'` from the first sum, raised; arguments as for `linear_of`."""
+        """`sum u x x'` from the first sum, raised; arguments as for `linear_of`.
+
+        With several classes once for every contrast, as blocks of a matrix of all coefficients.
+        """
+        if self.family.classes:
+            query, m = self.queries[0], self.outputs
+            information = query.split(first)[0][1 : self.width + 1]
+            spread = query.spread(noise)[0] * self.score(0).units[1] * (m + 1) / math.sqrt(m)
+            gram = classes.gram_of(information, m + 1)
+            return jnp.kron(steps.raised(gram, jnp.asarray(spread, gram.dtype)), jnp.eye(m))
         linear, at = self.linear_of(first, noise), self.offset
         return steps.raised(linear.gram[at:, at:], linear.noise[1])
 

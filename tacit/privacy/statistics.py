@@ -22,6 +22,7 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 from tacit import checks
 from tacit.errors import PrivacyError
 from tacit.privacy.blocks import Block, Clipped, Counts, Gram
+from tacit.privacy.class_score import ClassScore
 from tacit.privacy.query import AbstractQuery, Share, Sums
 from tacit.privacy.score import Score
 from tacit.privacy.sensitivity import sample
@@ -34,7 +35,7 @@ _ROUNDING = 1e-9
 _SMALLEST = 1e-100
 """Smallest movement of a block, and the inverse of the largest one."""
 
-BLOCKS: tuple[type[Block], ...] = (Clipped, Gram, Counts, Score)
+BLOCKS: tuple[type[Block], ...] = (Clipped, Gram, Counts, Score, ClassScore)
 """All kinds of blocks: the proofs about a sum are about these."""
 
 
@@ -93,7 +94,8 @@ class BlockSum(AbstractQuery):
             if type(block) not in BLOCKS:
                 raise PrivacyError(
                     f"{checks.shown(block)} is not a block of a known kind: the proofs about a "
-                    "sum are about Clipped, Gram, Counts and Score; give one of these your own rows"
+                    f"sum are about {', '.join(each.__name__ for each in BLOCKS)}; give one of "
+                    "these your own rows"
                 )
             moved = block.movement(self.relation)
             if not isinstance(moved, Tracer) and not _SMALLEST <= moved <= 1.0 / _SMALLEST:

@@ -195,6 +195,18 @@ ROWS = (
         rounds=4,
         status="none",
     ),
+    Row(
+        "regression, several classes, masks",
+        PrivateGLM(
+            data.design_of([tables(0).column("sex")]),
+            _COLUMNS[1],
+            "multinomial",
+            3,
+            privacy=_MASKED_COUNTS,
+        ),
+        _CLIENTS,
+        rounds=3,
+    ),
     Row("dgd, random activation", DGD(step=0.1), _SLEEPY, status="none"),
     Row("gradient descent", GradientDescent(step=0.1), _CLIENTS, status="none"),
     Row("dp-fedsgd, clients drawn", DPFedSGD(step=0.1, privacy=_GAUSS), _DRAWN),

@@ -144,12 +144,12 @@ def _effects(outcome: Outcome) -> dict[str, Any]:
 def _compared(outcome: Outcome) -> Comparison | None:
     """A regression beside the records of all sites (simulation only).
 
-    None with weights: a comparison counts every record once.
+    None with weights, as a comparison counts every record once, and of several levels.
     """
     answer, method = outcome.result.answer, outcome.assembled.method
     if not isinstance(answer, CoefficientTable) or not isinstance(method, PrivateGLM):
         return None
-    if method.weights is not None:
+    if method.weights is not None or answer.levels:
         return None
     rows: Any = outcome.assembled.problem.objectives
     records = np.asarray(rows.values)[np.asarray(rows.mask) > 0]

@@ -52,8 +52,8 @@ class ModelSection(Section):
     )
     family: FamilyName = Field(
         description="distribution of the target: gaussian (a number with bounds), binomial (yes or "
-        "no), poisson (counts), negative_binomial (counts that vary more) or gamma (positive "
-        "numbers)"
+        "no), multinomial (one of several levels), poisson (counts), negative_binomial (counts "
+        "that vary more) or gamma (positive numbers)"
     )
     weights: str | None = Field(
         None,
