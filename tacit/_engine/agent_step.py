@@ -158,6 +158,25 @@ class AgentStep:
         """The private answer of a phase's query, for a mechanism that is applied elsewhere."""
         return _ask(self._common(at), state, objective, self.scale(at))
 
+    def initial(self) -> State:
+        """The state before the run."""
+        return self.plan.method.init(self.role, self.plan.x0, jnp.asarray(self.degree))
+
+    def prepare(self, objective: AbstractPrivate | None) -> None:
+        """Compile what others would wait for in the first rounds; asks the objective nothing.
+
+        Args:
+            objective: objective of the agent; `None` for the coordinator.
+        """
+        state = self.initial()
+        for index, phase in enumerate(self.plan.method.phases()):
+            common = self._common(At(0, index))
+            if phase.query is not None and phase.sender is self.role:
+                _ask.lower(common, state, objective, self.scale(At(0, index))).compile()
+            if self.server and self.plan.exponents[index] is not None:
+                none = np.zeros(self.plan.answer(phase).shape, np.int64)
+                _receive.lower(common, state, self._sum_inbox(index, none, 1)).compile()
+
     def awaited(self, phase: Phase, mixing: Mixing) -> tuple[int, ...]:
         """Numbers of the agents whose messages a receiver of this phase waits for."""
         if phase.sender is Role.SERVER:
@@ -197,11 +216,14 @@ class AgentStep:
             total: sum in steps of `2^plan.exponents[at.phase]`, shape `(n,)`.
             count: number of agents in the sum.
         """
-        exponent = self.plan.exponents[at.phase]
+        return _receive(self._common(at), state, self._sum_inbox(at.phase, total, count))
+
+    def _sum_inbox(self, phase: int, total: Int64[np.ndarray, " n"], count: int) -> Inbox:
+        exponent = self.plan.exponents[phase]
         assert exponent is not None
         value = jnp.asarray(value_of(total, exponent))
         value = value.astype(self.plan.x0.dtype)
-        inbox = Inbox(
+        return Inbox(
             payload=None,
             mask=None,
             weight=None,
@@ -210,7 +232,6 @@ class AgentStep:
             mixed=value / count,
             total=value,
         )
-        return _receive(self._common(at), state, inbox)
 
     def _inbox(
         self, phase: Phase, wire: Mapping[int, Payload], mixing: Mixing, like: Payload | None

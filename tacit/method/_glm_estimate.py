@@ -5,9 +5,9 @@ Everything is computed on the host, in double precision, from released sums and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 Matrix = Float[np.ndarray, "d d"]
 Vector = Float[np.ndarray, " d"]
 
+_raised = jax.jit(steps.raised)
+
 _FAR = 0.35
 """Largest step, in root mean square of the predictor, after which its sum is pooled."""
 
 
-@dataclass(frozen=True)
-class Released:
+class Released(NamedTuple):
     """What the sums of a run released, as numbers.
 
     Attributes:
@@ -40,11 +41,11 @@ class Released:
         noise: standard deviation of the noise in each sum, shape `(sums,)`.
     """
 
-    points: Float[np.ndarray, "rest k"]
-    first: Float[np.ndarray, " m"]
-    others: Float[np.ndarray, "rest n"]
-    sites: Float[np.ndarray, " sums"]
-    noise: Float[np.ndarray, " sums"]
+    points: Any
+    first: Any
+    others: Any
+    sites: Any
+    noise: Any
 
 
 class Estimate(NamedTuple):
@@ -62,15 +63,15 @@ class _Sum(NamedTuple):
     `unsure` is how far the noise in the dispersion moves the centre of residuals.
     """
 
-    point: Vector
-    score: Vector
-    information: Matrix
-    variance: Matrix
-    score_noise: float
-    information_noise: float
-    ratio: float
-    excess: float
-    unsure: float
+    point: Any
+    score: Any
+    information: Any
+    variance: Any
+    score_noise: Any
+    information_noise: Any
+    ratio: Any
+    excess: Any
+    unsure: Any
 
 
 def coefficients(
@@ -141,8 +142,7 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
     by `e`, and the score by that times `h = sum u x`.
     """
     with jax.enable_x64(True):
-        gram = np.asarray(method.gram_of(found.first, float(found.noise[0])))
-        both = _last_two(method, found, gram)
+        gram, both = jax.tree.map(np.asarray, _last_two(method, jax.tree.map(jnp.asarray, found)))
     d = len(gram)
     parts = np.array(method.shares[-2:]) / sum(method.shares[-2:])
     known = _information(both, parts, gram)
@@ -179,7 +179,7 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
     sampling, privacy = (inverse @ each @ inverse for each in (middle, shaken))
     error = np.sqrt(max(float(np.trace((sampling + privacy) @ known.raised)), 0.0) / known.total)
     allowed = np.inf if method.family.linear else 0.5 * error
-    checks = Checks(float(curvature), float(known.moved[1]), float(allowed), both[1].excess)
+    checks = Checks(float(curvature), float(known.moved[1]), float(allowed), float(both[1].excess))
     return Estimate(values, sampling, privacy, checks)
 
 
@@ -229,7 +229,7 @@ def _information(
         np.hypot(*(f * each.information_noise for f, each in zip(parts, both, strict=True)))
     )
     with jax.enable_x64(True):
-        raised = np.asarray(steps.raised(jnp.asarray(matrix), jnp.asarray(noise)))
+        raised = np.asarray(_raised(matrix, noise))
     inverse = np.linalg.inv(raised)
     moves = [inverse @ each.score for each in both]
     # the mean weight of a record times their number
@@ -257,44 +257,40 @@ def _middle(method: PrivateGLM, released: Matrix, model: Matrix) -> Matrix:
     return model * max(np.trace(released) / np.trace(model), least)
 
 
-def _last_two(method: PrivateGLM, found: Released, gram: Matrix) -> tuple[_Sum, _Sum]:
-    """The last two sums in natural units."""
+@eqx.filter_jit  # whoever takes part computes the table, and op by op most of that is compiling
+def _last_two(method: PrivateGLM, found: Released) -> tuple[Any, tuple[_Sum, _Sum]]:
+    """Raised `sum u x x'`, and the last two sums in natural units."""
     family, query, d = method.family, method.queries[-1], method.width
-    split = [[np.asarray(part) for part in query.split(each)] for each in found.others[-2:]]
-    now = jnp.asarray(found.points[-1, -2:])
-    other = now
+    gram = method.gram_of(found.first, found.noise[0])
+    total = gram[-1, -1]
+    split = [query.split(each) for each in found.others[-2:]]
+    now = other = found.points[-1, -2:]
     if family.measured:
-        square = split[-1][1].ravel()[0] / gram[-1, -1]
-        error = float(query.spread(float(found.noise[-1]))[1]) / gram[-1, -1]
-        now, other = (
-            family.dispersion(jnp.asarray(each), now) for each in (square, square + error)
-        )
+        square = split[-1][1].ravel()[0] / total
+        error = query.spread(found.noise[-1])[1] / total
+        now, other = (family.dispersion(each, now) for each in (square, square + error))
     made = []
     for point, parts, noise in zip(found.points[-2:], split, found.noise[-2:], strict=True):
-        by = jnp.asarray(point[-2:])
-        unit = float(family.units(by)[0])
-        weight, ratio = (float(each) for each in family.spread(by, now))
-        centre, likely = (float(each) for each in family.expected(by, now))
-        spreads = query.spread(float(noise))
-        score = float(spreads[0]) * method.score(-1).units[0]
-        information = float(spreads[0]) * method.curvature_unit
-        unsure = abs(float(family.expected(now, other)[0])) if family.measured else 0.0
-        excess = 0.0
+        by, spreads = point[-2:], query.spread(noise)
+        unit = family.units(by)[0]
+        weight, ratio = family.spread(by, now)
+        centre, likely = family.expected(by, now)
+        excess = jnp.zeros_like(total)
         if family.clips:
             # beside its noise it varies as the number of clipped residuals does
-            deviation = np.sqrt(float(spreads[-1]) ** 2 + family.likely(by) * gram[-1, -1])
-            excess = (float(parts[-1][0]) - likely * gram[-1, -1]) / deviation
+            deviation = jnp.sqrt(spreads[-1] ** 2 + family.likely(by) * total)
+            excess = (parts[-1][0] - likely * total) / deviation
         made.append(
             _Sum(
                 point[:-2],
                 unit * parts[0][0] - centre * gram[-1],
                 weight * parts[0][1 : d + 1],
                 unit**2 * parts[0][d + 1 :],
-                score * unit,
-                information * weight,
+                spreads[0] * method.score(-1).units[0] * unit,
+                spreads[0] * method.curvature_unit * weight,
                 ratio,
-                float(excess),
-                unsure,
+                excess,
+                jnp.abs(family.expected(now, other)[0]),
             )
         )
-    return made[0], made[1]
+    return gram, (made[0], made[1])

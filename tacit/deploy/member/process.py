@@ -216,6 +216,7 @@ def _take_part(
         else agent_secret(trial_key(options.test_seed, 0), number)
     )
     desk = AgentStep(plan, number, secret)
+    desk.prepare(run_.objective)
     releaser = None
     if account is not None:
         noised, events = releases(run_, number)

@@ -279,8 +279,7 @@ class Session:
 
     def initial(self) -> Any:
         """The state before the run."""
-        plan = self._desk.plan
-        return plan.method.init(self._desk.role, plan.x0, jnp.asarray(self._desk.degree))
+        return self._desk.initial()
 
     @property
     def rounds(self) -> int:
