@@ -94,12 +94,10 @@ class Regression:
         return f"{self.formula}\n{self.table.summary()}\n\n{self.guarantee}"
 
     def __repr__(self) -> str:
-        return f"{self.formula}\n{self.table.summary()}"
+        return repr(self.model)
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p><code>{escape(self.formula)}</code></p>{self.table._repr_html_()}"
+        return self.model._repr_html_()
 
     def to_frame(self) -> pd.DataFrame:
         """The table as a pandas frame, one row per coefficient."""

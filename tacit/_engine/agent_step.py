@@ -99,6 +99,11 @@ def _receive(common: _Common, state: State, inbox: Inbox) -> Any:
     return receive(common.plan.method.phases()[common.phase], state, inbox, context)
 
 
+def _compile(function: Any, *given: Any) -> None:
+    """Compile one of these for its arguments, without a call."""
+    function.lower(*given).compile()
+
+
 class AgentStep:
     """The halves of every phase for one agent, or for the coordinator.
 
@@ -172,10 +177,10 @@ class AgentStep:
         for index, phase in enumerate(self.plan.method.phases()):
             common = self._common(At(0, index))
             if phase.query is not None and phase.sender is self.role:
-                _ask.lower(common, state, objective, self.scale(At(0, index))).compile()
+                _compile(_ask, common, state, objective, self.scale(At(0, index)))
             if self.server and self.plan.exponents[index] is not None:
                 none = np.zeros(self.plan.answer(phase).shape, np.int64)
-                _receive.lower(common, state, self._sum_inbox(index, none, 1)).compile()
+                _compile(_receive, common, state, self._sum_inbox(index, none, 1))
 
     def awaited(self, phase: Phase, mixing: Mixing) -> tuple[int, ...]:
         """Numbers of the agents whose messages a receiver of this phase waits for."""

@@ -83,6 +83,10 @@ class Contract:
     most_records: tuple[int, ...] | None = None
     numbers: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        name, agents = type(self.method).__name__, self.network.agents
+        return f"<Contract of {name} between {agents} agents, {self.rounds} rounds>"
+
     @_lazy
     def phases(self) -> tuple[Phase, ...]:
         """The table of phases; a release is identified by its position there."""

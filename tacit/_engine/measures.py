@@ -89,6 +89,10 @@ class History:
     bytes: Int[np.ndarray, " rows"]
     epsilon: Float[np.ndarray, "rows agents"]
 
+    def __repr__(self) -> str:
+        last, names = int(self.rounds[-1]), ", ".join(self.measured)
+        return f"<History of {last} rounds, recorded {len(self.rounds)} times: {names}>"
+
     def frame(self) -> pd.DataFrame:
         """One row per (recorded round, trial), as a frame; `epsilon` is the largest owner's."""
         import pandas as pd

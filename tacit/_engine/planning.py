@@ -47,6 +47,10 @@ class Account:
     rounds: Int[np.ndarray, " points"]
     epsilon: Float[np.ndarray, "points agents"]
 
+    def __repr__(self) -> str:
+        rounds = int(self.rounds[-1])
+        return f"<Account of {len(self.owners)} owners, {rounds} rounds: {self.guarantee.brief()}>"
+
     @property
     def weakest(self) -> int:
         """The number of the owner with the weakest guarantee."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from tacit._engine.measures import History
-from tacit.method.answer import Answer, Minimiser
+from tacit.method.answer import Answer, Minimiser, Refused
 from tacit.privacy.guarantee import Guarantees
 from tacit.privacy.ledger import Charge
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -86,8 +90,17 @@ class Result:
     charge: Charge | None = None
     answer: Answer | None = None
 
+    def __repr__(self) -> str:
+        trials, agents, _ = self.solutions.shape
+        many = f", {trials} trials" if trials > 1 else ""
+        run = f"{agents} agents, {self.rounds} rounds{many}, {self.status}"
+        return f"<Result of {run}: {self.guarantee.brief()}>"
+
     def __str__(self) -> str:
-        """The outcome and the guarantee, in readable form; `repr` has every field."""
+        return self.summary()
+
+    def summary(self) -> str:
+        """The outcome and the guarantee with all its conditions, as text."""
         if self.answer is not None and not isinstance(self.answer, Minimiser):
             return f"{self.status}; {self.answer.sentence()}\n{self.guarantee}"
         trials, agents, _ = self.solutions.shape
@@ -95,9 +108,18 @@ class Result:
         shown = np.array2string(self.solution, precision=4, threshold=12)
         return f"{self.status}; {whose} after {self.rounds} rounds: {shown}\n{self.guarantee}"
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """The same text at the end of a notebook cell."""
-        printer.text(str(self))
+    def _repr_html_(self) -> str:
+        """The answer as a table, and the guarantee, at the end of a notebook cell."""
+        said = f"<p>{escape(self.status)} after {self.rounds} rounds</p>"
+        return f"{said}{self.frame().to_html(index=False)}<p>{escape(str(self.guarantee))}</p>"
+
+    def frame(self) -> pd.DataFrame:
+        """The answer as a frame: one row per parameter, or the rows of the table that it is."""
+        import pandas as pd
+
+        if self.answer is not None and not isinstance(self.answer, Minimiser | Refused):
+            return self.answer.frame()
+        return pd.DataFrame({"parameter": self.parameter_names, "value": self.solution})
 
     @property
     def solution(self) -> Float[np.ndarray, " p"]:

@@ -59,6 +59,12 @@ class Audit:
     untested: str = ""
     mu: float | None = None
 
+    def __repr__(self) -> str:
+        found = "refuted" if self.refuted else "not refuted"
+        numbers = f"epsilon at least {rounded_down(self.best.epsilon)}"
+        claim = f"{rounded_up(self.claim.epsilon)} claimed for {self.claim.owner}"
+        return f"<Audit, {found}: {numbers}, {claim}, {self.trials:,} runs on each side>"
+
     @property
     def claimed_mu(self) -> float | None:
         """Mu of Gaussian-DP that the claim comes to, where one was measured."""

@@ -88,6 +88,10 @@ class Design:
     terms: tuple[Term, ...]
     offset: Offset | None = None
 
+    def __repr__(self) -> str:
+        added = "" if self.offset is None else f", offset({self.offset.column.name})"
+        return f"<Design: {', '.join(self.names)}{added}>"
+
     def __post_init__(self) -> None:
         if not isinstance(self.terms, tuple) or not self.terms:
             raise ProblemError(

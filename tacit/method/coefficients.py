@@ -28,6 +28,9 @@ CURVATURE = 0.75
 MISFIT = 3.0
 """Largest excess of clipped residuals, in standard errors."""
 
+_MARGIN = 1.25
+"""Factor on what a refusal says would do: it is estimated with noise, and so is the next fit."""
+
 _LOST = 8.0
 """Noise over eigenvalue from which on it only says that much more is needed."""
 
@@ -93,8 +96,12 @@ class Checks:
 
     @property
     def lacks(self) -> float:
-        """Factor on records times privacy (in mu) at which intervals would be printed."""
-        return max(1.0, min(self.curvature, _LOST) / CURVATURE, min(self._stepped, _LOST))
+        """Factor on records times privacy (in mu) at which four fits in five would be printed.
+
+        A lower bound of it if `lost`.
+        """
+        lacks = max(1.0, min(self.curvature, _LOST) / CURVATURE, min(self._stepped, _LOST))
+        return lacks if self.lost or lacks == 1.0 else _MARGIN * lacks
 
     @property
     def _stepped(self) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -55,6 +56,12 @@ class FittedRegression:
     schema: Schema
     protection: str
     date: str = field(default_factory=_today)
+
+    def __repr__(self) -> str:
+        return f"{self.formula}\n{self.table.summary()}"
+
+    def _repr_html_(self) -> str:
+        return f"<p><code>{escape(self.formula)}</code></p>{self.table._repr_html_()}"
 
     @cached_property
     def design(self) -> Design:

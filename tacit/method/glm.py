@@ -159,6 +159,11 @@ class PrivateGLM(AbstractMethod):
         if self.privacy is not None:
             check_budget(self.privacy)
 
+    def __repr__(self) -> str:
+        of = f"{self.target.name} on {', '.join(self.design.names[:-1])}"
+        budget = "no privacy" if self.privacy is None else repr(self.privacy)
+        return f"<PrivateGLM of {of}: {self.family.name}, {self.sums} sums, {budget}>"
+
     @property
     def only_rounds(self) -> int:
         """One round per sum."""

@@ -61,6 +61,11 @@ class AbstractNetwork(eqx.Module):
     kind: eqx.AbstractVar[str]
     connectivity: eqx.AbstractVar[str]
 
+    def __repr__(self) -> str:
+        kind = "" if self.kind.replace(" ", "") == type(self).__name__.lower() else f", {self.kind}"
+        links = "" if self.coordinated else f", {np.shape(self.receivers)[0]} links"
+        return f"<{type(self).__name__} of {self.agents} agents{links}{kind}>"
+
     @abc.abstractmethod
     def mixing(self, round: Int[ArrayLike, ""], public_key: PRNGKeyArray) -> Mixing:
         """Active links and weights of a round: the same for every agent that computes it."""

@@ -143,6 +143,9 @@ class Guarantee:
             object.__setattr__(self, "assumptions", (*own, *standing))
         _check(self)
 
+    def __repr__(self) -> str:
+        return f"<Guarantee of {self.owner}: {wording.brief(self)}>"
+
     @property
     def certificate(self) -> bool:
         """Whether these outputs may be published under the guarantee: proved, with secure noise."""
@@ -253,6 +256,15 @@ class Guarantees(Sequence[Guarantee]):
 
     def __str__(self) -> str:
         return self.sentence()
+
+    def __repr__(self) -> str:
+        return f"<Guarantees of {len(self)} owners: {self.brief()}>"
+
+    def brief(self) -> str:
+        """The weakest guarantee in a few words, and whose it is if they differ."""
+        worst = self.worst
+        whose = "" if self.equal else f"the weakest is that of {worst.owner}, "
+        return whose + wording.brief(worst)
 
     def __len__(self) -> int:
         return len(self.owners)

@@ -42,6 +42,12 @@ class GossipPlan:
     everybody: float
     noise: GossipNoise
 
+    def __repr__(self) -> str:
+        return (
+            f"<GossipPlan with noise {self.noise.value}: {self.guarantee.brief()}; epsilon "
+            f"{self.everybody:.4g} against everybody>"
+        )
+
     @property
     def exposed(self) -> bool:
         """Whether distance hides nobody, because later messages give away everybody's noisy value:

@@ -71,6 +71,15 @@ def sentence(g: Guarantee, subject: str) -> str:
     return " ".join(parts)
 
 
+def brief(g: Guarantee) -> str:
+    """The guarantee in a few words, for a line that has no room for its conditions."""
+    if g.status == "none":
+        return _STATUS["none"]
+    numbers = f"({rounded_up(g.epsilon)}, {rounded_up(g.delta)})-DP per {g.unit.value}"
+    adjacency = g.relation.value.replace("_", "-")
+    return f"{numbers}, {adjacency}, {_STATUS[g.status.value]}, {g.noise.value} noise"
+
+
 def differing(owners: Sequence[Guarantee], worst: Guarantee) -> str:
     """Range, list and the weakest guarantee in full."""
     epsilons = [g.epsilon for g in owners]

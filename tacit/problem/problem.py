@@ -58,6 +58,14 @@ class Problem(eqx.Module):
     assumptions: tuple[str, ...] = eqx.field(static=True, default=())
     divided: frozenset[Division] = eqx.field(static=True, default=frozenset())
 
+    def __repr__(self) -> str:
+        agents, of = len(self.names), type(self.objectives).__name__
+        terms = [type(each).__name__ for each in (self.regulariser, self.constraint)]
+        return (
+            f"<Problem of {agents} agents, {len(self.parameter_names)} parameters: "
+            f"{', '.join([of, *terms])}>"
+        )
+
     def __check_init__(self) -> None:
         check_public(self.regulariser, self.constraint)
         if not isinstance(self.x0, Tracer) and not np.isfinite(np.asarray(self.x0)).all():

@@ -187,6 +187,11 @@ class Records(eqx.Module):
     assumptions: tuple[str, ...] = eqx.field(static=True, default=())
     divided: frozenset[Division] = eqx.field(static=True, default=frozenset())
 
+    def __repr__(self) -> str:
+        columns = ", ".join(column.name for column in self.columns[:8])
+        more = f" and {len(self.columns) - 8} more" if len(self.columns) > 8 else ""
+        return f"<Records of {len(self.names)} agents: {columns}{more}>"
+
     def __check_init__(self) -> None:
         check_names(self.names, self.agents, "tables are of")
 

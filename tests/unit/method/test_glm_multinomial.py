@@ -109,7 +109,7 @@ def test_the_noise_of_the_information_acts_on_a_step_as_stated() -> None:
     np.testing.assert_allclose(seen, stated, atol=0.05 * stated.max())
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_intervals_cover_and_without_the_privacy_term_they_would_not() -> None:
     covered, naive = [], []
     for seed in range(60):
