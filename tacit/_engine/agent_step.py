@@ -171,12 +171,13 @@ class AgentStep:
         """Compile what others would wait for in the first rounds; asks the objective nothing.
 
         Args:
-            objective: objective of the agent; `None` for the coordinator.
+            objective: objective of the agent; `None` for the coordinator, and for an agent whose
+                noise is drawn with its answers.
         """
         state = self.initial()
         for index, phase in enumerate(self.plan.method.phases()):
             common = self._common(At(0, index))
-            if phase.query is not None and phase.sender is self.role:
+            if objective is not None and phase.query is not None and phase.sender is self.role:
                 _compile(_ask, common, state, objective, self.scale(At(0, index)))
             if self.server and self.plan.exponents[index] is not None:
                 none = np.zeros(self.plan.answer(phase).shape, np.int64)

@@ -164,7 +164,7 @@ def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
     ]
     least[0] = most[0]
     wanted, room = sum(most) - sum(least), width - 3 * len(columns) - sum(least)
-    if wanted <= room:
+    if wanted <= max(room, 0):
         return most
     return [
         few + max(0, room) * (many - few) // wanted for few, many in zip(least, most, strict=True)

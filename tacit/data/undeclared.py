@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tacit.data.feature import Boolean, Categorical, Feature, Numeric
 from tacit.data.loaders import guess_kinds
@@ -137,6 +137,13 @@ def _of(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     return pd.DataFrame({name: frame[name]})
 
 
+def _ordered(values: list[Any]) -> list[Any]:
+    """Numbers by size, and anything else by its level."""
+    if all(isinstance(value, int | float) for value in values):
+        return sorted(values)
+    return sorted(values, key=level_key)
+
+
 def _read_off(
     name: str, column: pd.Series, by_levels: bool, least: float | None
 ) -> tuple[Feature, str]:
@@ -150,7 +157,8 @@ def _read_off(
         return Numeric(low, high), f"bounds {low:g} to {high:g}"
     if set(column.unique()) == {0, 1}:
         return Boolean(), "levels 0 and 1"
-    levels = sorted({level_key(value) for value in column.unique().tolist()})
+    # whole numbers in their order, which that of their texts is not
+    levels = list(dict.fromkeys(level_key(value) for value in _ordered(column.unique().tolist())))
     if len(levels) > _MANY:
         raise ProblemError(
             f"column {name!r} has {len(levels)} levels, which are too many to be meant: declare "

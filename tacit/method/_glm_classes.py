@@ -7,6 +7,8 @@ logits of the classes at a row `x` are `C B' x` (`contrasts`).
 
 from __future__ import annotations
 
+import math
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -16,6 +18,10 @@ from tacit.privacy.class_score import contrasts
 
 _RAREST = 5e-4
 """Smallest share of a class that a start assumes."""
+
+_NEAR = 0.3
+"""Mean square of a last step towards a level, over its standard error, that is printed: of a rare
+level less than of all coefficients (1/2), because its logit bends more where its records are."""
 
 
 def gram_of(information: Float[Array, "k k"], classes: int) -> Float[Array, "d d"]:
@@ -49,8 +55,9 @@ def start(
     curvature = basis.T @ (jnp.diag(shares) - jnp.outer(shares, shares)) @ basis
     slopes = jnp.linalg.solve(curvature, slopes[:-1].T).T
     spread = gram[:-1, :-1] / total - jnp.outer(means[:-1], means[:-1])
+    longest = steps.STEEPEST * math.sqrt(classes - 1)
     deviation = jnp.sqrt(jnp.maximum(jnp.sum(slopes * (spread @ slopes)), 0.0))
-    slopes = slopes * jnp.minimum(1.0, steps.STEEPEST / jnp.maximum(deviation, 1e-9))
+    slopes = slopes * jnp.minimum(1.0, longest / jnp.maximum(deviation, 1e-9))
     intercept = basis.T @ jnp.log(shares) - means[:-1] @ slopes
     return jnp.concatenate([slopes, intercept[None]]).reshape(-1)
 
@@ -59,3 +66,33 @@ def against_first(classes: int) -> Float[np.ndarray, "m m"]:
     """Matrix that takes coefficients of contrasts to those of classes against the first one."""
     basis = contrasts(classes)
     return basis[1:] - basis[0]
+
+
+def by_level(
+    score: Float[np.ndarray, " k"],
+    information: Float[np.ndarray, "k k"],
+    gram: Float[np.ndarray, "k k"],
+    noise: float,
+    classes: int,
+) -> list[tuple[float, float]]:
+    """Mean square of the last step towards each level against all others, and how much may be.
+
+    Of all coefficients together it is a mean over records in which a rare level hardly counts.
+
+    Args:
+        score: score of the last sum.
+        information: raised information.
+        gram: raised `sum u x x'`, once for every contrast.
+        noise: variance of the noise in an entry of the pooled score.
+        classes: number of levels.
+    """
+    found = []
+    for contrast in contrasts(classes):
+        towards = np.kron(np.eye(len(score) // len(contrast)), contrast)
+        weight = towards @ information @ towards.T
+        inverse, part = np.linalg.inv(weight), towards @ score
+        records = gram[-1, -1] * max(np.trace(weight) * len(contrast) / np.trace(gram), 1e-300)
+        moved = float(part @ inverse @ part) / records
+        error = np.sqrt((len(weight) + noise * np.trace(inverse)) / records)
+        found.append((moved, _NEAR * float(error)))
+    return found

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from tacit.method import _glm_steps as steps
-from tacit.method._glm_classes import against_first
+from tacit.method._glm_classes import against_first, by_level
 from tacit.method._glm_refusal import refusal
 from tacit.method.coefficients import Checks, CoefficientTable, names_of
 
@@ -27,7 +27,12 @@ Vector = Float[np.ndarray, " d"]
 _raised = jax.jit(steps.raised)
 
 _FAR = 0.35
-"""Largest step, in root mean square of the predictor, after which its sum is pooled."""
+"""Largest step, in root mean square of the predictor, after which its sum is pooled; with an
+identity link in standard deviations of the errors."""
+
+_LEAP = 0.5
+"""Largest mean square of the last step with an identity link, over the variance of the errors:
+after a longer one the clip was not about the errors."""
 
 
 class Released(NamedTuple):
@@ -132,21 +137,21 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
     With `H` the pooled information, every sum gives `w + H^-1 g`; the weights `omega` of these are
     those of least noise. The covariance is
 
-        H^-1 M H^-1 + H^-1 { sum omega^2 s^2 I + t^2 / 2 (|d|^2 I + d d') } H^-1,
+        H^-1 M H^-1 + H^-1 { sum omega^2 s^2 I + N } H^-1,
 
-    where the second term in the braces is `_shaken` if there are several classes,
-
-    with the variance `M` of the score, the noise `s` of the scores and `t` of the information, and
-    `d` the pooled last step, on which the noise of the information acts. Where residuals are
+    with the variance `M` of the score, the noise `s` of the scores, and the covariance `N` of the
+    noise of the information times the pooled last step (`_shaken`). Where residuals are
     measured by a dispersion, `e^2 h h'` is added in the braces: the noise in it moves their centre
     by `e`, and the score by that times `h = sum u x`.
     """
     with jax.enable_x64(True):
-        gram, both = jax.tree.map(np.asarray, _last_two(method, jax.tree.map(jnp.asarray, found)))
+        read = _last_two(method, jax.tree.map(jnp.asarray, found))
+        gram, both, by = jax.tree.map(np.asarray, read)
+    variance = float(by[0]) ** 2 if method.family.linear else 1.0
     d = len(gram)
     parts = np.array(method.shares[-2:]) / sum(method.shares[-2:])
     known = _information(both, parts, gram)
-    near = known.moved[0] <= _FAR**2
+    near = known.moved[0] <= _FAR**2 * variance
     if not near:
         # a point that far away has another information
         parts = np.array([0.0, 1.0])
@@ -178,8 +183,13 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
     shaken = shaken + unsure**2 * np.outer(gram[-1], gram[-1])
     sampling, privacy = (inverse @ each @ inverse for each in (middle, shaken))
     error = np.sqrt(max(float(np.trace((sampling + privacy) @ known.raised)), 0.0) / known.total)
-    allowed = np.inf if method.family.linear else 0.5 * error
-    checks = Checks(float(curvature), float(known.moved[1]), float(allowed), float(both[1].excess))
+    allowed = _LEAP * variance if method.family.linear else 0.5 * error
+    moved = (known.moved[1], allowed)
+    if method.family.classes:
+        spread = float(np.sum((omega * [each.score_noise for each in both]) ** 2))
+        levels = by_level(both[1].score, known.raised, gram, spread, len(method.target.levels))
+        moved = max([moved, *levels], key=lambda each: each[0] / each[1])
+    checks = Checks(float(curvature), float(moved[0]), float(moved[1]), float(both[1].excess))
     return Estimate(values, sampling, privacy, checks)
 
 
@@ -258,8 +268,8 @@ def _middle(method: PrivateGLM, released: Matrix, model: Matrix) -> Matrix:
 
 
 @eqx.filter_jit  # whoever takes part computes the table, and op by op most of that is compiling
-def _last_two(method: PrivateGLM, found: Released) -> tuple[Any, tuple[_Sum, _Sum]]:
-    """Raised `sum u x x'`, and the last two sums in natural units."""
+def _last_two(method: PrivateGLM, found: Released) -> tuple[Any, tuple[_Sum, _Sum], Any]:
+    """Raised `sum u x x'`, the last two sums in natural units, and the dispersion."""
     family, query, d = method.family, method.queries[-1], method.width
     gram = method.gram_of(found.first, found.noise[0])
     total = gram[-1, -1]
@@ -293,4 +303,4 @@ def _last_two(method: PrivateGLM, found: Released) -> tuple[Any, tuple[_Sum, _Su
                 jnp.abs(family.expected(now, other)[0]),
             )
         )
-    return gram, (made[0], made[1])
+    return gram, (made[0], made[1]), now

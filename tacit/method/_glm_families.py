@@ -82,6 +82,8 @@ class Gaussian(Family):
     link: ClassVar[str] = "identity"
     linear: ClassVar[bool] = True
     clip: ClassVar[float] = 2.0
+    steepest: ClassVar[float] = 6.0
+    """Largest clip over the next sigma, which is then a third of the last."""
 
     def linked(self, linear: Linear, least: Scalar) -> Link:
         # a clip that is too narrow costs more than one that is too wide
@@ -106,6 +108,8 @@ class Gaussian(Family):
     def dispersion(self, square: Scalar, by: Float[Array, " 2"]) -> Float[Array, " 2"]:
         # E min(Z^2, c^2) / c^2 falls in c = clip / sigma
         at = solved(lambda c: clipped_square(c) / c**2, square, 0.2, 50.0)
+        # noise may leave nothing of a square, and with a clip far too narrow no step gets anywhere
+        at = jnp.minimum(at, self.steepest)
         return jnp.stack([self.clip * by[0] / at, by[1]])
 
     def expected(self, by: Float[Array, " 2"], now: Float[Array, " 2"]) -> tuple[Scalar, Scalar]:

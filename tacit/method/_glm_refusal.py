@@ -74,7 +74,9 @@ def _enough(checks: Checks, method: PrivateGLM, contract: Any) -> str:
         epsilon = float(epsilon_from_mu(mu, worst.delta))
         wanted = f"{wanted}, or an epsilon of {least}{epsilon:.2g} with these"
     if checks.lost:
-        wanted += ", unless a column says nothing that the others do not: leave such a one out"
+        wanted += ", unless a column says nothing that the others do not"
+        wanted += ", or hardly any record has some level" if method.family.classes else ""
+        wanted += ": leave such a one out"
     elif checks.curvature >= _GUESSED * math.sqrt(2.0 * method.width):  # of an operator
         wanted += "; these are guesses, because much of that eigenvalue is noise"
     return wanted

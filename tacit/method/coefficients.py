@@ -74,7 +74,8 @@ class Checks:
             that of the records.
         moved: mean square of the last step of the linear predictor.
         allowed: largest `moved` that is printed: half the root mean square standard error of the
-            predictor, so that what a Newton step leaves out is below a quarter of it.
+            predictor, so that what a Newton step leaves out is below a quarter of it. With an
+            identity link, where only the clip bends the score, half the variance of the errors.
         excess: clipped residuals beyond those that the model predicts, in standard errors; 0
             without a clip. At most 3 are printed.
     """
@@ -303,6 +304,8 @@ class CoefficientTable:
             "records": self.records,
             "rows": [{str(key): _plain(value) for key, value in row.items()} for row in rows],
         }
+        if self.levels:
+            found["levels"] = list(self.levels)
         if self.refusal is not None:
             found["refused"] = self.refusal.to_dict()
         return found
@@ -375,7 +378,7 @@ class CoefficientTable:
         return f"{shown}<p>{escape(self.sentence())}</p>"
 
     def to_latex(self) -> str:
-        """The table in LaTeX, for the booktabs package."""
+        """The table in LaTeX, for the booktabs package; what levels are against is in a comment."""
         import pandas as pd
 
         columns = ["parameter", "coefficient", "standard_error", "lower", "upper", "p_value"]
@@ -388,7 +391,13 @@ class CoefficientTable:
             cells = [f"${cell}$" if cell[:1] in ("-", "<") else cell for cell in cells]
             lines.append(" & ".join([name, *cells]) + r" \\")
         body = "\n".join([lines[0], r"\midrule", *lines[1:]])
-        return "\\begin{tabular}{lrrrrr}\n\\toprule\n" + body + "\n\\bottomrule\n\\end{tabular}\n"
+        against = f"% levels against {self.levels[0]!r}\n" if self.levels else ""
+        return (
+            against
+            + "\\begin{tabular}{lrrrrr}\n\\toprule\n"
+            + body
+            + "\n\\bottomrule\n\\end{tabular}\n"
+        )
 
 
 def _short(value: float, column: str) -> str:

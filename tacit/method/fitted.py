@@ -252,7 +252,9 @@ def load_regression(path: str | Path) -> FittedRegression:
         )
         loaded = FittedRegression(found.formula, table, schema, found.guarantee, found.date)
         columns = (loaded.design.names[-1], *loaded.design.names[:-1])
-        names = names_of(columns, found.levels)
+        target = parse_formula(found.formula, columns_of(schema))[0]
+        levels = target.levels if found.family == "multinomial" else ()
+        names = names_of(columns, levels)
     except (ValidationError, TacitError, TypeError, ValueError, KeyError) as error:
         reason = str(error).splitlines()[0]
         if isinstance(error, ValidationError):
@@ -263,7 +265,7 @@ def load_regression(path: str | Path) -> FittedRegression:
         ) from error
     d = len(names)
     shapes = (table.values.shape, table.sampling.shape, table.privacy.shape, (len(table.spans), 1))
-    if names != table.names or shapes != ((d,), (d, d), (d, d), (d, 1)):
+    if (names, levels) != (table.names, table.levels) or shapes != ((d,), (d, d), (d, d), (d, 1)):
         raise ProblemError(
             f"{path}: its coefficients are not those of its formula {found.formula!r}; it was "
             "changed, or is of another version"

@@ -94,8 +94,8 @@ class PrivateGLM(AbstractMethod):
 
         g, H, M = sum_i (u r x, u a x x', u^2 r^2 x x'),   u = min(1, R / |x|),   w <- w + H^-1 g.
 
-    With several classes, coefficients are those of each class against the first, and `r` and `a` a
-    vector and a matrix over classes (`ClassScore`); the first sum is asked at 0.
+    With several classes `r` and `a` are a vector and a matrix over contrasts between them
+    (`ClassScore`), the first sum is asked at 0, and the table has each class against the first.
 
     An offset of the design is added to the linear predictor. Weights are those of sampling: a
     record counts by its own over the largest declared one, in `u`, and errors are robust.
@@ -190,7 +190,12 @@ class PrivateGLM(AbstractMethod):
         if self.family.classes:
             count, given = self.outputs + 1, {"weighted": weighted, "relation": relation}
             whole = ClassScore(
-                rows.Classes(*parts), bounds[0], count, bounds[1], bounds[2], **given
+                rows.Classes(*parts),
+                size=bounds[0],
+                classes=count,
+                radius=bounds[1],
+                norm=bounds[2],
+                **given,
             )
             return (BlockSum((whole,), _point, relation=relation),) * self.sums
 
@@ -351,7 +356,7 @@ class PrivateGLM(AbstractMethod):
             weight * score[1 : d + 1],
             weight * noise,
             gram,
-            steps.STEEPEST,
+            steps.STEEPEST * math.sqrt(self.outputs),
         )
         return self._at(state, state.point[:-2] + step, now, t)
 

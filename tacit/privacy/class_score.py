@@ -126,9 +126,11 @@ class ClassScore(Block):
             light = light * jnp.clip(asked[:, -1:], 0.0, 1.0)
         p = jax.nn.softmax(asked[:, d:end], axis=1)
         basis = jnp.asarray(contrasts(self.classes), asked.dtype)
-        residual = jnp.where(usable[:, None], hot - p, 0.0) @ basis / math.sqrt(2.0)
-        curvature = jnp.einsum("nk,ka,kb->nab", p, basis, basis)
-        mean = p @ basis
+        # products of matrices may be less exact than the numbers in them, unless they must not
+        residual = jnp.matmul(jnp.where(usable[:, None], hot - p, 0.0), basis, precision="highest")
+        residual = residual / math.sqrt(2.0)
+        curvature = jnp.einsum("nk,ka,kb->nab", p, basis, basis, precision="highest")
+        mean = jnp.matmul(p, basis, precision="highest")
         curvature = (curvature - mean[:, :, None] * mean[:, None, :]) / 2.0
         row, column = np.triu_indices(self._apart)
         curvature = curvature[:, row, column] * np.where(row == column, 1.0, math.sqrt(2.0))

@@ -216,7 +216,7 @@ def _take_part(
         else agent_secret(trial_key(options.test_seed, 0), number)
     )
     desk = AgentStep(plan, number, secret)
-    desk.prepare(run_.objective)
+    desk.prepare(None if account is None else run_.objective)
     releaser = None
     if account is not None:
         noised, events = releases(run_, number)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.cli.console import INTERRUPTED, guarded, progress, say
+from tacit.cli.console import INTERRUPTED, _widths, guarded, progress, say
 from tacit.errors import ConfigError, OracleError
 
 
@@ -166,3 +166,8 @@ def test_an_interrupt_of_an_import_is_one(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().err == "interrupted\n"
     with pytest.raises(ImportError, match="no such module"):
         guarded(missing, as_json=False)
+
+
+def test_a_table_that_has_no_word_to_break_is_drawn_whole() -> None:
+    columns = [["", "second one: sex[T.m]"], ["coef", "0.002"]]
+    assert _widths(columns, 20) == [20, 5]

@@ -17,6 +17,7 @@ from tacit import data, network, problem
 from tacit.data.cells import columns_of
 from tacit.data.design import design_of
 from tacit.data.formula import parse_formula
+from tacit.data.undeclared import filled
 from tacit.errors import ConfigError, ProblemError
 from tacit.method import CoefficientTable, PrivateGLM, load_regression
 from tacit.method._glm_estimate import _shaken
@@ -154,6 +155,37 @@ def test_it_predicts_the_probability_of_every_level(tmp_path: Path) -> None:
     assert len(fit.forest().data) > 0
 
 
+def test_steps_towards_a_rare_level_count_as_much_as_all_others() -> None:
+    rng = np.random.default_rng(1)
+    x = np.column_stack([rng.uniform(-1, 1, 60_000), np.zeros(60_000)])
+    logits = np.column_stack([np.zeros(60_000), 0.2 + 0.3 * x[:, 0], 4.0 * x[:, 0] - 6.0])
+    y = np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
+    task, net, method = setting(x, y, sums=3)
+    method = replace(method, design=design_of([method.design.columns[0]]))
+    found = tacit.run(task, net, method, rounds=3).answer
+    assert isinstance(found, CoefficientTable) and found.refusal is not None
+    theirs = sm.MNLogit(y, sm.add_constant(x[:, 0])).fit(disp=0).params.T.ravel()
+    off = np.abs(found.values - theirs) / np.sqrt(np.diag(found.covariance))
+    assert off[:2].max() < 0.5 and off[2:].min() > 3.0  # of 0.6 % of the records
+
+
+def test_a_file_with_other_levels_is_refused(tmp_path: Path) -> None:
+    given = {"columns": COLUMNS, "family": "multinomial", "epsilon": None, "seed": 0}
+    fit = tacit.glm("y ~ x0 + x1", frame(2000), **given)  # type: ignore[arg-type]
+    text = fit.model.to_json()
+    path = tmp_path / "fit.json"
+    for changed in (
+        text.replace(
+            '"levels": [\n    "never",\n    "some"', '"levels": [\n    "zzz",\n    "some"'
+        ),
+        text.replace('"family": "multinomial"', '"family": "binomial"'),
+    ):
+        assert changed != text
+        path.write_text(changed)
+        with pytest.raises(ProblemError, match="not those of its formula"):
+            load_regression(path)
+
+
 def test_what_cannot_be_is_refused() -> None:
     _, _, method = setting(*drawn(20))
     two = columns_of(
@@ -177,3 +209,10 @@ def test_an_audit_measures_the_mu_that_is_claimed(relation: str) -> None:
     found = tacit.audit_method(task, net, method, rounds=4, trials=20_000, seed=0, stop=False)
     assert found.mu is not None and found.claimed_mu is not None
     assert 0.95 < found.mu / found.claimed_mu < 1.05 and not found.refuted
+
+
+def test_levels_that_are_read_off_are_in_the_order_of_their_numbers() -> None:
+    table = pd.DataFrame({"y": [10, 2, 3, 2], "x": [0.1, 0.5, 0.2, 0.9]})
+    found = filled(table, {}, {"y": False, "x": False}, "multinomial")
+    assert isinstance(found.features["y"], data.Categorical)
+    assert list(found.features["y"].levels) == ["2", "3", "10"]
