@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -107,6 +107,10 @@ class Result:
         whose = f"mean answer of {agents} agents" + (" in the first trial" if trials > 1 else "")
         shown = np.array2string(self.solution, precision=4, threshold=12)
         return f"{self.status}; {whose} after {self.rounds} rounds: {shown}\n{self.guarantee}"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """The summary, where IPython has no page to draw on."""
+        printer.text(self.summary())
 
     def _repr_html_(self) -> str:
         """The answer as a table, and the guarantee, at the end of a notebook cell."""
