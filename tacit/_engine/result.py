@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from tacit._engine.measures import History
-from tacit.method.answer import Answer, Minimiser, Refused
+from tacit.method.answer import Answer, Minimiser
 from tacit.privacy.guarantee import Guarantees
 from tacit.privacy.ledger import Charge
 
@@ -114,14 +114,17 @@ class Result:
 
     def _repr_html_(self) -> str:
         """The answer as a table, and the guarantee, at the end of a notebook cell."""
-        said = f"<p>{escape(self.status)} after {self.rounds} rounds</p>"
-        return f"{said}{self.frame().to_html(index=False)}<p>{escape(str(self.guarantee))}</p>"
+        said = f"{self.status} after {self.rounds} rounds"
+        if self.answer is not None and not isinstance(self.answer, Minimiser):
+            said += f"; {self.answer.sentence()}"
+        table = self.frame().to_html(index=False)
+        return f"<p>{escape(said)}</p>{table}<p>{escape(str(self.guarantee))}</p>"
 
     def frame(self) -> pd.DataFrame:
-        """The answer as a frame: one row per parameter, or the rows of the table that it is."""
+        """The answer as a frame: one row per parameter, or the table or refusal that it is."""
         import pandas as pd
 
-        if self.answer is not None and not isinstance(self.answer, Minimiser | Refused):
+        if self.answer is not None and not isinstance(self.answer, Minimiser):
             return self.answer.frame()
         return pd.DataFrame({"parameter": self.parameter_names, "value": self.solution})
 

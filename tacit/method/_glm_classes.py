@@ -8,6 +8,7 @@ logits of the classes at a row `x` are `C B' x` (`contrasts`).
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,6 +16,9 @@ from jaxtyping import Array, Float
 
 from tacit.method import _glm_steps as steps
 from tacit.privacy.class_score import contrasts
+
+if TYPE_CHECKING:
+    from tacit.method.glm import PrivateGLM
 
 _RAREST = 5e-4
 """Smallest share of a class that a start assumes."""
@@ -24,27 +28,31 @@ _NEAR = 0.3
 level less than of all coefficients (1/2), because its logit bends more where its records are."""
 
 
-def gram_of(information: Float[Array, "k k"], classes: int) -> Float[Array, "d d"]:
-    """`sum u x x'`, from the information at the point 0, where all classes are equally likely.
+def gram_of(method: PrivateGLM, first: Any, noise: Any) -> Float[Array, "d d"]:
+    """`sum u x x'`, raised, from the information at the point 0, where classes are equally likely.
 
-    There it is `sum u x x'` times the identity of the contrasts over the number of classes.
-    """
-    m = classes - 1
-    d = len(information) // m
-    return jnp.trace(information.reshape(d, m, d, m), axis1=1, axis2=3) * (classes / m)
-
-
-def start(
-    score: Float[Array, " k"], gram: Float[Array, "d d"], noise: Float[Array, ""], classes: int
-) -> Float[Array, " k"]:
-    """The first point: a linear regression of the classes, taken through the link at the mean.
+    There it is `sum u x x'` times the identity of the `m` contrasts over the `m + 1` classes.
 
     Args:
-        score: score at the point 0, shape `(d m,)`.
-        gram: raised `sum u x x'`, shape `(d, d)`.
-        noise: standard deviation of the noise in an entry of the score.
-        classes: number of classes, `m + 1`.
+        method: method of the run.
+        first: first sum, released.
+        noise: standard deviation of the noise in each of its entries.
     """
+    query, d, m = method.queries[0], method.design.width, method.outputs
+    information = query.split(first)[0][1 : method.width + 1]
+    gram = jnp.trace(information.reshape(d, m, d, m), axis1=1, axis2=3) * ((m + 1) / m)
+    spread = query.spread(noise)[0] * method.score(0).units[1] * (m + 1) / math.sqrt(m)
+    return steps.raised(gram, jnp.asarray(spread, gram.dtype))
+
+
+def start(method: PrivateGLM, first: Any, noise: Any) -> Float[Array, " k"]:
+    """The first point: a linear regression of the classes, taken through the link at the mean.
+
+    Arguments as for `gram_of`.
+    """
+    query, classes = method.queries[0], method.outputs + 1
+    score, gram = query.split(first)[0][0], gram_of(method, first, noise)
+    noise = query.spread(noise)[0] * method.score(0).units[0]
     basis = jnp.asarray(contrasts(classes), score.dtype)
     total = gram[-1, -1]
     slopes = jnp.linalg.solve(gram, score.reshape(len(gram), -1))

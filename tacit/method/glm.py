@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
@@ -30,6 +29,7 @@ from tacit.method._glm_arguments import (
 )
 from tacit.method._glm_estimate import coefficients
 from tacit.method._glm_families import FAMILIES, Family, FamilyName
+from tacit.method._glm_queries import queries_of
 from tacit.method._oracle import combined, send_released
 from tacit.method._records import check_records
 from tacit.method.answer import Answer, Refused
@@ -41,10 +41,10 @@ from tacit.privacy.budget import Privacy
 from tacit.privacy.class_score import ClassScore
 from tacit.privacy.mechanism import NO_NOISE, Release
 from tacit.privacy.score import Score
-from tacit.privacy.statistics import Block, BlockSum, Clipped, Gram
+from tacit.privacy.statistics import BlockSum
 from tacit.problem.task import Task
 from tacit.ranges import Key
-from tacit.types import Context, Inbox, Index, Oracle, Relation, Role, Vector
+from tacit.types import Context, Inbox, Index, Oracle, Role, Vector
 
 __all__ = ["SHARES", "FamilyName", "Fit", "PrivateGLM"]
 
@@ -52,9 +52,6 @@ SHARES: Mapping[int, tuple[float, ...]] = MappingProxyType(
     {3: (0.12, 0.25, 0.63), 4: (0.08, 0.12, 0.25, 0.55)}
 )
 """Share of the budget of each sum, by their number."""
-
-_RIDER = 0.03
-"""Share of a sum for the mean square of residuals, and for the excess of clipped ones."""
 
 
 class Fit(eqx.Module):
@@ -182,50 +179,7 @@ class PrivateGLM(AbstractMethod):
     @cached_property
     def queries(self) -> tuple[BlockSum, ...]:
         """The query of each sum."""
-        relation = Relation.REPLACE_ONE if self.privacy is None else self.privacy.relation
-        design, reader = self.design, self.reader
-        parts = (design, self.target, self.family, self.weights)
-        bounds = (design.width, design.typical, design.longest)
-        weighted = self.weights is not None
-        if self.family.classes:
-            count, given = self.outputs + 1, {"weighted": weighted, "relation": relation}
-            whole = ClassScore(
-                rows.Classes(*parts),
-                size=bounds[0],
-                classes=count,
-                radius=bounds[1],
-                norm=bounds[2],
-                **given,
-            )
-            return (BlockSum((whole,), _point, relation=relation),) * self.sums
-
-        def query(score: Score, riders: list[Block]) -> BlockSum:
-            score = replace(score, share=1.0 - _RIDER * len(riders))
-            return BlockSum((score, *riders), _point, relation=relation)
-
-        def square(asked: Any) -> list[Block]:
-            return [Gram(asked, 1, 1.0, share=_RIDER)] if self.family.measured else []
-
-        excess: list[Block] = []
-        if self.family.clips:
-            excess = [Clipped(rows.Excess(*parts), 1, 1.0, share=_RIDER)]
-        start = Score(
-            rows.Scaled(*parts),
-            design.width + self.offset,
-            reader.radius,
-            reader.norm,
-            weighted=weighted or self.offset > 0,
-            relation=relation,
-        )
-        first = query(start, square(rows.ScaledRoot(*parts)))
-        score = Score(
-            rows.Model(*parts), *bounds, self.family.logistic, weighted=weighted, relation=relation
-        )
-        riders = [*square(rows.ModelRoot(*parts)), *excess]
-        if self.family.signed:
-            riders[0] = Clipped(rows.Moment(*parts), 1, 1.0, share=_RIDER)
-        other = query(score, riders)
-        return (first, *[other] * (self.sums - 1))
+        return queries_of(self)
 
     @property
     def outputs(self) -> int:
@@ -326,10 +280,7 @@ class PrivateGLM(AbstractMethod):
         state = Fit(state.point, state.points, inbox.total, state.others, sites)
         noise = self._noise(self.times[0], state.sites[0])
         if self.family.classes:
-            (score,), m = self.queries[0].split(state.first), self.outputs
-            spread = self.queries[0].spread(noise)[0] * self.score(0).units[0]
-            gram = self.gram_of(state.first, noise)[::m, ::m]
-            begun = classes.start(score[0], gram, spread, m + 1)
+            begun = classes.start(self, state.first, noise)
             return self._at(state, begun, jnp.ones(2, begun.dtype), 0)
         linear = self.linear_of(state.first, noise)
         reader = self.reader
@@ -395,11 +346,7 @@ class PrivateGLM(AbstractMethod):
         With several classes once for every contrast, as blocks of a matrix of all coefficients.
         """
         if self.family.classes:
-            query, m = self.queries[0], self.outputs
-            information = query.split(first)[0][1 : self.width + 1]
-            spread = query.spread(noise)[0] * self.score(0).units[1] * (m + 1) / math.sqrt(m)
-            gram = classes.gram_of(information, m + 1)
-            return jnp.kron(steps.raised(gram, jnp.asarray(spread, gram.dtype)), jnp.eye(m))
+            return jnp.kron(classes.gram_of(self, first, noise), jnp.eye(self.outputs))
         linear, at = self.linear_of(first, noise), self.offset
         return steps.raised(linear.gram[at:, at:], linear.noise[1])
 
@@ -424,10 +371,6 @@ class PrivateGLM(AbstractMethod):
 
     def worst_case(self, problem: Task, owner: int) -> Neighbours:
         return block_neighbours(self.privacy, problem.normaliser, owner)
-
-
-def _point(state: Fit) -> Any:
-    return state.point
 
 
 def _ask(state: Fit, released: None, context: Context) -> tuple[Fit, Vector]:

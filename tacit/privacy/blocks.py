@@ -198,6 +198,17 @@ class Counts(Block):
         return np.asarray(0.0), np.asarray(1.0)
 
 
+def check_score(radius: Any, norm: Any, relation: Relation) -> None:
+    """Refuse bounds on columns that do not fit each other, and a distance between whole costs."""
+    if not 0.0 < radius <= norm < math.inf:
+        raise PrivacyError(
+            f"norm={norm!r} must be finite and at least radius={radius!r}, above which a record "
+            "only loses weight"
+        )
+    if relation is Relation.METRIC:
+        raise PrivacyError("relation='metric' compares whole costs; a score is of records")
+
+
 def of_shape(value: Any, shape: tuple[int, ...], what: str) -> Array:
     """A result of somebody's function as an array of the declared shape."""
     found = jnp.asarray(value)

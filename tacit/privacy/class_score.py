@@ -18,7 +18,7 @@ from jaxtyping import Array, ArrayLike, Float
 from tacit.arguments import checked
 from tacit.clipping import clipped
 from tacit.errors import PrivacyError
-from tacit.privacy.blocks import Block, axis_vector, full, of_shape, triangle
+from tacit.privacy.blocks import Block, axis_vector, check_score, full, of_shape, triangle
 from tacit.ranges import Count, Positive
 from tacit.types import Relation
 
@@ -75,13 +75,7 @@ class ClassScore(Block):
     def __check_init__(self) -> None:
         if self.classes < 2:
             raise PrivacyError(f"classes={self.classes} must be at least 2")
-        if not 0.0 < self.radius <= self.norm < math.inf:
-            raise PrivacyError(
-                f"norm={self.norm!r} must be finite and at least radius={self.radius!r}, above "
-                "which a record only loses weight"
-            )
-        if self.relation is Relation.METRIC:
-            raise PrivacyError("relation='metric' compares whole costs; a score is of records")
+        check_score(self.radius, self.norm, self.relation)
 
     @property
     def _apart(self) -> int:
@@ -105,7 +99,9 @@ class ClassScore(Block):
 
     @property
     def longest(self) -> float:
-        return math.sqrt(1.125) if self.relation is Relation.ADD_REMOVE else 1.25
+        q, v = _WEIGHTS[self.relation]
+        # the information costs nothing up to q = 4; above, less than the proof's bound at q = 8
+        return math.sqrt(1.0 + v if q <= 4.0 else 1.5 + v / 4.0)
 
     def movement(self, relation: Relation) -> float:
         return 2.0 if relation is Relation.REPLACE_ONE else self.longest

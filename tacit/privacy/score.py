@@ -19,7 +19,7 @@ from jaxtyping import Array, ArrayLike, Float
 from tacit.arguments import checked
 from tacit.clipping import clipped
 from tacit.errors import PrivacyError
-from tacit.privacy.blocks import Block, axis_vector, full, of_shape, triangle
+from tacit.privacy.blocks import Block, axis_vector, check_score, full, of_shape, triangle
 from tacit.ranges import Count, Positive
 from tacit.types import Relation
 
@@ -81,13 +81,7 @@ class Score(Block):
     relation: Relation = eqx.field(static=True, kw_only=True, default=Relation.REPLACE_ONE)
 
     def __check_init__(self) -> None:
-        if not 0.0 < self.radius <= self.norm < math.inf:
-            raise PrivacyError(
-                f"norm={self.norm!r} must be finite and at least radius={self.radius!r}, above "
-                "which a record only loses weight"
-            )
-        if self.relation is Relation.METRIC:
-            raise PrivacyError("relation='metric' compares whole costs; a score is of records")
+        check_score(self.radius, self.norm, self.relation)
 
     @property
     def _weights(self) -> _Weights:

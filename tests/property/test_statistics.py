@@ -56,6 +56,18 @@ def blocks(shares: list[float], bound: float) -> tuple[Any, ...]:
     )
 
 
+def attained(query: BlockSum) -> None:
+    """The pair of records that an audit gets moves the sum by as much as the query states."""
+    there = 0.0 if query.relation is Relation.ADD_REMOVE else -1.0
+    with jax.enable_x64(True):
+        ends = [
+            np.asarray(query(None, Extremes(1.0, np.array([side])), CONTEXT, jax.random.key(0)))
+            for side in (1.0, there)
+        ]
+    assert np.linalg.norm(ends[0] - ends[1]) == pytest.approx(1.0, rel=1e-12)
+    assert query.sensitivity(public(), query.relation) == pytest.approx(1.0, rel=1e-12)
+
+
 def answer(query: BlockSum, table: Any) -> Any:
     with jax.enable_x64(True):
         return np.asarray(query(2.0, table, CONTEXT, jax.random.key(0)))

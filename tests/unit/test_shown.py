@@ -52,13 +52,15 @@ def test_tasks_and_networks_are_a_line() -> None:
 @pytest.mark.slow
 def test_whatever_is_public_prints_a_few_lines() -> None:
     long: list[Any] = []
+    left_out: set[str] = set()
     for call in every_call():
         try:
             made = call.target(**call.given)
-        except tacit.errors.TacitError:  # one needs a study of its own
+        except tacit.errors.TacitError:
+            left_out.add(call.target.__name__)
             continue
         text = repr(made)
         table = isinstance(made, tacit.Regression | FittedRegression)
         if len(text) > (1500 if table else 720) or text.count("\n") > 18:
             long.append((call.target, len(text), text[:100]))
-    assert not long
+    assert not long and left_out <= {"check_between_sites"}  # which needs a study of its own

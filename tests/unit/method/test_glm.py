@@ -228,7 +228,7 @@ def test_a_square_that_noise_leaves_nothing_of_does_not_close_the_clip(seed: int
     found = fitted("gaussian", x, y, seed, privacy=budget(0.6))
     # with a clip that follows the noise these are 17 and 14 standard errors off
     off = np.abs(found.values - np.append(TRUE["gaussian"], SLOPES))
-    assert np.all(off < 6.5 * np.sqrt(np.diag(found.covariance)))
+    assert np.all(off < 5.0 * np.sqrt(np.diag(found.covariance)))
 
 
 def test_no_record_decides_how_long_a_count_takes() -> None:
