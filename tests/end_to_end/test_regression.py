@@ -411,3 +411,47 @@ def test_records_that_come_and_go_over_a_graph(tmp_path: Path) -> None:
     )
     answer: Any = execute(assemble(read_study(study))).result.answer
     close_to_the_truth(answer.frame())
+
+
+@pytest.mark.long
+def test_several_levels_from_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = visits()
+    rng = np.random.default_rng(1)
+    logits = np.column_stack(
+        [np.zeros(RECORDS), 0.03 * (frame["age"] - 50), -0.5 + 0.0 * frame["age"]]
+    )
+    chosen = np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
+    care = np.array(["at home", "ward", "care: intensive"])[chosen]
+    frame.drop(columns="ill").assign(care=care).to_csv("visits.csv", index=False)
+    document = told(
+        *(
+            "fit",
+            "visits.csv",
+            "care ~ age",
+            "--family",
+            "multinomial",
+            "-e",
+            "4",
+            "--site",
+            "site",
+        ),
+        *("--bounds", "age=20:80", "--levels", "care=at home,ward,care: intensive"),
+        *("--study", "mine.toml", "--output", "fit"),
+    )
+    table = pd.read_csv("fit/coefficients.csv")
+    assert table["parameter"].tolist() == [
+        f"{level}: {name}" for level in ("ward", "care: intensive") for name in ("Intercept", "age")
+    ]
+    far = np.abs(table["coefficient"] - [-1.5, 0.03, -0.5, 0.0]) / table["standard_error"]
+    assert far.max() < 5.0
+    assert document["answer"]["levels"] == ["at home", "ward", "care: intensive"]
+    told("run", "mine.toml", "--output", "again")
+    pd.testing.assert_frame_equal(pd.read_csv("again/coefficients.csv"), table)
+    pd.DataFrame({"age": [30.0]}).to_csv("new.csv", index=False)
+    (row,) = told("predict", "fit", "new.csv")["rows"]
+    assert sum(row[f"{level} mean"] for level in document["answer"]["levels"]) == pytest.approx(1.0)
+    page = Path("fit/report.html").read_text()
+    assert "care: intensive: age" in page and "calibration-figure" not in page
