@@ -94,7 +94,7 @@ def test_a_sum_is_tried_again_at_the_point_of_its_round(
         return reply(self, turn, standing)
 
     monkeypatch.setattr(SumSession, "_reply", silent)
-    run = star(masks=Masks(1, 3, spare=2), skipping=True, patience=2.0)
+    run = star(masks=Masks(1, 3, spare=2), skipping=True, patience=8.0)
     for thread in [run.start(i) for i in range(AGENTS + 1)]:
         thread.join(300)
     assert missed.is_set()
@@ -128,7 +128,7 @@ def test_a_coordinator_gets_no_more_of_the_dearest_sum_than_is_paid_for(
     monkeypatch.setattr(SumSession, "_keep", lying)
     monkeypatch.setattr(SumSession, "run", greedy)
     monkeypatch.setattr(ending, "LINGER", 1.0)
-    run = star(masks=Masks(1, 3, spare=2), skipping=True, patience=1.0)
+    run = star(masks=Masks(1, 3, spare=2), skipping=True, patience=5.0)
     for thread in [run.start(i) for i in range(AGENTS + 1)]:
         thread.join(300)
     assert answers(run, SERVER)[0] > 3

@@ -33,7 +33,7 @@ def test_a_round_that_is_taken_anew_is_no_absence(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_one_neighbour_alone_takes_nobody_along(ring: Callable[..., Ring]) -> None:
     """It says that it has finished, again and again, and never takes part."""
-    run = ring(rounds=30, skipping=True, patience=2.0)
+    run = ring(rounds=30, skipping=True, patience=6.0)
     done = Address(RUN, 2, 30, 255, 0, FINISHED)
     word = encode(done, [], run.keys[2].identity)
     transport = Transport(
@@ -86,7 +86,7 @@ def test_a_run_goes_on_without_a_silent_member_who_comes_in_again(
 
 @pytest.mark.long
 def test_a_member_with_a_rotated_out_key_is_not_heard(ring: Callable[..., Ring]) -> None:
-    run = ring(rounds=5, skipping=True, patience=2.0)
+    run = ring(rounds=5, skipping=True, patience=6.0)
     old = run.keys[2]
     run.cards[2] = keys.renew(old.folder, run.folder / "authority", identity=True).card
     for thread in [run.start(i) for i in range(MEMBERS)]:
