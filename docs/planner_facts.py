@@ -136,7 +136,8 @@ def regression(columns: int, family: str, privacy: Privacy | None, sums: int = 4
 
 
 @cache
-def _schema(columns: int, family: str) -> data.Schema:
+def schema(columns: int, family: str) -> data.Schema:
+    """Numbers from -1 to 1, and a target."""
     target = data.Boolean() if family == "binomial" else data.Numeric(-6, 6)
     numbers = {f"x{i}": data.Numeric(-1, 1) for i in range(columns)}
     return data.Schema({**numbers, "y": target}, target=None, intercept=False)
@@ -144,7 +145,7 @@ def _schema(columns: int, family: str) -> data.Schema:
 
 @cache
 def _columns(columns: int, family: str) -> Any:
-    return columns_of(_schema(columns, family))
+    return columns_of(schema(columns, family))
 
 
 def words() -> dict[str, dict[str, str]]:
@@ -191,7 +192,7 @@ def fits(budget: Privacy, sites: int = SITES, records: int = 2, sums: int = 4) -
     """Contract of a regression with one column."""
     declared = records if budget.relation is Relation.ADD_REMOVE else None
     tables = [np.ones((records, 2))] * sites
-    task = problem.record_tables(tables, _schema(1, "binomial"), size=declared)
+    task = problem.record_tables(tables, schema(1, "binomial"), size=declared)
     method = regression(1, "binomial", budget, sums)
     return tacit.contract(task, network.Coordinator(sites), method, rounds=sums)
 

@@ -211,6 +211,6 @@ tests/browser/test_planner.py compares all numbers with tacit's own. */
   };
 
   globalThis.tacitPlanner = {
-    WAYS, erfcx, logDelta, epsilonFromMu, muFromEpsilon, plan, problems, guarantee, roundedUp, grouped, warning,
+    WAYS, mostCurvature: facts.regression.most_curvature, erfcx, logDelta, epsilonFromMu, muFromEpsilon, plan, problems, guarantee, roundedUp, grouped, warning,
   };
 })();

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
 
-  const { WAYS, plan, problems, guarantee, grouped, roundedUp } = globalThis.tacitPlanner;
+  const { WAYS, mostCurvature, plan, problems, guarantee, grouped, roundedUp } = globalThis.tacitPlanner;
   const root = document.getElementById("planner"), form = root.querySelector("form");
   const one = (selector) => root.querySelector(selector);
 
@@ -40,8 +40,8 @@
   const NOTES = {
     mean: "Errors are standard deviations (as a vector, root mean squares) from the noise alone, of one round. "
       + "The mean and the sum are over the records of all sites. The curator's noise is one for all.",
-    regression: "The width is a forecast for a numeric column that spreads evenly over its declared bounds, and "
-      + "for moderate effects. Above 0.75 in the last column intervals are withheld.",
+    regression: "The width is a forecast for a numeric column that spreads evenly over its declared bounds, and for "
+      + `moderate effects. Intervals are withheld if the last column is above ${mostCurvature}.`,
   };
 
   const CENTRAL = {
@@ -71,9 +71,11 @@
       return `${way}: every entry of the mean is off by ${shown(own.mean)} (standard deviation), of the sum `
         + `by ${shown(own.sum)}.`;
     }
-    const bad = own.curvature > 0.75;
-    return `${way}: intervals are ${shown(own.width)} times as wide as those of the pooled fit`
-      + (bad ? ", and would probably be withheld: more records, a larger epsilon or fewer parameters are needed." : ".");
+    const wide = `${way}: intervals are ${shown(own.width)} times as wide as those of the pooled fit`;
+    if (own.curvature > mostCurvature) {
+      return `${wide}, and would probably be withheld: take more records, a larger epsilon or fewer parameters.`;
+    }
+    return own.curvature > mostCurvature / 3 ? `${wide}, and may be withheld if columns are correlated.` : `${wide}.`;
   };
 
   const showTable = (s, found) => {
