@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from scipy.stats import qmc
 
@@ -93,22 +94,25 @@ def noise(family: str, relation: Relation) -> dict[str, Any]:
 
     Lists are by the number of columns, from 1. Errors of a numeric target have variance 1.
     """
-    score, information = [], []
-    by = np.ones(2)
+    privacy = Privacy(1.0, 1.0, relation=relation)
+    methods = [regression(columns, family, privacy) for columns in range(1, MOST_COLUMNS + 1)]
     with jax.enable_x64(True):
-        for columns in range(1, MOST_COLUMNS + 1):
-            method = regression(columns, family, Privacy(1.0, 1.0, relation=relation))
-            spread = float(method.queries[-1].spread(1.0)[0])
-            unit, weight = (float(each) for each in method.family.units(by))
-            score.append(spread * float(method.score(-1).units[0]) * unit)
-            information.append(spread * float(method.curvature_unit) * weight)
-        weight, ratio = (float(each) for each in method.family.spread(by, by))
+        by, own = jnp.ones(2), methods[0].family
+        unit, informed = (float(each) for each in own.units(by))
+        weight, ratio = (float(each) for each in own.spread(by, by))
+        spreads = [float(method.queries[-1].spread(1.0)[0]) for method in methods]
+        scores = [float(method.score(-1).units[0]) for method in methods]
+        curvatures = [float(method.curvature_unit) for method in methods]
+    score = [spread * each * unit for spread, each in zip(spreads, scores, strict=True)]
+    information = [
+        spread * each * informed for spread, each in zip(spreads, curvatures, strict=True)
+    ]
     return {
         "score": score,
         "information": information,
         "weight": weight,
         "ratio": ratio,
-        "logistic": method.family.logistic,
+        "logistic": own.logistic,
     }
 
 

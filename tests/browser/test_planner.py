@@ -19,6 +19,7 @@ import planner_facts
 import pytest
 
 import tacit
+from tacit import network, problem
 from tacit.errors import PrivacyError
 from tacit.privacy import GaussianRelease, Masks, Privacy, Repeated, accounting, caution
 from tacit.privacy import noise_multiplier as needed
@@ -318,8 +319,8 @@ def test_the_forecast_is_near_what_fits_report(page: Any, family: str, epsilon: 
     assert scale is not None
     table = np.column_stack([x, (np.clip(y, scale.lower, scale.upper) - scale.centre) / scale.unit])
     schema = planner_facts.schema(columns, family)
-    task = tacit.problem.record_tables(np.array_split(table, sites), schema)
-    net = tacit.network.Coordinator(sites)
+    task = problem.record_tables(np.array_split(table, sites), schema)
+    net = network.Coordinator(sites)
     answer: Any = tacit.run(task, net, method, rounds=4, seed=0).answer
     rows = np.column_stack([np.ones(records), x])
     weight = chance * (1 - chance) if family == "binomial" else np.ones(records)

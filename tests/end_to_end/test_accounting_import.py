@@ -49,6 +49,22 @@ def test_accounting_needs_neither_jax_nor_what_is_built_on_it() -> None:
     assert imported(PLANNED)[1] == ["scipy"]
 
 
+def test_a_plan_of_noise_on_the_command_line_needs_no_jax() -> None:
+    code = (
+        "import sys\n"
+        "from tacit.cli import main\n"
+        "sys.argv = ['tacit', 'plan', 'noise', '--epsilon', '1', '--rounds', '60']\n"
+        "try:\n"
+        "    main()\n"
+        "finally:\n"
+        "    print('imported:', sorted({'jax', 'equinox', 'pandas'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "noise multiplier of 32.73" in " ".join(done.stdout.split())
+    assert "imported: []" in done.stdout
+
+
 @pytest.mark.slow
 def test_accounting_is_imported_in_less_than_three_tenths_of_a_second() -> None:
     assert min(imported()[0] for _ in range(7)) < 0.3
