@@ -93,13 +93,15 @@ tests/browser/test_planner.py compares all numbers with tacit's own. */
   };
 
   const facts = JSON.parse(document.getElementById("planner-facts").textContent);
-  const WAYS = { local: "Local noise", masked: "Secure aggregation", central: "Central noise" };
+  const WAYS = {
+    local: "Local noise", masked: "Secure aggregation", central: "Central noise",
+  };
 
-  /** Noise multiplier of every site (of the curator) over that of local noise. */
-  const told = (way, { sites, colluders }) => (way === "masked" ? 1 / Math.sqrt(sites - colluders) : 1);
+  /** Noise multiplier of every site, or of the curator, over that of local noise. */
+  const told = (way, s) => (way === "masked" ? 1 / Math.sqrt(s.sites - s.colluders) : 1);
 
-  /** Noise in a sum over all sites, over that of a curator. */
-  const excess = (way, plan) => (way === "central" ? 1 : told(way, plan) * Math.sqrt(plan.sites));
+  /** Noise in a sum over all sites, over the curator's. */
+  const excess = (way, s) => (way === "central" ? 1 : told(way, s) * Math.sqrt(s.sites));
 
   const planMean = (way, s, mu) => {
     const each = Math.floor(s.records / s.sites), moved = facts.mean[s.relation] * s.clip;
@@ -107,17 +109,21 @@ tests/browser/test_planner.py compares all numbers with tacit's own. */
     const scale = (multiplier * moved) / (way === "central" ? each * s.sites : each);
     const mean = way === "central" ? scale : scale / Math.sqrt(s.sites);
     return {
-      multiplier, scale, mean, sum: mean * each * s.sites, length: mean * Math.sqrt(s.parameters),
+      multiplier,
+      scale,
+      mean,
+      sum: mean * each * s.sites,
+      length: mean * Math.sqrt(s.parameters),
       alone: epsilonFromMu(Math.sqrt(s.rounds) / multiplier, s.delta),
     };
   };
 
   /* docs/planner.md derives this forecast. */
   const planRegression = (way, s, mu) => {
-    const shares = facts.regression.shares[s.sums], family = facts.regression[s.family][s.relation];
-    const columns = s.parameters - 1, [square, again] = facts.regression.kept[columns - 1];
+    const family = facts.regression[s.family][s.relation], columns = s.parameters - 1;
+    const [square, again] = facts.regression.kept[columns - 1];
+    const [before, last] = facts.regression.shares[s.sums].slice(-2);
     const records = Math.floor(s.records / s.sites) * s.sites;
-    const [before, last] = shares.slice(-2);
     const multiplier = told(way, s) / (mu * Math.sqrt(last));
     const pooled = excess(way, s) / (mu * Math.sqrt(before + last));
     const weight = family.logistic ? s.yes * (1 - s.yes) : 1;
@@ -125,14 +131,18 @@ tests/browser/test_planner.py compares all numbers with tacit's own. */
     const sampling = family.ratio * information * (family.logistic ? 1 : again);
     const score = family.score[columns - 1] * pooled;
     const variance = (sampling + score * score) / (information * information);
+    const blurred = family.information[columns - 1] * pooled;
     return {
-      multiplier, scale: multiplier, score,
+      multiplier,
+      scale: multiplier,
+      score,
       width: Math.sqrt((variance * records * weight) / (3 * s.vif)),
-      curvature: (family.information[columns - 1] * pooled * Math.sqrt(2 * s.parameters)) / information,
+      curvature: (blurred * Math.sqrt(2 * s.parameters)) / information,
       alone: epsilonFromMu(1 / (multiplier * Math.sqrt(last)), s.delta),
     };
   };
 
+  /** All numbers of a plan, for each way to add noise. */
   const plan = (s) => {
     const mu = muFromEpsilon(s.epsilon, s.delta), made = { mu };
     for (const way of Object.keys(WAYS)) {
@@ -141,76 +151,102 @@ tests/browser/test_planner.py compares all numbers with tacit's own. */
     return made;
   };
 
-  /* Numbers in words, as tacit/privacy/digits.py prints them. */
+  /* Numbers in words, as tacit/privacy/digits.py and caution.py print them. */
   const grouped = (text) => text.replace(/\B(?=(\d{3})+$)/g, ",");
 
+  /** At most four digits, rounded up. */
   const roundedUp = (value) => {
-    const [, head, tail = "", power] = value.toExponential().match(/^(\d)(?:\.(\d+))?e([+-]\d+)$/);
+    const pattern = /^(\d)(?:\.(\d+))?e([+-]\d+)$/;
+    const [, head, tail = "", power] = value.toExponential().match(pattern);
     const up = /[1-9]/.test(tail.slice(3)) ? 1 : 0;
     const digits = Number(head + tail.slice(0, 3).padEnd(3, "0")) + up;
-    const rounded = Number(`${digits}e${Number(power) - 3}`), exponent = Number(rounded.toExponential().split("e")[1]);
+    const rounded = Number(`${digits}e${Number(power) - 3}`);
+    const [mantissa, exponent] = rounded.toExponential().split("e");
     if (rounded >= 1e4 && rounded < 1e12) return grouped(String(rounded));
-    const [mantissa] = rounded.toExponential().split("e");
-    return exponent < -4 || exponent > 3 ? `${mantissa}e${exponent}` : String(rounded);
+    const plain = Number(exponent) >= -4 && Number(exponent) <= 3;
+    return plain ? String(rounded) : `${mantissa}e${Number(exponent)}`;
   };
 
   const warning = (epsilon) => {
-    if (!(epsilon >= facts.warning.least)) return "";
+    if (epsilon < facts.warning.least) return "";
     const power = epsilon / Math.LN10;
-    const factor = power < 9 ? grouped(Math.exp(epsilon).toFixed(0)) : `10^${grouped(String(Math.ceil(power)))}`;
+    const factor = power < 9
+      ? grouped(Math.exp(epsilon).toFixed(0))
+      : `10^${grouped(String(Math.ceil(power)))}`;
     return facts.warning.text.replace("{factor}", factor);
   };
 
-  /** What tacit would state, for local noise and secure aggregation. */
+  /** What tacit would state, with local noise or secure aggregation. */
   const guarantee = (s) => {
     const releases = s.what === "mean" ? s.rounds : s.sums, number = grouped(String(releases));
-    const some = s.noise === "masked" ? ["masked 0", "masked 1"][s.colluders] ?? "masked" : "local";
+    const few = ["masked 0", "masked 1"][s.colluders] ?? "masked";
+    const stated = facts.words[`${s.what} ${s.relation} ${s.noise === "masked" ? few : "local"}`];
     const numbers = {
-      sites: s.sites, honest: s.sites - s.colluders, coalition: s.colluders, sums: number,
+      sites: s.sites,
+      honest: s.sites - s.colluders,
+      coalition: s.colluders,
+      sums: number,
       releases: releases === 1 ? "1 release" : `${number} releases`,
-      epsilon: roundedUp(s.epsilon), delta: roundedUp(s.delta), warning: warning(s.epsilon),
+      epsilon: roundedUp(s.epsilon),
+      delta: roundedUp(s.delta),
+      warning: warning(s.epsilon),
     };
-    const filled = (text) => text.replace(/\{(\w+)\}/g, (_, name) => numbers[name]).replace(/ {2,}/g, " ");
-    const stated = facts.words[`${s.what} ${s.relation} ${some}`];
+    const filled = (text) => text
+      .replace(/\{(\w+)\}/g, (_, name) => numbers[name])
+      .replace(/ {2,}/g, " ");
     return Object.fromEntries(Object.entries(stated).map(([name, text]) => [name, filled(text)]));
   };
 
   /** Why settings are impossible, by name. */
   const problems = (s) => {
-    const found = {}, whole = (value) => Number.isInteger(value);
-    const refuse = (name, holds, text) => { if (!holds && !found[name]) found[name] = text; };
-    refuse("sites", whole(s.sites) && s.sites >= 2,
+    const found = {};
+    const demand = (name, holds, otherwise) => {
+      if (!holds) found[name] ??= otherwise;
+    };
+    const whole = (value, least) => Number.isInteger(value) && value >= least;
+    const each = Math.floor(s.records / s.sites), most = facts.most_columns + 1;
+    demand("sites", whole(s.sites, 2),
       "At least 2 sites: with one there is nobody to hide among, and no run between sites.");
-    refuse("records", whole(s.records) && s.records >= Math.max(1, s.sites || 1),
+    demand("records", whole(s.records, Math.max(1, s.sites || 1)),
       "A whole number, at least one record per site.");
-    refuse("colluders", whole(s.colluders) && s.colluders >= 0, "A whole number, 0 or more.");
-    refuse("colluders", !(s.sites >= 2 && s.colluders > s.sites - 2),
-      `At most ${s.sites - 2} of ${s.sites} sites: masks hide honest sites among each other, so two must `
-      + "be left. Against more, choose local noise and set this to 0.");
-    refuse("epsilon", s.epsilon > 0 && s.epsilon <= 1e6,
-      "A positive number: a budget of 0 allows no release, and above 1,000,000 nothing is protected.");
-    refuse("delta", s.delta >= facts.least_delta && s.delta < 1,
-      `A number from ${facts.least_delta} and below 1, such as 1e-6: Gaussian noise cannot reach 0.`);
-    const each = Math.floor(s.records / s.sites);
-    refuse("delta", !(each >= 2 && s.delta * each >= 1),
-      `Not below one over the ${grouped(String(each))} records of a site: publishing one of them whole, chosen `
-      + `at random, would satisfy it. Take far less than ${Number((1 / each).toPrecision(2))}.`);
+    demand("colluders", whole(s.colluders, 0), "A whole number, 0 or more.");
+    demand("colluders", !(s.sites >= 2 && s.colluders > s.sites - 2),
+      `At most ${s.sites - 2} of ${s.sites} sites: masks hide honest sites among each other, so `
+      + "two must be left. Against more, choose local noise and set this to 0.");
+    demand("epsilon", s.epsilon > 0 && s.epsilon <= 1e6,
+      "A positive number: a budget of 0 allows no release. At most 1,000,000, hardly a promise.");
+    demand("delta", s.delta >= facts.least_delta && s.delta < 1,
+      `A number from ${facts.least_delta} and below 1, such as 1e-6: no Gaussian noise reaches 0.`);
+    demand("delta", !(each >= 2 && s.delta * each >= 1),
+      `Not below one over the ${grouped(String(each))} records of a site: publishing one of them `
+      + "whole, chosen at random, would satisfy it. Take far less than "
+      + `${Number((1 / each).toPrecision(2))}.`);
     if (s.what === "mean") {
-      refuse("rounds", whole(s.rounds) && s.rounds >= 1, "A whole number, at least 1.");
-      refuse("parameters", whole(s.parameters) && s.parameters >= 1, "A whole number, at least 1.");
-      refuse("clip", s.clip > 0 && s.clip < Infinity, "A positive number: without a bound no noise protects.");
+      demand("rounds", whole(s.rounds, 1), "A whole number, at least 1.");
+      demand("parameters", whole(s.parameters, 1), "A whole number, at least 1.");
+      demand("clip", s.clip > 0 && s.clip < Infinity,
+        "A positive number: without a bound no noise protects.");
     } else {
-      const most = facts.most_columns + 1;
-      refuse("parameters", whole(s.parameters) && s.parameters >= 2 && s.parameters <= most,
+      demand("parameters", whole(s.parameters, 2) && s.parameters <= most,
         `A whole number from 2 (one column and the intercept) to ${most}.`);
-      refuse("yes", s.family !== "binomial" || (s.yes > 0 && s.yes < 1),
+      demand("yes", s.family !== "binomial" || (s.yes > 0 && s.yes < 1),
         "Between 0 and 1: if all answers are the same, there is nothing to fit.");
-      refuse("vif", s.vif >= 1 && s.vif < Infinity, "1 or more: 1 if no column says anything about another.");
+      demand("vif", s.vif >= 1 && s.vif < Infinity,
+        "1 or more: 1 if no column says anything about another.");
     }
     return found;
   };
 
   globalThis.tacitPlanner = {
-    WAYS, mostCurvature: facts.regression.most_curvature, erfcx, logDelta, epsilonFromMu, muFromEpsilon, plan, problems, guarantee, roundedUp, grouped, warning,
+    WAYS,
+    mostCurvature: facts.regression.most_curvature,
+    epsilonFromMu,
+    muFromEpsilon,
+    plan,
+    problems,
+    guarantee,
+    roundedUp,
+    grouped,
+    warning,
   };
 })();
