@@ -5,7 +5,7 @@
   const {
     WAYS, mostCurvature, plan, problems, guarantee, roundedUp, grouped,
   } = globalThis.tacitPlanner;
-  const root = document.getElementById("planner"), form = root.querySelector("form");
+  const root = document.querySelector(".planner"), form = root.querySelector("form");
   const one = (selector) => root.querySelector(selector);
 
   const CHOSEN = ["what", "noise", "relation", "family"];
@@ -26,9 +26,9 @@
   };
 
   const shown = (value) => {
-    if (value >= 1e6 || value < 1e-4) return value.toExponential(2);
-    const short = String(Number(value.toPrecision(3)));
-    return value >= 1000 ? grouped(short) : short;
+    const short = Number(value.toPrecision(3));
+    if (short >= 1e6 || short < 1e-4) return short.toExponential().replace("+", "");
+    return short >= 1000 ? grouped(String(short)) : String(short);
   };
 
   const COLUMNS = {
@@ -124,17 +124,16 @@
     one("blockquote").textContent = words.sentence;
   };
 
-  const BOX = { left: 62, right: 626, top: 34, bottom: 256 };
-  const TICKS = 10;
+  const HEIGHT = 280, LEFT = 62, TOP = 10, BOTTOM = HEIGHT - 44;
 
   /** Some of the numbers 1, 2 and 5 times powers of ten within an interval. */
-  const ticks = (low, high) => {
+  const ticks = (low, high, count) => {
     const found = [];
     for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) {
       found.push(...[1, 2, 5].map((digit) => Number(`${digit}e${power}`)));
     }
     const inside = found.filter((each) => each >= low * 0.999 && each <= high * 1.001);
-    return inside.filter((_, i) => i % Math.ceil(inside.length / TICKS) === 0);
+    return inside.filter((_, i) => i % Math.ceil(inside.length / count) === 0);
   };
 
   /** Where a number stands on a logarithmic axis. */
@@ -150,34 +149,31 @@
     const all = plans.flatMap((each) => Object.keys(WAYS).map((way) => each[way][key]));
     let low = Math.min(...all), high = Math.max(...all);
     if (key === "width") [low, high] = [Math.min(low, 1), Math.max(2, Math.min(high, 20))];
-    const x = axis(least, most, BOX.left, BOX.right), y = axis(low, high, BOX.bottom, BOX.top);
+    const width = Math.max(one("figure").clientWidth, 280), right = width - 14;
+    const x = axis(least, most, LEFT, right), y = axis(low, high, BOTTOM, TOP);
     const line = (name, x1, y1, x2, y2) => made("line", "", { class: name, x1, y1, x2, y2 }, SVG);
     const text = (words, left, top, anchor) => made(
       "text", words, { x: left, y: top, "text-anchor": anchor }, SVG);
     const parts = [
-      ...ticks(least, most).flatMap((tick) => [
-        line("grid", x(tick), BOX.top, x(tick), BOX.bottom),
-        text(shown(tick), x(tick), BOX.bottom + 18, "middle"),
+      ...ticks(least, most, width / 60).flatMap((tick) => [
+        line("grid", x(tick), TOP, x(tick), BOTTOM),
+        text(shown(tick), x(tick), BOTTOM + 18, "middle"),
       ]),
-      ...ticks(low, high).flatMap((tick) => [
-        line("grid", BOX.left, y(tick), BOX.right, y(tick)),
-        text(shown(tick), BOX.left - 8, y(tick) + 4, "end"),
+      ...ticks(low, high, 9).flatMap((tick) => [
+        line("grid", LEFT, y(tick), right, y(tick)),
+        text(shown(tick), LEFT - 8, y(tick) + 4, "end"),
       ]),
-      text("epsilon", (BOX.left + BOX.right) / 2, 294, "middle"),
-      line("now", x(s.epsilon), BOX.top, x(s.epsilon), BOX.bottom),
+      text("epsilon", (LEFT + right) / 2, HEIGHT - 6, "middle"),
+      line("now", x(s.epsilon), TOP, x(s.epsilon), BOTTOM),
     ];
-    Object.entries(WAYS).forEach(([way, name], i) => {
+    for (const way of Object.keys(WAYS)) {
       const points = plans
-        .map((each, k) => [x(at[k]), y(each[way][key])])
-        .filter(([, height]) => height >= BOX.top - 0.5)
+        .map((each, i) => [x(at[i]), y(each[way][key])])
+        .filter(([, height]) => height >= TOP - 0.5)
         .map((point) => point.map((each) => each.toFixed(1)).join());
-      const start = BOX.left + 190 * i;
-      parts.push(
-        made("polyline", "", { class: `line ${way}`, points: points.join(" ") }, SVG),
-        line(`line ${way}`, start, 14, start + 28, 14),
-        text(name.toLowerCase(), start + 36, 18, "start"),
-      );
-    });
+      parts.push(made("polyline", "", { class: way, points: points.join(" ") }, SVG));
+    }
+    one("svg").setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
     one("svg").replaceChildren(...parts);
     one("#planner-picture").textContent = `${what} over epsilon, at delta ${roundedUp(s.delta)}; `
       + `both axes are logarithmic, and the vertical line is at epsilon ${s.epsilon}.`;
@@ -205,6 +201,7 @@
     if (field) field.value = value;
   }
   form.addEventListener("input", update);
+  addEventListener("resize", update);
   form.addEventListener("submit", (event) => event.preventDefault());
   update();
 })();

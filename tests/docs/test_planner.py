@@ -14,5 +14,7 @@ def test_the_site_has_the_planner_and_what_it_computes_from(site: Path) -> None:
     told = re.search(r'<script type="application/json" id="planner-facts">(.*?)</script>', text)
     assert told is not None
     assert json.loads(told[1]) == json.loads(planner_facts.facts())
+    ids = re.findall(r'\sid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
     for name in re.findall(r'(?:src|href)="(_static/planner\w*\.\w+)"', text):
         assert (site / name).is_file()
