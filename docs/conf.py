@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -100,6 +101,16 @@ class ComparisonOfMethods(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(lines))
 
 
+class Planner(SphinxDirective):
+    """The planner: a form and the scripts that compute, with what they ask of tacit."""
+
+    def run(self) -> list[Any]:
+        from planner_facts import page
+
+        self.env.note_reread()
+        return [nodes.raw("", page(), format="html")]
+
+
 def _linked(method: str) -> str:
     """A method's name, with a link to the page that introduces it, or to the reference."""
     role = re.compile(rf"\{{py:class\}}`tacit\.(?:method|papers(?:\.\w+)+)\.{method}`")
@@ -116,6 +127,7 @@ def _linked(method: str) -> str:
 
 def setup(app: Any) -> None:
     app.add_directive("comparison-of-methods", ComparisonOfMethods)
+    app.add_directive("planner", Planner)
     app.add_directive("tables-of-sources", TablesOfSources)
     # before napoleon, which rewrites the sections
     app.connect("autodoc-process-docstring", _indented_is_literal, priority=400)

@@ -1,4 +1,4 @@
-"""The types that every part of tacit shares: roles, units, objectives and contexts.
+"""The types that every part of tacit shares: objectives and contexts, and the words of `kinds`.
 
 An agent's private data are held by an `AbstractPrivate`. What else a method may know is in
 `Context` (traced, inside a run) and `PublicContext` (plain Python, for accounting): neither ever
@@ -11,13 +11,19 @@ import abc
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
+
+from tacit.kinds import Combine as Combine
+from tacit.kinds import Division as Division
+from tacit.kinds import Oracle as Oracle
+from tacit.kinds import Relation as Relation
+from tacit.kinds import Role as Role
+from tacit.kinds import Unit as Unit
 
 Vector: TypeAlias = Float[Array, " p"]
 """A parameter vector inside a run, shape `(p,)`."""
@@ -37,68 +43,6 @@ Index: TypeAlias = int | Int[Array, ""] | Int[np.ndarray, ""] | np.integer
 
 State: TypeAlias = object
 """A state, a message or a release, for code that only passes it on: a tree of arrays."""
-
-
-class Role(StrEnum):
-    """Who runs a phase."""
-
-    PEER = "peer"
-    SERVER = "server"
-    CLIENT = "client"
-
-
-class Oracle(StrEnum):
-    """What a method asks of a private objective."""
-
-    VALUE = "value"
-    GRADIENT = "gradient"
-    PROX = "prox"
-    ROWS = "rows"
-    """The individual records."""
-
-
-class Unit(StrEnum):
-    """What one privacy guarantee protects."""
-
-    RECORD = "record"
-    PERSON = "person"
-    AGENT = "agent"
-
-
-class Relation(StrEnum):
-    """When two data sets are adjacent.
-
-    `METRIC` compares whole cost functions: epsilon is for two at distance 1, the largest distance
-    between their gradients, and grows with the distance.
-    """
-
-    REPLACE_ONE = "replace_one"
-    ADD_REMOVE = "add_remove"
-    METRIC = "metric"
-
-
-class Division(StrEnum):
-    """What decides which site holds a record, or whether it is held out, if tacit does the split.
-
-    A guarantee is about neighbouring tables. How the other records move when one changes is part of
-    it: docs/proofs/division.md.
-    """
-
-    RECORD = "record"
-    """The record itself, by a keyed hash."""
-
-    PLACE = "place"
-    """Its position in the table, and the number of positions."""
-
-    TABLE = "table"
-    """Other records, too: their labels, or which sites they name."""
-
-
-class Combine(StrEnum):
-    """What a receiver sees of its senders: each message, or only their sum (secure aggregation)."""
-
-    EACH = "each"
-    SUM = "sum"
 
 
 class AbstractPrivate(eqx.Module):

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tacit._engine.planning import Account, MeanNoise
-from tacit._engine.result import ReleaseRow
 from tacit.cli.console import emit, guarded, say, table
+from tacit.kinds import Unit
 from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.plan import Spent, Stated
-from tacit.types import Unit
+
+if TYPE_CHECKING:
+    from tacit._engine.planning import Account, MeanNoise
+    from tacit._engine.result import ReleaseRow
 
 FORMAT = "tacit-account-1"
 

@@ -11,7 +11,6 @@ from tacit.cli.console import emit, guarded, say
 from tacit.errors import ConfigError
 from tacit.privacy.digits import rounded_up, short
 from tacit.privacy.plan import NoisePlan, at_other_deltas, plan_noise
-from tacit.study._output.files import jsonable
 
 _LAWS = ("gaussian", "laplace", "discrete-gaussian", "discrete-laplace")
 _RELATIONS = ("replace-one", "add-remove")
@@ -53,6 +52,8 @@ def show_noise(
         )
         deltas = at_other_deltas(plan.events, plan.delta) if plan.rounds else ()
         if json:
+            from tacit.study._output.files import jsonable
+
             emit(
                 jsonable(
                     {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from tacit.types import Relation, Unit
+from tacit.kinds import Relation, Unit
 
 
 class Fact(StrEnum):

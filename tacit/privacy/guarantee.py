@@ -15,8 +15,8 @@ from enum import StrEnum
 from typing import Any, SupportsIndex
 
 from tacit.errors import NonPrivateRelease, PrivacyError
+from tacit.kinds import Relation, Unit
 from tacit.privacy import wording
-from tacit.types import Relation, Unit
 
 FORMAT = 1
 """Version of the JSON format; a reader refuses unknown versions."""

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from tacit.arguments import checked
 from tacit.errors import PrivacyError
+from tacit.kinds import Relation
 from tacit.privacy import accounting, caution
 from tacit.privacy.calibration import affordable_rounds
 from tacit.privacy.calibration import noise_multiplier as needed
@@ -27,7 +28,6 @@ from tacit.privacy.event import (
     Repeated,
 )
 from tacit.ranges import Count, Range
-from tacit.types import Relation
 
 Budget: TypeAlias = Annotated[float, Range(above=0.0)]
 

@@ -29,9 +29,9 @@ from jaxtyping import Bool, Float
 
 from tacit.arguments import checked
 from tacit.errors import PrivacyError
+from tacit.kinds import Relation, Unit
 from tacit.privacy import accounting, gaussian_dp
 from tacit.privacy.guarantee import Adversary, Guarantee, Guarantees, NoiseSource, Status
-from tacit.types import Relation, Unit
 
 ASSUMPTION = (
     "the observers follow the protocol, pool what they know with nobody else and see nothing but "

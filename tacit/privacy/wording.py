@@ -10,9 +10,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tacit.kinds import Relation, Unit
 from tacit.privacy import caution
 from tacit.privacy.digits import rounded_down, rounded_up
-from tacit.types import Relation, Unit
 
 if TYPE_CHECKING:
     from tacit.privacy.guarantee import Guarantee
