@@ -70,7 +70,7 @@ def test_a_study_that_init_wrote_is_rehearsed(tmp_path: Path) -> None:
     ]
     for number in range(2):
         own_records(
-            rehearsal.manifest, number, rehearsal.folder / f"member-{number}" / "records.parquet"
+            rehearsal.manifest, number, rehearsal.folder / f"member-{number}" / "records.csv"
         )
 
 
