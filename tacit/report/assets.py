@@ -67,7 +67,7 @@ def page(name: str, figures: Mapping[str, go.Figure | None] | None = None, **giv
             page that has any.
         given: values for the template.
     """
-    drawing: dict[str, Any] = {"hashes": ()}
+    drawing: dict[str, Any] = {"hashes": (), "undrawn": figures is not None}
     if figures is not None and can_draw():
         library, script = plotly(), asset("report.js")
         drawn = {
@@ -76,6 +76,7 @@ def page(name: str, figures: Mapping[str, go.Figure | None] | None = None, **giv
             if figure is not None
         }
         drawing = {
+            "undrawn": False,
             "figures": embedded(drawn),
             "script": script,
             "library": library.packed,
