@@ -71,7 +71,6 @@ app = typer.Typer(
     help="Differentially private optimisation across sites that keep their data.",
     epilog=_EPILOG,
     no_args_is_help=True,
-    add_completion=False,
     # plain help, see `Sections`
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

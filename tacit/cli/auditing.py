@@ -50,6 +50,7 @@ def audit_study(
 
 
 def _tell(found: Audit, folder: Path) -> None:
+    from tacit.report.canvas import without_figures
     from tacit.study._output.audit import DOCUMENT, PAGE, attacked
 
     claim = found.claim
@@ -77,5 +78,5 @@ def _tell(found: Audit, folder: Path) -> None:
         say(found.measured())
     say(found.power())
     say(found.tested())
-    say(f"Report: {folder / PAGE}")
+    say(f"Report: {folder / PAGE}{without_figures()}")
     say(f"Numbers: {folder / DOCUMENT}")

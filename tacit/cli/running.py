@@ -20,6 +20,7 @@ from tacit.cli.console import (
 from tacit.errors import ConfigError
 from tacit.method.answer import Answer, Minimiser
 from tacit.method.coefficients import CoefficientTable
+from tacit.report.canvas import without_figures
 from tacit.study import Outcome, assemble, execute
 from tacit.study._output import Destination, write
 from tacit.study._output.files import PUBLIC_REPORT, keep_secret
@@ -213,7 +214,7 @@ def _tell(outcome: Outcome, destination: Destination, public: bool) -> None:
             say(line, indent="  ")
         if scored is not None:
             table(*scored)
-    say(f"Report: {destination.path / 'report.html'}")
+    say(f"Report: {destination.path / 'report.html'}{without_figures()}")
     if public:
         say(f"Public report, from released values only: {destination.path / PUBLIC_REPORT}")
     say(f"All files: {destination.path} (guarantee.json lists those that are protected)")

@@ -158,6 +158,7 @@ def _run(path: Path, folder: Path, where: int | Cluster, asked: Asked, *, json: 
 
 def _tell(ended: Sweep) -> None:
     from tacit.privacy.digits import rounded_up
+    from tacit.report.canvas import without_figures
     from tacit.report.tables import number
     from tacit.sweep.table import in_words, settings, spent
     from tacit.sweep.words import headings, status
@@ -186,5 +187,5 @@ def _tell(ended: Sweep) -> None:
     for sentence in ended.warnings:
         say(sentence)
     say()
-    say(f"Report: {ended.path / 'report.html'}")
-    say(f"One row per run: {ended.path / 'results.parquet'}, and as CSV")
+    say(f"Report: {ended.path / 'report.html'}{without_figures()}")
+    say(f"One row per run: {ended.path / 'results.csv'}")

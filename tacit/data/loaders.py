@@ -146,7 +146,8 @@ def load_parquet(path: str | Path) -> pd.DataFrame:
         import pyarrow.parquet as pq
     except ImportError as error:
         raise ProblemError(
-            f"{path}: reading Parquet needs pyarrow; install it, or convert the file to CSV"
+            f"{path}: reading Parquet needs pyarrow; install it with: "
+            "pip install 'tacit[parquet]', or convert the file to CSV"
         ) from error
     data = _read(path)
     try:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
 from pathlib import Path
 
 from tacit.errors import ConfigError
 from tacit.privacy.ledger.lock import sync_directory
+
+_PAUSES = (0.01, 0.03, 0.1, 0.3)
+"""Seconds after which a file that is being read is replaced."""
 
 
 def write_bytes(path: Path, data: bytes, *, durable: bool = True, mode: int = 0o666) -> None:
@@ -29,9 +33,20 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True, mode: int = 0o
         if durable:
             file.flush()
             os.fsync(file.fileno())
-    beside.replace(path)
+    _move(beside, path)
     if durable:
         sync_directory(path.absolute().parent)
+
+
+def _move(beside: Path, path: Path) -> None:
+    """Replace a file. On Windows, that is refused for as long as somebody reads the old one."""
+    for pause in _PAUSES:
+        try:
+            beside.replace(path)
+            return
+        except PermissionError:
+            time.sleep(pause)
+    beside.replace(path)
 
 
 def write_text(path: Path, text: str, *, durable: bool = True) -> None:

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from tacit.arguments import checked
 from tacit.errors import NetworkError
 from tacit.network.base import AbstractNetwork
+from tacit.network.library import networkx_for
 
 _SPRINGS = 300
 """Above this number of agents, distances between all pairs take too long to fit."""
@@ -35,8 +36,7 @@ def layout(network: AbstractNetwork) -> Float[np.ndarray, "agents 2"]:
     if network.kind == "path":
         return np.stack([np.linspace(-1.0, 1.0, agents), np.zeros(agents)], axis=1)
 
-    import networkx as nx
-
+    nx = networkx_for(f"the layout of a {network.kind}")
     graph = nx.Graph()
     graph.add_nodes_from(range(agents))
     graph.add_edges_from(zip(*_ends(network), strict=True))

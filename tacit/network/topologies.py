@@ -15,6 +15,7 @@ from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import NetworkError
 from tacit.network.graph import Graph
+from tacit.network.library import networkx_for
 from tacit.network.links import component_labels, links_from_networkx
 
 if TYPE_CHECKING:
@@ -141,10 +142,9 @@ def erdos_renyi(agents: int, probability: float, seed: int, weights: object = No
         weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
-        NetworkError: an argument out of range, or no connected draw.
+        NetworkError: an argument out of range, no connected draw, or NetworkX is not installed.
     """
-    import networkx as nx
-
+    nx = networkx_for("erdos_renyi")
     agents = _at_least(2, agents=agents)
     checks.real("probability", probability, NetworkError)
     if not 0.0 < probability <= 1.0:
@@ -170,10 +170,9 @@ def random_regular(agents: int, degree: int, seed: int, weights: object = None) 
         weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
-        NetworkError: an argument out of range, or no connected draw.
+        NetworkError: an argument out of range, no connected draw, or NetworkX is not installed.
     """
-    import networkx as nx
-
+    nx = networkx_for("random_regular")
     agents = _at_least(2, agents=agents)
     degree = _at_least(1, degree=degree)
     if degree >= agents or agents * degree % 2:
@@ -202,10 +201,9 @@ def geometric(agents: int, radius: float, seed: int, weights: object = None) -> 
         weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
-        NetworkError: an argument out of range, or no connected draw.
+        NetworkError: an argument out of range, no connected draw, or NetworkX is not installed.
     """
-    import networkx as nx
-
+    nx = networkx_for("geometric")
     agents = _at_least(2, agents=agents)
     checks.real("radius", radius, NetworkError)
     if not radius > 0.0:
@@ -236,10 +234,9 @@ def small_world(
         weights: weight rule or matrix; see `Graph.from_networkx`.
 
     Raises:
-        NetworkError: an argument out of range, or no connected draw.
+        NetworkError: an argument out of range, no connected draw, or NetworkX is not installed.
     """
-    import networkx as nx
-
+    nx = networkx_for("small_world")
     agents = _at_least(3, agents=agents)
     neighbours = _at_least(2, neighbours=neighbours)
     if neighbours < 2 or neighbours % 2 or neighbours >= agents:

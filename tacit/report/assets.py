@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import RuntimeFailure
+from tacit.report.canvas import can_draw
 from tacit.report.tables import number
 
 if TYPE_CHECKING:
@@ -57,19 +58,25 @@ def template(name: str) -> jinja2.Template:
     return environment.get_template(name)
 
 
-def page(name: str, figures: Mapping[str, go.Figure] | None = None, **given: object) -> str:
+def page(name: str, figures: Mapping[str, go.Figure | None] | None = None, **given: object) -> str:
     """A page as HTML; with figures, the script that draws them and no other may run.
 
     Args:
         name: name of the template.
-        figures: figures by anchor; about 2 MB are added to a page that has any.
+        figures: figures by anchor, `None` where Plotly is not installed; about 2 MB are added to a
+            page that has any.
         given: values for the template.
     """
-    drawing: dict[str, Any] = {"hashes": ()}
-    if figures is not None:
+    drawing: dict[str, Any] = {"hashes": (), "undrawn": figures is not None}
+    if figures is not None and can_draw():
         library, script = plotly(), asset("report.js")
-        drawn = {anchor: json.loads(str(figure.to_json())) for anchor, figure in figures.items()}
+        drawn = {
+            anchor: json.loads(str(figure.to_json()))
+            for anchor, figure in figures.items()
+            if figure is not None
+        }
         drawing = {
+            "undrawn": False,
             "figures": embedded(drawn),
             "script": script,
             "library": library.packed,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.errors import ConfigError
 from tacit.report.assets import page, write_page
+from tacit.report.canvas import blank, for_page
 from tacit.report.data import Column, Row
 from tacit.report.figures import BLUE, ORANGE, finish, thin
 from tacit.report.tables import table
@@ -124,7 +125,7 @@ def render_audit(data: AuditData) -> str:
     """The page of an audit as HTML, self-contained like that of a run."""
     return page(
         "audit.html",
-        {"tradeoff": trade_off(data.curve)},
+        {"tradeoff": for_page(trade_off, data.curve)},
         data=data,
         environment=data.environment,
         bounds=table(data.bounds),
@@ -141,15 +142,13 @@ def trade_off(curve: TradeOff) -> go.Figure:
     Args:
         curve: trade-off that attackers achieved.
     """
-    import plotly.graph_objects as go
-
     keep = thin(len(curve.false_alarms))
     x = [float(curve.false_alarms[i]) for i in keep]
 
     def column(values: Column) -> list[float]:
         return [float(values[i]) for i in keep]
 
-    figure = go.Figure()
+    figure = blank()
     figure.add_scatter(
         x=x,
         y=column(curve.claimed),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tacit.report.canvas import blank
 from tacit.report.figures import BLUE, GREY, ORANGE, finish, finite, thin
 
 if TYPE_CHECKING:
@@ -23,13 +24,11 @@ def calibration_figure(found: Comparison) -> go.Figure:
     Args:
         found: comparison of a regression with records.
     """
-    import plotly.graph_objects as go
-
     rows = found.calibration().to_dict("records")
     ends = [finite(row[name]) for row in rows for name in ("predicted", "lower", "upper")]
     known = [value for value in ends if value is not None]
     low, high = min(known), max(known)
-    figure = go.Figure()
+    figure = blank()
     figure.add_shape(
         type="line", x0=low, y0=low, x1=high, y1=high, line={"color": GREY, "dash": "dot"}
     )
@@ -65,11 +64,9 @@ def roc_figure(found: Comparison) -> go.Figure:
     Raises:
         ProblemError: another family, or records of one kind only.
     """
-    import plotly.graph_objects as go
-
     curve = found.roc()
     keep = thin(len(curve))
-    figure = go.Figure()
+    figure = blank()
     chance = {"color": GREY, "dash": "dot"}
     figure.add_shape(type="line", x0=0, y0=0, x1=1, y1=1, line=chance)
     figure.add_scatter(

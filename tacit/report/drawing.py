@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tacit.report.canvas import blank
 from tacit.report.data import NetworkPicture
 from tacit.report.figures import BLUE, FONT, GREY, ORANGE, plain
 
@@ -45,11 +46,9 @@ def excerpt(picture: NetworkPicture, most: int = DRAWN) -> list[int]:
 
 def draw(picture: NetworkPicture) -> go.Figure:
     """The network: agents as dots with their names, links as lines, a coordinator as a square."""
-    import plotly.graph_objects as go
-
     agents = excerpt(picture)
     place = _places(picture, agents)
-    figure = go.Figure()
+    figure = blank()
     links = _links(picture, agents)
     centre = (0.0, 0.0)
     ends = [(place[a], place[b]) for a, b in links]

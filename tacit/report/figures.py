@@ -10,6 +10,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tacit.report.canvas import blank
 from tacit.report.data import Column, Row
 from tacit.report.tables import number
 
@@ -66,10 +67,8 @@ def convergence(rounds: Column, columns: Mapping[str, Column], colours: Sequence
         columns: values of each line by label, each as long as `rounds`.
         colours: colours of the lines, used in turn.
     """
-    import plotly.graph_objects as go
-
     keep = thin(len(rounds))
-    figure = go.Figure()
+    figure = blank()
     for index, (label, values) in enumerate(columns.items()):
         figure.add_scatter(
             x=[finite(rounds[i]) for i in keep],
@@ -93,11 +92,9 @@ def spending(rounds: Column, epsilon: Column, budget: float | int | None = None)
         epsilon: epsilon spent so far, the largest of any owner; as long as `rounds`.
         budget: epsilon that may be spent over the whole run.
     """
-    import plotly.graph_objects as go
-
     keep = thin(len(rounds))
     spent = [finite(epsilon[i]) for i in keep]
-    figure = go.Figure()
+    figure = blank()
     figure.add_scatter(
         x=[finite(rounds[i]) for i in keep],
         y=spent,
@@ -128,13 +125,11 @@ def accuracy(rows: Sequence[Row], metric: str) -> go.Figure:
         rows: fits with a `name` and the metric; a row without the metric is left out.
         metric: name of the column to draw.
     """
-    import plotly.graph_objects as go
-
     shown = [row for row in rows if finite(row.get(metric)) is not None]
     values = [float(row[metric]) for row in shown]
     low, high = min(values, default=0.0), max(values, default=1.0)
     margin = 0.18 * (high - low) or max(abs(high), 1.0) * 0.1
-    figure = go.Figure()
+    figure = blank()
     for index, (row, value) in enumerate(zip(shown, values, strict=True)):
         level = len(shown) - 1 - index
         figure.add_shape(
@@ -179,11 +174,9 @@ def coefficients(rows: Sequence[Row]) -> go.Figure:
         rows: rows of `feature`, `agreed` and optionally `pooled`; the `COEFFICIENTS` largest are
             drawn.
     """
-    import plotly.graph_objects as go
-
     shown = largest(rows, COEFFICIENTS)
     levels = list(range(len(shown) - 1, -1, -1))
-    figure = go.Figure()
+    figure = blank()
     pooled = [finite(row.get("pooled")) for row in shown]
     agreed = [finite(row.get("agreed")) for row in shown]
     for level, a, b in zip(levels, agreed, pooled, strict=True):
@@ -228,10 +221,8 @@ def forest(rows: Sequence[Row], effect: str) -> go.Figure:
             `sampling_upper`.
         effect: what is drawn: "odds ratio" and "rate ratio" on a log scale, or "effect".
     """
-    import plotly.graph_objects as go
-
     levels = list(range(len(rows) - 1, -1, -1))
-    figure = go.Figure()
+    figure = blank()
     for name, low, high, width in (
         ("sampling and noise", "lower", "upper", 2),
         ("sampling alone", "sampling_lower", "sampling_upper", 7),

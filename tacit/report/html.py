@@ -39,16 +39,13 @@ def render(data: ReportData) -> str:
         data: contents; with `public` set, everything for simulations only is left out first.
 
     Returns:
-        The whole page, about 2 MB, most of it Plotly.
+        The whole page, about 2 MB, most of it Plotly; without figures if that is not installed.
     """
     if data.public:
         data = released_only(data)
     parts = sections(data)
     figures = {
-        block.anchor: block.figure
-        for part in parts
-        for block in part.blocks
-        if block.figure is not None
+        block.anchor: block.figure for part in parts for block in part.blocks if block.anchor
     }
     return page(
         "template.html",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tacit.report.canvas import blank
 from tacit.report.figures import BLUE, GREEN, ORANGE, finish
 from tacit.report.tables import number
 
@@ -22,12 +23,10 @@ def ways(found: MeanNoise) -> go.Figure:
     Args:
         found: noise in the mean of a run.
     """
-    import plotly.graph_objects as go
-
     last = min(found.cohort - 1, max(COALITIONS, found.coalition or 0))
     margin = max(0.4, 0.07 * last)
     ends = [-margin, last + margin]
-    figure = go.Figure()
+    figure = blank()
     for label, value, colour, dash in (
         ("local noise", found.local, ORANGE, "dash"),
         ("central noise", found.central, GREEN, "dot"),

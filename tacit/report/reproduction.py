@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tacit.report.assets import page, write_page
+from tacit.report.canvas import blank, for_page
 from tacit.report.data import Column, Row
 from tacit.report.figures import BLUE, DASHES, GREEN, GREY, ORANGE, SYMBOLS, finish, finite, plain
 from tacit.report.tables import number, table
@@ -236,7 +237,7 @@ def write_paper(
         RuntimeFailure: the file could not be written.
     """
     figures = {
-        anchor: draw(panel)
+        anchor: for_page(draw, panel)
         for each in shown
         for _, _, panels in each.panels
         for anchor, panel in panels
@@ -272,9 +273,7 @@ def write_index(
 
 def draw(panel: Panel) -> go.Figure:
     """A panel as a figure."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
+    figure = blank()
     for index, curve in enumerate(panel.curves):
         colour = GREY if curve.reference else COLOURS[index % len(COLOURS)]
         _add(figure, curve, colour, index, panel.log)

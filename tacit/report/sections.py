@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.problem.scores import kept_in_words, share_kept
 from tacit.report import comparing, drawing, figures, masking, words
+from tacit.report.canvas import for_page
 from tacit.report.data import PUBLIC_HISTORY, Column, ReportData, Row
 from tacit.report.tables import Table, heading, number, sideways, table
 
@@ -46,7 +47,7 @@ class Block:
         caption: what it shows, in a sentence.
         anchor: name of a figure in the page.
         alternative: text read out instead of the figure; the caption if empty.
-        figure: the figure, or
+        figure: the figure, absent if Plotly is; or
         table: the table.
         simulation_only: whether it shows values that were not released.
         title: the heading above it.
@@ -133,7 +134,7 @@ def _network(data: ReportData) -> Section | None:
         "network",
         "Network",
         intro,
-        (Block(caption, "network-figure", drawing.draw(picture)),),
+        (Block(caption, "network-figure", for_page(drawing.draw, picture)),),
         picture.facts,
     )
 
@@ -158,8 +159,11 @@ def _convergence(data: ReportData) -> Section | None:
             Block(
                 f"Compared with the pooled fit, on a log scale. At the end: {ends}.{meaning}",
                 "gap-figure",
-                figures.convergence(
-                    rounds, monitored, (figures.BLUE, figures.ORANGE, figures.GREY)
+                for_page(
+                    figures.convergence,
+                    rounds,
+                    monitored,
+                    (figures.BLUE, figures.ORANGE, figures.GREY),
                 ),
                 simulation_only=True,
                 title="Distance to the pooled fit",
@@ -172,7 +176,9 @@ def _convergence(data: ReportData) -> Section | None:
                 "Root mean square distance of the sites' answers from their mean, on a log scale. "
                 f"At the end: {words.last(consensus)}.",
                 "consensus-figure",
-                figures.convergence(rounds, {heading("consensus"): consensus}, (figures.GREEN,)),
+                for_page(
+                    figures.convergence, rounds, {heading("consensus"): consensus}, (figures.GREEN,)
+                ),
                 title="Disagreement between sites",
             )
         )
@@ -181,7 +187,7 @@ def _convergence(data: ReportData) -> Section | None:
         Block(
             "The training history"
             + (f", {len(rows)} of {len(rounds):,} rounds." if len(rows) < len(rounds) else ".")
-            + " history.parquet has all of it.",
+            + " history.csv has all of it.",
             table=table(rows, ROUNDS),
             simulation_only=any(name not in PUBLIC_HISTORY for name in data.history),
             title="Training history",
@@ -207,7 +213,7 @@ def _accuracy(data: ReportData) -> Section | None:
             Block(
                 _kept(rows, metric),
                 f"accuracy-figure-{len(blocks) + 1}",
-                figures.accuracy(rows, metric),
+                for_page(figures.accuracy, rows, metric),
                 simulation_only=True,
                 title=heading(metric) + (f" ({way})" if way else ""),
                 alternative=f"{values}.",
@@ -244,7 +250,7 @@ def _coefficients(data: ReportData) -> Section | None:
             Block(
                 caption,
                 "coefficients-figure",
-                figures.coefficients(data.coefficients),
+                for_page(figures.coefficients, data.coefficients),
                 simulation_only=pooled,
             ),
             Block(listed, table=table(shown, FEATURES), simulation_only=pooled),
@@ -263,7 +269,7 @@ def _answer(data: ReportData) -> Section | None:
             "thick for the sampling of the records alone, thin with the noise."
         )
         blocks.insert(
-            0, Block(caption, "effects-figure", figures.forest(data.effects, data.effect))
+            0, Block(caption, "effects-figure", for_page(figures.forest, data.effects, data.effect))
         )
     if data.ratios:
         caption = f"The {data.effect} of one unit more, or of a level against its reference."
@@ -283,7 +289,7 @@ def _calibration(data: ReportData) -> Section | None:
             "Observed means with 95 % intervals, by tenths of the prediction; on the dotted line "
             f"they would be equal. {inside} of {len(rows)} intervals contain the prediction.",
             "calibration-figure",
-            comparing.calibration_figure(found),
+            for_page(comparing.calibration_figure, found),
             simulation_only=True,
             title="Calibration",
         )
@@ -293,7 +299,7 @@ def _calibration(data: ReportData) -> Section | None:
             Block(
                 f"The area under the curve is {found.auc:.3f}; 0.5 would be no better than chance.",
                 "roc-figure",
-                comparing.roc_figure(found),
+                for_page(comparing.roc_figure, found),
                 simulation_only=True,
                 title="ROC curve",
             )
@@ -316,7 +322,7 @@ def _spending(data: ReportData) -> Section | None:
     condition = words.CONDITIONS.get(data.guarantee_status)
     if condition:
         caption += f" ({condition})"
-    figure = figures.spending(data.history["round"], epsilon, data.epsilon_budget)
+    figure = for_page(figures.spending, data.history["round"], epsilon, data.epsilon_budget)
     return Section(
         "spending",
         "Epsilon spent per round",
@@ -339,7 +345,7 @@ def _noise(data: ReportData) -> Section | None:
             Block(
                 masking.caption(found),
                 "noise-figure",
-                masking.ways(found),
+                for_page(masking.ways, found),
                 alternative=masking.alternative(found),
             ),
         ),

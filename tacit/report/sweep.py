@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.report.assets import page, write_page
+from tacit.report.canvas import blank, for_page
 from tacit.report.data import Row
 from tacit.report.figures import DASHES, SYMBOLS, finish, finite, plain
 from tacit.report.reproduction import COLOURS
@@ -94,7 +95,7 @@ def write_sweep(path: str | os.PathLike[str], data: SweepData) -> Path:
     """
     text = page(
         "sweep.html",
-        {"cells-figure": draw(data)},
+        {"cells-figure": for_page(draw, data)},
         data=data,
         cells=table(data.cells, CELLS),
         others={name: table(rows, CELLS) for name, rows in data.others.items()},
@@ -108,9 +109,7 @@ def write_sweep(path: str | os.PathLike[str], data: SweepData) -> Path:
 
 def draw(data: SweepData) -> go.Figure:
     """Means with intervals over the axis, one line for all cells that differ in nothing else."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
+    figure = blank()
     log = _logarithmic(data)
     places = [x for series in data.series for x in series.x if x is not None]
     for index, series in enumerate(data.series[:MOST]):

@@ -10,6 +10,7 @@ import numpy as np
 
 from tacit.errors import NetworkError
 from tacit.network import TOPOLOGIES, AbstractNetwork, Coordinator, ExactSum, Graph
+from tacit.network.library import networkx_for
 from tacit.network.randomised import LinkFailure, RandomActivation
 from tacit.network.sequence import Periodic, Recorded
 from tacit.network.topologies import Topology
@@ -84,8 +85,7 @@ def _varied(graph: Graph, varying: Varying) -> AbstractNetwork:
 
 
 def _networkx(edges: Sequence[Any], names: Sequence[str]) -> Any:
-    import networkx as nx
-
+    nx = networkx_for("a sequence of graphs")
     graph: Any = nx.Graph()
     graph.add_nodes_from(range(len(names)))
     graph.add_edges_from(_ends(edge, names) for edge in edges)

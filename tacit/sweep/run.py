@@ -148,16 +148,12 @@ def finish(
 
 def _write(ended: Sweep) -> None:
     """Write the files of a sweep, each completely or not at all; `sweep.json` comes last."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     folder, runs, cells = ended.path, ended.runs(), ended.cells()
-    table = pa.Table.from_pandas(runs, preserve_index=False)
-    table = table.replace_schema_metadata({"format": directory.FORMAT})
-    directory.whole(folder / "results.parquet", lambda draft: pq.write_table(table, draft))
     for name, rows in (("results.csv", runs), ("cells.csv", cells)):
         safe = rows.map(cell).rename(columns=cell)
         directory.whole(folder / name, functools.partial(safe.to_csv, index=False))
+    # earlier versions wrote these rows as Parquet, too: another copy would grow old
+    (folder / "results.parquet").unlink(missing_ok=True)
     source = ended.plan.source
     directory.whole(
         folder / "study.toml", lambda draft: draft.write_text(source.text, encoding="utf-8")

@@ -1,6 +1,7 @@
 """The other commands: help, methods, describe, init, demo."""
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -62,6 +63,41 @@ def test_help_needs_no_heavy_import() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "imported: []" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("tacit rehe", "rehearse"), ("tacit run study.toml --pu", "--public")]
+)
+def test_a_shell_completes_commands_and_options_without_jax(typed: str, meant: str) -> None:
+    code = (
+        "import sys\n"
+        "try:\n"
+        "    sys.argv = ['tacit']\n"
+        "    from tacit.cli import main\n"
+        "    main()\n"
+        "except SystemExit:\n"
+        "    pass\n"
+        "print('imported:', sorted({'jax', 'numpy', 'pandas', 'scipy'} & set(sys.modules)))"
+    )
+    asked = {
+        "_TACIT_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(typed.count(" ")),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **asked},
+    )
+    assert done.stdout.split("\n")[:2] == [meant, "imported: []"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
+def test_the_script_of_a_shell_is_printed(shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("typer.completion._get_shell_name", lambda: shell)
+    assert "_TACIT_COMPLETE" in RUN.invoke(app, ["--show-completion"], prog_name="tacit").stdout
 
 
 @pytest.mark.slow

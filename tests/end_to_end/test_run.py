@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -20,13 +20,13 @@ FILES = {
     "coefficients.csv",
     "environment.json",
     "guarantee.json",
-    "history.parquet",
+    "history.csv",
     "model.npz",
     "report.html",
     "report_public.html",
     "result.json",
     "simulation_only/coefficients.csv",
-    "simulation_only/history.parquet",
+    "simulation_only/history.csv",
     "simulation_only/solutions.npz",
     "study.toml",
 }
@@ -114,14 +114,13 @@ def test_the_model_holds_the_first_trial_only(finished: tuple[Path, str]) -> Non
 
 def test_the_history_outside_the_folder_is_public(finished: tuple[Path, str]) -> None:
     folder, _ = finished
-    public = pq.read_table(folder / "history.parquet")
-    assert public.schema.metadata[b"format"] == b"tacit-history-1"
-    assert public.column_names == ["round", "consensus", "evaluations", "bytes", "epsilon"]
-    assert public["round"].to_pylist() == list(range(21))
-    assert public["epsilon"].to_pylist()[-1] == pytest.approx(1.0, rel=1e-6)
-    everything = pq.read_table(folder / "simulation_only" / "history.parquet")
-    assert {"objective", "distance", "objective_gap", "trial"} <= set(everything.column_names)
-    assert everything.num_rows == 42
+    public = pd.read_csv(folder / "history.csv")
+    assert public.columns.tolist() == ["round", "consensus", "evaluations", "bytes", "epsilon"]
+    assert public["round"].tolist() == list(range(21))
+    assert public["epsilon"].iloc[-1] == pytest.approx(1.0, rel=1e-6)
+    everything = pd.read_csv(folder / "simulation_only" / "history.csv")
+    assert {"objective", "distance", "objective_gap", "trial"} <= set(everything.columns)
+    assert len(everything) == 42
 
 
 def test_coefficients_are_private_ones_and_the_pooled_stand_apart(
@@ -141,7 +140,7 @@ def test_the_guarantee_lists_the_files_that_it_covers(finished: tuple[Path, str]
     assert found["covers"] == [
         "coefficients.csv",
         "guarantee.json",
-        "history.parquet",
+        "history.csv",
         "model.npz",
         "report_public.html",
     ]

@@ -58,13 +58,12 @@ def test_every_run_has_a_row_with_its_numbers_and_its_guarantee(tmp_path: Path) 
     # 3 (0.5 + 2)
     assert "publishes all 6 private runs spends epsilon = 7.5" in said
 
-    rows = pd.read_parquet(out / "results.parquet")
+    rows = pd.read_csv(out / "results.csv", float_precision="round_trip")
     assert list(rows["method"]) == ["dpsg"] * 6 + ["dgd"] * 3
     assert list(rows["trial"]) == [0, 1, 2] * 3 and set(rows["seed"]) == {0}
     assert list(rows["guarantee"]) == ["proved"] * 6 + ["none"] * 3
     np.testing.assert_allclose(rows["epsilon"], [0.5] * 3 + [2.0] * 3 + [np.inf] * 3, rtol=1e-6)
     assert np.isnan(rows["privacy.epsilon"][6:]).all() and rows["finished"].all()
-    pd.testing.assert_frame_equal(pd.read_csv(out / "results.csv"), rows, check_dtype=False)
 
     whole = assemble(read_study(path))
     result = tacit.run(
@@ -132,7 +131,7 @@ def test_runs_that_diverge_are_counted_and_left_out_of_means(tmp_path: Path) -> 
     assert [cell["finished"] for cell in document["cells"]] == [2, 0]
     assert document["cells"][1]["mean"] is None and document["diverged"] == 2
     assert any("2 of 4 runs diverged" in sentence for sentence in document["warnings"])
-    assert not pd.read_parquet(out / "results.parquet")["finished"][2:].any()
+    assert not pd.read_csv(out / "results.csv")["finished"][2:].any()
 
 
 def long_sweep(out: Path, path: Path) -> subprocess.Popen[str]:

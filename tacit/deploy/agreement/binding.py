@@ -23,7 +23,7 @@ from tacit.data.schema import Prepared
 from tacit.deploy.files import check_private, make_folder, make_private, why, write_secret
 from tacit.deploy.identity.keys import Keys
 from tacit.errors import ConfigError, RuntimeFailure
-from tacit.privacy.ledger.lock import FileLock, still_there
+from tacit.privacy.ledger.lock import FileLock, make_durable, still_there
 
 _RECORDS = b"tacit records 1\n"
 
@@ -105,7 +105,7 @@ class Binding:
         # no other process has it, so it needs no shared memory, which some file systems lack
         self._file.execute("PRAGMA locking_mode = EXCLUSIVE")
         self._file.execute("PRAGMA journal_mode = WAL")
-        self._file.execute("PRAGMA synchronous = FULL")
+        make_durable(self._file)
         self._file.execute(
             "CREATE TABLE IF NOT EXISTS head (one INTEGER PRIMARY KEY CHECK (one = 1), "
             "state TEXT, starts INTEGER, position INTEGER, digest BLOB)"

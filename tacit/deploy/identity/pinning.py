@@ -51,8 +51,26 @@ def trust(
             f"another card of {card.name!r} is trusted ({before.fingerprint()}); compare the new "
             f"one with its owner ({card.fingerprint()}), then give --replace"
         )
-    (folder / _FOLDER).mkdir(exist_ok=True, mode=0o700)
-    write_text(folder / _FOLDER / f"{card.name}.toml", card.toml())
+    path = folder / _FOLDER / f"{card.name}.toml"
+    kept_card(path, card.name)
+    path.parent.mkdir(exist_ok=True, mode=0o700)
+    write_text(path, card.toml())
+
+
+def kept_card(path: Path, name: str) -> Card | None:
+    """The card in a file that is called after its member, if there is one.
+
+    Raises:
+        ConfigError: the file is that of another member, because this system ignores case in names
+            of files.
+    """
+    card = read_card(path) if path.exists() else None
+    if card is not None and card.name != name:
+        raise ConfigError(
+            f"{path} holds the card of {card.name!r}, because this system does not tell upper from "
+            f"lower case in names of files; give {name!r} another name"
+        )
+    return card
 
 
 def trusted(folder: Path) -> dict[str, Card]:

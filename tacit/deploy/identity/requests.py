@@ -39,6 +39,7 @@ from tacit.deploy.identity.keys import (
     sign,
     verify,
 )
+from tacit.deploy.identity.pinning import kept_card
 from tacit.deploy.identity.vouch import vouch
 from tacit.deploy.messages.address import host_and_port
 from tacit.errors import ConfigError
@@ -193,7 +194,7 @@ def approve(
     signer, above = read_authority(authority)
     pem = above.public_bytes(serialization.Encoding.PEM).decode()
     card, known = request.card(pem), authority / "issued" / f"{request.name}.toml"
-    before = read_card(known) if known.exists() else None
+    before = kept_card(known, request.name)
     if before is not None and before.signing_key != card.signing_key and not replace_key:
         raise ConfigError(
             f"another signing key was approved for {card.name!r}; compare the new one with its "

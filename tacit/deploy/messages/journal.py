@@ -11,7 +11,7 @@ from pathlib import Path
 from tacit.deploy.files import check_private, make_private
 from tacit.deploy.messages.slots import ANOTHER_VERSION
 from tacit.errors import ConfigError, RuntimeFailure
-from tacit.privacy.ledger.lock import still_there
+from tacit.privacy.ledger.lock import make_durable, still_there
 
 _FORMAT = 6
 
@@ -50,7 +50,7 @@ class Journal:
         # large rows are written in fewer pieces; it has no effect on an existing file
         self._file.execute("PRAGMA page_size = 16384")
         self._file.execute("PRAGMA journal_mode = WAL")
-        self._file.execute("PRAGMA synchronous = FULL")
+        make_durable(self._file)
         self._number = path.stat().st_ino
         # rows are soon overwritten: with fewer checkpoints, fewer rows are written twice
         self._file.execute("PRAGMA wal_autocheckpoint = 2048")

@@ -22,6 +22,7 @@ from typing import Any
 
 import jax
 import numpy as np
+import pandas as pd
 
 from tacit.data.partition import Sites
 from tacit.deploy.agreement.binding import folder_of
@@ -112,7 +113,7 @@ def prepare(
     try:
         keys = _keys(source, sites, folder)
         for number, rows in enumerate(sites.rows):
-            frame.iloc[rows].to_parquet(_records(folder, number))
+            _write_records(source, frame.iloc[rows], folder / f"member-{number}")
         counts = [*sites.counts, 1]
         if not counts_are_public(source, sites.names):
             counts = [rounded(each) for each in counts]
@@ -167,7 +168,21 @@ def _member(card: Card, records: int) -> Member:
 
 
 def _records(folder: Path, number: int) -> Path:
-    return folder / f"member-{number}" / "records.parquet"
+    own = folder / f"member-{number}"
+    parquet = own / "records.parquet"
+    return parquet if parquet.exists() else own / "records.csv"
+
+
+def _write_records(source: Source, frame: pd.DataFrame, own: Path) -> None:
+    """Write a member's records; the study reads the same values from them."""
+    data = source.study.data
+    if str(data.path).lower().endswith((".parquet", ".pq")):
+        frame.to_parquet(own / "records.parquet")
+        return
+    # in single precision fewer digits are written
+    exact = frame.astype(dict.fromkeys(frame.select_dtypes("float32"), "float64"))
+    written = {"sep": data.separator or ",", "encoding": data.encoding, "decimal": data.decimal}
+    exact.to_csv(own / "records.csv", index=False, **written)
 
 
 def without_scores(source: Source) -> Source:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from tacit.errors import LedgerBusy, LedgerDamaged, LedgerError, LedgerUnwritable
 from tacit.privacy.ledger.chain import START, Entry, Mark, checked, following
-from tacit.privacy.ledger.lock import sync_directory
+from tacit.privacy.ledger.lock import make_durable, sync_directory
 
 APPLICATION = 0x54434C47  # "TCLG", in the header of the file
 FORMAT = 1
@@ -67,7 +67,7 @@ def create(path: Path, first: dict[str, object]) -> None:
         # readable by its owner alone from the first byte on, and no link is followed
         os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         with reported(path), closing(sqlite3.connect(partial, isolation_level=None)) as file:
-            file.execute("PRAGMA synchronous = FULL")
+            make_durable(file)
             file.execute("BEGIN EXCLUSIVE")
             for statement in SCHEMA:
                 file.execute(statement)
@@ -252,5 +252,5 @@ def _prepare_for_writing(connection: sqlite3.Connection, path: Path) -> None:
             f"the ledger {path} lies on a file system without shared memory (journal mode {mode}); "
             "put it on a local disk"
         )
-    connection.execute("PRAGMA synchronous = FULL")
+    make_durable(connection)
     connection.execute("PRAGMA secure_delete = ON")

@@ -25,13 +25,12 @@ from tacit.study.fitted import NAME, fitted
 from tacit.study.run import Outcome
 
 MODEL_FORMAT = "tacit-model-1"
-HISTORY_FORMAT = "tacit-history-1"
 ENVIRONMENT_FORMAT = "tacit-environment-1"
 
 SIMULATION_ONLY = "simulation_only"
 """Folder, and key of `result.json`, of results computed from private data without noise."""
 
-RELEASED = ("coefficients.csv", "guarantee.json", "history.parquet", "model.npz")
+RELEASED = ("coefficients.csv", "guarantee.json", "history.csv", "model.npz")
 """Files of one trial that are functions of releases and public constants only."""
 
 _SEEDED = ("report.html", "result.json", "study.toml")
@@ -267,17 +266,9 @@ def _histories(stage: Path, outcome: Outcome) -> None:
     frame = outcome.result.history.frame()
     if outcome.reference is not None and "objective" in frame:
         frame["objective_gap"] = frame["objective"] - outcome.reference.value
-    first = frame[frame["trial"] == 0]
-    _parquet(stage / "history.parquet", first[[c for c in PUBLIC_HISTORY if c in first]])
-    _parquet(stage / SIMULATION_ONLY / "history.parquet", frame)
-
-
-def _parquet(path: Path, frame: Any) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    table = pa.Table.from_pandas(frame, preserve_index=False)
-    pq.write_table(table.replace_schema_metadata({"format": HISTORY_FORMAT}), path)
+    first = frame.loc[frame["trial"] == 0]
+    first.filter(items=PUBLIC_HISTORY).to_csv(stage / "history.csv", index=False)
+    frame.to_csv(stage / SIMULATION_ONLY / "history.csv", index=False)
 
 
 def _json(path: Path, document: Any) -> None:

@@ -62,3 +62,26 @@ def test_results_are_on_the_disk_before_they_are_said_to_be(
         for name in (f".{file}{own}", tmp_path.name)
     ]
     assert synced == expected
+
+
+@pytest.mark.parametrize("times", [2, 9])
+def test_a_file_that_is_being_read_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """Windows refuses to replace a file while another program has it open."""
+    refusals = iter([PermissionError(13, "in use")] * times)
+    move = Path.replace
+
+    def replace(self: Path, target: Path) -> Path:
+        for refusal in refusals:
+            raise refusal
+        return move(self, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    path = tmp_path / "status.json"
+    if times > 5:
+        with pytest.raises(PermissionError):
+            write_text(path, "new")
+    else:
+        write_text(path, "new")
+        assert path.read_text() == "new"

@@ -1,6 +1,8 @@
 """Named graphs, compared with NetworkX's."""
 
 import inspect
+import sys
+from collections.abc import Callable
 
 import networkx as nx
 import numpy as np
@@ -13,6 +15,7 @@ from tacit.network import (
     erdos_renyi,
     geometric,
     grid,
+    layout,
     path,
     random_regular,
     ring,
@@ -118,3 +121,21 @@ def test_the_registry_knows_every_argument():
 
 def test_a_hundred_thousand_agents():
     assert ring(100_000, weights="max_degree").agents == 100_000
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: erdos_renyi(5, 0.9, seed=0),
+        lambda: random_regular(6, 3, seed=0),
+        lambda: geometric(5, 0.9, seed=0),
+        lambda: small_world(6, 2, 0.1, seed=0),
+        lambda: layout(grid(2, 3)),
+    ],
+)
+def test_without_networkx_the_extra_is_named(
+    call: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    with pytest.raises(NetworkError, match=r"needs networkx; .*'tacit\[graphs\]'"):
+        call()

@@ -71,6 +71,6 @@ def test_a_rehearsal_takes_records_that_a_run_takes(tmp_path: Path) -> None:
     assert [each.records for each in rehearsal.manifest.agents] == [4, 4, 4]
     assert rehearsal.unfit == 9
     for number in range(3):
-        path = rehearsal.folder / f"member-{number}" / "records.parquet"
+        path = rehearsal.folder / f"member-{number}" / "records.csv"
         own = own_records(rehearsal.manifest, number, path)
         assert (own.features.any(axis=1)).sum() == 1

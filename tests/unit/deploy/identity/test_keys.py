@@ -10,6 +10,7 @@ import pytest
 from cryptography import x509
 
 from tacit.deploy.identity import certificates, keys
+from tacit.deploy.identity.pinning import trust, trusted
 from tacit.errors import ConfigError
 
 
@@ -164,3 +165,14 @@ def test_cards_of_other_keys_are_noticed(tmp_path: Path) -> None:
     (north.folder / "card.toml").write_text("name = 3")
     with pytest.raises(ConfigError, match=r"card\.toml is not an agent's card"):
         keys.load(north.folder)
+
+
+def test_a_system_without_upper_and_lower_case_loses_no_card(tmp_path: Path) -> None:
+    own, north = (keys.create(tmp_path / name, name) for name in ("own", "north"))
+    other = keys.create(tmp_path / "other", "North").card
+    trust(own.folder, other)
+    # on macOS and Windows this is one file
+    (own.folder / "trusted" / "North.toml").rename(own.folder / "trusted" / "north.toml")
+    with pytest.raises(ConfigError, match=r"card of 'North'.*give 'north' another name"):
+        trust(own.folder, north.card)
+    assert trusted(own.folder) == {"North": other}

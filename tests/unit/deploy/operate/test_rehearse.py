@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from tacit.data.loaders import guess_kinds, load
-from tacit.deploy.agreement.declared import own_records
-from tacit.deploy.operate.rehearse import perform, prepare, with_agents, with_rounds
+from tacit.deploy.agreement.declared import own_records, read_records
+from tacit.deploy.operate.rehearse import (
+    _records,
+    _write_records,
+    perform,
+    prepare,
+    with_agents,
+    with_rounds,
+)
 from tacit.errors import ConfigError, TacitError
 from tacit.study.drafting import study_text
 from tacit.study.read import Source, parse_study
+from tacit.study.tables import divide_total
 from tests.sites import STUDY, records
 
 
@@ -70,8 +80,39 @@ def test_a_study_that_init_wrote_is_rehearsed(tmp_path: Path) -> None:
     ]
     for number in range(2):
         own_records(
-            rehearsal.manifest, number, rehearsal.folder / f"member-{number}" / "records.parquet"
+            rehearsal.manifest, number, rehearsal.folder / f"member-{number}" / "records.csv"
         )
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.parquet", "table.npz"])
+def test_members_read_the_values_that_a_run_reads(tmp_path: Path, name: str) -> None:
+    ages = np.random.default_rng(0).uniform(18, 99, 60).astype("float32")
+    frame = pd.DataFrame({"age": ages, "ill": np.arange(60) % 2 == 0})
+    read = 'positive = true\n[partition]\nby = "even"\nsites = 3'
+    text = STUDY.replace('positive = "yes"\n[partition]\nby = "column"\ncolumn = "site"', read)
+    if name == "table.npz":
+        np.savez(tmp_path / name, x=ages[:, None], y=np.arange(60) % 2 == 0)
+        text = text.replace('"ill"', '"y"').replace("age =", "x0 =")
+    elif name == "table.parquet":
+        frame.to_parquet(tmp_path / name)
+    else:
+        frame["ill"] = frame["ill"].map({True: "sì; é", False: "no"})
+        frame.to_csv(tmp_path / name, sep=";", decimal=",", encoding="cp1252", index=False)
+        written = 'table.csv"\nseparator = ";"\nencoding = "cp1252"\ndecimal = ","\n#"'
+        text = text.replace("positive = true", 'positive = "sì; é"').replace(
+            'records.csv"', written
+        )
+    source = parse_study(text.replace("records.csv", name), folder=tmp_path)
+    sites, total, whole = divide_total(source)
+    for number, rows in enumerate(sites.rows):
+        own = tmp_path / f"member-{number}"
+        own.mkdir()
+        _write_records(source, whole.iloc[rows], own)
+        path = _records(tmp_path, number)
+        assert path.suffix == (".parquet" if name == "table.parquet" else ".csv")
+        read_again = read_records(source, path)[0].prepared
+        np.testing.assert_array_equal(read_again.features, total.prepared.features[rows])
+        np.testing.assert_array_equal(read_again.targets, total.prepared.targets[rows])
 
 
 @pytest.mark.parametrize(

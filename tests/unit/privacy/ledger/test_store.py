@@ -19,6 +19,7 @@ import pytest
 from tacit.errors import LedgerBusy, LedgerDamaged, LedgerError, LedgerUnwritable
 from tacit.privacy.event import GaussianRelease
 from tacit.privacy.ledger import Ledger, ReleaseId, read, verify
+from tacit.privacy.ledger.lock import make_durable
 
 ROOT = Path(__file__).parents[4]
 
@@ -278,3 +279,10 @@ def test_a_ledger_needs_a_directory(tmp_path: Path) -> None:
         Ledger.create(tmp_path / "none" / "clinic.ledger")
     with pytest.raises(LedgerError, match="there is no ledger"):
         Ledger.open(tmp_path)
+
+
+def test_a_commit_is_on_the_disk_also_where_fsync_is_not_enough(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "file")) as file:
+        make_durable(file)
+        for setting, value in (("synchronous", 2), ("fullfsync", 1)):
+            assert file.execute(f"PRAGMA {setting}").fetchone() == (value,)
