@@ -293,7 +293,7 @@ def problems() -> list[Call]:
             normaliser=2.0,
         ),
         call(data.even, prepared=prepared, sites=2),
-        call(data.from_pandas, frame=frame()),
+        call(data.from_frame, frame=frame()),
         call(data.load, path=file("csv")),
         call(data.load_csv, path=file("csv")),
         call(data.load_idx, images=file("idx")),

@@ -26,6 +26,7 @@ from tacit.data.columns import (
 from tacit.data.feature import AbstractFeature, Boolean, Categorical, Numeric
 from tacit.data.maps import mapped, trusted_map, why_not
 from tacit.data.missing import drop_missing, rule_of
+from tacit.data.rewriting import rewritten
 from tacit.data.rules import Missing, Number, as_levels, level_key
 from tacit.data.schema import Altered, Prepared, Schema
 from tacit.data.target import (
@@ -67,6 +68,7 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
     """
     check_columns(frame, schema)
     _check_any(frame)
+    frame, schema = rewritten(frame, schema, strict=True)
     assumptions = list(schema.assumptions)
     complete = drop_missing(frame, schema, assumptions)
     prepared = numbers_of(complete, schema, assumptions, strict=True)

@@ -15,6 +15,7 @@ from jaxtyping import Bool, Int
 from tacit.data.columns import Frame, codes_of, column_of, read_numbers
 from tacit.data.feature import AbstractFeature, Boolean, Categorical
 from tacit.data.missing import missing_rules, of_dropping
+from tacit.data.rewriting import rewritten
 from tacit.data.rules import as_levels
 from tacit.data.schema import Prepared, Schema
 from tacit.data.table import check_columns, numbers_of
@@ -66,6 +67,7 @@ def prepare_total(frame: Frame, schema: Schema) -> Total:
         [False, True, False]
     """
     check_columns(frame, schema)
+    frame, schema = rewritten(frame, schema, strict=False)
     rules = missing_rules(schema)
     unfit, dropped = _wrong(frame, schema), np.zeros(len(frame), dtype=bool)
     for name, rule in rules.items():

@@ -21,6 +21,7 @@ from tacit.data.design import Design
 from tacit.data.feature import FEATURES, Feature
 from tacit.data.formula import parse_formula
 from tacit.data.missing import missing_rules
+from tacit.data.rewriting import rewritten
 from tacit.data.schema import Schema
 from tacit.data.table import check_columns, prepare
 from tacit.errors import ProblemError, RuntimeFailure, TacitError
@@ -277,7 +278,10 @@ def _declaration(feature: Feature) -> dict[str, Any]:
     """A declaration as plain values; a regression has tacit's own kinds only (`columns_of`)."""
     for name, kind in FEATURES.items():
         if isinstance(feature, kind):
-            return {"kind": name, **asdict(feature)}
+            keys = asdict(feature)
+            if keys.get("map", {}) is None:  # as files of earlier versions
+                del keys["map"]
+            return {"kind": name, **keys}
     raise ProblemError(f"columns of the kind {type(feature).__name__} cannot be saved")
 
 
@@ -289,6 +293,7 @@ def _feature(given: dict[str, Any]) -> Feature:
 def _complete(data: pd.DataFrame, schema: Schema) -> Any:
     """Which records have every value without which they would be dropped, shape `(n,)`."""
     check_columns(data, schema)
+    data = rewritten(data, schema, strict=False)[0]
     found = np.ones(len(data), dtype=bool)
     for name, rule in missing_rules(schema).items():
         if rule == "drop":

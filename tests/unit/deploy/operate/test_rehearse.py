@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tacit.data.loaders import guess_kinds, load
+from tacit.data.guessing import guess_kinds
+from tacit.data.loaders import load
 from tacit.deploy.agreement.declared import own_records
 from tacit.deploy.operate.rehearse import perform, prepare, with_agents, with_rounds
 from tacit.errors import ConfigError, TacitError
-from tacit.study.drafting import study_text
+from tacit.study.draft_text import study_text
 from tacit.study.read import Source, parse_study
 from tests.sites import STUDY, records
 
