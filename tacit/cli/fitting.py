@@ -79,10 +79,10 @@ def fit_table(
 def _warning(name: str, what: str) -> str:
     option = "levels" if what.startswith("levels") else "bounds"
     example = "A,B,..." if option == "levels" else "LOW:HIGH"
-    if what.startswith(("dates", "truth")):
+    if what.startswith(("format", "words")):
         return (
-            f"WARNING: the {what} of column {name} were recognised by the records and count as "
-            "public: anybody who sees the study learns how the column is written"
+            f"WARNING: the {what} of column {name}: read off the records, and assumed public. "
+            "Anybody who sees the study learns how the column is written"
         )
     return (
         f"WARNING: the {what} of column {name} were read off the records and count as public: "
@@ -106,9 +106,10 @@ def _pairs(option: str, given: Sequence[str]) -> list[tuple[str, str]]:
 
 def _bounds(name: str, text: str) -> tuple[float, float] | tuple[date, date]:
     low, _, high = text.partition(":")
-    for read in (float, date.fromisoformat):
-        with suppress(ValueError):
-            return read(low), read(high)
+    with suppress(ValueError):
+        return float(low), float(high)
+    with suppress(ValueError):
+        return date.fromisoformat(low), date.fromisoformat(high)
     raise ConfigError(
         f"bounds={name + '=' + text!r} must be two numbers or dates with a colon, as in "
         f"{name}=18:90 or {name}=2020-01-01:2024-12-31"

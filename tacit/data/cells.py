@@ -174,7 +174,7 @@ def columns_of(schema: Schema) -> dict[str, Column]:
         if isinstance(feature, Boolean):
             scale, levels, edges = Scale(0.0, 1.0, 0.0, 1.0), _truth(missing), (0.5,)
             found[name] = Column(name, levels, (at,), scale, edges, missing)
-        else:
+        elif isinstance(feature, Numeric):
             found[name] = Column(name, (), (at,), _scale(name, feature, constants_of), (), missing)
         at += 1 + absent
     return found

@@ -216,10 +216,11 @@ class Date:
     missing: Missing | None = None
 
     def __post_init__(self) -> None:
-        for name in ("lower", "upper"):
-            object.__setattr__(self, name, day_of(name, getattr(self, name)).isoformat())
-        if not self.lower < self.upper:
-            raise ProblemError(f"lower={self.lower!r} must be before upper={self.upper!r}")
+        low, high = (day_of(name, getattr(self, name)) for name in ("lower", "upper"))
+        if not low < high:
+            raise ProblemError(f"lower={str(low)!r} must be before upper={str(high)!r}")
+        object.__setattr__(self, "lower", low.isoformat())
+        object.__setattr__(self, "upper", high.isoformat())
         if self.format is not None:
             check_format(self.format)
         check_missing(self.missing)

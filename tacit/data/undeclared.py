@@ -53,7 +53,7 @@ class Filled:
     def assumptions(self) -> tuple[str, ...]:
         """What must be public for a guarantee to hold, in sentences."""
         return tuple(
-            f"the {what} of column {name} were read off the records: assumed public"
+            f"the {what} of column {name} {_were(what)} read off the records: assumed public"
             for name, what in self.taken.items()
         )
 
@@ -75,6 +75,15 @@ class Filled:
             PrivacyLeakWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def _plain_truths(column: pd.Series) -> bool:
+    """Whether a column holds truth values, or the texts true and false, in which CSV has them."""
+    return all(str(value).strip().lower() in ("true", "false") for value in column.dropna())
+
+
+def _were(what: str) -> str:
+    return "was" if what.startswith("format") else "were"
 
 
 def filled(
@@ -123,8 +132,8 @@ def filled(
         positive = name == weights or (name == target and family in _POSITIVE)
         least = 0.0 if positive else None
         features[name], what = _read_off(name, column, by_levels or yes, least)
-        if isinstance(features[name], Boolean) and isinstance(given.dtype, pd.StringDtype):
-            what = what or "truth values"
+        if isinstance(features[name], Boolean) and not _plain_truths(given):
+            what = what or "words for true and false"
         if what:
             taken[name] = what
     return Filled(features, taken)

@@ -89,7 +89,7 @@ def fit_study(
             elif isinstance(low, date) and isinstance(high, date):
                 written = format_of(name, column_named(frame, name))
                 declared[name] = Date(low, high, written)
-                formats |= {} if written is None else {name: f"dates in the format {written}"}
+                formats |= {} if written is None else {name: f"format {written}"}
         declared |= {name: Categorical(each) for name, each in (levels or {}).items()}
     unused = [name for name in declared if name not in named and name != weights]
     if unused:
