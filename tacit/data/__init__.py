@@ -16,7 +16,7 @@ _HOME = {
     "loaders": ("load", "load_idx", "load_npz", "load_parquet"),
     "csv_files": ("load_csv",),
     "excel": ("load_excel",),
-    "frames": ("from_frame",),
+    "frames": ("ArrowTable", "from_frame"),
     "schema": (
         "BinaryTarget",
         "Boolean",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import pandas as pd
 
@@ -13,15 +13,30 @@ from tacit.data.files import first_line, numbered
 from tacit.errors import ProblemError
 
 
-@checked(ProblemError)
-def from_frame(frame: Any) -> pd.DataFrame:
+@runtime_checkable
+class ArrowTable(Protocol):
+    """A table that its library hands over as Arrow, as polars, pyarrow and DuckDB do."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The columns, as a capsule of the Arrow C stream interface.
+
+        Args:
+            requested_schema: types that are asked for, as far as they can be had.
+        """
+
+
+Table: TypeAlias = pd.DataFrame | ArrowTable
+"""A table in memory: of pandas, or of a library that hands it over as Arrow."""
+
+
+@checked(ProblemError, own="frame")
+def from_frame(frame: Table) -> pd.DataFrame:
     """The user's own table as a pandas frame, checked.
 
     Args:
-        frame: pandas frame, or a table of any library that hands it over as Arrow
-            (`__arrow_c_stream__`): polars, pyarrow, DuckDB and others. Other libraries' tables are
-            read through pyarrow. The index of a pandas frame names the rows in messages; others
-            count from 0.
+        frame: pandas frame, or a table of polars, pyarrow, DuckDB or any other library that hands
+            it over as Arrow; this needs pyarrow. The index of a pandas frame names the rows in
+            messages; rows of others count from 0.
 
     Raises:
         ProblemError: not a table, several levels of columns, or a duplicate column name.
@@ -31,8 +46,7 @@ def from_frame(frame: Any) -> pd.DataFrame:
         >>> from_frame(pa.table({"age": [30, 41]}))["age"].tolist()
         [30, 41]
     """
-    if not isinstance(frame, pd.DataFrame):
-        frame = _of_arrow(frame)
+    frame = frame if isinstance(frame, pd.DataFrame) else _of_arrow(frame)
     if frame.columns.nlevels > 1:
         raise ProblemError(
             f"the frame has {frame.columns.nlevels} levels of column names; join them to one"
@@ -44,10 +58,10 @@ def from_frame(frame: Any) -> pd.DataFrame:
 
 def is_frame(value: object) -> bool:
     """Whether `from_frame` takes a value for a table."""
-    return isinstance(value, pd.DataFrame) or hasattr(value, "__arrow_c_stream__")
+    return isinstance(value, pd.DataFrame | ArrowTable)
 
 
-def _of_arrow(frame: Any) -> pd.DataFrame:
+def _of_arrow(frame: object) -> pd.DataFrame:
     if hasattr(frame, "collect"):
         raise ProblemError(
             f"the frame is a {type(frame).__name__}, which is not computed yet; call its collect()"

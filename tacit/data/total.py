@@ -7,6 +7,7 @@ counts, and it contributes nothing: the gradient of a loss of `row @ x` is a mul
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,11 +33,14 @@ class Total:
         unfit: whether each of these rows is empty because its record is invalid, shape `(n,)`.
             Private: for the owner's eyes only.
         rows: indices of these records in the table, shape `(n,)`; the others were dropped.
+        moved: number of values that were beyond a declared bound and moved to it, by column.
+            Private.
     """
 
     prepared: Prepared
     unfit: Bool[np.ndarray, " n"]
     rows: Int[np.ndarray, " n"]
+    moved: Mapping[str, int]
 
 
 def prepare_total(frame: Frame, schema: Schema) -> Total:
@@ -97,7 +101,8 @@ def prepare_total(frame: Frame, schema: Schema) -> Total:
         notes=good.notes,
         levels=good.levels,
     )
-    return Total(prepared, kept, np.flatnonzero(~dropped))
+    moved = {} if good.altered is None else good.altered.moved
+    return Total(prepared, kept, np.flatnonzero(~dropped), moved)
 
 
 def _wrong(frame: Frame, schema: Schema) -> Bool[np.ndarray, " n"]:

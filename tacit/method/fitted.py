@@ -20,6 +20,7 @@ from tacit.data.columns import column_of
 from tacit.data.design import Design
 from tacit.data.feature import FEATURES, Feature
 from tacit.data.formula import parse_formula
+from tacit.data.frames import Table, from_frame
 from tacit.data.missing import missing_rules
 from tacit.data.rewriting import rewritten
 from tacit.data.schema import Schema
@@ -69,7 +70,7 @@ class FittedRegression:
         """Columns of the regression."""
         return parse_formula(self.formula, columns_of(self.schema))[1]
 
-    def predict(self, data: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
+    def predict(self, data: Table, *, level: float = 0.95) -> pd.DataFrame:
         """Means of new records, with intervals of the means where the table has them.
 
         Args:
@@ -89,6 +90,7 @@ class FittedRegression:
         from scipy.stats import norm
 
         self.table.conf_int(level)  # refuses a level out of range
+        data = from_frame(data)
         columns, known, records = self._prepared(data, [c.name for c in self.design.columns])
         design = self.design.on(columns)
         rows, added = np.full((len(data), design.width), np.nan), np.full(len(data), np.nan)
@@ -105,7 +107,7 @@ class FittedRegression:
             found[f"{name}upper"] = mean(predictor + reach)
         return pd.DataFrame(found, index=data.index)
 
-    def compare(self, data: pd.DataFrame) -> Comparison:
+    def compare(self, data: Table) -> Comparison:
         """Predictions beside the targets of records: calibration, and AUC of yes or no.
 
         Not private: computed from the records without noise. Do not publish it unless the records
@@ -120,6 +122,7 @@ class FittedRegression:
             ProblemError: a column that is absent or not of its declared kind, no record that is
                 complete, or a multinomial model.
         """
+        data = from_frame(data)
         target = parse_formula(self.formula, columns_of(self.schema))[0]
         names = [*(column.name for column in self.design.columns), target.name]
         columns, known, records = self._prepared(data, names)
