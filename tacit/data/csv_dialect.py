@@ -56,8 +56,8 @@ def decoded(data: bytes, errors: str = "strict") -> str:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data.decode(encoding, errors)
-    if data[1:2] == b"\0":  # without a mark, as some databases write it
-        return data.decode("utf-16-le", errors)
+    if b"\0" in data[:2]:  # without a mark, as some databases write it
+        return data.decode("utf-16-be" if data[:1] == b"\0" else "utf-16-le", errors)
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -77,6 +77,7 @@ def load_csv(
             na_values=list(missing),
             keep_default_na=False,
             index_col=False,
+            usecols=range(len(names)),
         )
     except (ValueError, pd.errors.ParserError) as error:
         raise ProblemError(f"{path}: not a readable CSV file ({error}); correct it") from error
@@ -113,6 +114,8 @@ def _names(reader: Iterator[list[str]]) -> list[str]:
     found = next((row for row in reader if row), [])
     if len(found) > 1 and not found[0] and ROW not in found:
         found[0] = ROW
+    if len(found) > 1 and not found[-1]:  # lines end with a separator
+        found.pop()
     return found
 
 
@@ -140,6 +143,8 @@ def _check_csv(
             start, end = end + 1, reader.line_num
             if not row:
                 continue
+            if len(row) == len(header) + 1 and not row[-1]:
+                row.pop()
             if len(row) != len(header):
                 other = f", or give separator= if it is not {separator!r}" if found else ""
                 raise ProblemError(

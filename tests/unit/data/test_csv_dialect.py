@@ -24,6 +24,8 @@ NAMES = ["Größe (cm)", "Gewicht", "Klinik"]
         codecs.BOM_UTF16_BE + TABLE.encode("utf-16-be"),
         TABLE.encode("utf-32"),
         TABLE.encode("utf-16-le"),
+        TABLE.encode("utf-16-be"),
+        TABLE.replace("\n", ";\n").encode(),
         ("sep=;\n" + TABLE).encode("cp1252"),
         ("sep=;\n" + TABLE).encode("utf-16"),
         TABLE.replace(";", "\t").encode(),
