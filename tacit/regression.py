@@ -18,6 +18,7 @@ from tacit.data.cells import columns_of
 from tacit.data.design import Design
 from tacit.data.feature import Feature
 from tacit.data.formula import named_in, parse_formula
+from tacit.data.frames import Table, from_frame, is_frame
 from tacit.data.partition import by_column
 from tacit.data.rules import Missing
 from tacit.data.schema import Schema
@@ -127,15 +128,15 @@ class Regression:
             raise ConfigError(f"there are no intervals to draw: {self.table.refusal.reason}")
         return forest(self.table.effects(), self.table.effect)
 
-    def predict(self, data: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
+    def predict(self, data: Table, *, level: float = 0.95) -> pd.DataFrame:
         """Means of new records, with intervals; as `FittedRegression.predict`."""
         return self.model.predict(data, level=level)
 
-    def compare(self, data: pd.DataFrame) -> Comparison:
+    def compare(self, data: Table) -> Comparison:
         """Predictions beside the targets of records, not private; as `FittedRegression.compare`."""
         return self.model.compare(data)
 
-    def calibration(self, data: pd.DataFrame) -> go.Figure:
+    def calibration(self, data: Table) -> go.Figure:
         """Observed means beside predicted ones, by tenths of the prediction.
 
         Not private: do not publish it unless the records are public.
@@ -150,7 +151,7 @@ class Regression:
 
         return calibration_figure(self.compare(data))
 
-    def roc(self, data: pd.DataFrame) -> go.Figure:
+    def roc(self, data: Table) -> go.Figure:
         """The ROC curve of a binomial model.
 
         Not private: do not publish it unless the records are public.
@@ -173,7 +174,7 @@ class Regression:
 @checked(ConfigError, own="data columns ledger")
 def glm(
     formula: str,
-    data: pd.DataFrame | Mapping[str, pd.DataFrame],
+    data: Table | Mapping[str, Table],
     *,
     columns: Mapping[str, Feature] | None = None,
     family: FamilyName,
@@ -199,7 +200,8 @@ def glm(
     Args:
         formula: model such as `"visits ~ age + C(sex) + bs(income, df=4) + offset(log(days))"`, of
             declared columns.
-        data: table with a column of sites, or one table per site by name.
+        data: table of pandas, polars or Arrow with a column of sites, or one table per site by
+            name.
         columns: declarations of columns of the model, with bounds or levels. One that is not
             declared is read off the records, with a warning: that is then assumed public.
         family: distribution of the target: "gaussian", "binomial" (a boolean, or two levels of
@@ -247,17 +249,18 @@ def glm(
         >>> fit.guarantee.worst.status.value
         'proved'
     """
-    tables = list(data.values()) if isinstance(data, Mapping) else []
-    if isinstance(data, Mapping) and tables and all(isinstance(t, pd.DataFrame) for t in tables):
+    if isinstance(data, Mapping) and data and all(map(is_frame, data.values())):
         sites = list(data) if sites is None else sites
+        tables = {name: from_frame(table) for name, table in data.items()}
         data = pd.concat(
-            [frame.assign(**{site: name}) for name, frame in data.items()], ignore_index=True
+            [frame.assign(**{site: name}) for name, frame in tables.items()], ignore_index=True
         )
-    if not isinstance(data, pd.DataFrame):
+    if isinstance(data, Mapping) or not (is_frame(data) or hasattr(data, "collect")):
         raise ConfigError(
-            f"data is {checks.shown(data)}; give a pandas table with a column of sites, or one "
-            "table per site by name"
+            f"data is {checks.shown(data)}; give a table of pandas, polars or Arrow with a column "
+            "of sites, or one table per site by name"
         )
+    data = from_frame(data)
     if not (
         columns is None
         or (isinstance(columns, Mapping) and all(isinstance(c, Feature) for c in columns.values()))

@@ -6,6 +6,7 @@ import importlib
 import tempfile
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -139,6 +140,8 @@ def file(ending: str) -> Path:
         frame().to_csv(path, index=False)
     elif ending == "parquet":
         frame().to_parquet(path)
+    elif ending == "xlsx":
+        frame().to_excel(path, index=False)
     elif ending == "npz":
         np.savez(path, x=np.eye(2), y=np.zeros(2))
     else:  # one image of two by two
@@ -242,6 +245,7 @@ def problems() -> list[Call]:
         call(problem.Box, lower=-1.0, upper=np.ones(2)),
         call(data.Categorical, levels=["a", "b"]),
         call(data.ClassTarget, name="a", levels=["a", "b"]),
+        call(data.Date, lower="2020-01-01", upper="2024-12-31"),
         call(problem.ConvexSet, builder=answer),
         call(problem.ElasticNet, l1=0.1, l2=0.1),
         call(problem.GroupL1, strength=0.1, groups=(0, 1)),
@@ -293,9 +297,10 @@ def problems() -> list[Call]:
             normaliser=2.0,
         ),
         call(data.even, prepared=prepared, sites=2),
-        call(data.from_pandas, frame=frame()),
+        call(data.from_frame, frame=frame()),
         call(data.load, path=file("csv")),
         call(data.load_csv, path=file("csv")),
+        *([call(data.load_excel, path=file("xlsx"))] if find_spec("openpyxl") else []),
         call(data.load_idx, images=file("idx")),
         call(data.load_npz, path=file("npz")),
         call(data.load_parquet, path=file("parquet")),

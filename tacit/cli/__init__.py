@@ -31,6 +31,7 @@ from tacit.cli.options import (
     Output,
     Public,
     Separator,
+    Sheet,
     SiteColumn,
     TableFile,
     Useful,
@@ -171,8 +172,8 @@ def fit(
             "-b",
             metavar="COLUMN=LOW:HIGH",
             show_default=False,
-            help="Public bounds of a number, e.g. age=18:90; repeatable. Without, the records' own "
-            "are taken, which leaks them.",
+            help="Public bounds of a number, e.g. age=18:90, or of dates (2020-01-01:2024-12-31); "
+            "repeatable. Without, the records' own are taken, which leaks them.",
         ),
     ] = None,
     levels: Annotated[
@@ -197,7 +198,8 @@ def fit(
     ] = None,
     separator: Separator = None,
     encoding: Encoding = None,
-    decimal: Decimal = ".",
+    decimal: Decimal = None,
+    sheet: Sheet = None,
     robust: Annotated[
         bool, typer.Option("--robust", help="Robust (sandwich) standard errors.")
     ] = False,
@@ -242,7 +244,7 @@ def fit(
             privacy={"epsilon": epsilon, "delta": delta, "masks": not local},
             method={"sums": sums} | ({"covariance": "robust"} if robust else {}),
             seed=seed,
-            reading=Reading(separator, encoding, decimal),
+            reading=Reading(separator, encoding, decimal, sheet),
             output=output,
             study=study,
             force=force,
@@ -323,7 +325,8 @@ def init(
     ] = False,
     separator: Separator = None,
     encoding: Encoding = None,
-    decimal: Decimal = ".",
+    decimal: Decimal = None,
+    sheet: Sheet = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -338,7 +341,7 @@ def init(
             target=target,
             site=site,
             bounds_from_data=bounds_from_data,
-            reading=Reading(separator, encoding, decimal),
+            reading=Reading(separator, encoding, decimal, sheet),
             force=force,
             json=json,
         )

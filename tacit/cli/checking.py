@@ -34,6 +34,9 @@ def check(study: Path, data: Path, *, json: bool) -> int:
                 f"{found.dropped:,} of {found.records + found.dropped:,} records lack a value and "
                 "are dropped."
             )
+        if found.moved:
+            each = ", ".join(f"{name} {count:,}" for name, count in found.moved.items())
+            say(f"Values beyond their declared bounds are moved to them: {each}.")
         say(f"{found.unfit}" if found.unfit else "Every record fits the study.")
         say("Share only the number to declare; everything else here is private.")
         return 0

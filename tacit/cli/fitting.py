@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +14,9 @@ from tacit.cli.console import guarded
 from tacit.cli.running import free, run_source
 from tacit.errors import ConfigError
 from tacit.study._output import Destination
-from tacit.study.drafting import Reading
 from tacit.study.fitting import fit_study
 from tacit.study.read import parse_study
+from tacit.study.reading import Reading
 
 
 def fit_table(
@@ -62,6 +65,8 @@ def fit_table(
         source = parse_study(found.text, "the study of this fit", folder)
         for name, what in found.taken.items():
             print(_warning(name, what), file=sys.stderr)
+        for told in found.told:
+            print(f"WARNING: {told}. Declare it: --decimal ,", file=sys.stderr)
         if study is not None:
             study.write_text(found.text, encoding="utf-8")
         target = output if output is not None else free(Path("fit"))
@@ -74,10 +79,15 @@ def fit_table(
 def _warning(name: str, what: str) -> str:
     option = "levels" if what.startswith("levels") else "bounds"
     example = "A,B,..." if option == "levels" else "LOW:HIGH"
+    if what.startswith(("format", "words")):
+        return (
+            f"WARNING: the {what} of column {name}: read off the records, and assumed public. "
+            "Anybody who sees the study learns how the column is written"
+        )
     return (
         f"WARNING: the {what} of column {name} were read off the records and count as public: "
         f"anybody who sees the result learns them. Declare what is known without the records: "
-        f"--{option} {name}={example}"
+        f"--{option} {shlex.quote(name)}={example}"
     )
 
 
@@ -94,11 +104,13 @@ def _pairs(option: str, given: Sequence[str]) -> list[tuple[str, str]]:
     return found
 
 
-def _bounds(name: str, text: str) -> tuple[float, float]:
+def _bounds(name: str, text: str) -> tuple[float, float] | tuple[date, date]:
     low, _, high = text.partition(":")
-    try:
+    with suppress(ValueError):
         return float(low), float(high)
-    except ValueError:
-        raise ConfigError(
-            f"bounds={name + '=' + text!r} must be two numbers with a colon, as in {name}=18:90"
-        ) from None
+    with suppress(ValueError):
+        return date.fromisoformat(low), date.fromisoformat(high)
+    raise ConfigError(
+        f"bounds={name + '=' + text!r} must be two numbers or dates with a colon, as in "
+        f"{name}=18:90 or {name}=2020-01-01:2024-12-31"
+    )

@@ -26,7 +26,11 @@ Useful = Annotated[
     ),
 ]
 TableFile = Annotated[
-    Path, typer.Argument(metavar="TABLE", help="CSV (or .tsv) file with a header line.")
+    Path,
+    typer.Argument(
+        metavar="TABLE",
+        help="CSV (or .tsv), Excel (.xlsx) or Parquet file; in the first line the column names.",
+    ),
 ]
 SiteColumn = Annotated[
     str | None,
@@ -40,16 +44,29 @@ SiteColumn = Annotated[
 Separator = Annotated[
     str | None,
     typer.Option(
-        show_default=False, help="Column separator of the file, e.g. ';'.  [default: a comma]"
+        show_default=False,
+        help="Column separator of a CSV file, e.g. ';'.  [default: found in the line of column "
+        "names]",
     ),
 ]
 Encoding = Annotated[
     str | None,
     typer.Option(
-        show_default=False, help="Character encoding of the file, e.g. cp1252.  [default: UTF-8]"
+        show_default=False,
+        help="Character encoding of a CSV file, e.g. cp1252.  [default: recognised]",
     ),
 ]
-Decimal = Annotated[str, typer.Option(help="Decimal mark in the file: . or ,")]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        show_default=False,
+        help="Decimal mark of numbers stored as text: . or ,  [default: read off the records]",
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(show_default=False, help="Sheet of an Excel workbook.  [default: the first]"),
+]
 
 
 def to_folder(written: str, default: str) -> Any:

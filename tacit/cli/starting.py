@@ -6,7 +6,9 @@ from pathlib import Path
 
 from tacit.cli.console import emit, guarded, say
 from tacit.errors import ConfigError
-from tacit.study.drafting import OPEN, Draft, Reading, draft
+from tacit.study.draft_text import OPEN
+from tacit.study.drafting import Draft, draft
+from tacit.study.reading import Reading
 
 
 def write_study(
@@ -50,7 +52,9 @@ def write_study(
                     "site": found.site,
                     "to_declare": found.to_declare,
                     "bounds_from_data": bounds_from_data,
+                    "decimal": found.reading.decimal,
                     "decimal_commas": list(found.decimal_commas),
+                    "left_out": list(found.left_out),
                 }
             )
         else:
@@ -73,9 +77,20 @@ def _tell(found: Draft, output: Path, *, bounds_from_data: bool) -> None:
             "because that would leak information: declare them as public numbers. "
             f"{found.to_declare} lines are marked '{OPEN.strip()}'."
         )
+    if found.left_out:
+        say(f"Left out, because they say who a record is about: {', '.join(found.left_out)}.")
+    for name in found.repeated:
+        say(
+            f"NOTE: several records have the same {name}. What is protected is one record; for "
+            "everything about a person, set records_per_person (and sites_per_person) in [privacy]."
+        )
     if found.decimal_commas:
         say(
             f"NOTE: {', '.join(found.decimal_commas)} would be numbers with a decimal comma, and "
             "are text without one. If they are numbers: tacit init ... --decimal ,"
         )
+    say(
+        "The kinds of columns were read off the records, as `assumed` says in [data]: anybody who "
+        "sees the study learns them. Delete what you know from a codebook."
+    )
     say(f"Next: tacit run {output}")

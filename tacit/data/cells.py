@@ -137,6 +137,7 @@ def columns_of(schema: Schema) -> dict[str, Column]:
         (('f', 'm'), ('[0, 18)', '[18, 65)', '[65, 120]'))
     """
     from tacit.data.missing import rule_of
+    from tacit.data.rewriting import without_dates
     from tacit.data.table import constants_of
 
     if schema.map is not None:
@@ -151,7 +152,7 @@ def columns_of(schema: Schema) -> dict[str, Column]:
         )
     found: dict[str, Column] = {}
     at = 0
-    for name, feature in schema.features.items():
+    for name, feature in without_dates(schema).features.items():
         if isinstance(feature, AbstractFeature):
             raise ProblemError(
                 f"column {name!r} is a {type(feature).__name__}, whose values have no declared "
@@ -173,7 +174,7 @@ def columns_of(schema: Schema) -> dict[str, Column]:
         if isinstance(feature, Boolean):
             scale, levels, edges = Scale(0.0, 1.0, 0.0, 1.0), _truth(missing), (0.5,)
             found[name] = Column(name, levels, (at,), scale, edges, missing)
-        else:
+        elif isinstance(feature, Numeric):
             found[name] = Column(name, (), (at,), _scale(name, feature, constants_of), (), missing)
         at += 1 + absent
     return found

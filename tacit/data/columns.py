@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float, Int
 
-from tacit.data.rules import level_key
+from tacit.data.rules import TRUTHS, level_key
 from tacit.errors import ProblemError
 
 Frame: TypeAlias = pd.DataFrame
@@ -57,6 +57,12 @@ def numbers(
     bad = np.flatnonzero(wrong)
     if len(bad):
         value = column.iloc[bad[0]]
+        if flags:
+            raise ProblemError(
+                f"column {column.name!r} is declared Boolean, but {where(column, bad[0])} holds "
+                f"{show(value)}, which is no word for true or false that is known; correct the "
+                f"value, declare what it means (map), or {remedy}"
+            )
         raise ProblemError(
             f"column {column.name!r} is not numeric: {where(column, bad[0])} holds {show(value)}; "
             f"{_other_mark(value, decimal)}correct the value, or {remedy}"
@@ -74,7 +80,7 @@ def read_numbers(
     Args:
         column: numbers, or texts that represent numbers.
         remedy: end of the error message.
-        flags: whether the texts "true" and "false" mean the numbers 1 and 0.
+        flags: whether words for true and false (`rules.WORDS`) mean the numbers 1 and 0.
         decimal: decimal mark in texts, a point or a comma; the other one is not allowed.
 
     Raises:
@@ -103,8 +109,8 @@ def read_numbers(
 def _number(value: Any, flags: bool, decimal: str) -> float:
     """One value as a number, NaN if it is not one."""
     if isinstance(value, str):
-        if flags and value.strip().lower() in ("true", "false"):
-            return float(value.strip().lower() == "true")
+        if flags and value.strip().lower() in TRUTHS:
+            return TRUTHS[value.strip().lower()]
         if "_" in value:  # Python reads "1_000" as a number, tables do not
             return np.nan
         if decimal == ",":  # a point may then separate thousands

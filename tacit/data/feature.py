@@ -13,17 +13,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from tacit import checks
 from tacit.arguments import checked
+from tacit.data.dates import check_format, day_of, days_since_1970
 from tacit.data.rules import (
+    TRUTHS,
+    Day,
     Levels,
     Missing,
     Number,
+    Recoding,
     Statistics,
     check_finite,
     check_levels,
     check_missing,
     check_order,
+    check_recoding,
     is_public,
+    level_key,
 )
 from tacit.errors import ProblemError
 
@@ -111,9 +118,12 @@ class Categorical:
         missing: `"error"`, `"drop"` or `"indicator"` (an additional column `column=missing`); the
             schema's rule when `None`.
         statistics: `"public"` to take the levels from the data when none are declared.
+        map: values that are rewritten before they are compared with the levels, such as
+            `{"Ja": "yes", "J": "yes"}`; to `""` for a missing one. Others stay as they are.
 
     Raises:
-        ProblemError: no levels, a repeated level, or a rule that does not exist.
+        ProblemError: no levels, a repeated level, a rule that does not exist, or a value that is
+            rewritten to one that is not declared.
     """
 
     levels: Levels | None = None
@@ -121,6 +131,7 @@ class Categorical:
     other: Literal["error", "zero"] = "error"
     missing: Missing | None = None
     statistics: Statistics = "declared"
+    map: Recoding = None
 
     def __post_init__(self) -> None:
         public = is_public(self.statistics)
@@ -134,6 +145,7 @@ class Categorical:
             )
         if self.other not in ("error", "zero"):
             raise ProblemError(f"other={self.other!r} must be 'error' or 'zero'")
+        check_recoding(self.map, self.levels)
         check_missing(self.missing)
         if self.missing not in (None, "error", "drop", "indicator"):
             raise ProblemError(
@@ -145,18 +157,84 @@ class Categorical:
 @checked(ProblemError)
 @dataclass(frozen=True)
 class Boolean:
-    """True or false (or 1 and 0), as the numbers 1 and 0.
+    """True or false, as the numbers 1 and 0.
+
+    Read are 1 and 0, true and false, yes and no, and these words and their initials in some other
+    languages (ja, nein, j, n, wahr, falsch, oui, non, vrai, faux, sí, no, ...), however they are
+    capitalised.
 
     Args:
         missing: replacement for a missing value; the schema's rule when `None`.
+        map: other values, and whether they are true: `{"smoker": True, "never": False}`; `""` for
+            a missing one.
+
+    Raises:
+        ProblemError: a rule that does not exist, or a value that becomes neither true nor false.
     """
 
     missing: Missing | None = None
+    map: Recoding = None
 
     def __post_init__(self) -> None:
+        for value, truth in (self.map or {}).items():
+            if level_key(truth).strip().lower() not in (*TRUTHS, "0", "1", ""):
+                raise ProblemError(
+                    f"map: {checks.shown(value)} becomes {checks.shown(truth)}, which must be true "
+                    "or false"
+                )
+        check_recoding(self.map, None)
         check_missing(self.missing)
         if isinstance(self.missing, int | float) and not 0 <= self.missing <= 1:
             raise ProblemError(f"missing={self.missing!r} must lie within [0, 1]")
+
+
+@checked(ProblemError)
+@dataclass(frozen=True)
+class Date:
+    """A date, as its number of days since 1970, clipped to declared bounds and mapped onto [-1, 1].
+
+    A time of day counts as a part of the day.
+
+    Args:
+        lower: declared first day, as a date or as text such as `"2020-01-01"`.
+        upper: declared last day, after `lower`.
+        format: how texts write a date, in the codes of `strptime`: `"%d.%m.%Y"` for 31.12.2024,
+            `"%m/%d/%Y"` for 12/31/2024. ISO 8601 when `None`: 2024-12-31, with or without a time.
+        missing: `"error"`, `"drop"`, `"middle"` or `"indicator"`; the schema's rule when `None`.
+
+    Raises:
+        ProblemError: days that are not dates or not in order, or a format that is not one.
+
+    Example:
+        >>> Date("2020-01-01", "2024-12-31", format="%d.%m.%Y").number.lower
+        18262.0
+    """
+
+    lower: Day
+    upper: Day
+    format: str | None = None
+    missing: Missing | None = None
+
+    def __post_init__(self) -> None:
+        low, high = (day_of(name, getattr(self, name)) for name in ("lower", "upper"))
+        if not low < high:
+            raise ProblemError(f"lower={str(low)!r} must be before upper={str(high)!r}")
+        object.__setattr__(self, "lower", low.isoformat())
+        object.__setattr__(self, "upper", high.isoformat())
+        if self.format is not None:
+            check_format(self.format)
+        check_missing(self.missing)
+        if isinstance(self.missing, int | float):
+            raise ProblemError(
+                f"missing={self.missing!r} does not fit a date: use 'error', 'drop', 'middle' or "
+                "'indicator'"
+            )
+
+    @property
+    def number(self) -> Numeric:
+        """The declaration of its number of days."""
+        low, high = (days_since_1970(day_of("", day)) for day in (self.lower, self.upper))
+        return Numeric(low, high, missing=self.missing)
 
 
 class AbstractFeature(abc.ABC):
@@ -193,11 +271,12 @@ class AbstractFeature(abc.ABC):
         """
 
 
-Feature: TypeAlias = Numeric | Categorical | Boolean | AbstractFeature
+Feature: TypeAlias = Numeric | Categorical | Boolean | Date | AbstractFeature
 
-FEATURES: Mapping[str, type[Numeric | Categorical | Boolean]] = {
+FEATURES: Mapping[str, type[Numeric | Categorical | Boolean | Date]] = {
     "numeric": Numeric,
     "categorical": Categorical,
     "boolean": Boolean,
+    "date": Date,
 }
 """The kinds of columns that a study file can name."""

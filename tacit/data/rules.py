@@ -6,7 +6,7 @@ import datetime
 import math
 import numbers
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -38,11 +38,40 @@ Levels: TypeAlias = Annotated[Sequence[Any], Key(tuple[_LEVEL, ...])]
 Names: TypeAlias = Annotated[Sequence[Any], Key(tuple[str, ...])]
 """Names of sites, as in their column."""
 
+Recoding: TypeAlias = Annotated[Mapping[Any, Any] | None, Key(dict[str, _LEVEL] | None)]
+"""What values of a column are rewritten to, by value."""
+
+Day: TypeAlias = Annotated[datetime.date | str, Key(datetime.date | str)]
+"""A date, as one or as text in ISO 8601."""
+
 OneOrMore: TypeAlias = Annotated[Any, Key(_LEVEL | tuple[_LEVEL, ...])]
 """A value of a column, or several."""
 
 _LEVELS = (str, bool, numbers.Real, np.generic, datetime.date)
 """Types of a level; a time is a date, too."""
+
+WORDS = (
+    ("true", "false"),
+    ("yes", "no"),
+    ("y", "n"),
+    ("t", "f"),
+    ("ja", "nein"),
+    ("j", "n"),
+    ("wahr", "falsch"),
+    ("oui", "non"),
+    ("vrai", "faux"),
+    ("sí", "no"),
+    ("si", "no"),
+    ("sì", "no"),
+    ("verdadero", "falso"),
+    ("vero", "falso"),
+    ("ja", "nee"),
+    ("sim", "não"),
+)
+"""Words for true and false, in pairs: of English, German, French, Spanish, Italian and others."""
+
+TRUTHS = {word: float(truth) for pair in WORDS for word, truth in zip(pair, (1, 0), strict=True)}
+"""The number for each word."""
 
 _DECIMAL = re.compile(r"\s*([-+]?)(\d+)(?:\.(\d*))?\s*", re.ASCII)
 
@@ -88,6 +117,27 @@ def check_levels(levels: Iterable[Any], name: str = "levels") -> tuple[Any, ...]
             raise ProblemError(f"{name}={levels!r} holds {level!r} twice")
         seen.add(level_key(level))
     return levels
+
+
+def check_recoding(recoding: Mapping[Any, Any] | None, levels: Iterable[Any] | None) -> None:
+    """Refuse to recode a value to one that is not declared; the empty text means missing."""
+    if recoding is None:
+        return
+    if not recoding:
+        raise ProblemError("map is empty: give values and what they are rewritten to, or leave it")
+    check_levels(recoding, "map")
+    known = None if levels is None else {level_key(level) for level in levels}
+    for value, level in recoding.items():
+        if not isinstance(level, _LEVELS):
+            raise ProblemError(
+                f"map: {checks.shown(value)} becomes {checks.shown(level)}; values of a column are "
+                "text, numbers, truth values or dates, and '' means a missing one"
+            )
+        if known is not None and level != "" and level_key(level) not in known:
+            raise ProblemError(
+                f"map: {checks.shown(value)} becomes {checks.shown(level)}, which is not among the "
+                "declared values; declare it"
+            )
 
 
 def check_missing(rule: Any) -> None:

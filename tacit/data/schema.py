@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from tacit.arguments import checked
-from tacit.data.feature import Boolean, Categorical, Feature, Numeric
+from tacit.data.feature import Boolean, Categorical, Date, Feature, Numeric
 from tacit.data.maps import AbstractMap
 from tacit.data.rules import Missing, Number, check_missing
 from tacit.data.target import BinaryTarget, ClassTarget, NumericTarget, Target
@@ -22,6 +22,7 @@ __all__ = [
     "Boolean",
     "Categorical",
     "ClassTarget",
+    "Date",
     "Numeric",
     "NumericTarget",
     "Prepared",

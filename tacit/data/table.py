@@ -24,8 +24,10 @@ from tacit.data.columns import (
     where,
 )
 from tacit.data.feature import AbstractFeature, Boolean, Categorical, Numeric
+from tacit.data.frames import Table, from_frame
 from tacit.data.maps import mapped, trusted_map, why_not
 from tacit.data.missing import drop_missing, rule_of
+from tacit.data.rewriting import rewritten
 from tacit.data.rules import Missing, Number, as_levels, level_key
 from tacit.data.schema import Altered, Prepared, Schema
 from tacit.data.target import (
@@ -42,14 +44,14 @@ from tacit.errors import ProblemError
 Piece: TypeAlias = tuple[list[str], Float[np.ndarray, "n m"]]
 
 
-@checked(ProblemError)
-def prepare(frame: Frame, schema: Schema) -> Prepared:
+@checked(ProblemError, own="frame")
+def prepare(frame: Table, schema: Schema) -> Prepared:
     """Turn the declared columns into float64 numbers.
 
     Rows are named in messages by the frame's index: the line of a CSV file, or the row number.
 
     Args:
-        frame: table from one of the loaders, or any pandas frame.
+        frame: table from one of the loaders, or of pandas, polars or Arrow (`from_frame`).
         schema: declaration of each column.
 
     Raises:
@@ -65,8 +67,10 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
         >>> prepare(frame, schema).features.tolist()
         [[-0.5, 1.0], [0.5, 1.0], [1.0, 1.0]]
     """
+    frame = frame if isinstance(frame, pd.DataFrame) else from_frame(frame)
     check_columns(frame, schema)
     _check_any(frame)
+    frame, schema = rewritten(frame, schema, strict=True)
     assumptions = list(schema.assumptions)
     complete = drop_missing(frame, schema, assumptions)
     prepared = numbers_of(complete, schema, assumptions, strict=True)

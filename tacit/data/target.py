@@ -15,10 +15,12 @@ from tacit.data.rules import (
     Levels,
     Number,
     OneOrMore,
+    Recoding,
     as_levels,
     check_finite,
     check_levels,
     check_order,
+    check_recoding,
 )
 from tacit.errors import ProblemError
 
@@ -39,9 +41,12 @@ class BinaryTarget:
 
     Args:
         name: name of the target column.
-        positive: value or values that count as 1, or a threshold such as `"> 0"`.
+        positive: value or values that count as 1, or a threshold such as `"> 0"`. `True` stands
+            for all words that `Boolean` reads as true, `False` for those of false.
         negative: value or values that count as 0; when given, any other value is an error.
         missing: rule for missing values, `"error"` or `"drop"`.
+        map: values that are rewritten before they are compared, such as `{"Ja": "yes"}`; to `""`
+            for a missing one.
 
     Raises:
         ProblemError: no positive value, or a rule that does not exist.
@@ -51,9 +56,11 @@ class BinaryTarget:
     positive: OneOrMore
     negative: OneOrMore | None = None
     missing: Literal["error", "drop"] = "error"
+    map: Recoding = None
 
     def __post_init__(self) -> None:
         _target_missing(self.missing)
+        check_recoding(self.map, None)
         check_levels(as_levels(self.positive), "positive")
         if self.negative is not None:
             if self.threshold is not None:
@@ -111,6 +118,8 @@ class ClassTarget:
         name: name of the target column.
         levels: names of the classes, at least two.
         missing: rule for missing values, `"error"` or `"drop"`.
+        map: values that are rewritten before they are compared, such as `{"Ja": "yes"}`; to `""`
+            for a missing one.
 
     Raises:
         ProblemError: fewer than two classes, or a repeated class.
@@ -119,10 +128,12 @@ class ClassTarget:
     name: str
     levels: Levels
     missing: Literal["error", "drop"] = "error"
+    map: Recoding = None
 
     def __post_init__(self) -> None:
         _target_missing(self.missing)
         object.__setattr__(self, "levels", check_levels(self.levels))
+        check_recoding(self.map, self.levels)
         if len(self.levels) < 2:
             raise ProblemError(f"levels={self.levels!r}: a class target needs at least two levels")
 

@@ -7,6 +7,7 @@ counts, and it contributes nothing: the gradient of a loss of `row @ x` is a mul
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from jaxtyping import Bool, Int
 from tacit.data.columns import Frame, codes_of, column_of, read_numbers
 from tacit.data.feature import AbstractFeature, Boolean, Categorical
 from tacit.data.missing import missing_rules, of_dropping
+from tacit.data.rewriting import rewritten
 from tacit.data.rules import as_levels
 from tacit.data.schema import Prepared, Schema
 from tacit.data.table import check_columns, numbers_of
@@ -31,11 +33,14 @@ class Total:
         unfit: whether each of these rows is empty because its record is invalid, shape `(n,)`.
             Private: for the owner's eyes only.
         rows: indices of these records in the table, shape `(n,)`; the others were dropped.
+        moved: number of values that were beyond a declared bound and moved to it, by column.
+            Private.
     """
 
     prepared: Prepared
     unfit: Bool[np.ndarray, " n"]
     rows: Int[np.ndarray, " n"]
+    moved: Mapping[str, int]
 
 
 def prepare_total(frame: Frame, schema: Schema) -> Total:
@@ -66,6 +71,7 @@ def prepare_total(frame: Frame, schema: Schema) -> Total:
         [False, True, False]
     """
     check_columns(frame, schema)
+    frame, schema = rewritten(frame, schema, strict=False)
     rules = missing_rules(schema)
     unfit, dropped = _wrong(frame, schema), np.zeros(len(frame), dtype=bool)
     for name, rule in rules.items():
@@ -95,7 +101,8 @@ def prepare_total(frame: Frame, schema: Schema) -> Total:
         notes=good.notes,
         levels=good.levels,
     )
-    return Total(prepared, kept, np.flatnonzero(~dropped))
+    moved = {} if good.altered is None else good.altered.moved
+    return Total(prepared, kept, np.flatnonzero(~dropped), moved)
 
 
 def _wrong(frame: Frame, schema: Schema) -> Bool[np.ndarray, " n"]:

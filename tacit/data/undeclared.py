@@ -6,25 +6,28 @@ assumption of the guarantee.
 
 from __future__ import annotations
 
+import datetime
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tacit.data.feature import Boolean, Categorical, Feature, Numeric
-from tacit.data.loaders import guess_kinds
+from tacit.data.columns import column_of
+from tacit.data.dates import formats_of, read_dates
+from tacit.data.feature import Boolean, Categorical, Date, Feature, Numeric
+from tacit.data.guessing import MANY, guess_kinds, kind_of
 from tacit.data.rules import level_key
 from tacit.errors import ProblemError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_MANY = 40
-"""Text with more values than this is unlikely to be a category."""
-
 _POSITIVE = ("poisson", "negative_binomial", "gamma")
 """Families whose targets are known to be at least 0."""
 
+
+_EPOCH = datetime.date(1970, 1, 1)
 
 _SHOWN = 5
 """Columns that a warning names."""
@@ -50,7 +53,7 @@ class Filled:
     def assumptions(self) -> tuple[str, ...]:
         """What must be public for a guarantee to hold, in sentences."""
         return tuple(
-            f"the {what} of column {name} were read off the records: assumed public"
+            f"the {what} of column {name} {_were(what)} read off the records: assumed public"
             for name, what in self.taken.items()
         )
 
@@ -72,6 +75,15 @@ class Filled:
             PrivacyLeakWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def _plain_truths(column: pd.Series) -> bool:
+    """Whether a column holds truth values, or the texts true and false, in which CSV has them."""
+    return all(str(value).strip().lower() in ("true", "false") for value in column.dropna())
+
+
+def _were(what: str) -> str:
+    return "was" if what.startswith("format") else "were"
 
 
 def filled(
@@ -112,29 +124,38 @@ def filled(
         if name in declared:
             features[name] = declared[name]
             continue
-        column = pd.Series(guess_kinds(_of(frame, name), decimal)[name]).dropna()
+        given = column_named(frame, name)
+        column = pd.Series(guess_kinds(given.to_frame(), decimal)[name]).dropna().infer_objects()
         if column.empty:
             raise ProblemError(f"column {name!r} has no value at all; leave it out")
         yes = name == target and family in ("binomial", "multinomial")
         positive = name == weights or (name == target and family in _POSITIVE)
         least = 0.0 if positive else None
         features[name], what = _read_off(name, column, by_levels or yes, least)
+        if isinstance(features[name], Boolean) and not _plain_truths(given):
+            what = what or "words for true and false"
         if what:
             taken[name] = what
     return Filled(features, taken)
 
 
-def _of(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+def column_named(frame: pd.DataFrame, name: str) -> pd.Series:
+    """A column that a model names.
+
+    Raises:
+        ProblemError: a column that the table does not have; the message names one that is close.
+    """
     if name not in frame.columns:
         from difflib import get_close_matches
 
         present = [str(each) for each in frame.columns]
-        close = get_close_matches(name, present, 1)
-        hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(present[:12])}"
+        close = get_close_matches(name, present, 1, 0.5)
+        hint = f"it has {', '.join(present[:12])}"
+        if close:
+            hint = f"did you mean {close[0]!r}?"
+            hint += "" if close[0].isidentifier() else f" In a formula: `{close[0]}`, in backticks"
         raise ProblemError(f"the model names {name!r}, which is not a column of the data; {hint}")
-    import pandas as pd
-
-    return pd.DataFrame({name: frame[name]})
+    return column_of(frame, name)
 
 
 def _ordered(values: list[Any]) -> list[Any]:
@@ -148,20 +169,51 @@ def _read_off(
     name: str, column: pd.Series, by_levels: bool, least: float | None
 ) -> tuple[Feature, str]:
     """A column as its values suggest it, and what of them was used, besides their kind."""
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
-    if is_bool_dtype(column.dtype):
+    kind = kind_of(column)
+    if kind == "boolean":
         return Boolean(), ""
-    if is_numeric_dtype(column.dtype) and not by_levels:
+    if kind == "date" and not by_levels:
+        return _dates(name, column)
+    if kind == "numeric" and not by_levels:
         low, high = float(column.min()) if least is None else least, float(column.max())
         return Numeric(low, high), f"bounds {low:g} to {high:g}"
     if set(column.unique()) == {0, 1}:
         return Boolean(), "levels 0 and 1"
     # whole numbers in their order, which that of their texts is not
     levels = list(dict.fromkeys(level_key(value) for value in _ordered(column.unique().tolist())))
-    if len(levels) > _MANY:
+    if len(levels) > MANY:
         raise ProblemError(
             f"column {name!r} has {len(levels)} levels, which are too many to be meant: declare "
             "them, cut the column into intervals, or leave it out"
         )
     return Categorical(levels), f"levels {', '.join(levels)}"
+
+
+def _dates(name: str, column: pd.Series) -> tuple[Feature, str]:
+    written = format_of(name, column)
+    days = sorted(read_dates(column, written)[0])
+    low, high = (_EPOCH + datetime.timedelta(math.floor(day)) for day in (days[0], days[-1]))
+    high += datetime.timedelta(bool(days[-1] % 1))
+    how = "" if written is None else f" and format {written}"
+    return Date(low, high, written), f"bounds {low} to {high}{how}"
+
+
+def format_of(name: str, column: pd.Series) -> str | None:
+    """How the texts of a column write dates, read off the records; `None` for ISO 8601.
+
+    Args:
+        name: name of the column.
+        column: its values.
+
+    Raises:
+        ProblemError: values that are no dates, or that several formats read differently.
+    """
+    found = formats_of(column)
+    if not found:
+        raise ProblemError(f"column {name!r} holds values that are no dates; declare what it holds")
+    if len(found) > 1:
+        raise ProblemError(
+            f"column {name!r} holds dates that may be written as {' or '.join(map(str, found))}; "
+            "declare it with its format, as data.Date or in a study"
+        )
+    return found[0]

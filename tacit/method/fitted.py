@@ -20,7 +20,9 @@ from tacit.data.columns import column_of
 from tacit.data.design import Design
 from tacit.data.feature import FEATURES, Feature
 from tacit.data.formula import parse_formula
+from tacit.data.frames import Table, from_frame
 from tacit.data.missing import missing_rules
+from tacit.data.rewriting import rewritten
 from tacit.data.schema import Schema
 from tacit.data.table import check_columns, prepare
 from tacit.errors import ProblemError, RuntimeFailure, TacitError
@@ -68,7 +70,7 @@ class FittedRegression:
         """Columns of the regression."""
         return parse_formula(self.formula, columns_of(self.schema))[1]
 
-    def predict(self, data: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
+    def predict(self, data: Table, *, level: float = 0.95) -> pd.DataFrame:
         """Means of new records, with intervals of the means where the table has them.
 
         Args:
@@ -88,6 +90,7 @@ class FittedRegression:
         from scipy.stats import norm
 
         self.table.conf_int(level)  # refuses a level out of range
+        data = from_frame(data)
         columns, known, records = self._prepared(data, [c.name for c in self.design.columns])
         design = self.design.on(columns)
         rows, added = np.full((len(data), design.width), np.nan), np.full(len(data), np.nan)
@@ -104,7 +107,7 @@ class FittedRegression:
             found[f"{name}upper"] = mean(predictor + reach)
         return pd.DataFrame(found, index=data.index)
 
-    def compare(self, data: pd.DataFrame) -> Comparison:
+    def compare(self, data: Table) -> Comparison:
         """Predictions beside the targets of records: calibration, and AUC of yes or no.
 
         Not private: computed from the records without noise. Do not publish it unless the records
@@ -119,6 +122,7 @@ class FittedRegression:
             ProblemError: a column that is absent or not of its declared kind, no record that is
                 complete, or a multinomial model.
         """
+        data = from_frame(data)
         target = parse_formula(self.formula, columns_of(self.schema))[0]
         names = [*(column.name for column in self.design.columns), target.name]
         columns, known, records = self._prepared(data, names)
@@ -277,7 +281,10 @@ def _declaration(feature: Feature) -> dict[str, Any]:
     """A declaration as plain values; a regression has tacit's own kinds only (`columns_of`)."""
     for name, kind in FEATURES.items():
         if isinstance(feature, kind):
-            return {"kind": name, **asdict(feature)}
+            keys = asdict(feature)
+            if keys.get("map", {}) is None:  # as files of earlier versions
+                del keys["map"]
+            return {"kind": name, **keys}
     raise ProblemError(f"columns of the kind {type(feature).__name__} cannot be saved")
 
 
@@ -289,6 +296,7 @@ def _feature(given: dict[str, Any]) -> Feature:
 def _complete(data: pd.DataFrame, schema: Schema) -> Any:
     """Which records have every value without which they would be dropped, shape `(n,)`."""
     check_columns(data, schema)
+    data = rewritten(data, schema, strict=False)[0]
     found = np.ones(len(data), dtype=bool)
     for name, rule in missing_rules(schema).items():
         if rule == "drop":

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from tacit.study.accounting import account, mean_noise
     from tacit.study.auditing import audit
     from tacit.study.dimensions import Asked, setting
-    from tacit.study.drafting import Draft, Reading, draft
+    from tacit.study.drafting import Draft, draft
     from tacit.study.model import Study
     from tacit.study.read import Source, parse_study, read_study
+    from tacit.study.reading import Reading
     from tacit.study.run import Assembled, Outcome, assemble, execute
 
 _HOMES = {
@@ -33,7 +34,7 @@ _HOMES = {
     "Assembled": "run",
     "Draft": "drafting",
     "Outcome": "run",
-    "Reading": "drafting",
+    "Reading": "reading",
     "Source": "read",
     "Study": "model",
     "account": "accounting",

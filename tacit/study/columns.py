@@ -6,15 +6,13 @@ that match a pattern.
 
 from __future__ import annotations
 
-import csv
 import fnmatch
-import gzip
-import itertools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tacit.advise.columns import Columns
+from tacit.data.csv_files import column_names
 from tacit.data.feature import FEATURES
 from tacit.data.values import names_of
 from tacit.errors import ConfigError
@@ -87,6 +85,8 @@ def _one(source: Source, name: str, declared: Any, rule: Any, *, known: bool) ->
             return [Columns("standard"), *more]
         low, high = declared.to
         return [Columns("numeric", low=low, high=high), *more]
+    if declared.kind == "date":
+        return [Columns("numeric", low=-1.0, high=1.0), *more]
     if declared.kind == "boolean":
         return [Columns("boolean"), *more]
     if declared.kind not in FEATURES:  # only its package knows its numbers
@@ -128,12 +128,9 @@ def _header(path: Path, separator: str | None, encoding: str | None) -> list[str
     name = path.name.lower().removesuffix(".gz")
     if not name.endswith((".csv", ".tsv")):
         return None
-    between = separator or ("\t" if name.endswith(".tsv") else ",")
-    opened = gzip.open if path.name.lower().endswith(".gz") else open
+    between = separator or ("\t" if name.endswith(".tsv") else None)
     try:
-        with opened(path, "rt", encoding=encoding or "utf-8-sig", errors="replace") as file:
-            lines = itertools.islice(file, 1)
-            return next(csv.reader(lines, delimiter=between), [])
+        return column_names(path, between, encoding)
     except OSError as error:
         raise ConfigError(
             f"{path}: its line of column names cannot be read ({error.strerror}); check the path, "

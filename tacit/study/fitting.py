@@ -9,14 +9,15 @@ from __future__ import annotations
 import json as codec
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tacit.data.feature import Categorical, Feature, Numeric
+from tacit.data.feature import Categorical, Date, Feature, Numeric
 from tacit.data.formula import named_in
 from tacit.errors import ConfigError, ProblemError
-from tacit.study.drafting import Reading, key_of, relative
+from tacit.study.reading import Reading, key_of, relative
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,12 @@ class Fit:
     Attributes:
         text: text of the study file, TOML.
         taken: what was read off the table and not declared, by column: bounds or levels.
+        told: what else was read off the table, in sentences.
     """
 
     text: str
     taken: Mapping[str, str] = field(default_factory=dict)
+    told: tuple[str, ...] = ()
 
 
 def fit_study(
@@ -40,7 +43,7 @@ def fit_study(
     site: str | None = None,
     sites: Sequence[str] = (),
     weights: str | None = None,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
+    bounds: Mapping[str, tuple[float, float] | tuple[date, date]] | None = None,
     levels: Mapping[str, Sequence[str]] | None = None,
     missing: str = "drop",
     method: Mapping[str, Any] | None = None,
@@ -58,7 +61,7 @@ def fit_study(
         site: column that holds each record's site; `None` for four simulated sites.
         sites: names of all sites; by default those in the data, which are then assumed public.
         weights: column of the records' weights; `None` where all count alike.
-        bounds: declared bounds of numbers, by column.
+        bounds: declared bounds of numbers or dates, by column.
         levels: declared levels, by column.
         missing: rule for records with a missing value.
         method: keys of [method].
@@ -72,27 +75,36 @@ def fit_study(
         ProblemError: a table or formula that cannot be read, or a column that cannot be used.
     """
     from tacit.data.loaders import load
-    from tacit.data.undeclared import filled
+    from tacit.data.undeclared import column_named, filled, format_of
 
     frame = load(data, **reading.options(data))
+    reading, told = reading.settled(frame)
     named = named_in(formula)
     declared: dict[str, Feature] = {}
+    formats: dict[str, str] = {}
     with _of_options():
-        declared |= {name: Numeric(*ends) for name, ends in (bounds or {}).items()}
+        for name, (low, high) in (bounds or {}).items():
+            if isinstance(low, int | float) and isinstance(high, int | float):
+                declared[name] = Numeric(low, high)
+            elif isinstance(low, date) and isinstance(high, date):
+                written = format_of(name, column_named(frame, name))
+                declared[name] = Date(low, high, written)
+                formats |= {} if written is None else {name: f"format {written}"}
         declared |= {name: Categorical(each) for name, each in (levels or {}).items()}
     unused = [name for name in declared if name not in named and name != weights]
     if unused:
         raise ConfigError(
             f"{unused[0]!r} is declared, and the formula {formula!r} does not name it; leave it out"
         )
-    found = filled(frame, declared, named, family, reading.decimal, weights)
+    found = filled(frame, declared, named, family, reading.decimal or ".", weights)
+    found = replace(found, taken={**found.taken, **formats})
     model = {"formula": formula, "family": family}
     model |= {} if weights is None else {"weights": weights}
     parts = [
         f"title = {_text(formula)}",
         _table("data", {"path": relative(data, folder), "missing": missing})
         + reading.lines()
-        + _assumed(found.assumptions),
+        + _assumed([*told, *found.assumptions]),
         *(
             _table(f"data.features.{key_of(name)}", _keys(feature))
             for name, feature in found.features.items()
@@ -103,7 +115,7 @@ def fit_study(
         *([] if privacy is None else [_table("privacy", privacy)]),
         *([_table("run", run)] if run else []),
     ]
-    return Fit("\n\n".join(part.rstrip("\n") for part in parts) + "\n", found.taken)
+    return Fit("\n\n".join(part.rstrip("\n") for part in parts) + "\n", found.taken, told)
 
 
 @contextmanager
@@ -121,6 +133,9 @@ def _keys(feature: Feature) -> dict[str, Any]:
         return {"lower": feature.lower, "upper": feature.upper}
     if isinstance(feature, Categorical):
         return {"levels": list(feature.levels or ())}
+    if isinstance(feature, Date):
+        written = {} if feature.format is None else {"format": feature.format}
+        return {"kind": "date", "lower": feature.lower, "upper": feature.upper, **written}
     return {"kind": "boolean"}
 
 

@@ -21,6 +21,7 @@ from tacit.errors import ConfigError, ProblemError
 from tacit.study._sections.common import plain
 from tacit.study._sections.data import site_column
 from tacit.study.read import Source
+from tacit.study.reading import OPTIONS, options_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,16 +151,12 @@ def table(source: Source) -> pd.DataFrame:
             frame = load(randhie())
             # a regression's target is a column
             return frame.assign(any_visit=frame["mdvis"].astype(float) > 0)
-    options = {
-        name: value
-        for name in ("separator", "encoding")
-        if (value := getattr(data, name)) is not None
-    }
+    options = options_of(data, data.path)
     kind = Path(data.path).name.lower().removesuffix(".gz")
     with source.section("data"):
-        if options and not kind.endswith((".csv", ".tsv")):
-            name, value = next(iter(options.items()))
-            raise ConfigError(f"{name}={value!r} is for CSV files, not {data.path}; leave it out")
+        for name, of in OPTIONS.items():
+            if name not in options and (value := getattr(data, name)) is not None:
+                raise ConfigError(f"{name}={value!r} is for {of[0]}, not {data.path}; leave it out")
         if data.labels is not None and data.target is None:
             raise ConfigError(f"labels={data.labels!r} is a target, and nothing is predicted here")
         if data.labels is not None:

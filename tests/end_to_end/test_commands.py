@@ -6,6 +6,7 @@ import statistics
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pandas as pd
@@ -190,7 +191,7 @@ def test_init_with_bounds_from_the_data_says_that_they_leak(tmp_path: Path) -> N
 def test_init_suggests_an_answer_of_the_kind_of_the_target(tmp_path: Path) -> None:
     visits().to_csv(tmp_path / "visits.csv", index=False)
     study = tmp_path / "study.toml"
-    for target, answer in (("visits", 'positive = "> 0"'), ("smoker", 'positive = ["yes"]')):
+    for target, answer in (("visits", 'positive = "> 0"'), ("smoker", "positive = true")):
         invoke("init", tmp_path / "visits.csv", "-t", target, "-o", study, "--force")
         assert f"# declare: {answer}" in study.read_text()
 
@@ -213,10 +214,61 @@ def test_init_refuses_what_it_cannot_do(tmp_path: Path) -> None:
     assert "two are needed" in done.stderr
 
 
+GERMAN = """\
+Patienten-ID;Größe (cm);Raucher;Aufnahme;Befund;Klinik;erkrankt
+P1;183,5;Ja;31.12.2024;unauffällig;Köln;Ja
+P2;NA;Nein;01.02.2024;auffällig;Bonn;Nein
+P2;171;Ja;02.02.2024;auffällig;Bonn;Ja
+"""
+
+
+def test_init_reads_what_a_german_excel_writes(tmp_path: Path) -> None:
+    data, study = tmp_path / "visits.csv", tmp_path / "study.toml"
+    data.write_bytes(GERMAN.replace("\n", "\r\n").encode("cp1252"))
+    told = invoke("init", data, "-s", "Klinik", "-o", study)
+    assert "Left out, because they say who a record is about: Patienten-ID." in told
+    assert "several records have the same Patienten-ID" in told
+    found = tomllib.loads(study.read_text(encoding="utf-8").replace("# declare: ", ""))
+    assert found["data"]["decimal"] == "," and "separator" not in found["data"]
+    assert found["data"]["features"] == {
+        "Größe (cm)": {"lower": 0, "upper": 100},
+        "Raucher": {"kind": "boolean"},
+        "Aufnahme": {
+            "kind": "date",
+            "format": "%d.%m.%Y",
+            "lower": "2020-01-01",
+            "upper": "2025-12-31",
+        },
+        "Befund": {"kind": "categorical", "levels": ["a", "b"]},
+    }
+    assert found["data"]["target"] == {"column": "erkrankt", "positive": True, "missing": "drop"}
+    assert found["partition"]["column"] == "Klinik" and "Klinik" in study.read_text("utf-8")
+    assert found["data"]["assumed"] == [
+        "the decimal mark ',' was read off the records: assumed public",
+        "the kinds of the columns were read off the records: assumed public",
+    ]
+    assert "183" not in study.read_text("utf-8") and "auffällig" not in study.read_text("utf-8")
+    told = invoke("init", data, "-o", study, "--force", "--decimal", ",", "--json")
+    assert json.loads(told)["left_out"] == ["Patienten-ID"]
+    assert "decimal mark" not in study.read_text("utf-8")
+
+
+def test_init_leaves_columns_out_that_number_the_records(tmp_path: Path) -> None:
+    data, study = tmp_path / "visits.csv", tmp_path / "study.toml"
+    frame = visits()
+    frame["token"] = [f"{i:x}-{i}" for i in range(len(frame))]
+    frame.to_csv(data, index=False)
+    told = invoke("init", data, "-t", "visits", "-o", study)
+    assert "who a record is about: token." in told and "several records" not in told
+    text = study.read_text()
+    assert '# "token" is left out' in text and "[data.features.token]" not in text
+    assert "that no two records have the same token was read off the records" in text
+
+
 def test_init_says_which_columns_a_decimal_comma_would_make_numbers(tmp_path: Path) -> None:
     data, study = tmp_path / "doses.csv", tmp_path / "study.toml"
-    data.write_text("dose;ward;cured\n1,5;a;yes\n2,25;b;no\n0,5;a;yes\n")
-    asked = ("init", data, "--separator", ";", "-t", "cured", "-o", study, "--force")
+    data.write_text("dose;weight;cured\n1,5;80.5;yes\n2,25;71.0;no\n0,5;66.1;yes\n")
+    asked = ("init", data, "-t", "cured", "-o", study, "--force")
     assert "dose" in invoke(*asked) and "--decimal ," in invoke(*asked)
     assert json.loads(invoke(*asked, "--json"))["decimal_commas"] == ["dose"]
     assert "--decimal" not in invoke(*asked, "--decimal", ",")

@@ -227,9 +227,51 @@ def test_a_file_with_semicolons_and_decimal_commas_is_read(fitted: Path) -> None
     visits().to_csv(fitted / "other.csv", index=False, sep=";", decimal=",")
     given = ("fit", fitted / "other.csv", FORMULA, "-f", "binomial", "-s", "site", "-e", "2")
     reading = ("--separator", ";", "--decimal", ",", "--output", fitted / "other")
-    found = told(*given, *reading, *DECLARED)["answer"]["rows"]
+    found = told(*given, *reading, *DECLARED)
     same = fit(fitted, *DECLARED)["answer"]["rows"]
-    assert found == same
+    assert found["answer"]["rows"] == same
+    assert "decimal mark" not in json.dumps(found["guarantee"])
+    # the same without options, which is said
+    done = CliRunner().invoke(
+        app, [str(each) for each in (*given, *DECLARED, "--json", "-o", fitted / "again")]
+    )
+    assert "WARNING: the decimal mark ',' was read off the records" in done.stderr
+    found = json.loads(done.stdout)
+    assert found["answer"]["rows"] == same
+    assert "the decimal mark ',' was read off the records" in json.dumps(found["guarantee"])
+
+
+def test_dates_and_other_words_for_yes_and_no(fitted: Path) -> None:
+    frame = visits()
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(frame["age"].round() - 20, "D")
+    frame["Tag"] = day.dt.strftime("%d.%m.%Y")
+    frame["ill"] = frame["ill"].map({True: "Ja", False: "Nein"})
+    frame.to_csv(fitted / "other.csv", index=False)
+    given = [
+        "fit",
+        str(fitted / "other.csv"),
+        "ill ~ Tag",
+        "-f",
+        "binomial",
+        "-s",
+        "site",
+        "--json",
+    ]
+    for more, words in (
+        ((), "the bounds 2024-01-01 to 2024-03-01 and format %d.%m.%Y of column Tag were read off"),
+        (("--bounds", "Tag=2024-01-01:2024-03-01"), "the format %d.%m.%Y of column Tag was read"),
+    ):
+        done = CliRunner().invoke(
+            app, [*given, "--json", "-o", str(fitted / "fit"), "--force", *more]
+        )
+        assert done.exit_code == 0, done.stderr
+        found = json.loads(done.stdout)
+        assumed = " ".join(found["guarantee"]["owners"][0]["assumptions"])
+        assert words in assumed
+        assert "the words for true and false of column ill were read off" in assumed
+        row = found["answer"]["rows"][1]
+        assert row["parameter"] == "Tag"
+        assert abs(row["coefficient"] - 0.04) < 5 * row["standard_error"]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ class Count:
         exact: whether it must be the exact number of records; otherwise it is an upper bound.
         records: number of records that remain.
         dropped: number of records left out because they lack a value.
+        moved: number of values beyond a declared bound, which are moved to it, by column.
         unfit: number of records that do not fit the study, and what is wrong with the first; empty
             if all fit.
     """
@@ -29,6 +30,7 @@ class Count:
     exact: bool
     records: int
     dropped: int
+    moved: Mapping[str, int]
     unfit: str
 
 
@@ -51,6 +53,7 @@ def count(source: Source, data: Path) -> Count:
         exact=exact,
         records=records,
         dropped=of - records,
+        moved=total.moved,
         unfit=unfit_records(source, data),
     )
 

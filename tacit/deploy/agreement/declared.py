@@ -268,15 +268,10 @@ def read_records(source: Source, data: Path) -> tuple[Total, int]:
 
 def _table(source: Source, data: Path) -> tuple[Any, Schema]:
     from tacit.data.loaders import load
+    from tacit.study.reading import options_of
     from tacit.study.tables import schema
 
-    options = {
-        name: value
-        for name in ("separator", "encoding")
-        if (value := getattr(source.study.data, name)) is not None
-        and data.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
-    }
-    frame = load(data, **options)
+    frame = load(data, **options_of(source.study.data, data.name))
     return frame, replace(schema(source, list(map(str, frame.columns))), site=None)
 
 

@@ -69,7 +69,17 @@ def parse(data: bytes | str, name: str, largest: int = LARGEST) -> dict[str, Any
         where = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         line = f":{where[1]}" if where else ""
         reason = str(error).split(" (at ")[0]
-        raise ConfigError(f"{name}{line}: not valid TOML: {reason}; correct this line") from error
+        remedy = _unquoted(text, int(where[1])) if where else "correct this line"
+        raise ConfigError(f"{name}{line}: not valid TOML: {reason}; {remedy}") from error
+
+
+def _unquoted(text: str, line: int) -> str:
+    """The remedy for a line, which may have a name with letters for which TOML wants quotes."""
+    bare = re.sub(r'"[^"]*"|\'[^\']*\'|#.*', "", text.splitlines()[line - 1])
+    found = re.search(r"(?:^|[\[{,.])\s*([\w-]*[^\W\d_a-zA-Z][\w-]*)\s*[]=.]", bare)
+    if found is None:
+        return "correct this line"
+    return f'put names with other letters than a to z in quotes: "{found[1]}"'
 
 
 def _check_size(size: int, name: str, largest: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from functools import reduce
 from operator import or_
@@ -32,9 +33,11 @@ class SitesSection(Section):
 
 
 def _feature(value: Any) -> Any:
-    if isinstance(value, Mapping) and "kind" not in value:
-        return {"kind": "categorical" if "levels" in value else "numeric", **value}
-    return value
+    if not isinstance(value, Mapping) or "kind" in value:
+        return value
+    dated = "format" in value or isinstance(value.get("lower"), datetime.date)
+    implied = "categorical" if "levels" in value else "date" if dated else "numeric"
+    return {"kind": implied, **value}
 
 
 def _target(value: Any) -> Any:
@@ -77,7 +80,9 @@ class DataSection(Section):
     """Where the records are, and what each column becomes."""
 
     path: str | None = Field(
-        None, description="path of a CSV, Parquet, npz or idx file, relative to the study file"
+        None,
+        description="path of a CSV, Excel (.xlsx), Parquet, npz or idx file, relative to the study "
+        "file",
     )
     source: Literal["randhie"] | None = Field(
         None,
@@ -86,11 +91,15 @@ class DataSection(Section):
     )
     separator: str | None = Field(
         None,
-        description="column separator of a CSV file, one character [default: comma; tab for .tsv]",
+        description="column separator of a CSV file, one character [default: what its line of "
+        "column names has: comma, semicolon, tab or |]",
     )
     encoding: str | None = Field(
-        None, description="character encoding of a CSV file [default: UTF-8]"
+        None,
+        description="character encoding of a CSV file [default: that of its byte order mark, else "
+        "UTF-8, or Windows-1252 for lines that are not UTF-8]",
     )
+    sheet: str | None = Field(None, description="sheet of an Excel workbook [default: the first]")
     decimal: Literal[".", ","] = Field(".", description="decimal mark of numbers stored as text")
     labels: str | None = Field(
         None, description="path of the idx file of labels that belongs to idx images"

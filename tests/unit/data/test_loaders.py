@@ -8,15 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tacit.data.loaders import (
-    from_pandas,
-    guess_kinds,
-    load,
-    load_csv,
-    load_idx,
-    load_npz,
-    load_parquet,
-)
+from tacit.data.csv_files import load_csv
+from tacit.data.frames import from_frame
+from tacit.data.guessing import guess_kinds
+from tacit.data.loaders import load, load_idx, load_npz, load_parquet
 from tacit.errors import ProblemError
 
 CSV = "age,smoker,town\n30,yes,Bonn\n\n41,,Köln\n"
@@ -68,7 +63,7 @@ def test_kinds_can_be_guessed_for_a_first_look(tmp_path: Path) -> None:
     assert frame["some"].isna().tolist() == [False, True]
     assert frame["town"].tolist() == ["Bonn", "7"]
     assert frame["none"].isna().all()
-    assert guess_kinds(from_pandas(pd.DataFrame({"a": [1.5]})))["a"].tolist() == [1.5]
+    assert guess_kinds(from_frame(pd.DataFrame({"a": [1.5]})))["a"].tolist() == [1.5]
     german = load_csv(
         write(tmp_path / "b.csv", "real,code\n1,5;7.1\n".replace("real,", "real;")), ";"
     )
@@ -85,10 +80,8 @@ def test_csv_with_a_byte_order_mark_or_another_encoding(tmp_path: Path) -> None:
     bom = write(tmp_path / "bom.csv", b"\xef\xbb\xbfage,x\n1,2\n")
     assert load_csv(bom).columns[0] == "age"
     latin = write(tmp_path / "latin.csv", "town,x\nKöln,2\n".encode("latin-1"))
-    with pytest.raises(
-        ProblemError, match=r"latin\.csv: not text in encoding='utf-8-sig'.*encoding='cp1252'"
-    ):
-        load_csv(latin)
+    with pytest.raises(ProblemError, match=r"latin\.csv: not text in encoding='utf-8'"):
+        load_csv(latin, encoding="utf-8")
     assert load_csv(latin, encoding="latin-1")["town"][2] == "Köln"
 
 
@@ -101,15 +94,19 @@ def test_csv_with_a_byte_order_mark_or_another_encoding(tmp_path: Path) -> None:
         ("a,,b\n1,2,3\n", "column 2 has no name"),
         ("a,b\n1,2\n3\n", "line 3: 1 values where the header has 2"),
         ("a,b\n1,2\n3,4,5\n", "line 3: 3 values where the header has 2"),
-        ("a;b\n1;2\n", "give separator=';'"),
-        ("a;b\n1,5;2\n", "give separator=';'"),
-        ("a\tb\n1\t2\n", r"give separator='\\t'"),
+        ("a;b,c,d\n1;2\n", "line 2: 1 values .* or give separator= if it is not ','"),
     ],
 )
 def test_broken_csv(tmp_path: Path, content: str, message: str) -> None:
     with pytest.raises(ProblemError, match=message) as caught:
         load_csv(write(tmp_path / "broken.csv", content))
     assert "broken.csv" in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "separator"), [("a;b\n1;2\n", ","), ("a\tb\n1\t2\n", ";")])
+def test_a_wrong_separator_is_named(tmp_path: Path, text: str, separator: str) -> None:
+    with pytest.raises(ProblemError, match=r"a single column 'a.*b'; .* give separator="):
+        load_csv(write(tmp_path / "a.csv", text), separator=separator)
 
 
 @pytest.mark.parametrize("separator", ["::", "", '"', "\n"])
@@ -131,7 +128,7 @@ def test_unreadable_files(tmp_path: Path) -> None:
     with pytest.raises(ProblemError, match="a directory"):
         load_csv(tmp_path)
     with pytest.raises(ProblemError, match="no loader for this suffix"):
-        load(tmp_path / "table.xlsx")
+        load(tmp_path / "table.sav")
     with pytest.raises(ProblemError, match="cannot be read"):
         load_csv(write(tmp_path / "file", "x") / "below.csv")
 
@@ -250,12 +247,12 @@ def test_broken_idx(tmp_path: Path, content: bytes, message: str) -> None:
         load_idx(write(tmp_path / "broken-ubyte", content))
 
 
-def test_from_pandas() -> None:
+def test_from_frame() -> None:
     frame = pd.DataFrame({"a": [1], 5: [2]}, index=["patient 3"])
-    assert from_pandas(frame).columns.tolist() == ["a", "5"]
-    assert from_pandas(frame).index.tolist() == ["patient 3"]
+    assert from_frame(frame).columns.tolist() == ["a", "5"]
+    assert from_frame(frame).index.tolist() == ["patient 3"]
     with pytest.raises(ProblemError, match="'5' occurs twice"):
-        from_pandas(pd.DataFrame([[1, 2]], columns=[5, "5"]))
+        from_frame(pd.DataFrame([[1, 2]], columns=[5, "5"]))
     two = pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")]))
     with pytest.raises(ProblemError, match="2 levels"):
-        from_pandas(two)
+        from_frame(two)

@@ -123,3 +123,83 @@ def test_without_statsmodels_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("tacit.study.tables.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'tacit\[demo\]'"):
         randhie()
+
+
+GERMAN = """\
+[data]
+path = "visits.csv"
+decimal = ","
+missing = "drop"
+[data.features]
+"Größe" = { lower = 100, upper = 220 }
+Aufnahme = { lower = 2024-01-01, upper = "2024-12-31", format = "%d.%m.%Y" }
+Geschlecht = { levels = ["f", "m"], map = { weiblich = "f", "männlich" = "m", divers = "" } }
+Raucher = { kind = "boolean", map = { "früher" = false } }
+[data.target]
+column = "erkrankt"
+positive = true
+[partition]
+by = "column"
+column = "Klinik"
+[problem]
+loss = "logistic"
+[network]
+graph = "complete"
+[method]
+name = "dpsg"
+step = 1.0
+[privacy]
+epsilon = 1.0
+clip = 1.0
+[run]
+rounds = 2
+"""
+LINES = """\
+Größe;Aufnahme;Geschlecht;Raucher;Klinik;erkrankt
+160,0;01.01.2024;weiblich;Ja;Köln;Ja
+250,5;31.12.2024;männlich;früher;Bonn;Nein
+160,0;31.12.2024;divers;nein;Bonn;Nein
+NA;31.12.2024;weiblich;nein;Bonn;Nein
+"""
+
+
+def german(folder: Path, text: str = GERMAN, lines: str = LINES) -> tuple:
+    (folder / "visits.csv").write_bytes(lines.encode("cp1252"))
+    (folder / "study.toml").write_text(text, encoding="utf-8")
+    return divide(read_study(folder / "study.toml"))
+
+
+def test_a_study_reads_what_a_german_excel_writes(tmp_path: Path) -> None:
+    found, prepared, _ = german(tmp_path)
+    assert found.names == ("Bonn", "Köln")
+    assert prepared.feature_names[:4] == ("Größe", "Aufnahme", "Geschlecht=f", "Geschlecht=m")
+    assert prepared.features.tolist() == [[0, -1, 1, 0, 1, 1], [1, 1, 0, 1, 0, 1]]
+    assert prepared.targets.tolist() == [1, 0]
+    assert prepared.altered is not None
+    assert (prepared.altered.dropped, prepared.altered.moved) == (2, {"Größe": 1})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('format = "%d.%m.%Y"', 'format = "dd.mm.yyyy"', r"\[data.features.Aufnahme\] .*strptime"),
+        ("lower = 2024-01-01", "lower = 2025-01-01", r"\[data.features.Aufnahme\] lower: .*before"),
+        ('"männlich" = "m"', '"männlich" = "x"', r"\[data.features.Geschlecht\] map: .* not among"),
+        (
+            '"früher" = false',
+            '"früher" = "manchmal"',
+            r"\[data.features.Raucher\] map: .*true or fal",
+        ),
+        ('decimal = ","', 'sheet = "Blatt 1"', r"sheet='Blatt 1' is for Excel workbooks"),
+        ('"Größe" =', "Größe =", 'other letters than a to z in quotes: "Größe"'),
+        ('"früher" =', "früher =", 'other letters than a to z in quotes: "früher"'),
+        ('decimal = ","', "", r"\[data.features\] Größe: .*set decimal=','"),
+        ('format = "%d.%m.%Y"', 'kind = "date"', r"\[data.features\] Aufnahme: .*line 2 holds"),
+    ],
+)
+def test_mistakes_in_declarations_are_told_with_their_place(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    assert old in GERMAN
+    with pytest.raises(ConfigError, match=message):
+        german(tmp_path, GERMAN.replace(old, new))

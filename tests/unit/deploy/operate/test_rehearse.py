@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tacit.data.loaders import guess_kinds, load
+from tacit.data.guessing import guess_kinds
+from tacit.data.loaders import load
 from tacit.deploy.agreement.declared import own_records, read_records
 from tacit.deploy.operate.rehearse import (
     _records,
@@ -19,7 +20,7 @@ from tacit.deploy.operate.rehearse import (
     with_rounds,
 )
 from tacit.errors import ConfigError, TacitError
-from tacit.study.drafting import study_text
+from tacit.study.draft_text import study_text
 from tacit.study.read import Source, parse_study
 from tacit.study.tables import divide_total
 from tests.sites import STUDY, records

@@ -1,0 +1,88 @@
+"""Tables that are in memory: of pandas, of polars, of Arrow."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import pandas as pd
+
+from tacit import checks
+from tacit.arguments import checked
+from tacit.data.columns import check_distinct
+from tacit.data.files import first_line, numbered
+from tacit.errors import ProblemError
+
+
+@runtime_checkable
+class ArrowTable(Protocol):
+    """A table that its library hands over as Arrow, as polars, pyarrow and DuckDB do."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The columns, as a capsule of the Arrow C stream interface.
+
+        Args:
+            requested_schema: types that are asked for, as far as they can be had.
+        """
+
+
+Table: TypeAlias = pd.DataFrame | ArrowTable
+"""A table in memory: of pandas, or of a library that hands it over as Arrow."""
+
+
+@checked(ProblemError, own="frame")
+def from_frame(frame: Table) -> pd.DataFrame:
+    """The user's own table as a pandas frame, checked.
+
+    Args:
+        frame: pandas frame, or a table of polars, pyarrow, DuckDB or any other library that hands
+            it over as Arrow; this needs pyarrow. The index of a pandas frame names the rows in
+            messages; rows of others count from 0.
+
+    Raises:
+        ProblemError: not a table, several levels of columns, or a duplicate column name.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from_frame(pa.table({"age": [30, 41]}))["age"].tolist()
+        [30, 41]
+    """
+    frame = frame if isinstance(frame, pd.DataFrame) else _of_arrow(frame)
+    if frame.columns.nlevels > 1:
+        raise ProblemError(
+            f"the frame has {frame.columns.nlevels} levels of column names; join them to one"
+        )
+    names = [str(name) for name in frame.columns]
+    check_distinct(names, "the frame")
+    return frame.set_axis(names, axis=1)
+
+
+def is_frame(value: object) -> bool:
+    """Whether `from_frame` takes a value for a table."""
+    return isinstance(value, pd.DataFrame | ArrowTable)
+
+
+def _of_arrow(frame: object) -> pd.DataFrame:
+    if hasattr(frame, "collect"):
+        raise ProblemError(
+            f"the frame is a {type(frame).__name__}, which is not computed yet; call its collect()"
+        )
+    if not is_frame(frame):
+        raise ProblemError(
+            f"frame={checks.shown(frame)} is not a table; give one of pandas, polars or pyarrow"
+        )
+    try:
+        import pyarrow as pa
+    except ModuleNotFoundError:
+        raise ProblemError(
+            f"reading a {type(frame).__name__} needs the package pyarrow; install it, or give its "
+            "to_pandas()"
+        ) from None
+    try:
+        table = pa.table(frame)
+        check_distinct(table.column_names, "the frame")
+        return numbered(table.to_pandas(date_as_object=True))
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise ProblemError(
+            f"the {type(frame).__name__} cannot be read as a table ({first_line(error)}); convert "
+            "it to pandas before"
+        ) from error

@@ -1,0 +1,102 @@
+"""A first look at a table that nobody has declared yet: what its columns seem to hold.
+
+What is found here is read off the records. It is for a draft that its owner completes, or is said
+to be assumed public; `prepare` never uses it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import Literal
+
+import pandas as pd
+
+from tacit.data.columns import column_of
+from tacit.data.dates import formats_of
+from tacit.data.rules import TRUTHS, WORDS
+
+MANY = 40
+"""Text with more values than this is unlikely to be a category."""
+
+_NAMES = re.compile(
+    "id|pid|mrn|ssn|uuid|guid|nhsnumber|row|unnamed"
+    "|name|surname|firstname|lastname|fullname|vorname|nachname|email|phone|telefon"
+    "|(patient(en)?|person(en)?|subject|proband(en)?|participant|teilnehmer)"
+    "(id|nr|nummer|number|no|key|code|name)?"
+    "|(pat|case|fall|record|visit)(id|nr|nummer|number|no|key)"
+)
+"""Names of columns that say who a record is about, without anything but letters."""
+
+_NUMBERING = re.compile(
+    r"(?:.*[\W_\d])?(?:id|ids|nr|no|nummer|number|uuid|guid|key)", re.IGNORECASE
+)
+"""Other names of columns that may number records."""
+
+
+def guess_kinds(frame: pd.DataFrame, decimal: str = ".") -> pd.DataFrame:
+    """The frame with text columns of numbers, or of words for true and false, converted to these.
+
+    For a first look at a table. Never prepare the result: a single record with another value turns
+    its column back to text.
+    """
+    return frame.assign(**{str(name): _guessed(column, decimal) for name, column in frame.items()})
+
+
+def _guessed(column: pd.Series, decimal: str) -> pd.Series:
+    if pd.api.types.is_object_dtype(column.dtype):  # cells of a workbook
+        column = column.infer_objects()
+    if not isinstance(column.dtype, pd.StringDtype) or column.isna().all():
+        return column
+    words = column.str.strip().str.lower()
+    distinct = set(words.dropna())
+    if distinct <= {"true", "false"} or any(distinct == set(pair) for pair in WORDS):
+        return words.map({word: bool(truth) for word, truth in TRUTHS.items()})
+    if decimal == ",":  # a point is then not part of a number
+        words = words.str.replace(".", "?", regex=False).str.replace(",", ".", regex=False)
+    try:
+        return pd.Series(pd.to_numeric(words))
+    except ValueError:
+        return column
+
+
+def kind_of(column: pd.Series) -> Literal["boolean", "numeric", "date", "categorical"]:
+    """The kind of feature that a column of such a frame would be declared as."""
+    values = column.dropna().infer_objects()
+    if pd.api.types.is_bool_dtype(values.dtype):
+        return "boolean"
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        return "numeric"
+    dated = not values.empty and all(isinstance(each, datetime.date) for each in values)
+    return "date" if dated or formats_of(values) else "categorical"
+
+
+def identifiers(frame: pd.DataFrame) -> dict[str, bool]:
+    """Columns that say who a record is about, and whether their values told so, not their names.
+
+    Args:
+        frame: frame as `guess_kinds` returns it.
+
+    Example:
+        >>> identifiers(pd.DataFrame({"Patienten-ID": ["P1", "P1"], "age": [30, 31]}))
+        {'Patienten-ID': False}
+    """
+    found: dict[str, bool] = {}
+    for name in map(str, frame.columns):
+        letters = re.sub(r"[\W\d_]", "", name.casefold())
+        if _NAMES.fullmatch(letters):
+            found[name] = False
+        elif _unique(column_of(frame, name), bool(_NUMBERING.fullmatch(name))):
+            found[name] = True
+    return found
+
+
+def _unique(column: pd.Series, numbering: bool) -> bool:
+    """Whether a column of many records has another value in each, as only an identifier has."""
+    if len(column) <= MANY or column.nunique() < len(column):
+        return False
+    kind = kind_of(column)
+    if kind != "numeric":
+        return kind == "categorical"
+    whole = bool((column % 1 == 0).all())
+    return whole and (numbering or column.max() - column.min() == len(column) - 1)

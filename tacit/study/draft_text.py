@@ -1,0 +1,240 @@
+"""The text of a first study file for a table."""
+
+from __future__ import annotations
+
+import json as codec
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from types import MappingProxyType
+from typing import Any
+
+from tacit.data.guessing import MANY, kind_of
+from tacit.errors import ConfigError
+from tacit.study.reading import AS_USUAL, Reading, key_of
+
+_EPOCH = date(1970, 1, 1)
+
+OPEN = "# declare: "
+"""Beginning of a line that is still to be completed."""
+
+
+def study_text(
+    frame: Any,
+    path: str,
+    *,
+    target: str,
+    site: str | None,
+    public: bool,
+    reading: Reading = AS_USUAL,
+    identifiers: Mapping[str, bool] = MappingProxyType({}),
+    told: Sequence[str] = (),
+) -> str:
+    """A study file for a table.
+
+    Args:
+        frame: table; only its column names and kinds are used, unless `public`.
+        path: path of the data, as written in the study file.
+        target: name of the column to predict.
+        site: name of the column that holds each record's site, if there is one.
+        public: whether to declare the data's own bounds and levels public.
+        reading: options for reading the file.
+        identifiers: columns that say who a record is about, and whether their values told so.
+        told: what else was read off the records, in sentences.
+    """
+    features = [
+        name for name in frame.columns if name not in (target, site) and name not in identifiers
+    ]
+    skipped = [name for name in features if public and _useless(frame[name])]
+    assumed = [*told, "the kinds of the columns were read off the records: assumed public"]
+    assumed += [
+        f"that no two records have the same {name} was read off the records: assumed public"
+        for name, by_values in identifiers.items()
+        if by_values
+    ]
+    if public:
+        assumed += [_of_target(target, frame[target])]
+        assumed += [
+            f"the bounds of column {name} were read off the records: assumed public"
+            for name in features
+            if name not in skipped and kind_of(frame[name]) == "date"
+        ]
+    parts = [
+        _HEAD.format(
+            path=codec.dumps(path, ensure_ascii=False),
+            reading=reading.lines(),
+            assumed="".join(f"    {codec.dumps(each, ensure_ascii=False)},\n" for each in assumed),
+        ),
+        *(
+            f"# {codec.dumps(str(name), ensure_ascii=False)} is left out: it says who a record is "
+            "about\n"
+            for name in identifiers
+        ),
+        *(_feature(str(name), frame[name], public) for name in features if name not in skipped),
+        *(
+            f"# {codec.dumps(str(name), ensure_ascii=False)} is left out: too many values for a "
+            "category, or only one\n"
+            for name in skipped
+        ),
+        _target(target, frame[target], public),
+        _BY_COLUMN.format(site=codec.dumps(site, ensure_ascii=False))
+        if site is not None
+        else _EVEN,
+        _TAIL.format(loss=_loss(frame[target], public)),
+    ]
+    return "\n".join(parts)
+
+
+def _feature(name: str, column: Any, public: bool) -> str:
+    lines = [f"[data.features.{key_of(name)}]"]
+    kind = kind_of(column)
+    if kind == "boolean":
+        lines.append('kind = "boolean"')
+    elif kind == "date":
+        lines += _date(column, public)
+    elif kind == "numeric" and public:
+        low, high = column.min(), column.max()
+        lines.append(f'statistics = "public"     # WARNING: bounds {low:g} to {high:g} leak')
+    elif kind == "numeric":
+        lines.append(f"{OPEN}lower = 0       # public, known without looking at the data")
+        lines.append(f"{OPEN}upper = 100")
+    elif public:
+        lines += ['kind = "categorical"', 'statistics = "public"     # WARNING: the levels leak']
+    else:
+        lines += ['kind = "categorical"', f'{OPEN}levels = ["a", "b"]']
+    return "\n".join(lines) + "\n"
+
+
+def _date(column: Any, public: bool) -> list[str]:
+    from tacit.data.dates import formats_of, read_dates
+
+    lines = ['kind = "date"']
+    formats = formats_of(column)
+    first = formats[0]
+    if len(formats) > 1:
+        others = " or ".join(f'"{each}"' for each in formats[1:])
+        lines.append(f'{OPEN}format = "{first}"   # or {others}: the records fit each')
+    elif first is not None:
+        lines.append(f'format = "{first}"')
+    if public and len(formats) == 1:
+        days = read_dates(column.dropna(), first)[0]
+        low, high = (_EPOCH + timedelta(int(day)) for day in (days.min(), days.max() + 1))
+        leak = "# WARNING: the bounds leak"
+        return [*lines, f'lower = "{low}"     {leak}', f'upper = "{high}"']
+    lines.append(f'{OPEN}lower = "2020-01-01"   # public, known without looking at the data')
+    lines.append(f'{OPEN}upper = "2025-12-31"')
+    return lines
+
+
+def _target(name: str, column: Any, public: bool) -> str:
+    lines = ["[data.target]", f"column = {codec.dumps(name, ensure_ascii=False)}"]
+    kind = _target_kind(column) if public else ""
+    values = column.dropna()
+    if kind == "binary":
+        lines.append(f"positive = {_toml(sorted(values.unique().tolist(), key=str)[-1])}")
+    elif kind == "class":
+        levels = ", ".join(_toml(v) for v in sorted(values.unique().tolist(), key=str))
+        lines.append(f"levels = [{levels}]")
+    elif kind == "numeric":
+        lines += [f"lower = {float(values.min())}", f"upper = {float(values.max())}"]
+    else:
+        yes = {"numeric": '"> 0"   ', "boolean": "true    "}.get(kind_of(column), '["yes"] ')
+        lines += [
+            f"{OPEN}positive = {yes} # a yes/no question: threshold, or the value(s) of yes",
+            '#   or: levels = ["a", "b", "c"]   several classes, with loss = "softmax"',
+            '#   or: lower = 0, upper = 10      a number, with loss = "squared"',
+        ]
+    lines.append('missing = "drop"')
+    return "\n".join(lines) + "\n"
+
+
+def _of_target(name: str, column: Any) -> str:
+    """What the lines of the target hold of the records, as an assumption of every guarantee."""
+    what = "the bounds" if _target_kind(column) == "numeric" else "the values"
+    return f"{what} of column {name} were read off the records: assumed public"
+
+
+def _loss(target: Any, public: bool) -> str:
+    kind = _target_kind(target) if public else "binary"
+    return {"binary": "logistic", "class": "softmax", "numeric": "squared"}[kind]
+
+
+def _target_kind(column: Any) -> str:
+    distinct = column.dropna().nunique()
+    if distinct == 2:
+        return "binary"
+    return "numeric" if kind_of(column) == "numeric" else "class"
+
+
+def _useless(column: Any) -> bool:
+    distinct = column.dropna().nunique()
+    return distinct < 2 or (kind_of(column) == "categorical" and distinct > MANY)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"the target holds {value}, which is not a value; correct the data")
+    return codec.dumps(value, ensure_ascii=False)
+
+
+_HEAD = """\
+# A study for `tacit run`. Lines that begin with "# declare:" are for you: remove the mark and put
+# what is public there, known without looking at the data (the ends of a scale, a legal limit).
+title = "A study"
+
+[data]
+path = {path}
+{reading}\
+# Read off the records for this file, and repeated by the guarantee. Delete what you know otherwise,
+# from a codebook or the form on which the data were collected.
+assumed = [
+{assumed}]
+missing = "drop"          # a record with a missing feature: "drop", "error", "middle", "indicator"
+# row_norm = 1.0          # largest l2 norm of a record; a good clip is then the same number
+
+# One table a column that the model may use; delete those that it may not. In a column with levels,
+# map = {{ Ja = "yes", J = "yes" }} rewrites values before they are compared with the levels.
+"""
+
+_BY_COLUMN = """\
+[partition]
+by = "column"
+column = {site}
+# sites = ["a", "b"]       # all of them: names that are read off the data are assumed public
+"""
+
+_EVEN = """\
+[partition]               # no site column was named: records are dealt at random to simulated sites
+by = "even"
+sites = 4
+"""
+
+_TAIL = """\
+[problem]
+# logistic or hinge (yes/no), softmax (classes), squared, huber, quantile, poisson (numbers)
+loss = "{loss}"
+regulariser = {{ kind = "l2", strength = 1e-3 }}
+
+[network]
+graph = "complete"        # or ring, path, star, grid, tree, ...; coordinator for gradient-descent
+
+[method]
+# Another: its name from `tacit methods`, its keys from `tacit describe NAME`. dgd and d-zoa-solver
+# take no section [privacy]; gradient-descent needs graph = "coordinator" above.
+name = "dpsg"
+step = 1.0
+
+[privacy]                 # leave the section out, and nothing is protected
+epsilon = 1.0             # of the whole run; smaller is more private
+delta = 1e-6              # far below one over the number of records
+clip = 1.0                # largest influence of one record
+# masks = {{ coalition = 1 }}  # with a coordinator: sites hide each other, and less noise will do
+# sites_per_person = 1    # raise it if one person's records may stand at several sites
+# records_per_person = 1  # or several at one site
+
+[run]
+rounds = 100
+seed = 0
+hold_out = 0.2            # share of records kept back for scores (simulation only)
+output = "results"
+"""
