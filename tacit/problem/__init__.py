@@ -49,14 +49,8 @@ _HOME = {
         "Polyhedron",
         "Simplex",
     ),
-    "blackbox": (
-        "BlackBox",
-        "CostBox",
-        "RecordBox",
-        "black_box",
-        "black_box_problem",
-        "record_box",
-    ),
+    "boxes": ("BlackBox", "CostBox", "RecordBox"),
+    "blackbox": ("black_box", "black_box_problem", "record_box"),
     "simulator": ("AbstractBlackBox",),
 }
 """The module that defines each public name; it is imported when the name is first used."""
