@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -30,6 +31,7 @@ def black_box(
     workers: Count | None = None,
     timeout: Seconds | None = None,
     on_failure: OnFailure = "stop",
+    cache: str | Path | None = None,
     progress: bool | Callable[[int, int], Any] = False,
     parameter_names: Sequence[str] | None = None,
 ) -> CostBox:
@@ -56,6 +58,9 @@ def black_box(
         on_failure: "stop" ends the run with an `OracleError`; "retry" evaluates the point up to
             twice more first; "skip" lets the agent's clipped answer of this round be 0, which
             methods without a clip refuse.
+        cache: file that keeps every evaluation, made if there is none. A run that was stopped is
+            resumed by running it again, with the same seed; points are found again while the code
+            of the function (for a command, the files that it names) and its own data are the same.
         progress: function of the numbers of points evaluated and asked for so far, called after
             every evaluation; `True` prints them to standard error.
         parameter_names: names of the parameters, as placeholders of `command`.
@@ -83,6 +88,7 @@ def black_box(
         workers,
         timeout,
         on_failure,
+        cache,
         shown_to(progress),
     )
     return CostBox(
@@ -102,6 +108,7 @@ def record_box(
     workers: Count | None = None,
     timeout: Seconds | None = None,
     on_failure: OnFailure = "stop",
+    cache: str | Path | None = None,
     progress: bool | Callable[[int, int], Any] = False,
 ) -> RecordBox:
     """The losses of all agents' records, where records rather than whole costs are protected.
@@ -121,6 +128,7 @@ def record_box(
             default the function is called in this process.
         timeout: seconds after which a call is stopped and has failed, positive; needs `workers`.
         on_failure: "stop" ends the run with an `OracleError`; "retry" calls up to twice more first.
+        cache: file that keeps every evaluation; see `black_box`.
         progress: function of the numbers of points evaluated and asked for so far, called after
             every call; `True` prints them to standard error.
 
@@ -149,7 +157,9 @@ def record_box(
             tuple(records),
             tuple(int(n) for n in counts),
             batched,
-            evaluation=Evaluation(None, None, workers, timeout, on_failure, shown_to(progress)),
+            evaluation=Evaluation(
+                None, None, workers, timeout, on_failure, cache, shown_to(progress)
+            ),
         ),
     )
 
@@ -170,6 +180,7 @@ def black_box_problem(
     workers: Count | None = None,
     timeout: Seconds | None = None,
     on_failure: OnFailure = "stop",
+    cache: str | Path | None = None,
     progress: bool | Callable[[int, int], Any] = False,
 ) -> Problem:
     """A problem whose private objectives are Python functions that give values only.
@@ -190,6 +201,7 @@ def black_box_problem(
         workers: how many evaluations run at a time, each in a process of its own.
         timeout: seconds after which an evaluation is stopped and has failed, positive.
         on_failure: "stop", "retry" or, where `agents` is a number, "skip"; see `black_box`.
+        cache: file that keeps every evaluation, from which a stopped run is resumed.
         progress: function of the numbers of points evaluated and asked for; `True` prints them.
 
     Raises:
@@ -216,6 +228,7 @@ def black_box_problem(
         "workers": workers,
         "timeout": timeout,
         "on_failure": on_failure,
+        "cache": cache,
         "progress": progress,
     }
     if not isinstance(agents, Iterable) or isinstance(agents, str | bytes | Mapping):

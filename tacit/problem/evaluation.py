@@ -8,10 +8,12 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from tacit.errors import ProblemError
 from tacit.problem.processes import Function, Program
+from tacit.problem.stored import Evaluations
 from tacit.ranges import Range
 
 Seconds: TypeAlias = Annotated[float, Range(above=0.0)]
@@ -41,7 +43,7 @@ class Asked(Protocol):
         """End what it is doing, from any thread."""
         ...
 
-    def close(self) -> None:
+    def close(self) -> Any:
         """Give back what it holds, while it does nothing."""
         ...
 
@@ -56,6 +58,7 @@ class Evaluation:
         workers: processes at a time; `None` calls a function in this process.
         timeout: seconds for one call, or `None`.
         on_failure: what happens when a call fails.
+        cache: file of evaluations, or `None`.
         progress: called after every evaluation; `True` prints.
 
     Raises:
@@ -67,6 +70,7 @@ class Evaluation:
     workers: int | None = None
     timeout: float | None = None
     on_failure: OnFailure = "stop"
+    cache: str | Path | None = None
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
@@ -80,6 +84,17 @@ class Evaluation:
     def tries(self) -> int:
         """Calls at one point before it counts as failed."""
         return TRIES if self.on_failure == "retry" else 1
+
+    def stored(self, function: Any, own: tuple[Any, ...]) -> Evaluations | None:
+        """The file of evaluations, if there is one.
+
+        Raises:
+            ProblemError: a file that cannot be used, or a function that cannot be compared.
+        """
+        if self.cache is None:
+            return None
+        one = function if self.command is None else list(Program(self.command, self.names).command)
+        return Evaluations(Path(self.cache), one, own)
 
     def crew(self, function: Any, own: Sequence[Any]) -> Crew | None:
         """Workers that take calls, or `None` where the function is called in this process.

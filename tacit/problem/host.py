@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import ArrayLike, Float, Int
+from jaxtyping import ArrayLike, Bool, Float, Int
 
 from tacit.errors import OracleError, ProblemError
 from tacit.problem.evaluation import PLAIN, Evaluation
@@ -82,6 +82,9 @@ class Host:
         self._crew = evaluation.crew(function, own)
         if self._crew is not None:
             weakref.finalize(self, self._crew.close)
+        self._stored = evaluation.stored(function, own)
+        if self._stored is not None:
+            weakref.finalize(self, self._stored.close)
 
     @property
     def calls(self) -> Int[np.ndarray, " agents"]:
@@ -135,12 +138,14 @@ class Host:
         # the function.
         usable = np.isfinite(x).all(axis=1) & (owners != NOBODY)
         values[owners != NOBODY] = np.nan
+        self._asked += int(np.sum(usable))
+        if self._stored is not None:
+            usable &= ~self._found(values, x, owners, usable)
         jobs: list[_Job] = []
         for agent in np.unique(owners[usable]):
             rows = np.flatnonzero(usable & (owners == agent))
             for group in [rows] if self._batched else rows[:, None]:
                 jobs.append(_Job(int(agent), group, x[group]))
-        self._asked += int(np.sum(usable))
         try:
             for job, outcome in self._outcomes(jobs):
                 self._note(job, outcome)
@@ -150,6 +155,28 @@ class Host:
         except BaseException as error:
             # An interrupt is not the function's fault, and ends the run as it is.
             self._error = self._error or error
+
+    def _found(
+        self,
+        values: Float[np.ndarray, "m n"],
+        x: Float[np.ndarray, "m p"],
+        owners: Int[np.ndarray, " m"],
+        usable: Bool[np.ndarray, " m"],
+    ) -> Bool[np.ndarray, " m"]:
+        """Fill in the values of points that were evaluated before; which these are."""
+        found = np.zeros(len(owners), dtype=bool)
+        assert self._stored is not None
+        for row in np.flatnonzero(usable):
+            agent = int(owners[row])
+            stored = self._stored.find(agent, x[row], self._width_of(agent))
+            if stored is not None:
+                values[row], found[row] = 0.0, True
+                values[row, : len(stored)] = stored
+        self._answered += int(np.sum(found))
+        return found
+
+    def _width_of(self, agent: int) -> int:
+        return 1 if self._counts is None else self._counts[agent]
 
     def _outcomes(self, jobs: Sequence[_Job]) -> Iterator[tuple[_Job, _Outcome]]:
         """Jobs as they end; after an error none is begun."""
@@ -167,6 +194,8 @@ class Host:
         many, how = len(job.rows), self.evaluation
         self._calls[job.agent] += many * outcome.tries
         self._answered += many
+        if self._stored is not None and outcome.values is not None:
+            self._stored.keep(job.agent, job.points, outcome.values)
         if self._skips(outcome):
             self._skipped += many
         if how.progress is not None:
@@ -193,7 +222,7 @@ class Host:
 
     def _once(self, ask: Callable[[Any, int], Any], job: _Job, tries: int) -> _Outcome:
         points, agent = job.points, job.agent
-        width = 1 if self._counts is None else self._counts[agent]
+        width = self._width_of(agent)
         argument = points.copy() if self._batched else points[0].copy()
         try:
             answer = np.asarray(ask(argument, agent))
