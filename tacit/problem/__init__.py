@@ -51,6 +51,7 @@ _HOME = {
     ),
     "boxes": ("BlackBox", "CostBox", "RecordBox"),
     "blackbox": ("black_box", "black_box_problem", "record_box"),
+    "noise": ("Noise", "measure_noise"),
     "simulator": ("AbstractBlackBox",),
 }
 """The module that defines each public name; it is imported when the name is first used."""

@@ -33,6 +33,7 @@ def black_box(
     on_failure: OnFailure = "stop",
     cache: str | Path | None = None,
     progress: bool | Callable[[int, int], Any] = False,
+    stochastic: bool = False,
     parameter_names: Sequence[str] | None = None,
 ) -> CostBox:
     """The costs of all agents; each is protected as a whole and only its owner can evaluate it.
@@ -63,6 +64,8 @@ def black_box(
             of the function (for a command, the files that it names) and its own data are the same.
         progress: function of the numbers of points evaluated and asked for so far, called after
             every evaluation; `True` prints them to standard error.
+        stochastic: whether the function is random: its values at one point may then differ, and
+            its random numbers must not depend on others' data.
         parameter_names: names of the parameters, as placeholders of `command`.
 
     Raises:
@@ -90,6 +93,7 @@ def black_box(
         on_failure,
         cache,
         shown_to(progress),
+        stochastic,
     )
     return CostBox(
         normaliser=np.ones(agents),
@@ -182,6 +186,7 @@ def black_box_problem(
     on_failure: OnFailure = "stop",
     cache: str | Path | None = None,
     progress: bool | Callable[[int, int], Any] = False,
+    stochastic: bool = False,
 ) -> Problem:
     """A problem whose private objectives are Python functions that give values only.
 
@@ -203,6 +208,7 @@ def black_box_problem(
         on_failure: "stop", "retry" or, where `agents` is a number, "skip"; see `black_box`.
         cache: file that keeps every evaluation, from which a stopped run is resumed.
         progress: function of the numbers of points evaluated and asked for; `True` prints them.
+        stochastic: whether values at one point differ, where `agents` is a number.
 
     Raises:
         ProblemError: what `black_box`, `record_box` and `Problem` refuse.
@@ -239,7 +245,12 @@ def black_box_problem(
                 f"normaliser={normaliser!r} divides sums over records, and a whole cost has none"
             )
         objectives = black_box(
-            function, agents, command=command, parameter_names=parameter_names, **how
+            function,
+            agents,
+            command=command,
+            parameter_names=parameter_names,
+            stochastic=stochastic,
+            **how,
         )
         counts = np.ones(agents, dtype=int)
     else:
@@ -247,6 +258,11 @@ def black_box_problem(
             raise ProblemError(
                 "command gives one number, the whole cost of an agent; give the number of agents "
                 "instead of their records, or a function of records that starts the program"
+            )
+        if stochastic:
+            raise ProblemError(
+                "stochastic: random numbers that several records use make the loss of one depend "
+                "on the others; draw them from a seed of each record's own and leave it out"
             )
         if function is None:
             raise ProblemError("a black box needs a function of a point, got None")

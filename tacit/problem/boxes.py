@@ -1,7 +1,7 @@
 """Objectives that give values only: any Python function or program, called on the host.
 
-The function has to be deterministic: XLA may call it once where the program asks twice for the same
-point.
+XLA may call a function once where the program asks twice for the same point, so that the noise of a
+stochastic one is then the same.
 
 An exception cannot cross compiled code in one piece. The first one is therefore kept, the device is
 given NaN, the function is not called again, and `settle` raises it as an `OracleError` once the
@@ -69,14 +69,12 @@ class CostBox(BlackBox):
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the function must keep to: an error would reveal something about the cost."""
-        if self.host.evaluation.on_failure == "skip":
-            return (
-                "the function of each cost uses data of its own agent only and is deterministic",
-            )
-        return (
-            "the function of each cost uses data of its own agent only, is deterministic and gives "
-            "a finite number everywhere",
-        )
+        how = self.host.evaluation
+        random = "is random by itself only" if how.stochastic else "is deterministic"
+        function = "the function of each cost uses data of its own agent only"
+        if how.on_failure == "skip":
+            return (f"{function} and {random}",)
+        return (f"{function}, {random} and gives a finite number everywhere",)
 
     def losses(self, x: Params) -> Float[Array, " n"]:
         """The cost, shape `(1,)`."""

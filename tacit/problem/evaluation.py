@@ -59,7 +59,8 @@ class Evaluation:
         timeout: seconds for one call, or `None`.
         on_failure: what happens when a call fails.
         cache: file of evaluations, or `None`.
-        progress: called after every evaluation; `True` prints.
+        progress: called after every evaluation.
+        stochastic: whether values at one point differ, as declared.
 
     Raises:
         ProblemError: a timeout of a function that is called in this process.
@@ -72,6 +73,7 @@ class Evaluation:
     on_failure: OnFailure = "stop"
     cache: str | Path | None = None
     progress: Progress | None = None
+    stochastic: bool = False
 
     def __post_init__(self) -> None:
         if self.timeout is not None and self.command is None and self.workers is None:

@@ -14,6 +14,7 @@ from jaxtyping import ArrayLike, Bool, Float, Int
 from tacit.errors import OracleError, ProblemError
 from tacit.problem.evaluation import PLAIN, Evaluation
 from tacit.problem.processes import Unanswered
+from tacit.problem.stored import Evaluations
 
 NOBODY = -1
 """The agent of a point at which nothing is queried: its values are 0."""
@@ -110,13 +111,16 @@ class Host:
         if self._crew is not None:
             self._crew.stop()
 
-    def evaluate(self, points: ArrayLike, agents: ArrayLike) -> Float[np.ndarray, "*batch n"]:
+    def evaluate(
+        self, points: ArrayLike, agents: ArrayLike, *, fresh: bool = False
+    ) -> Float[np.ndarray, "*batch n"]:
         """All values of a batch.
 
         Args:
             points: float64, shape `(*batch, p)`.
             agents: shape `(*batch,)`, `NOBODY` where nothing is queried; axes of `points` and
                 `agents` broadcast.
+            fresh: whether stored evaluations are neither used nor made.
         """
         dimension = np.shape(points)[-1]
         batch = np.broadcast_shapes(np.shape(points)[:-1], np.shape(agents))
@@ -125,7 +129,7 @@ class Host:
         values = np.zeros((len(owners), self._width))
         # A program that queries two boxes at once calls from two threads; user code sees one.
         with self._lock:
-            self._fill(values, x, owners)
+            self._fill(values, x, owners, fresh)
         return values.reshape(*batch, self._width)
 
     def _fill(
@@ -133,14 +137,16 @@ class Host:
         values: Float[np.ndarray, "m n"],
         x: Float[np.ndarray, "m p"],
         owners: Int[np.ndarray, " m"],
+        fresh: bool,
     ) -> None:
         # A point that is not finite is unused, or belongs to a run that diverged: not an error of
         # the function.
         usable = np.isfinite(x).all(axis=1) & (owners != NOBODY)
         values[owners != NOBODY] = np.nan
         self._asked += int(np.sum(usable))
-        if self._stored is not None:
-            usable &= ~self._found(values, x, owners, usable)
+        stored = None if fresh else self._stored
+        if stored is not None:
+            usable &= ~self._found(stored, values, x, owners, usable)
         jobs: list[_Job] = []
         for agent in np.unique(owners[usable]):
             rows = np.flatnonzero(usable & (owners == agent))
@@ -148,6 +154,8 @@ class Host:
                 jobs.append(_Job(int(agent), group, x[group]))
         try:
             for job, outcome in self._outcomes(jobs):
+                if stored is not None and outcome.values is not None:
+                    stored.keep(job.agent, job.points, outcome.values)
                 self._note(job, outcome)
                 if outcome.values is not None:
                     width = outcome.values.shape[1]
@@ -158,6 +166,7 @@ class Host:
 
     def _found(
         self,
+        stored: Evaluations,
         values: Float[np.ndarray, "m n"],
         x: Float[np.ndarray, "m p"],
         owners: Int[np.ndarray, " m"],
@@ -165,13 +174,12 @@ class Host:
     ) -> Bool[np.ndarray, " m"]:
         """Fill in the values of points that were evaluated before; which these are."""
         found = np.zeros(len(owners), dtype=bool)
-        assert self._stored is not None
         for row in np.flatnonzero(usable):
             agent = int(owners[row])
-            stored = self._stored.find(agent, x[row], self._width_of(agent))
-            if stored is not None:
+            known = stored.find(agent, x[row], self._width_of(agent))
+            if known is not None:
                 values[row], found[row] = 0.0, True
-                values[row, : len(stored)] = stored
+                values[row, : len(known)] = known
         self._answered += int(np.sum(found))
         return found
 
@@ -194,8 +202,6 @@ class Host:
         many, how = len(job.rows), self.evaluation
         self._calls[job.agent] += many * outcome.tries
         self._answered += many
-        if self._stored is not None and outcome.values is not None:
-            self._stored.keep(job.agent, job.points, outcome.values)
         if self._skips(outcome):
             self._skipped += many
         if how.progress is not None:
