@@ -10,6 +10,7 @@ _HOME = {
     "bounds": ("RecordBounds",),
     "records": ("Weighting", "empirical_risk"),
     "cost": ("Cost", "costs"),
+    "convex_cost": ("ConvexCost", "convex_costs"),
     "problem": ("Problem",),
     "task": ("Records", "Rows", "Task", "record_tables"),
     "public": ("Public",),

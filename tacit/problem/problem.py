@@ -17,6 +17,7 @@ from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import ProblemError
 from tacit.problem.boxes import settle
+from tacit.problem.callback import host_errors
 from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.normaliser import check_normaliser
 from tacit.problem.public import Public
@@ -135,8 +136,9 @@ class Problem(eqx.Module):
 
         Raises:
             OracleError: a black box that failed.
+            ProblemError: a solver that found no value.
         """
-        with jax.enable_x64(True):
+        with jax.enable_x64(True), host_errors():
             point = jnp.asarray(x, dtype=jnp.float64)
             total = _total(self.objectives, point) + self.regulariser.value(point)
             settle(total, self.objectives)
