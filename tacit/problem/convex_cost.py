@@ -166,7 +166,9 @@ def described(build: Callable[..., Any], x: Any, agent: int) -> tuple[Any, list[
             f"the cost of agent {agent} could not be built for {x.size} parameters: "
             f"{type(error).__name__}: {error}"
         ) from error
-    cost, constraints = found if isinstance(found, tuple) and len(found) == 2 else (found, [])
+    pair = isinstance(found, tuple) and len(found) == 2
+    cost: Any = found[0] if pair else found
+    constraints: Any = found[1] if pair else []
     good = isinstance(cost, cp.Expression) and cost.size == 1
     if not good or not all(isinstance(each, cp.Constraint) for each in constraints):
         raise ProblemError(

@@ -237,6 +237,9 @@ def packed(value: Any) -> bytes:
     """
     import cloudpickle
 
+    module = sys.modules.get(str(getattr(value, "__module__", None)))
+    if module is not None and module.__spec__ is None and module.__name__ != "__main__":
+        cloudpickle.register_pickle_by_value(module)  # made by a program; nobody else can import it
     try:
         return cloudpickle.dumps(value)
     except Exception as error:

@@ -85,6 +85,7 @@ def test_the_pooled_solution_knows_all_constraints() -> None:
     np.testing.assert_allclose(held.solution, [0.9, 0.5], atol=1e-6)
 
 
+@pytest.mark.long
 def test_admm_reaches_it_through_proximal_points() -> None:
     """Also where some agents' costs are infinite on the way."""
     task = made(lambda x, agent: capped(x + 1.0, agent))
