@@ -18,7 +18,7 @@ from tacit._engine.plan import Plan, phases_of
 from tacit._engine.shared_noise import Place, masks_of_all, weighted_masks
 from tacit._engine.step import context_of, receive, send
 from tacit.method.phase import Phase
-from tacit.problem.blackbox import asked_of
+from tacit.problem.boxes import asked_of
 from tacit.ranges import Numbers
 from tacit.types import Context, Index, Role, State
 

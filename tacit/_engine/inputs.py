@@ -17,6 +17,8 @@ from tacit.method.phase import AbstractMethod, Phase
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.network.graph import Graph
+from tacit.privacy.sensitivity import ClippedDifferences
+from tacit.problem.boxes import BlackBox
 from tacit.problem.problem import Problem
 from tacit.problem.task import Records, Task
 from tacit.types import AbstractDifferentiable, AbstractObjective, AbstractPrivate, Oracle, Role
@@ -282,6 +284,14 @@ def _check_oracle(problem: Task, method: AbstractMethod, phases: Sequence[Phase]
             "such as PrivateCounts"
         )
     asked -= {Oracle.ROWS}
+    box = problem.objectives
+    if isinstance(box, BlackBox) and box.host.evaluation.on_failure == "skip":
+        queries = [phase.query for phase in phases if phase.query is not None]
+        if not all(isinstance(query, ClippedDifferences) for query in queries):
+            raise ProblemError(
+                f"on_failure='skip': {type(method).__name__} has no answer of a fixed size that "
+                "could be 0 instead; take on_failure='retry', or DZOA, DZOAStar, ORZO or ZOOADMM"
+            )
     if asked <= {Oracle.VALUE} or isinstance(problem.objectives, AbstractDifferentiable):
         return
     raise ProblemError(

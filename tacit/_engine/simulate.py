@@ -18,7 +18,7 @@ from tacit._engine.exact import ExactEngine
 from tacit._engine.loop import Engine, Progress, drive
 from tacit._engine.measures import solutions
 from tacit._engine.plan import Plan
-from tacit.problem.blackbox import raise_pending
+from tacit.problem.boxes import settle
 from tacit.types import State
 
 
@@ -90,6 +90,7 @@ class _Batched:
 
     def advance(self, states: State, bounds: Any) -> Any:
         states, measured = batched.advance(self.plan, self.roots, states, jnp.asarray(bounds))
+        settle((states, measured), self.plan.objectives)
         return states, {name: np.asarray(value) for name, value in measured.items()}
 
 
@@ -105,8 +106,7 @@ class _Watched:
 
     def advance(self, states: State, bounds: Any) -> Any:
         after = self.engine.advance(states, bounds)
-        jax.block_until_ready(after)
-        raise_pending(self.plan.objectives)
+        settle(after, self.plan.objectives)
         return after
 
 

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import equinox as eqx
 
+from tacit.errors import ProblemError
 from tacit.method import _consensus_admm as admm
 from tacit.method._admm_inner import (
     check_local_problem,
@@ -19,6 +20,9 @@ from tacit.network.base import AbstractNetwork
 from tacit.privacy.budget import Privacy
 from tacit.privacy.mechanism import NO_NOISE, Release
 from tacit.privacy.sensitivity import Exact
+from tacit.problem.constraint import Free
+from tacit.problem.convex_cost import ConvexCost
+from tacit.problem.regularisers import NoRegulariser
 from tacit.problem.task import Task
 from tacit.ranges import PositiveOne
 from tacit.types import AbstractDifferentiable, Context, Inbox, Index, Oracle, Role, Vector
@@ -38,8 +42,9 @@ class ADMM(AbstractMethod):
     our `rho`.
 
     Needs smooth convex losses with a known bound on the second derivative, links that are
-    undirected and the same in every round, and an exact proximal map of penalty and set. It
-    converges for every penalty, linearly where the costs are strongly convex.
+    undirected and the same in every round, and an exact proximal map of penalty and set; or costs
+    in cvxpy (`problem.convex_costs`), which their solver minimises. It converges for every penalty,
+    linearly where the costs are strongly convex.
 
     Args:
         penalty: ADMM penalty `rho`, positive.
@@ -87,6 +92,10 @@ class ADMM(AbstractMethod):
     def minimise(
         self, state: Consensus, objective: AbstractDifferentiable, context: Context
     ) -> Vector:
+        if isinstance(objective, ConvexCost):
+            modulus = 2.0 * self.penalty * context.degree
+            centre = -admm.linear_part(state, self.penalty, context) / modulus
+            return objective.prox(centre, 1.0 / modulus)
         bound = curvature_bound(objective)
         return local_minimiser(
             objective.gradient, bound, state, self.penalty, context, tolerance=self.tolerance
@@ -99,7 +108,18 @@ class ADMM(AbstractMethod):
         return state.x
 
     def check(self, problem: Task, network: AbstractNetwork) -> None:
-        check_local_problem("ADMM", problem, network)
+        if not isinstance(problem.objectives, ConvexCost):
+            check_local_problem("ADMM", problem, network)
+            return
+        admm.check_network("ADMM", network)
+        plain = isinstance(problem.regulariser, NoRegulariser) and isinstance(
+            problem.constraint, Free
+        )
+        if not plain:
+            raise ProblemError(
+                "ADMM has the solver minimise each cost in cvxpy as it is; write regulariser and "
+                "constraint into the costs, each agent's share of the regulariser into its own"
+            )
 
 
 def share(state: Consensus, released: Vector, context: Context) -> tuple[Consensus, Vector]:

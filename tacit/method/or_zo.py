@@ -43,10 +43,10 @@ class ORZO(AbstractMethod):
 
     Source: Duchi et al. (2015), Optimal Rates for Zero-Order Convex Optimization: The Power of Two
     Function Evaluations, theorem 2. It is the estimate for non-smooth functions, with the mean over
-    several pairs. Deviations: `u2` never falls below `1.5e-8`, where rounding would take over; the
-    answer averages the second half of the iterates only. With `proximal` the regulariser enters
-    through its proximal map instead of being differenced: the answer is sparse where the penalty
-    makes it so, but the variance of the estimate does not vanish.
+    several pairs. Deviations: `u2` never falls below `shortest`, where rounding or noise would take
+    over; the answer averages the second half of the iterates only. With `proximal` the regulariser
+    enters through its proximal map instead of being differenced: the answer is sparse where the
+    penalty makes it so, but the variance of the estimate does not vanish.
 
     What leaves: `J` difference quotients per client and round. With a budget every record's vector
     of them (scaled by `1 / sqrt J`, so that it is about as long as the record's gradient) is
@@ -63,6 +63,8 @@ class ORZO(AbstractMethod):
         decay: exponent of the step size `step / t^decay` in round t, at least 0.
         average: answer with the mean of the second half of the iterates instead of the last.
         proximal: use the regulariser's proximal map instead of differencing it with the costs.
+        shortest: smallest `u2`, positive. Noisy values need a larger one: `smoothing` of
+            `problem.measure_noise`, over the root of `P`, since `n2` is about that long.
         privacy: budget, clip and relation, or `None`.
 
     Raises:
@@ -88,6 +90,7 @@ class ORZO(AbstractMethod):
     decay: NotNegative = 0.5
     average: bool = eqx.field(static=True, default=True)
     proximal: bool = eqx.field(static=True, default=False)
+    shortest: Positive = SMALLEST
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def init(self, role: Role, x0: Vector, degree: Index) -> Centre | Probe:
@@ -102,11 +105,11 @@ class ORZO(AbstractMethod):
     def ask(self, state: Centre, released: None, context: Context) -> tuple[Centre, Probe]:
         x = jnp.asarray(state.x)
         t, root = context.round + 1.0, math.sqrt(self.directions)
-        u1 = self.smoothing / t
+        u1 = jnp.maximum(self.smoothing / t, 2.0 * self.shortest)
         u2 = jnp.minimum(self.smoothing / (x.shape[0] * t) ** 2, u1 / 2)
         normal = normal_directions(context.key, (2, self.directions, x.shape[0])).astype(x.dtype)
         # root times the width, root times shorter directions: a move of u2 n2
-        width = root * jnp.maximum(u2, SMALLEST)
+        width = root * jnp.maximum(u2, self.shortest)
         probe = Probe(x, normal[1] / root, width, normal[0] * u1)
         return Centre(x, state.average, probe), probe
 

@@ -53,7 +53,7 @@ class ZOOADMM(AbstractMethod):
     Convergence Analysis and Applications, algorithm 1. There are several directions per round,
     `A = I` and `B = -I`; the step `s = c / sqrt t` is the paper's with `eta_t = s / (1 - rho s)`
     and `G_t = I`. Deviations: one cost that stays the same, split over clients; `b` never falls
-    below `1.5e-8`; the constraint is kept by `y`; the answer averages the second half of the
+    below `shortest`; the constraint is kept by `y`; the answer averages the second half of the
     iterates only.
 
     What leaves: `J` difference quotients per client and round. With a budget every record's vector
@@ -70,6 +70,8 @@ class ZOOADMM(AbstractMethod):
         smoothing: distance `u` of the first round's points from the iterate, times `P`, positive.
         decay: exponent of the step size `step / t^decay` in round t, at least 0.
         average: answer with the mean of the second half of the iterates instead of the last.
+        shortest: smallest `b`, positive. Noisy values need a larger one: `smoothing` of
+            `problem.measure_noise`.
         privacy: budget, clip and relation, or `None`.
 
     Raises:
@@ -97,6 +99,7 @@ class ZOOADMM(AbstractMethod):
     smoothing: Positive = 1.0
     decay: NotNegative = 0.5
     average: bool = eqx.field(static=True, default=True)
+    shortest: Positive = SMALLEST
     privacy: Privacy | None = eqx.field(kw_only=True, default=None)
 
     def __check_init__(self) -> None:
@@ -124,7 +127,7 @@ class ZOOADMM(AbstractMethod):
         size = x.shape[0]
         normal = normal_directions(context.key, (self.directions, size)).astype(x.dtype)
         sphere = normal / jnp.linalg.norm(normal, axis=1, keepdims=True)
-        b = jnp.maximum(self.smoothing / (size * (context.round + 1.0)), SMALLEST)
+        b = jnp.maximum(self.smoothing / (size * (context.round + 1.0)), self.shortest)
         # longer directions, as much less width: a move of b z
         longer = math.sqrt(size / self.directions)
         probe = Probe(x, longer * sphere, b / longer)

@@ -10,6 +10,7 @@ _HOME = {
     "bounds": ("RecordBounds",),
     "records": ("Weighting", "empirical_risk"),
     "cost": ("Cost", "costs"),
+    "convex_cost": ("ConvexCost", "convex_costs"),
     "problem": ("Problem",),
     "task": ("Records", "Rows", "Task", "record_tables"),
     "public": ("Public",),
@@ -49,14 +50,9 @@ _HOME = {
         "Polyhedron",
         "Simplex",
     ),
-    "blackbox": (
-        "BlackBox",
-        "CostBox",
-        "RecordBox",
-        "black_box",
-        "black_box_problem",
-        "record_box",
-    ),
+    "boxes": ("BlackBox", "CostBox", "RecordBox"),
+    "blackbox": ("black_box", "black_box_problem", "record_box"),
+    "noise": ("Noise", "measure_noise"),
     "simulator": ("AbstractBlackBox",),
 }
 """The module that defines each public name; it is imported when the name is first used."""

@@ -1,164 +1,104 @@
-"""Objectives that give values only: any Python function, called on the host.
-
-The function has to be deterministic: XLA may call it once where the program asks twice for the same
-point.
-
-An exception cannot cross compiled code in one piece. The first one is therefore kept, the device is
-given NaN, the function is not called again, and `raise_pending` raises it as an `OracleError` once
-the compiled part has ended.
-"""
+"""Makes black boxes of Python functions and of external programs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
 from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import ProblemError
-from tacit.problem.callback import call_host
+from tacit.problem.boxes import CostBox, RecordBox
 from tacit.problem.constraint import AbstractConstraint, Free
-from tacit.problem.host import NOBODY, Host
+from tacit.problem.evaluation import Evaluation, OnFailure, Seconds, shown_to
+from tacit.problem.host import Host
 from tacit.problem.problem import Problem, check_public, declared_normaliser, starting_point
 from tacit.problem.regularisers import AbstractRegulariser, NoRegulariser
-from tacit.ranges import Listed
-from tacit.types import AbstractObjective, AbstractPrivate, Params, Unit
-
-
-class BlackBox(AbstractObjective):
-    """`f(x) = sum_j losses(x)_j / normaliser`, where a Python function gives the losses.
-
-    With many agents every array has a leading agent axis; `host` is shared by all of them.
-
-    Attributes:
-        normaliser: declared public number that the sum is divided by, positive.
-        agent: index of the agent that owns the objective.
-        host: the function, its counter and its first error.
-    """
-
-    normaliser: eqx.AbstractVar[Float[ArrayLike, "*agents"]]
-    agent: eqx.AbstractVar[Int[ArrayLike, "*agents"]]
-    host: eqx.AbstractVar[Host]
-
-    @property
-    def calls(self) -> int:
-        """Number of points evaluated so far, over all agents."""
-        return int(self.host.calls.sum())
-
-    def raise_pending(self) -> None:
-        """Raise the first error of the function since the last call, if there was one.
-
-        Raises:
-            OracleError: names agent and point; the user's exception is its cause.
-        """
-        self.host.raise_pending()
-
-
-class CostBox(BlackBox):
-    """One agent's whole cost, the unit that is protected: `losses(x) = (function(x, agent),)`."""
-
-    normaliser: Float[ArrayLike, "*agents"]
-    agent: Int[ArrayLike, "*agents"]
-    host: Host = eqx.field(static=True)
-    unit: ClassVar[Unit] = Unit.AGENT
-
-    @property
-    def units(self) -> int:
-        """1: the cost is the unit."""
-        return 1
-
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """What the function must keep to: an error would reveal something about the cost."""
-        return (
-            "the function of each cost uses data of its own agent only, is deterministic and gives "
-            "a finite number everywhere",
-        )
-
-    def losses(self, x: Params) -> Float[Array, " n"]:
-        """The cost, shape `(1,)`."""
-        return _call(self.host, x, self.agent, 1)
-
-    def value(self, x: Params) -> Float[Array, ""]:
-        """`f(x)`."""
-        return self.losses(x)[0] / self.normaliser
-
-
-class RecordBox(BlackBox):
-    """A loss of every record: `losses(x) = function(x, records)` with the agent's own records.
-
-    A loss that is not a finite number becomes NaN, and its record counts as 0 where it is clipped:
-    an error would reveal something about the record.
-
-    Attributes:
-        mask: 1 for a record, 0 for padding of an agent with fewer records.
-    """
-
-    normaliser: Float[ArrayLike, "*agents"]
-    agent: Int[ArrayLike, "*agents"]
-    mask: Bool[ArrayLike, "*agents n"]
-    host: Host = eqx.field(static=True)
-    unit: ClassVar[Unit] = Unit.RECORD
-
-    @property
-    def units(self) -> int:
-        """Number of records of the largest agent."""
-        return np.shape(self.mask)[-1]
-
-    @property
-    def present(self) -> Bool[Array, " n"]:
-        """Which units are records."""
-        return jnp.asarray(self.mask)
-
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """What the function, which receives all records at once, must keep to."""
-        return (
-            "the loss of each record depends on that record only, and the function is "
-            "deterministic",
-            "the function raises for no record",
-        )
-
-    def losses(self, x: Params) -> Float[Array, " n"]:
-        """Loss of every record at `x`; exactly 0 for padding."""
-        return jnp.where(self.mask, _call(self.host, x, self.agent, self.units), 0.0)
-
-    def value(self, x: Params) -> Float[Array, ""]:
-        """`f(x)`."""
-        return jnp.sum(self.losses(x)) / self.normaliser
-
-
-def _call(host: Host, x: Params, agent: Int[ArrayLike, ""], units: int) -> Float[Array, " n"]:
-    return call_host(host.evaluate, (units,), x, agent, vmap_method="expand_dims")
+from tacit.ranges import Count, Listed
 
 
 @checked(ProblemError, own="agents function")
-def black_box(function: Callable[..., Any], agents: int, *, batched: bool = False) -> CostBox:
+def black_box(
+    function: Callable[..., Any] | None = None,
+    agents: int | None = None,
+    *,
+    command: Sequence[str] | None = None,
+    batched: bool = False,
+    workers: Count | None = None,
+    timeout: Seconds | None = None,
+    on_failure: OnFailure = "stop",
+    cache: str | Path | None = None,
+    progress: bool | Callable[[int, int], Any] = False,
+    stochastic: bool = False,
+    parameter_names: Sequence[str] | None = None,
+) -> CostBox:
     """The costs of all agents; each is protected as a whole and only its owner can evaluate it.
+
+    An evaluation fails where the function raises, the program ends with another exit status than
+    0, neither answers in time, or the answer is not a finite number.
 
     Args:
         function: `(x, agent) -> float`, deterministic, with `x` a float64 NumPy array of shape
             `(p,)` and `agent` an int; with `batched`, `(points, agent) -> (m,)` for points of
             shape `(m, p)`. A cost written in JAX has gradients: give it to `costs` instead.
         agents: number of agents, at least 2.
+        command: an external program and its arguments, instead of a function. It is started for
+            every evaluation, gets `{"x": [...], "agent": 0}` as JSON on its standard input and
+            prints one number as its last line. In its arguments `{x}` stands for all values with
+            commas between them, `{agent}` for the agent's number, and `{x0}`, `{x1}`, ... (or the
+            names of the parameters) for single values.
         batched: whether the function takes many points per call.
+        workers: how many evaluations run at a time, each in a process of its own, at least 1;
+            by default one program at a time, and a function in this process.
+        timeout: seconds after which an evaluation is stopped and has failed, positive. A function
+            needs `workers` for it.
+        on_failure: "stop" ends the run with an `OracleError`; "retry" evaluates the point up to
+            twice more first; "skip" lets the agent's clipped answer of this round be 0, which
+            methods without a clip refuse.
+        cache: file that keeps every evaluation, made if there is none. A run that was stopped is
+            resumed by running it again, with the same seed; points are found again while the code
+            of the function (for a command, the files that it names) and its own data are the same.
+        progress: function of the numbers of points evaluated and asked for so far, called after
+            every evaluation; `True` prints them to standard error.
+        stochastic: whether the function is random: its values at one point may then differ, and
+            its random numbers must not depend on others' data.
+        parameter_names: names of the parameters, as placeholders of `command`.
 
     Raises:
-        ProblemError: not callable, or fewer than two agents.
+        ProblemError: neither or both of function and command, a program that cannot be run, a
+            function that cannot be sent to workers, or fewer than two agents.
+
+    Example:
+        >>> box = black_box(lambda x, agent: float(x @ x) + agent, 3, workers=2, timeout=60)
+        >>> box.agent.tolist()
+        [0, 1, 2]
     """
     agents = checks.whole("agents", agents, 0, ProblemError)
     if agents < 2:
         raise ProblemError(f"agents={agents!r}: agreement needs at least two agents")
+    if command is None and function is None:
+        raise ProblemError("a black box needs a function of a point, or command=['./simulate']")
+    if command is not None and (function is not None or batched):
+        other = "batched" if function is None else "a function"
+        raise ProblemError(f"command and {other} exclude each other; leave one of them out")
+    how = Evaluation(
+        command,
+        None if parameter_names is None else tuple(parameter_names),
+        workers,
+        timeout,
+        on_failure,
+        cache,
+        shown_to(progress),
+        stochastic,
+    )
     return CostBox(
         normaliser=np.ones(agents),
         agent=np.arange(agents),
-        host=Host(function, tuple(range(agents)), None, batched),
+        host=Host(function, tuple(range(agents)), None, batched, evaluation=how),
     )
 
 
@@ -169,6 +109,11 @@ def record_box(
     *,
     normaliser: Any = None,
     batched: bool = False,
+    workers: Count | None = None,
+    timeout: Seconds | None = None,
+    on_failure: OnFailure = "stop",
+    cache: str | Path | None = None,
+    progress: bool | Callable[[int, int], Any] = False,
 ) -> RecordBox:
     """The losses of all agents' records, where records rather than whole costs are protected.
 
@@ -183,11 +128,25 @@ def record_box(
         normaliser: public number (one, or one per agent) by which an agent's sum is divided; its
             number of records when `None`.
         batched: whether the function takes many points per call.
+        workers: how many calls run at a time, each in a process of its own, at least 1; by
+            default the function is called in this process.
+        timeout: seconds after which a call is stopped and has failed, positive; needs `workers`.
+        on_failure: "stop" ends the run with an `OracleError`; "retry" calls up to twice more first.
+        cache: file that keeps every evaluation; see `black_box`.
+        progress: function of the numbers of points evaluated and asked for so far, called after
+            every call; `True` prints them to standard error.
 
     Raises:
-        ProblemError: not callable, fewer than two agents, or an agent without records or with
-            arrays of different lengths.
+        ProblemError: not callable, fewer than two agents, an agent without records or with arrays
+            of different lengths, or `on_failure="skip"`, which would let one record take away the
+            answers of all.
     """
+    if on_failure == "skip":
+        raise ProblemError(
+            "on_failure='skip': one record for which the function fails would take away the whole "
+            "answer of its agent, more than a guarantee for records allows; return NaN for that "
+            "record, which then counts as 0"
+        )
     if len(records) < 2:
         raise ProblemError(
             f"records holds {len(records)} agent(s): agreement needs at least two agents"
@@ -197,22 +156,37 @@ def record_box(
         normaliser=declared_normaliser(counts if normaliser is None else normaliser, len(counts)),
         agent=np.arange(len(counts)),
         mask=np.arange(counts.max()) < counts[:, None],
-        host=Host(function, tuple(records), tuple(int(n) for n in counts), batched),
+        host=Host(
+            function,
+            tuple(records),
+            tuple(int(n) for n in counts),
+            batched,
+            evaluation=Evaluation(
+                None, None, workers, timeout, on_failure, cache, shown_to(progress)
+            ),
+        ),
     )
 
 
 @checked(ProblemError, own="agents function regulariser constraint")
 def black_box_problem(
-    function: Callable[..., Any],
-    agents: int | Sequence[Any],
-    x0: Listed,
+    function: Callable[..., Any] | None = None,
+    agents: int | Sequence[Any] | None = None,
+    x0: Listed | None = None,
     regulariser: AbstractRegulariser = NoRegulariser(),
     constraint: AbstractConstraint = Free(),
     *,
     names: Sequence[str] | None = None,
     parameter_names: Sequence[str] | None = None,
     normaliser: Any = None,
+    command: Sequence[str] | None = None,
     batched: bool = False,
+    workers: Count | None = None,
+    timeout: Seconds | None = None,
+    on_failure: OnFailure = "stop",
+    cache: str | Path | None = None,
+    progress: bool | Callable[[int, int], Any] = False,
+    stochastic: bool = False,
 ) -> Problem:
     """A problem whose private objectives are Python functions that give values only.
 
@@ -226,7 +200,15 @@ def black_box_problem(
         names: names of the agents; "agent 0", ... by default.
         parameter_names: names of the coordinates of `x`; "x0", ... by default.
         normaliser: divisor of sums over records, only with records; see `record_box`.
+        command: an external program and its arguments, instead of a function, where `agents` is a
+            number; see `black_box`.
         batched: whether the function takes many points per call.
+        workers: how many evaluations run at a time, each in a process of its own.
+        timeout: seconds after which an evaluation is stopped and has failed, positive.
+        on_failure: "stop", "retry" or, where `agents` is a number, "skip"; see `black_box`.
+        cache: file that keeps every evaluation, from which a stopped run is resumed.
+        progress: function of the numbers of points evaluated and asked for; `True` prints them.
+        stochastic: whether values at one point differ, where `agents` is a number.
 
     Raises:
         ProblemError: what `black_box`, `record_box` and `Problem` refuse.
@@ -239,6 +221,22 @@ def black_box_problem(
     """
     objectives: CostBox | RecordBox
     check_public(regulariser, constraint)
+    if x0 is None:
+        raise ProblemError(
+            "x0=None: give a public starting point, one number for each parameter, such as "
+            "x0=[0.0, 0.0]"
+        )
+    dimension = np.shape(x0)[0] if np.ndim(x0) == 1 else 0
+    if parameter_names is None:
+        parameter_names = [f"x{j}" for j in range(dimension)]
+    how: Any = {
+        "batched": batched,
+        "workers": workers,
+        "timeout": timeout,
+        "on_failure": on_failure,
+        "cache": cache,
+        "progress": progress,
+    }
     if not isinstance(agents, Iterable) or isinstance(agents, str | bytes | Mapping):
         agents = checks.whole("agents", agents, 0, ProblemError)
     if isinstance(agents, int):
@@ -246,16 +244,32 @@ def black_box_problem(
             raise ProblemError(
                 f"normaliser={normaliser!r} divides sums over records, and a whole cost has none"
             )
-        objectives = black_box(function, agents, batched=batched)
+        objectives = black_box(
+            function,
+            agents,
+            command=command,
+            parameter_names=parameter_names,
+            stochastic=stochastic,
+            **how,
+        )
         counts = np.ones(agents, dtype=int)
     else:
-        objectives = record_box(function, agents, normaliser=normaliser, batched=batched)
+        if command is not None:
+            raise ProblemError(
+                "command gives one number, the whole cost of an agent; give the number of agents "
+                "instead of their records, or a function of records that starts the program"
+            )
+        if stochastic:
+            raise ProblemError(
+                "stochastic: random numbers that several records use make the loss of one depend "
+                "on the others; draw them from a seed of each record's own and leave it out"
+            )
+        if function is None:
+            raise ProblemError("a black box needs a function of a point, got None")
+        objectives = record_box(function, agents, normaliser=normaliser, **how)
         counts = np.sum(objectives.mask, axis=1)
-    dimension = np.shape(x0)[0] if np.ndim(x0) == 1 else 0
     if names is None:
         names = [f"agent {k}" for k in range(len(counts))]
-    if parameter_names is None:
-        parameter_names = [f"x{j}" for j in range(dimension)]
     return Problem(
         objectives=objectives,
         x0=starting_point(x0, dimension, constraint),
@@ -266,29 +280,6 @@ def black_box_problem(
         constraint=constraint,
         declared=isinstance(agents, int) or normaliser is not None,
     )
-
-
-def asked_of(objectives: AbstractPrivate, awake: Bool[ArrayLike, " agents"]) -> Any:
-    """The objectives of a round: black boxes of inactive agents are not called, and give 0.
-
-    Args:
-        objectives: objectives of all agents, black boxes or not.
-        awake: whether each agent takes part.
-    """
-    if not isinstance(objectives, BlackBox):
-        return objectives
-    awake_ones = jnp.where(jnp.asarray(awake), jnp.asarray(objectives.agent), NOBODY)
-    return eqx.tree_at(lambda o: o.agent, objectives, awake_ones)
-
-
-def raise_pending(objectives: AbstractPrivate) -> None:
-    """Raise the error that a black box has kept, if any; to be called after a segment.
-
-    Raises:
-        OracleError: see `BlackBox.raise_pending`.
-    """
-    if isinstance(objectives, BlackBox):
-        objectives.raise_pending()
 
 
 def _count(records: Any, agent: int) -> int:

@@ -16,6 +16,7 @@ from tacit.problem.constraint import (
     Free,
     Simplex,
 )
+from tacit.problem.convex_cost import ConvexCost, described
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import (
     AbstractLoss,
@@ -39,7 +40,7 @@ from tacit.problem.regularisers import (
 )
 
 
-def interior_point(problem: Problem, risk: EmpiricalRisk) -> tuple[np.ndarray, float]:
+def interior_point(problem: Problem, risk: EmpiricalRisk | ConvexCost) -> tuple[np.ndarray, float]:
     """The minimiser that Clarabel finds, and its lower bound of the minimum (its dual value).
 
     Raises:
@@ -47,8 +48,14 @@ def interior_point(problem: Problem, risk: EmpiricalRisk) -> tuple[np.ndarray, f
     """
     cp = cvxpy()
     x = cp.Variable(problem.dimension)
-    objective = cp.Minimize(_risk(cp, risk, x) + _penalty(cp, problem.regulariser, x))
-    program = cp.Problem(objective, _constraints(cp, problem.constraint, x))
+    if isinstance(risk, ConvexCost):
+        build = risk.programs.build
+        parts = [described(build, x, agent) for agent in range(problem.agents)]
+        cost, own = sum(part[0] for part in parts), [each for part in parts for each in part[1]]
+    else:
+        cost, own = _risk(cp, risk, x), []
+    objective = cp.Minimize(cost + _penalty(cp, problem.regulariser, x))
+    program = cp.Problem(objective, [*own, *_constraints(cp, problem.constraint, x)])
     answer = clarabel(program, x)
     if answer.status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
         raise ProblemError(

@@ -3,26 +3,55 @@
 from __future__ import annotations
 
 import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import ArrayLike, Float, Int
+from jaxtyping import ArrayLike, Bool, Float, Int
 
 from tacit.errors import OracleError, ProblemError
+from tacit.problem.evaluation import PLAIN, Evaluation
+from tacit.problem.processes import Unanswered
+from tacit.problem.stored import Evaluations
 
 NOBODY = -1
 """The agent of a point at which nothing is queried: its values are 0."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """One call: the points of one agent, and their rows in the batch."""
+
+    agent: int
+    rows: Int[np.ndarray, " m"]
+    points: Float[np.ndarray, "m p"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    """Values of a call, or its last error, after a number of tries."""
+
+    values: Float[np.ndarray, "m n"] | None
+    error: BaseException | None
+    tries: int
+
+
 class Host:
     """Calls a user's function for compiled code; compared by identity, safe between threads.
 
+    All points of a call from compiled code (every agent's, in every direction and trial) are
+    evaluated together: one after another, or by the workers of `evaluation`.
+
     Args:
-        function: `(x, own) -> value`, or `(points, own) -> values` when `batched`.
+        function: `(x, own) -> value`, or `(points, own) -> values` when `batched`; `None` for the
+            program of `evaluation`.
         own: second argument of the function, for every agent.
         counts: number of values per call, for every agent; `None` for a single number.
         batched: whether the function takes many points per call.
         width: number of values returned, padded with 0; the largest count if 0.
+        evaluation: where the function is called, and what happens when a call fails.
 
     Raises:
         ProblemError: the function cannot be called.
@@ -35,25 +64,39 @@ class Host:
         counts: tuple[int, ...] | None,
         batched: bool,
         width: int = 0,
+        evaluation: Evaluation = PLAIN,
     ) -> None:
-        if not callable(function) or isinstance(function, type):
+        if evaluation.command is None and (not callable(function) or isinstance(function, type)):
             raise ProblemError(
                 f"a black box needs a function of a point, got {type(function).__name__}"
             )
+        self.evaluation = evaluation
         self._function = function
         self._own = own
         self._counts = counts
         self._batched = batched
         self._width = width or max(counts or (1,))
         self._calls = np.zeros(len(own), dtype=np.int64)
+        self._asked = self._answered = self._skipped = 0
         self._error: BaseException | None = None
         self._lock = threading.RLock()
+        self._crew = evaluation.crew(function, own)
+        if self._crew is not None:
+            weakref.finalize(self, self._crew.close)
+        self._stored = evaluation.stored(function, own)
+        if self._stored is not None:
+            weakref.finalize(self, self._stored.close)
 
     @property
     def calls(self) -> Int[np.ndarray, " agents"]:
         """Number of points at which the function was evaluated, for every agent."""
         with self._lock:
             return self._calls.copy()
+
+    @property
+    def skipped(self) -> int:
+        """Number of points that were skipped because their evaluation failed."""
+        return self._skipped
 
     def raise_pending(self) -> None:
         """Raise the first error since the last call, if there was one, and forget it."""
@@ -62,13 +105,22 @@ class Host:
         if error is not None:
             raise error
 
-    def evaluate(self, points: ArrayLike, agents: ArrayLike) -> Float[np.ndarray, "*batch n"]:
+    def interrupt(self) -> None:
+        """Evaluate nothing more until the next `raise_pending`; from any thread."""
+        self._error = self._error or KeyboardInterrupt()
+        if self._crew is not None:
+            self._crew.stop()
+
+    def evaluate(
+        self, points: ArrayLike, agents: ArrayLike, *, fresh: bool = False
+    ) -> Float[np.ndarray, "*batch n"]:
         """All values of a batch.
 
         Args:
             points: float64, shape `(*batch, p)`.
             agents: shape `(*batch,)`, `NOBODY` where nothing is queried; axes of `points` and
                 `agents` broadcast.
+            fresh: whether stored evaluations are neither used nor made.
         """
         dimension = np.shape(points)[-1]
         batch = np.broadcast_shapes(np.shape(points)[:-1], np.shape(agents))
@@ -77,7 +129,7 @@ class Host:
         values = np.zeros((len(owners), self._width))
         # A program that queries two boxes at once calls from two threads; user code sees one.
         with self._lock:
-            self._fill(values, x, owners)
+            self._fill(values, x, owners, fresh)
         return values.reshape(*batch, self._width)
 
     def _fill(
@@ -85,48 +137,125 @@ class Host:
         values: Float[np.ndarray, "m n"],
         x: Float[np.ndarray, "m p"],
         owners: Int[np.ndarray, " m"],
+        fresh: bool,
     ) -> None:
         # A point that is not finite is unused, or belongs to a run that diverged: not an error of
         # the function.
-        usable = np.isfinite(x).all(axis=1)
-        values[~usable] = np.nan
-        values[owners == NOBODY] = 0.0
-        usable &= owners != NOBODY
+        usable = np.isfinite(x).all(axis=1) & (owners != NOBODY)
+        values[owners != NOBODY] = np.nan
+        self._asked += int(np.sum(usable))
+        stored = None if fresh else self._stored
+        if stored is not None:
+            usable &= ~self._found(stored, values, x, owners, usable)
+        jobs: list[_Job] = []
         for agent in np.unique(owners[usable]):
             rows = np.flatnonzero(usable & (owners == agent))
-            width = 1 if self._counts is None else self._counts[agent]
             for group in [rows] if self._batched else rows[:, None]:
-                if self._error is None:
-                    values[group, :width] = self._ask(x[group], int(agent), width)
-                else:
-                    values[group] = np.nan
+                jobs.append(_Job(int(agent), group, x[group]))
+        try:
+            for job, outcome in self._outcomes(jobs):
+                if stored is not None and outcome.values is not None:
+                    stored.keep(job.agent, job.points, outcome.values)
+                self._note(job, outcome)
+                if outcome.values is not None:
+                    width = outcome.values.shape[1]
+                    values[job.rows, :width], values[job.rows, width:] = outcome.values, 0.0
+        except BaseException as error:
+            # An interrupt is not the function's fault, and ends the run as it is.
+            self._error = self._error or error
 
-    def _ask(
-        self, points: Float[np.ndarray, "m p"], agent: int, width: int
-    ) -> Float[np.ndarray, "m n"]:
-        self._calls[agent] += len(points)
+    def _found(
+        self,
+        stored: Evaluations,
+        values: Float[np.ndarray, "m n"],
+        x: Float[np.ndarray, "m p"],
+        owners: Int[np.ndarray, " m"],
+        usable: Bool[np.ndarray, " m"],
+    ) -> Bool[np.ndarray, " m"]:
+        """Fill in the values of points that were evaluated before; which these are."""
+        found = np.zeros(len(owners), dtype=bool)
+        for row in np.flatnonzero(usable):
+            agent = int(owners[row])
+            known = stored.find(agent, x[row], self._width_of(agent))
+            if known is not None:
+                values[row], found[row] = 0.0, True
+                values[row, : len(known)] = known
+        self._answered += int(np.sum(found))
+        return found
+
+    def _width_of(self, agent: int) -> int:
+        return 1 if self._counts is None else self._counts[agent]
+
+    def _outcomes(self, jobs: Sequence[_Job]) -> Iterator[tuple[_Job, _Outcome]]:
+        """Jobs as they end; after an error none is begun."""
+        if self._crew is not None:
+            for job, outcome in self._crew.each(jobs, self._try):
+                if outcome is not None:
+                    yield job, outcome
+            return
+        for job in jobs:
+            outcome = self._try(self._call, job)
+            if outcome is not None:
+                yield job, outcome
+
+    def _note(self, job: _Job, outcome: _Outcome) -> None:
+        many, how = len(job.rows), self.evaluation
+        self._calls[job.agent] += many * outcome.tries
+        self._answered += many
+        if self._skips(outcome):
+            self._skipped += many
+        if how.progress is not None:
+            how.progress(self._answered, self._asked)
+
+    def _skips(self, outcome: _Outcome) -> bool:
+        return isinstance(outcome.error, OracleError) and self.evaluation.on_failure == "skip"
+
+    def _call(self, argument: Any, agent: int) -> Any:
+        return self._function(argument, self._own[agent])
+
+    def _try(self, ask: Callable[[Any, int], Any], job: _Job) -> _Outcome | None:
+        """Ask for the values of a job, again if need be; `None` after an error of another."""
+        outcome = None
+        for tries in range(1, self.evaluation.tries + 1):
+            if self._error is not None:
+                return outcome
+            outcome = self._once(ask, job, tries)
+            if not isinstance(outcome.error, OracleError):
+                break
+        if outcome is not None and not self._skips(outcome):
+            self._error = self._error or outcome.error  # so that no other job begins
+        return outcome
+
+    def _once(self, ask: Callable[[Any, int], Any], job: _Job, tries: int) -> _Outcome:
+        points, agent = job.points, job.agent
+        width = self._width_of(agent)
         argument = points.copy() if self._batched else points[0].copy()
         try:
-            answer = np.asarray(self._function(argument, self._own[agent]))
+            answer = np.asarray(ask(argument, agent))
+        except Unanswered as error:
+            found: BaseException | None = OracleError(
+                f"the black box of agent {agent} {error}; it was asked for its value at "
+                f"{_describe(points[0])}"
+            )
+            found.__cause__ = error.__cause__
         except Exception as error:
-            self._error = OracleError(
+            found = OracleError(
                 f"the black box of agent {agent} raised {type(error).__name__}: {error}; "
                 f"it was asked for its value at {_describe(points[0])}. Correct the function"
             )
-            self._error.__cause__ = error
+            found.__cause__ = error
         except BaseException as error:
-            # An interrupt is not the function's fault, and ends the run as it is.
-            self._error = error
+            found = error
         else:
             shape = (len(points),) if self._batched else ()
             shape = shape if self._counts is None else (*shape, width)
-            self._error = _complaint(answer, shape, agent, points)
-            if self._error is None and self._counts is None:
-                self._error = _not_finite(answer, agent, points)
-            if self._error is None:
+            found = _complaint(answer, shape, agent, points)
+            if found is None and self._counts is None:
+                found = _not_finite(answer, agent, points)
+            if found is None:
                 values = answer.astype(np.float64).reshape(len(points), width)
-                return np.where(np.isfinite(values), values, np.nan)
-        return np.full((len(points), width), np.nan)
+                return _Outcome(np.where(np.isfinite(values), values, np.nan), None, tries)
+        return _Outcome(None, found, tries)
 
 
 def _complaint(

@@ -16,6 +16,8 @@ from jaxtyping import Array, ArrayLike, Float, Int
 from tacit import checks
 from tacit.arguments import checked
 from tacit.errors import ProblemError
+from tacit.problem.boxes import settle
+from tacit.problem.callback import host_errors
 from tacit.problem.constraint import FREE, AbstractConstraint
 from tacit.problem.normaliser import check_normaliser
 from tacit.problem.public import Public
@@ -131,10 +133,16 @@ class Problem(eqx.Module):
 
         Args:
             x: point of evaluation, shape `(p,)`.
+
+        Raises:
+            OracleError: a black box that failed.
+            ProblemError: a solver that found no value.
         """
-        with jax.enable_x64(True):
+        with jax.enable_x64(True), host_errors():
             point = jnp.asarray(x, dtype=jnp.float64)
-            return float(_total(self.objectives, point) + self.regulariser.value(point))
+            total = _total(self.objectives, point) + self.regulariser.value(point)
+            settle(total, self.objectives)
+            return float(total)
 
     def reference(self) -> Reference:
         """The solution that one computer with all the data would find: for simulations only.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,11 +38,15 @@ class Answer:
         status: status as named by cvxpy.
         point: value of the variable, or `None` without a solution.
         bound: dual value, a lower bound of the minimum up to the solver's tolerances.
+        value: the minimum.
+        duals: multipliers, by the number that cvxpy gives each constraint.
     """
 
     status: str
     point: np.ndarray | None
     bound: float
+    value: float = float("inf")
+    duals: Mapping[int, Any] = field(default_factory=dict)
 
 
 def clarabel(program: Any, variable: Any) -> Answer:
@@ -65,7 +69,8 @@ def clarabel(program: Any, variable: Any) -> Answer:
         return Answer(solution.status, None, -np.inf)
     bound = solution.opt_val + raw.obj_val_dual - raw.obj_val
     point = np.reshape(np.asarray(point, dtype=np.float64), variable.shape)
-    return Answer(solution.status, point, float(bound))
+    value = float(solution.opt_val)
+    return Answer(solution.status, point, float(bound), value, dict(solution.dual_vars))
 
 
 def project_onto(builder: Builder, v: np.ndarray) -> np.ndarray:

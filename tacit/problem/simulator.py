@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import equinox as eqx
 import numpy as np
 
-from tacit.problem.blackbox import RecordBox
+from tacit.problem.boxes import RecordBox
 from tacit.problem.host import Host
 from tacit.problem.losses import AbstractLoss, Where
 

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from tacit.arguments import checked
 from tacit.errors import ProblemError
+from tacit.problem.convex_cost import ConvexCost
 from tacit.problem.cost import Cost
 from tacit.problem.erm import EmpiricalRisk
 from tacit.problem.losses import AbstractLinearLoss
@@ -31,7 +32,7 @@ def smooth(problem: Task) -> bool:
     objectives = problem.objectives
     if isinstance(objectives, EmpiricalRisk):
         return objectives.loss.smooth
-    return objectives.smooth if isinstance(objectives, Cost) else True
+    return objectives.smooth if isinstance(objectives, Cost | ConvexCost) else True
 
 
 @checked(ProblemError)

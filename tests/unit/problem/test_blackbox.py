@@ -12,14 +12,8 @@ import pytest
 
 from tacit.clipping import clipped
 from tacit.errors import OracleError, ProblemError
-from tacit.problem.blackbox import (
-    CostBox,
-    RecordBox,
-    black_box,
-    black_box_problem,
-    raise_pending,
-    record_box,
-)
+from tacit.problem.blackbox import black_box, black_box_problem, record_box
+from tacit.problem.boxes import CostBox, RecordBox, settle
 from tacit.problem.host import Host
 from tacit.types import Unit
 
@@ -212,7 +206,7 @@ def test_an_exception_becomes_an_oracle_error() -> None:
         OracleError,
         match=r"agent 1 raised KeyError: 'no such plant'.*norm 4.89898 \(2, 2, 2, 2, \.\.",
     ) as caught:
-        raise_pending(objectives)
+        settle(None, objectives)
     assert isinstance(caught.value.__cause__, KeyError)
     objectives.raise_pending()
     np.asarray(values(objectives, np.zeros((3, 2, 6))))
@@ -224,10 +218,8 @@ def test_an_interrupt_stays_an_interrupt() -> None:
     def interrupted(x: np.ndarray, agent: int) -> float:
         raise KeyboardInterrupt
 
-    problem = black_box_problem(interrupted, 2, x0=[0.0])
-    problem.value([0.0])
     with pytest.raises(KeyboardInterrupt):
-        raise_pending(problem.objectives)
+        black_box_problem(interrupted, 2, x0=[0.0]).value([0.0])
 
 
 @pytest.mark.usefixtures("float64")
@@ -365,4 +357,4 @@ def test_refused_arguments() -> None:
 def test_other_objectives_have_nothing_pending() -> None:
     from tacit.problem import Squared, empirical_risk
 
-    raise_pending(empirical_risk([[[1.0]], [[2.0]]], [[1.0], [2.0]], Squared()).objectives)
+    settle(None, empirical_risk([[[1.0]], [[2.0]]], [[1.0], [2.0]], Squared()).objectives)

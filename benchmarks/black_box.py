@@ -1,0 +1,75 @@
+"""How well slow black boxes are spread over processes: wall time over evaluations / workers.
+
+    python benchmarks/black_box.py [--agents 20] [--parameters 20] [--workers 2] [--seconds 0.05]
+
+The simulators sleep, so that more workers than cores can be measured. 1 would be no overhead at
+all. The first run compiles and starts the workers; the second finds both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+
+import tacit
+from tacit import method, network, problem
+
+
+class Simulator:
+    """Sleeps, then returns a quadratic cost.
+
+    Args:
+        seconds: time of one evaluation.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def __call__(self, x: np.ndarray, agent: int) -> float:
+        time.sleep(self.seconds)
+        return float(np.sum((x - agent / 10) ** 2))
+
+
+def measured(task: problem.Problem, rounds: int, seed: int) -> tuple[float, int]:
+    """Seconds of a run, and its number of evaluations."""
+    before = task.objectives.calls  # type: ignore[attr-defined]
+    solver = method.ORZO(step=0.05, directions=10)
+    began = time.perf_counter()
+    tacit.run(task, network.Coordinator(task.agents), solver, rounds=rounds, seed=seed)
+    taken = time.perf_counter() - began
+    return taken, task.objectives.calls - before  # type: ignore[attr-defined]
+
+
+def main() -> None:
+    """Measure a Python function and an external program."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--agents", type=int, default=20)
+    parser.add_argument("--parameters", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=0.05)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=2)
+    given = parser.parse_args()
+    common: dict[str, Any] = {
+        "agents": given.agents,
+        "x0": np.ones(given.parameters),
+        "workers": given.workers,
+    }
+    program = ["sh", "-c", f"sleep {given.seconds}; echo {{x0}}"]
+    boxes = {
+        "function": problem.black_box_problem(Simulator(given.seconds), **common),
+        "program": problem.black_box_problem(command=program, **common),
+    }
+    print(f"{'':10s} {'run':>4s} {'evaluations':>12s} {'wall s':>8s} {'ideal s':>8s} {'ratio':>6s}")
+    for name, task in boxes.items():
+        for run in (1, 2):
+            taken, calls = measured(task, given.rounds, run)
+            ideal = calls * given.seconds / given.workers
+            ratio = taken / ideal
+            print(f"{name:10s} {run:4d} {calls:12,d} {taken:8.2f} {ideal:8.2f} {ratio:6.3f}")
+
+
+if __name__ == "__main__":
+    main()

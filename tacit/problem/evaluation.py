@@ -1,0 +1,199 @@
+"""How a black box is evaluated: where, how many at once, and what happens without an answer."""
+
+from __future__ import annotations
+
+import queue
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypeVar
+
+from tacit.errors import ProblemError
+from tacit.problem.processes import Function, Program
+from tacit.problem.stored import Evaluations
+from tacit.ranges import Range
+
+Seconds: TypeAlias = Annotated[float, Range(above=0.0)]
+"""A positive time."""
+
+OnFailure: TypeAlias = Literal["retry", "skip", "stop"]
+"""What happens when an evaluation fails."""
+
+TRIES = 3
+"""Evaluations of one point before `on_failure="retry"` stops."""
+
+Progress: TypeAlias = Callable[[int, int], Any]
+"""Function of the numbers of points evaluated and asked for so far."""
+
+Job = TypeVar("Job")
+Outcome = TypeVar("Outcome")
+
+
+class Asked(Protocol):
+    """A function elsewhere."""
+
+    def __call__(self, argument: Any, agent: int) -> Any:
+        """The answer."""
+        ...
+
+    def stop(self) -> None:
+        """End what it is doing, from any thread."""
+        ...
+
+    def close(self) -> Any:
+        """Give back what it holds, while it does nothing."""
+        ...
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How a function is evaluated; see `tacit.problem.black_box`.
+
+    Attributes:
+        command: external program and its arguments, in place of a function.
+        names: names of the parameters for its placeholders.
+        workers: processes at a time; `None` calls a function in this process.
+        timeout: seconds for one call, or `None`.
+        on_failure: what happens when a call fails.
+        cache: file of evaluations, or `None`.
+        progress: called after every evaluation.
+        stochastic: whether values at one point differ, as declared.
+
+    Raises:
+        ProblemError: a timeout of a function that is called in this process.
+    """
+
+    command: Sequence[str] | None = None
+    names: Sequence[str] | None = None
+    workers: int | None = None
+    timeout: float | None = None
+    on_failure: OnFailure = "stop"
+    cache: str | Path | None = None
+    progress: Progress | None = None
+    stochastic: bool = False
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None and self.command is None and self.workers is None:
+            raise ProblemError(
+                f"timeout={self.timeout:g}: a function that is called in this process cannot be "
+                "stopped; write workers=1 to call it in another one"
+            )
+
+    @property
+    def tries(self) -> int:
+        """Calls at one point before it counts as failed."""
+        return TRIES if self.on_failure == "retry" else 1
+
+    def stored(self, function: Any, own: tuple[Any, ...]) -> Evaluations | None:
+        """The file of evaluations, if there is one.
+
+        Raises:
+            ProblemError: a file that cannot be used, or a function that cannot be compared.
+        """
+        if self.cache is None:
+            return None
+        one = function if self.command is None else list(Program(self.command, self.names).command)
+        return Evaluations(Path(self.cache), one, own)
+
+    def crew(self, function: Any, own: Sequence[Any]) -> Crew | None:
+        """Workers that take calls, or `None` where the function is called in this process.
+
+        Raises:
+            ProblemError: a program that cannot be run.
+        """
+        if self.command is not None:
+            one = Program(self.command, self.names, self.timeout)  # refused here, not in a run
+            return Crew(lambda: Program(one.command, self.names, self.timeout), self.workers or 1)
+        if self.workers is None:
+            return None
+        Function(function, own, self.timeout)
+        return Crew(lambda: Function(function, own, self.timeout), self.workers)
+
+
+def shown_to(progress: bool | Progress) -> Progress | None:
+    """The function called after every evaluation, or `None`.
+
+    Args:
+        progress: as given to `tacit.problem.black_box`.
+    """
+    return _print if progress is True else progress or None
+
+
+def _print(done: int, asked: int) -> None:
+    end = "\n" if done == asked else ""
+    print(f"\r{done:,} of {asked:,} evaluations", end=end, file=sys.stderr, flush=True)
+
+
+PLAIN = Evaluation()
+"""A function that is called in this process and has to answer."""
+
+
+class Crew:
+    """Workers that take jobs as they become free; one thread of this process waits for each.
+
+    Args:
+        make: function that makes a worker.
+        size: number of workers.
+    """
+
+    def __init__(self, make: Callable[[], Asked], size: int) -> None:
+        self._make, self._size = make, size
+        self._threads: ThreadPoolExecutor | None = None
+        self._free = queue.SimpleQueue[Asked]()
+        self._all: list[Asked] = []
+        self._lock = threading.Lock()
+
+    def each(
+        self, jobs: Sequence[Job], work: Callable[[Asked, Job], Outcome]
+    ) -> Iterator[tuple[Job, Outcome]]:
+        """Jobs with their outcomes, as they end.
+
+        When the caller stops listening, waiting jobs are dropped and running ones are ended.
+
+        Args:
+            jobs: what there is to do.
+            work: does a job with a worker, on a thread of its own; raises nothing.
+        """
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self._size, thread_name_prefix="tacit black box")
+        futures = {self._threads.submit(self._one, work, job): job for job in jobs}
+        done = False
+        try:
+            for future in as_completed(futures):
+                if not future.cancelled():
+                    yield futures[future], future.result()
+            done = True
+        finally:
+            if not done:
+                for future in futures:
+                    future.cancel()
+                self.stop()
+
+    def stop(self) -> None:
+        """End what the workers are doing."""
+        with self._lock:
+            for asked in self._all:
+                asked.stop()
+
+    def close(self) -> None:
+        """End the workers."""
+        self.stop()
+        if self._threads is not None:
+            self._threads.shutdown(cancel_futures=True)
+        for asked in self._all:
+            asked.close()
+
+    def _one(self, work: Callable[[Asked, Job], Outcome], job: Job) -> Outcome:
+        try:
+            asked = self._free.get_nowait()
+        except queue.Empty:
+            asked = self._make()
+            with self._lock:
+                self._all.append(asked)
+        try:
+            return work(asked, job)
+        finally:
+            self._free.put(asked)

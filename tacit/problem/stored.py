@@ -1,0 +1,102 @@
+"""Evaluations of black boxes in a file, so that none is made twice."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from tacit.errors import ProblemError
+from tacit.problem.code_digest import digest, of_command
+
+
+class Evaluations:
+    """Values of one black box in an SQLite file, which other runs and boxes may use, too.
+
+    A value is found again by the code of the function (or the command and the files that it
+    names), the agent's own data and every bit of the point. The file holds values of private costs,
+    so it is made readable for its owner only.
+
+    Args:
+        path: the file, made if there is none.
+        function: the function, or the command as a list of texts.
+        own: second argument of the function, for every agent.
+
+    Raises:
+        ProblemError: a file that cannot be used, or a function that cannot be compared.
+    """
+
+    def __init__(self, path: Path, function: Any, own: tuple[Any, ...]) -> None:
+        self._path = path
+        try:
+            code = of_command(function) if isinstance(function, list) else digest(function)
+            self._whose = [code + digest(each) for each in own]
+        except Exception as error:
+            raise ProblemError(
+                "cache: the function holds what cannot be compared with that of another run "
+                f"({type(error).__name__}: {error}); open files, locks and connections within the "
+                "function, or leave cache out"
+            ) from error
+        self._open: sqlite3.Connection | None = None
+        if path.exists() or not path.parent.is_dir():
+            self._file()  # refused before a run begins
+
+    def find(
+        self, agent: int, point: Float[np.ndarray, " p"], width: int
+    ) -> Float[np.ndarray, " n"] | None:
+        """The stored values at a point, or `None`."""
+        asked = "SELECT answer FROM evaluations WHERE key = ?"
+        row = self._file().execute(asked, (self._key(agent, point),)).fetchone()
+        found = None if row is None else np.frombuffer(row[0])
+        return found if found is not None and len(found) == width else None
+
+    def keep(
+        self, agent: int, points: Float[np.ndarray, "m p"], values: Float[np.ndarray, "m n"]
+    ) -> None:
+        """Store values, which survive the end of this process.
+
+        Args:
+            agent: the owner of the points.
+            points: where.
+            values: the values.
+        """
+        rows = [
+            (self._key(agent, point), each.tobytes())
+            for point, each in zip(points, values, strict=True)
+        ]
+        self._file().executemany("INSERT OR REPLACE INTO evaluations VALUES (?, ?)", rows)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._open is not None:
+            self._open.close()
+
+    def _file(self) -> sqlite3.Connection:
+        """The open file, made when it is first used."""
+        if self._open is not None:
+            return self._open
+        try:
+            self._path.touch(mode=0o600)
+            # used by one thread at a time, which need not be the one that opened it
+            made = sqlite3.connect(
+                self._path, timeout=60.0, isolation_level=None, check_same_thread=False
+            )
+            made.execute("PRAGMA journal_mode=WAL")
+            made.execute("PRAGMA synchronous=NORMAL")
+            made.execute(
+                "CREATE TABLE IF NOT EXISTS evaluations (key BLOB PRIMARY KEY, answer BLOB)"
+            )
+        except (OSError, sqlite3.Error) as error:
+            raise ProblemError(
+                f"cache='{self._path}' cannot be used for evaluations ({error}); give the name of "
+                "a new file in a folder that exists"
+            ) from error
+        self._open = made
+        return made
+
+    def _key(self, agent: int, point: Float[np.ndarray, " p"]) -> bytes:
+        return hashlib.sha256(self._whose[agent] + point.tobytes()).digest()

@@ -1,0 +1,72 @@
+"""The other end of a pipe: a Python process that calls a user's function.
+
+It loads nothing of tacit, and nothing else but what the function needs. What the function prints
+goes to standard error, because standard output is the pipe.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from typing import IO, Any
+
+_LENGTH = 8
+
+
+def write(pipe: IO[bytes], data: bytes) -> None:
+    """Send one message.
+
+    Args:
+        pipe: binary stream.
+        data: the message.
+    """
+    pipe.write(len(data).to_bytes(_LENGTH, "little") + data)
+    pipe.flush()
+
+
+def read(pipe: IO[bytes]) -> bytes | None:
+    """The next message, or `None` at the end of the stream."""
+    head = pipe.read(_LENGTH)
+    if len(head) < _LENGTH:
+        return None
+    size = int.from_bytes(head, "little")
+    data = pipe.read(size)
+    return data if len(data) == size else None
+
+
+def main() -> None:
+    """Answer until the pipe is closed."""
+    asked, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    first = read(asked)
+    if first is None:
+        return
+    places, code = pickle.loads(first)
+    sys.path[:] = places
+    own: dict[int, Any] = {}
+    function: Any = None
+    while (message := read(asked)) is not None:
+        try:
+            # not before the first question, so that a module that cannot be loaded is an answer
+            function = function or pickle.loads(code)
+            agent, belongings, argument = pickle.loads(message)
+            own |= belongings
+            reply: tuple[Any, ...] = (True, function(argument, own[agent]))
+            data = pickle.dumps(reply)
+        except Exception as error:
+            data = _failure(error)
+        write(answers, data)
+
+
+def _failure(error: Exception) -> bytes:
+    text = f"{type(error).__name__}: {error}"
+    try:
+        pickle.loads(data := pickle.dumps((False, text, error)))
+    except Exception:
+        return pickle.dumps((False, text, None))
+    return data
+
+
+if __name__ == "__main__":
+    main()

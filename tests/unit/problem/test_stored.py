@@ -1,0 +1,139 @@
+"""Evaluations that are kept in a file: nothing is evaluated twice, and a stopped run goes on."""
+
+import functools
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit.errors import OracleError, ProblemError
+from tacit.problem import black_box, record_box
+from tacit.problem.code_digest import digest
+
+POINTS = np.arange(6.0).reshape(3, 2) / 3.0
+OWNERS = np.arange(3)
+FACTOR = 2.0
+
+
+def helped(x: Any) -> float:
+    return float(FACTOR * x.sum())
+
+
+def cost(x: Any, agent: int) -> float:
+    return helped(x) + agent
+
+
+def made(text: str, **given: Any) -> Any:
+    """A function from its source, as another version of a program would have it."""
+    names = dict(given)
+    exec(text, names)
+    return names["f"]
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_a_point_is_evaluated_once(tmp_path: Path, workers: int | None) -> None:
+    file = tmp_path / "evaluations.sqlite"
+    first = black_box(cost, 3, cache=file, workers=workers).host
+    values = first.evaluate(POINTS, OWNERS)
+    again = black_box(cost, 3, cache=str(file)).host
+    np.testing.assert_array_equal(again.evaluate(POINTS, OWNERS), values)
+    assert again.calls.tolist() == [0, 0, 0]
+    # another point, and another agent at a known one
+    again.evaluate(np.nextafter(POINTS, 9.0), OWNERS)
+    again.evaluate(POINTS, np.roll(OWNERS, 1))
+    assert again.calls.tolist() == [2, 2, 2]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    file, broken = tmp_path / "evaluations.sqlite", tmp_path / "broken"
+
+    def fragile(x: Any, agent: int) -> float:
+        if agent == 2 and broken.exists():
+            raise OSError("no licence")
+        return float(agent)
+
+    broken.touch()
+    host = black_box(fragile, 3, cache=file).host
+    host.evaluate(POINTS, OWNERS)
+    with pytest.raises(OracleError, match="no licence"):
+        host.raise_pending()
+    broken.unlink()
+    host = black_box(fragile, 3, cache=file).host
+    assert host.evaluate(POINTS, OWNERS)[:, 0].tolist() == [0.0, 1.0, 2.0]
+    assert host.calls.tolist() == [0, 0, 1]
+
+
+def test_batches_and_records_are_found_point_by_point(tmp_path: Path) -> None:
+    def many(points: Any, agent: int) -> Any:
+        return points.sum(axis=1)
+
+    given: dict[str, Any] = {"batched": True, "cache": tmp_path / "evaluations.sqlite"}
+    black_box(many, 3, **given).host.evaluate(POINTS[:1], 0 * OWNERS[:1])
+    host = black_box(many, 3, **given).host
+    np.testing.assert_array_equal(host.evaluate(POINTS, 0 * OWNERS)[:, 0], POINTS.sum(axis=1))
+    assert host.calls.tolist() == [2, 0, 0]
+
+    def losses(x: Any, rows: Any) -> Any:
+        return rows @ x
+
+    rows = [np.ones((2, 2)), np.zeros((1, 2))]
+    for tables, calls in ((rows, [1, 1]), (rows, [0, 0]), ([rows[0], 1 + rows[1]], [0, 1])):
+        host = record_box(losses, tables, cache=given["cache"]).host
+        values = host.evaluate(POINTS[1:], np.arange(2))
+        assert values[0].tolist() == [POINTS[1].sum()] * 2
+        assert host.calls.tolist() == calls
+
+
+def test_other_code_is_another_function() -> None:
+    text = "def f(x, agent):\n    return g(x) + {}\n"
+    one = digest(made(text.format(1), g=helped))
+    assert one == digest(made("\n\n" + text.format(1), g=helped))
+    assert one != digest(made(text.format(2), g=helped))
+    assert one != digest(made(text.format(1), g=lambda x: 0.0))
+    assert digest(functools.partial(cost, 1)) != digest(functools.partial(cost, 2))
+
+    def scaled(by: Any) -> Any:
+        return lambda x, agent: by * x
+
+    assert digest(scaled(2.0)) == digest(scaled(2.0)) != digest(scaled(3.0))
+
+
+class Simulator:
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    def __call__(self, x: Any, agent: int) -> float:
+        return self.factor * helped(x)
+
+
+def test_objects_are_compared_by_class_and_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = digest(Simulator(2.0))
+    assert one == digest(Simulator(2.0)) != digest(Simulator(3.0))
+    monkeypatch.setitem(globals(), "FACTOR", 3.0)
+    assert one != digest(Simulator(2.0))
+
+
+def test_a_changed_program_is_another_one(tmp_path: Path) -> None:
+    script = tmp_path / "simulate.sh"
+    found = []
+    for text in ("echo 1", "echo 1", "echo 2"):
+        script.write_text(text)
+        given: dict[str, Any] = {"command": ["sh", str(script)], "agents": 3}
+        host = black_box(**given, cache=tmp_path / "evaluations.sqlite").host
+        found.append((host.evaluate(POINTS[:1], OWNERS[:1]).item(), int(host.calls.sum())))
+    assert found == [(1.0, 1), (1.0, 0), (2.0, 1)]
+
+
+def test_files_that_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("not a database, but long enough to be taken for a broken one")
+    for file in (tmp_path / "text", tmp_path / "no folder" / "file", tmp_path):
+        with pytest.raises(ProblemError, match="cannot be used for evaluations"):
+            black_box(cost, 3, cache=file)
+    import threading
+
+    lock = threading.Lock()
+    with pytest.raises(ProblemError, match="cannot be compared with that of another run"):
+        black_box(lambda x, agent: float(lock.locked()), 3, cache=tmp_path / "file")

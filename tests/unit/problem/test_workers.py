@@ -1,0 +1,283 @@
+"""Black boxes in other processes: values, failures, time limits and interrupts."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tacit
+from tacit import method, network
+from tacit.errors import OracleError, ProblemError
+from tacit.method.d_zoa_solver import DZOASolver
+from tacit.privacy import ClippedDifferences
+from tacit.problem import black_box, black_box_problem, record_box
+from tacit.problem.boxes import settle
+from tacit.problem.processes import Program
+
+POINTS = np.arange(6.0).reshape(3, 2)
+OWNERS = np.arange(3)
+
+
+def cost(x: Any, agent: int) -> float:
+    return float(x @ x + agent)
+
+
+def asked(host: Any) -> Any:
+    return host.evaluate(POINTS, OWNERS)[:, 0]
+
+
+def python(folder: Path, text: str) -> list[str]:
+    script = folder / "simulate.py"
+    script.write_text(text)
+    return [sys.executable, str(script)]
+
+
+def test_a_function_is_called_in_other_processes() -> None:
+    """The same values as here, from closures too, and what it prints does no harm."""
+    weight, here = np.array([2.0, 1.0]), os.getpid()
+
+    def weighted(x: Any, agent: int) -> float:
+        print("simulating")
+        assert os.getpid() != here
+        return float(weight @ x + agent)
+
+    host = black_box(weighted, 3, workers=2).host
+    assert asked(host).tolist() == [1.0, 8.0, 15.0]
+    assert asked(host).tolist() == [1.0, 8.0, 15.0]
+    host.raise_pending()
+    assert host.calls.tolist() == [2, 2, 2]
+
+
+def test_points_are_evaluated_at_the_same_time(tmp_path: Path) -> None:
+    """Each call waits until all three have begun."""
+
+    def meeting(x: Any, agent: int) -> float:
+        import time
+
+        (tmp_path / str(agent)).touch()
+        while len(list(tmp_path.iterdir())) < 3:
+            time.sleep(0.01)
+        return float(agent)
+
+    host = black_box(meeting, 3, workers=3, timeout=60.0).host
+    assert asked(host).tolist() == [0.0, 1.0, 2.0]
+
+
+def test_batches_and_records_in_other_processes() -> None:
+    host = black_box(lambda x, agent: x.sum(axis=1) + agent, 3, batched=True, workers=1).host
+    assert asked(host).tolist() == [1.0, 6.0, 11.0]
+    records = [np.ones((2, 2)), np.ones((1, 2))]
+    host = record_box(lambda x, rows: rows @ x, records, workers=1).host
+    assert host.evaluate(POINTS[:2], np.arange(2)).tolist() == [[1.0, 1.0], [5.0, 0.0]]
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_the_first_failure_stops(workers: int | None) -> None:
+    def broken(x: Any, agent: int) -> float:
+        if agent == 1:
+            raise KeyError("no such plant")
+        return 1.0
+
+    host = black_box(broken, 3, workers=workers).host
+    assert np.isnan(asked(host)).tolist() == [False, True, True]
+    with pytest.raises(OracleError, match=r"agent 1 raised KeyError: 'no such plant'") as caught:
+        host.raise_pending()
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_retry_asks_three_times(tmp_path: Path, workers: int | None) -> None:
+    def flaky(x: Any, agent: int) -> float:
+        (tmp_path / f"{agent} {len(list(tmp_path.iterdir()))}").touch()
+        tries = len(list(tmp_path.glob(f"{agent} *")))
+        return float("nan") if tries <= agent else float(tries)
+
+    host = black_box(flaky, 3, on_failure="retry", workers=workers).host
+    assert asked(host).tolist() == [1.0, 2.0, 3.0]
+    assert host.calls.tolist() == [1, 2, 3]
+    host.raise_pending()
+    always = black_box(lambda x, agent: None, 3, on_failure="retry", workers=workers).host
+    asked(always)
+    with pytest.raises(OracleError, match="returned None instead of one number"):
+        always.raise_pending()
+    assert always.calls.tolist() == [3, 0, 0]
+
+
+def test_skip_leaves_a_point_out_and_goes_on() -> None:
+    def partial(x: Any, agent: int) -> float:
+        if agent == 1:
+            raise ValueError("singular")
+        return float(agent)
+
+    host = black_box(partial, 3, on_failure="skip").host
+    values = asked(host)
+    assert values[[0, 2]].tolist() == [0.0, 2.0]
+    assert np.isnan(values[1])
+    host.raise_pending()
+    assert host.skipped == 1
+
+
+@pytest.mark.usefixtures("float64")
+def test_a_skipped_agent_answers_zero() -> None:
+    """However an evaluation fails, the answer stays within the clip that its guarantee rests on."""
+
+    def failing(x: Any, agent: int) -> float:
+        return float("inf") if agent == 1 and x[0] > 1.0 else cost(x, agent)
+
+    task = black_box_problem(failing, 3, x0=[1.0, 1.0], on_failure="skip")
+    query = ClippedDifferences(
+        lambda state: state, lambda state, context: jnp.eye(2), 1e-3, clip=0.5
+    )
+    where: Any = SimpleNamespace(agent=0)
+    ask = jax.jit(lambda objective, key: query(np.ones(2), objective, where, key))
+    answers = [ask(task.agent(agent), jax.random.key(0)).tolist() for agent in (0, 1)]
+    assert np.linalg.norm(answers[0]) == pytest.approx(0.5)
+    assert answers[1] == [0.0, 0.0]
+    settle(None, task.objectives)
+    assert task.objectives.assumptions == (
+        "the function of each cost uses data of its own agent only and is deterministic",
+    )
+
+
+def test_skip_is_refused_where_nothing_bounds_an_answer() -> None:
+    task = black_box_problem(cost, 3, x0=[1.0, 1.0], on_failure="skip")
+    with pytest.raises(ProblemError, match="DZOASolver has no answer of a fixed size"):
+        tacit.run(task, network.ring(3), DZOASolver(step=0.1), rounds=1, seed=0)
+    with pytest.raises(ProblemError, match="more than a guarantee for records allows"):
+        record_box(lambda x, rows: rows @ x, [np.ones((1, 2))] * 2, on_failure="skip")
+
+
+def test_a_slow_function_is_stopped_and_its_worker_replaced() -> None:
+    def slow(x: Any, agent: int) -> float:
+        import time
+
+        time.sleep(60.0 * (agent == 1))
+        return float(agent)
+
+    host = black_box(slow, 3, workers=1, timeout=2.0, on_failure="skip").host
+    began = time.monotonic()
+    values = asked(host)
+    assert time.monotonic() - began < 30.0
+    assert values[[0, 2]].tolist() == [0.0, 2.0]
+    assert host.skipped == 1
+    with pytest.raises(ProblemError, match="timeout=1: a function that is called in this process"):
+        black_box(slow, 3, timeout=1)
+
+
+def test_a_function_that_kills_its_process() -> None:
+    def fatal(x: Any, agent: int) -> float:
+        import os
+        import signal
+
+        os.kill(os.getpid(), signal.SIGKILL)
+        return 0.0
+
+    host = black_box(fatal, 3, workers=1).host
+    asked(host)
+    with pytest.raises(OracleError, match="agent 0 ended its process by the signal SIGKILL"):
+        host.raise_pending()
+
+
+def test_a_function_that_cannot_be_sent() -> None:
+    lock = threading.Lock()
+    with pytest.raises(ProblemError, match="cannot be sent to another process"):
+        black_box(lambda x, agent: float(lock.locked()), 3, workers=1)
+
+
+def test_a_program_gets_json_and_prints_a_number(tmp_path: Path) -> None:
+    command = python(
+        tmp_path,
+        "import json, sys\nasked = json.load(sys.stdin)\nprint('simulating')\n"
+        "print(sum(asked['x']) / 3 + asked['agent'])\n",
+    )
+    host = black_box(command=command, agents=3, workers=2).host
+    np.testing.assert_array_equal(asked(host), POINTS.sum(axis=1) / 3 + OWNERS)
+
+
+def test_a_program_gets_values_in_its_arguments() -> None:
+    task = black_box_problem(
+        command=["sh", "-c", "echo $(( {level} * 100 + {agent} ))"],
+        agents=3,
+        x0=[1.0, 2.0],
+        parameter_names=["level", "fraction"],
+    )
+    host: Any = task.objectives
+    host.host.evaluate(np.array([[3.0, 1.0]]), np.array([1]))
+    with pytest.raises(OracleError, match="ended with exit status"):
+        host.raise_pending()  # a shell counts with whole numbers only
+    assert Program(["printf", "%s", "{x1}"])(np.array([1.5, 0.1]), 0) == 0.1
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("echo lost >&2; exit 3", "agent 0 ended with exit status 3: lost"),
+        ("echo about 3", "printed 'about 3' as its last line instead of one number"),
+        ("exit 0", "printed '' as its last line"),
+        ("echo nan", "returned nan, which is not a finite number"),
+        ("kill -9 $$", "ended by the signal SIGKILL"),
+        ("sleep 60", "no answer within timeout=0.5 seconds and was stopped"),
+    ],
+)
+def test_programs_that_fail(script: str, message: str) -> None:
+    host = black_box(command=["sh", "-c", script], agents=3, timeout=0.5).host
+    asked(host)
+    with pytest.raises(OracleError, match=message):
+        host.raise_pending()
+
+
+def test_refused_commands() -> None:
+    refused: dict[str, dict[str, Any]] = {
+        "command='simulate' must be a list": {"command": "simulate"},
+        "give a list of texts": {"command": []},
+        "there is no program 'no-such-simulator'": {"command": ["no-such-simulator"]},
+        r"\{level\} is not a placeholder": {"command": ["sh", "{level}"]},
+        "command and a function exclude": {"command": ["sh"], "function": cost},
+        "command and batched exclude": {"command": ["sh"], "batched": True},
+        "a black box needs a function of a point, or command": {},
+    }
+    for message, given in refused.items():
+        with pytest.raises(ProblemError, match=message):
+            black_box(agents=3, **given)
+    with pytest.raises(ProblemError, match="command gives one number, the whole cost"):
+        black_box_problem(command=["sh"], agents=[np.ones((1, 2))] * 2, x0=[0.0])
+    host = black_box(command=["echo", "{x9}"], agents=3).host
+    asked(host)
+    with pytest.raises(OracleError, match="no parameter 'x9' for its command: there are 2"):
+        host.raise_pending()
+
+
+def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[tuple[int, int]] = []
+    host = black_box(cost, 3, progress=lambda done, of: told.append((done, of))).host
+    asked(host)
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    asked(black_box(cost, 3, progress=True).host)
+    assert capsys.readouterr().err.endswith("3 of 3 evaluations\n")
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_ctrl_c_ends_a_run(workers: int | None) -> None:
+    def slow(x: Any, agent: int) -> float:
+        import time
+
+        time.sleep(0.05)
+        return float(agent)
+
+    task = black_box_problem(slow, 3, x0=[0.0, 0.0], workers=workers)
+    timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
+    solver = method.ORZO(step=0.1, directions=10)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        tacit.run(task, network.Coordinator(3), solver, rounds=500, seed=0)
+    settle(None, task.objectives)
+    assert task.value([0.0, 0.0]) == 3.0
