@@ -57,6 +57,16 @@ def squares(x: Any, centre: Any) -> Any:
     return ((x - centre) ** 2).sum()
 
 
+def total(x: Any, agent: int) -> Any:
+    import cvxpy
+
+    return cvxpy.sum_squares(x)
+
+
+def bowl() -> Any:
+    return problem.black_box_problem(lambda x, agent: float(x @ x), 4, x0=np.zeros(2))
+
+
 def per_record(x: Any, record: Any, target: Any) -> Any:
     return (record @ x - target) ** 2
 
@@ -286,7 +296,9 @@ def problems() -> list[Call]:
         call(problem.black_box_problem, function=answer, agents=4, x0=np.zeros(2)),
         call(data.by_column, prepared=prepared),
         call(problem.costs, function=squares, parameters=np.ones((4, 2)), x0=np.zeros(2)),
+        call(problem.convex_costs, build=total, agents=4, x0=np.zeros(2)),
         call(problem.curvature, problem=task()),
+        call(problem.measure_noise, problem=bowl()),
         call(data.dirichlet, prepared=prepared, sites=2, concentration=1.0),
         call(data.drawn, prepared=prepared, sites=2),
         call(

@@ -94,10 +94,11 @@ def formats_of(column: pd.Series) -> list[str | None]:
         >>> formats_of(pd.Series(["31.12.2024", None, "01.02.2023"]))
         ['%d.%m.%Y']
     """
-    distinct = column.dropna().unique().tolist()
+    distinct = list(pd.factorize(column)[1])
+    texts = any(isinstance(value, str) for value in distinct)
     return [
         written
-        for written in (None, *FORMATS)
+        for written in ((None, *FORMATS) if texts else (None,))
         if distinct and not any(np.isnan(_days(value, written)) for value in distinct)
     ]
 

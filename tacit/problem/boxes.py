@@ -146,7 +146,7 @@ def asked_of(objectives: AbstractPrivate, awake: Bool[ArrayLike, " agents"]) -> 
     return eqx.tree_at(lambda o: o.agent, objectives, awake_ones)
 
 
-def settle(computed: Any, objectives: AbstractPrivate) -> None:
+def settle(computed: object, objectives: AbstractPrivate) -> None:
     """Wait for what is being computed, and raise the error that a black box has kept.
 
     JAX waits without looking at signals. While a black box may be slow, this looks now and then,

@@ -19,7 +19,7 @@ from typing import Any
 _INSTALLED = (*(str(Path(sysconfig.get_path(name))) for name in ("stdlib", "platstdlib")),)
 
 
-def digest(*values: Any) -> bytes:
+def digest(*values: object) -> bytes:
     """A digest of functions and values, equal for equal code and values.
 
     Raises:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypeVar
 
+import numpy as np
+
 from tacit.errors import ProblemError
 from tacit.problem.processes import Function, Program
 from tacit.problem.stored import Evaluations
@@ -35,7 +37,7 @@ Outcome = TypeVar("Outcome")
 class Asked(Protocol):
     """A function elsewhere."""
 
-    def __call__(self, argument: Any, agent: int) -> Any:
+    def __call__(self, argument: np.ndarray, agent: int) -> Any:
         """The answer."""
         ...
 
@@ -87,7 +89,9 @@ class Evaluation:
         """Calls at one point before it counts as failed."""
         return TRIES if self.on_failure == "retry" else 1
 
-    def stored(self, function: Any, own: tuple[Any, ...]) -> Evaluations | None:
+    def stored(
+        self, function: Callable[..., Any] | None, own: tuple[Any, ...]
+    ) -> Evaluations | None:
         """The file of evaluations, if there is one.
 
         Raises:
@@ -98,7 +102,7 @@ class Evaluation:
         one = function if self.command is None else list(Program(self.command, self.names).command)
         return Evaluations(Path(self.cache), one, own)
 
-    def crew(self, function: Any, own: Sequence[Any]) -> Crew | None:
+    def crew(self, function: Callable[..., Any] | None, own: Sequence[Any]) -> Crew | None:
         """Workers that take calls, or `None` where the function is called in this process.
 
         Raises:

@@ -16,6 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tacit import checks
 from tacit.errors import ProblemError
 from tacit.problem import worker
@@ -42,12 +44,12 @@ class Function:
         ProblemError: a function that cannot be sent to another process.
     """
 
-    def __init__(self, function: Any, own: Sequence[Any], timeout: float | None) -> None:
+    def __init__(self, function: object, own: Sequence[Any], timeout: float | None) -> None:
         self._code, self._own, self._timeout = packed(function), own, timeout
         self._process: subprocess.Popen[bytes] | None = None
         self._sent = set[int]()
 
-    def __call__(self, argument: Any, agent: int) -> Any:
+    def __call__(self, argument: np.ndarray, agent: int) -> Any:
         """The answer.
 
         Raises:
@@ -161,7 +163,7 @@ class Program:
                     f"the parameters in braces: {known}"
                 )
 
-    def __call__(self, argument: Any, agent: int) -> float:
+    def __call__(self, argument: np.ndarray, agent: int) -> float:
         """The number that the program prints last.
 
         Raises:
@@ -229,7 +231,7 @@ class Program:
         return name in self._names
 
 
-def packed(value: Any) -> bytes:
+def packed(value: object) -> bytes:
     """A value as bytes; functions of scripts and notebooks with their code.
 
     Raises:

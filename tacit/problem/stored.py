@@ -30,7 +30,7 @@ class Evaluations:
         ProblemError: a file that cannot be used, or a function that cannot be compared.
     """
 
-    def __init__(self, path: Path, function: Any, own: tuple[Any, ...]) -> None:
+    def __init__(self, path: Path, function: object, own: tuple[Any, ...]) -> None:
         self._path = path
         try:
             code = of_command(function) if isinstance(function, list) else digest(function)

@@ -57,7 +57,7 @@ def study_text(
         assumed += [
             f"the bounds of column {name} were read off the records: assumed public"
             for name in features
-            if name not in skipped and kind_of(frame[name]) == "date"
+            if name not in skipped and _dated(frame[name])
         ]
     parts = [
         _HEAD.format(
@@ -103,6 +103,13 @@ def _feature(name: str, column: Any, public: bool) -> str:
     else:
         lines += ['kind = "categorical"', f'{OPEN}levels = ["a", "b"]']
     return "\n".join(lines) + "\n"
+
+
+def _dated(column: Any) -> bool:
+    """Whether a column holds dates that are written in one known way."""
+    from tacit.data.dates import formats_of
+
+    return kind_of(column) == "date" and len(formats_of(column)) == 1
 
 
 def _date(column: Any, public: bool) -> list[str]:

@@ -29,6 +29,7 @@ from tacit.privacy.masks import worst_masked_mu
 from tacit.privacy.plan import plan_noise
 from tacit.privacy.plan_shared import plan_masks
 from tests.browser.test_report import CONTRAST, OVERFLOW
+from tests.quick import only
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -278,8 +279,9 @@ RUNS = [
 ]
 
 
-@pytest.mark.parametrize("changed", RUNS)
-def test_noise_and_words_are_those_of_a_run(page: Any, changed: dict[str, Any]) -> None:
+@pytest.mark.parametrize("run", only(["1"], range(len(RUNS)), pytest.mark.long))
+def test_noise_and_words_are_those_of_a_run(page: Any, run: int) -> None:
+    changed = RUNS[run]
     s = PLAIN | {"records": 100 * changed["sites"], "parameters": 2, "delta": 1e-5} | changed
     masks = Masks(coalition=s["colluders"]) if s["noise"] == "masked" else None
     budget = Privacy(1.0, s["epsilon"], s["delta"], relation=s["relation"], masks=masks)
@@ -433,7 +435,7 @@ def test_a_link_keeps_the_settings(page: Any, address: str) -> None:
     )
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", only(["light"], ["light", "dark"], pytest.mark.long))
 def test_it_is_legible_and_fits_on_a_phone(page: Any, scheme: str, tmp_path: Path) -> None:
     page.emulate_media(color_scheme=scheme)
     texts = (".hint", "label", ".answer", "td", "caption", "dd", "#planner-note", "svg text")

@@ -87,6 +87,9 @@ def test_a_date_is_a_number_in_formulas() -> None:
         (["01/02/2024", "13/04/2024"], ["%d/%m/%Y"]),
         (["31.12.2024", "unknown"], []),
         (["20240131"], []),
+        (pd.to_datetime(["2024-01-31", None]), [None]),
+        ([datetime.date(2024, 1, 31), None], [None]),
+        ([1.5], []),
         ([None], []),
     ],
 )

@@ -51,11 +51,14 @@ def test_the_command_says_what_is_for_the_owner_alone(tmp_path: Path, of_a_manif
     path = tmp_path / "agreed.toml"
     made = [keys.create(tmp_path / n, n, f"127.0.0.1:{7400 + k}") for k, n in enumerate("abc")]
     path.write_text(a_manifest(made, DROPPING).toml() if of_a_manifest else DROPPING)
-    options = ["check", str(path), "--data", str(table(tmp_path))]
+    beyond = table(tmp_path, [*ROWS[:-1], "133,no"])
+    options = ["check", str(path), "--data", str(beyond)]
     said = CliRunner().invoke(app, options)
     assert said.exit_code == 0, said.output
     assert "CARD=4" in said.output and "2 of 6" in said.output and "private" in said.output
+    assert "Values beyond their declared bounds are moved to them: age 1." in said.output
     found = json.loads(CliRunner().invoke(app, [*options, "--json"]).output)
+    assert found["moved"] == {"age": 1}
     assert found["declare"] == found["records"] == 4 and found["dropped"] == 2
 
 
