@@ -76,8 +76,8 @@ def test_every_method_stands_in_the_comparison(site: Path) -> None:
 
     page = (site / "methods" / "index.html").read_text(encoding="utf-8")
     tables = re.findall(r"<table.*?</table>", page, re.DOTALL)
-    # the last table explains the columns of the others
-    for columns, table in zip(TABLES.values(), tables[:-1], strict=True):
+    # the first table says where to begin, the last explains the columns of the others
+    for columns, table in zip(TABLES.values(), tables[1:-1], strict=True):
         rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
         assert len(rows) == 1 + len(methods())
         assert all(HEADINGS[column] in rows[0] for column in columns)
@@ -87,6 +87,13 @@ def test_every_method_stands_in_the_comparison(site: Path) -> None:
             if f">{method.__name__}</span></a>" not in row or 'href="#' in row
         ]
         assert unlinked == [], "name each with {py:class} and its full name on its page"
+
+
+def test_every_method_stands_on_the_map() -> None:
+    page = (DOCS / "methods" / "index.md").read_text(encoding="utf-8")
+    begin, _, _ = page.partition("## All of them")
+    linked = set(re.findall(r"\]\((\w+)\.md", begin))
+    assert linked == {path.stem for path in (DOCS / "methods").glob("*.md")} - {"index"}
 
 
 @pytest.mark.site

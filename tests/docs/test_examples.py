@@ -40,7 +40,9 @@ def run_session(text: str, namespace: dict[str, object], page: Path, line: int) 
     session = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), line)
     session.globs = namespace
     report: list[str] = []
-    doctest.DocTestRunner().run(session, out=report.append, clear_globs=False)
+    # a page may wrap what is printed in one line
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    runner.run(session, out=report.append, clear_globs=False)
     return "".join(report)
 
 

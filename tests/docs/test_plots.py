@@ -24,10 +24,11 @@ def plot(folder: str, name: str) -> Path:
 def drawn() -> set[Path]:
     """What `make plots` draws."""
     from docs.plots.examples import EXAMPLES
+    from docs.plots.front import FRONT
     from docs.plots.methods import METHODS
 
-    methods = {plot("methods", name) for name in METHODS}
-    return methods | {plot("examples", name) for name in EXAMPLES}
+    folders = {"front": FRONT, "methods": METHODS, "examples": EXAMPLES}
+    return {plot(folder, name) for folder, plots in folders.items() for name in plots}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -43,10 +44,10 @@ def test_an_example_has_its_plot(program: Path) -> None:
 
 
 def test_plots_that_are_shown_drawn_and_stored_are_the_same() -> None:
-    shown = {file for page in (*PAGES, DOCS / "examples.md") for file in figures(page)}
-    stored = {
-        file for folder in ("methods", "examples") for file in plot(folder, "").parent.iterdir()
-    }
+    pages = (*PAGES, DOCS / "examples.md", DOCS / "index.md")
+    shown = {file for page in pages for file in figures(page)}
+    folders = ("front", "methods", "examples")
+    stored = {file for folder in folders for file in plot(folder, "").parent.iterdir()}
     assert shown == stored == drawn(), "`make plots` draws them"
 
 
