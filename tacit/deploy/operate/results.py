@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ class Outcome:
         refused: number of refused messages.
         absences: absent members: name, first round without it, round of its return, from 0.
         compared: whether other clients were told the same; `None` without a coordinator.
+        member: name of the member.
         answer: interpretation of the solution; `None` without one.
         regression: the fitted regression, if the study fits one.
     """
@@ -50,6 +52,7 @@ class Outcome:
     refused: int = 0
     absences: Sequence[tuple[str, int, int | None]] = ()
     compared: Comparison | None = None
+    member: str = ""
     answer: Answer | None = None
     regression: FittedRegression | None = None
 
@@ -59,6 +62,8 @@ class Outcome:
         return {
             "format": "tacit-site-result-1",
             "run": self.run,
+            "member": self.member,
+            "ended": datetime.now(UTC).isoformat(timespec="seconds"),
             "rounds": self.rounds,
             "noise": "simulated: protects nobody" if self.simulated else "secure",
             "epsilon_spent": self.epsilon,
