@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import shutil
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from tacit._engine.environment import versions
 from tacit.deploy.agreement.declared import declared, releases
 from tacit.deploy.agreement.manifest import Manifest
-from tacit.deploy.identity.keys import Keys, create
+from tacit.deploy.identity.keys import Keys, create, load
 from tacit.deploy.operate.results import Outcome, write
 from tacit.method.answer import Minimiser
 from tacit.privacy.ledger import Ledger, ReleaseId
@@ -68,6 +69,22 @@ def ended(folder: Path, study: str = STUDY, **change: Any) -> Ended:
     charge(ledger, manifest, run.contract.rounds)
     (state / "status.json").write_text(json.dumps({"paid": {"ledger": str(ledger)}}))
     return Ended(state, me, ledger, manifest)
+
+
+def copied(found: Ended, folder: Path, **change: Any) -> Ended:
+    """The same member in another folder, with another state and other keys to change.
+
+    Args:
+        found: the member.
+        folder: new folder.
+        change: fields of its `result.json` that are different.
+    """
+    state, keys = folder / "state", folder / "north"
+    shutil.copytree(found.state, state)
+    shutil.copytree(found.keys.folder, keys)
+    result = json.loads((state / "result.json").read_text()) | change
+    (state / "result.json").write_text(json.dumps(result))
+    return replace(found, state=state, keys=load(keys))
 
 
 def charge(path: Path, manifest: Manifest, rounds: int) -> None:

@@ -18,7 +18,17 @@ from typing import Annotated
 import typer
 
 from tacit import __version__
-from tacit.cli import before, experiments, keys, ledgers, manifests, parts, planning, sites
+from tacit.cli import (
+    before,
+    bundling,
+    experiments,
+    keys,
+    ledgers,
+    manifests,
+    parts,
+    planning,
+    sites,
+)
 from tacit.cli.console import INTERRUPTED
 from tacit.cli.helping import Discreet, OfAStudy, Sections
 from tacit.cli.options import (
@@ -361,6 +371,8 @@ app.command()(sites.agent)
 app.command()(sites.coordinator)
 app.command()(sites.status)
 app.command()(sites.doctor)
+app.command(epilog=bundling.BUNDLE_EPILOG)(bundling.bundle)
+app.command(epilog=bundling.VERIFY_EPILOG)(bundling.verify)
 app.command()(experiments.reproduce)
 
 

@@ -44,6 +44,16 @@ def write_report(state: Path, run: Declared | None = None) -> Path:
     return tacit.report.html.write_report(state / REPORT, report_data(found, run))
 
 
+def render_report(found: Finished, run: Declared | None = None) -> str:
+    """The page of a finished run as HTML.
+
+    Args:
+        found: what the member has.
+        run: the run, if it was laid out already.
+    """
+    return tacit.report.html.render(report_data(found, run))
+
+
 def report_data(found: Finished, run: Declared | None = None) -> ReportData:
     """The contents of the report.
 

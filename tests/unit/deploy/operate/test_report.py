@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from tacit.deploy.operate.report import report_data, write_report
 from tacit.errors import ConfigError
 from tacit.report import released_only, render
 from tacit.report.data import shows_private
-from tests.finished import Ended, ended
+from tests.finished import Ended, copied, ended
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +66,15 @@ def test_a_seed_is_told_and_covers_nothing(tmp_path: Path) -> None:
     assert (data.noise, data.files) == ("simulated", ())
 
 
-def test_absences_and_other_messages_of_a_coordinator_are_told(tmp_path: Path) -> None:
-    compared = Comparison(("west",), ("süd",), (), ("round 3",))
-    found = ended(tmp_path, compared=compared, absences=[("west", 1, 3), ("süd", 4, None)])
+def test_absences_and_other_messages_of_a_coordinator_are_told(
+    finished: Ended, tmp_path: Path
+) -> None:
+    compared = asdict(Comparison(("west",), ("süd",), (), ("round 3",)))
+    absences = [
+        {"member": "west", "first_round": 2, "back_in_round": 4},
+        {"member": "süd", "first_round": 5, "back_in_round": None},
+    ]
+    found = copied(finished, tmp_path, compared=compared, absences=absences)
     data = report_data(read_finished(found.state))
     assert "The coordinator told members different things (süd)" in data.status
     rows = {row["member"]: row for row in data.members}
@@ -97,7 +104,7 @@ def test_a_run_that_has_not_finished_has_no_report(tmp_path: Path) -> None:
 def test_files_that_do_not_fit_are_refused(
     finished: Ended, tmp_path: Path, name: str, change: dict[str, object], told: str
 ) -> None:
-    state = copied(finished.state, tmp_path)
+    state = copied(finished, tmp_path).state
     document = json.loads((state / name).read_text()) | change
     (state / name).write_text(json.dumps(document))
     with pytest.raises(ConfigError, match=told):
@@ -109,18 +116,10 @@ def test_files_that_do_not_fit_are_refused(
 def test_files_that_are_gone_or_damaged_are_named(
     finished: Ended, tmp_path: Path, name: str, damage: str
 ) -> None:
-    state = copied(finished.state, tmp_path)
+    state = copied(finished, tmp_path).state
     if damage == "gone":
         (state / name).unlink()
     else:
         (state / name).write_bytes(b"\x00nothing")
     with pytest.raises(ConfigError, match=name):
         write_report(state)
-
-
-def copied(state: Path, folder: Path) -> Path:
-    other = folder / "state"
-    other.mkdir()
-    for path in state.iterdir():
-        (other / path.name).write_bytes(path.read_bytes())
-    return other
