@@ -288,6 +288,26 @@ def predict(
 
 
 @app.command()
+def report(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", help="Results of `tacit run`, or the --state directory of a member."
+        ),
+    ],
+    public: Annotated[
+        bool,
+        typer.Option("--public", help="Write report_public.html, from releases only, instead."),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Write the report of a finished run again."""
+    from tacit.cli.reporting import write_again
+
+    raise typer.Exit(write_again(folder, public=public, json=json))
+
+
+@app.command()
 def methods(json: Json = False) -> None:
     """List all methods and when to choose each."""
     from tacit.cli.showing import show_methods

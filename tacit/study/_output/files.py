@@ -19,7 +19,9 @@ from tacit.network.exact_sum import ExactSum
 from tacit.privacy.guarantee import NoiseSource, Status
 from tacit.report.data import PUBLIC_HISTORY
 from tacit.study._output.directory import RESULT_FORMAT, Destination
-from tacit.study._output.page import coefficients, report_data
+from tacit.study._output.names import PUBLIC_REPORT, REPORT, SIMULATION_ONLY
+from tacit.study._output.page import coefficients, first_trial, report_data
+from tacit.study._output.stored import store
 from tacit.study._output.words import counts_are_public, objective_gap
 from tacit.study.fitted import NAME, fitted
 from tacit.study.run import Outcome
@@ -27,9 +29,6 @@ from tacit.study.run import Outcome
 MODEL_FORMAT = "tacit-model-1"
 HISTORY_FORMAT = "tacit-history-1"
 ENVIRONMENT_FORMAT = "tacit-environment-1"
-
-SIMULATION_ONLY = "simulation_only"
-"""Folder, and key of `result.json`, of results computed from private data without noise."""
 
 RELEASED = ("coefficients.csv", "guarantee.json", "history.parquet", "model.npz")
 """Files of one trial that are functions of releases and public constants only."""
@@ -39,8 +38,6 @@ _SEEDED = ("report.html", "result.json", "study.toml")
 
 _COVERING = (Status.PROVED, Status.MODEL)
 """A guarantee for single releases, a refuted one and none do not extend to whole files."""
-
-PUBLIC_REPORT = "report_public.html"
 
 _NOTE = (
     "simulation only: computed from private records without noise, known to nobody in a "
@@ -88,7 +85,9 @@ def write(outcome: Outcome, destination: Destination, public: bool = False) -> d
             stage / "environment.json",
             {"format": ENVIRONMENT_FORMAT, **outcome.result.environment},
         )
-        write_report(stage / "report.html", replace(report_data(outcome, covered), secret=secret))
+        data = replace(report_data(outcome, covered), secret=secret)
+        write_report(stage / REPORT, data)
+        store(stage, data, first_trial(outcome.result))
         if public:
             data = report_data(outcome, covered, public=True)
             write_report(stage / PUBLIC_REPORT, replace(data, secret=secret))

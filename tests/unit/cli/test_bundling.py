@@ -68,3 +68,16 @@ def test_a_bundle_is_not_overwritten_unasked(finished: Ended, bundle: Path) -> N
     found = json.loads(invoke("bundle", finished.state, *options))
     assert found["file"] == str(bundle)
     assert found["bytes"] == bundle.stat().st_size
+
+
+def test_the_report_of_a_member_is_written_again(finished: Ended, tmp_path: Path) -> None:
+    page = finished.state / "report.html"
+    page.unlink(missing_ok=True)
+    assert f"Wrote {page}" in invoke("report", finished.state)
+    assert "This is the report of north." in page.read_text()
+    assert "leave --public out" in invoke("report", finished.state, "--public", code=2)
+    assert "give the results directory of a run" in invoke("report", tmp_path, code=2)
+    (tmp_path / "result.json").write_text('{"format": "other"}')
+    assert "give a directory that `tacit run`" in invoke("report", tmp_path, code=2)
+    (tmp_path / "result.json").write_text("[]")
+    assert "is not the result of a run" in invoke("report", tmp_path, code=2)
