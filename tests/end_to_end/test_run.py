@@ -27,6 +27,7 @@ FILES = {
     "result.json",
     "simulation_only/coefficients.csv",
     "simulation_only/history.parquet",
+    "simulation_only/report.json",
     "simulation_only/solutions.npz",
     "study.toml",
 }

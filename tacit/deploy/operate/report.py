@@ -18,7 +18,8 @@ from tacit.method.answer import Minimiser
 from tacit.method.coefficients import CoefficientTable
 from tacit.privacy.guarantee import Guarantee
 from tacit.report.data import ReportData
-from tacit.study._output.blocks import answered, guarantee_rows, largest, phase_rows, picture
+from tacit.report.picture import picture
+from tacit.study._output.blocks import answered, guarantee_rows, largest, phase_rows
 from tacit.study._output.words import adversary, between, capital, fitted
 from tacit.study.build import build_method
 from tacit.study.fitted import NAME

@@ -15,7 +15,8 @@ from tacit.method.comparison import Comparison, compared
 from tacit.method.glm import PrivateGLM
 from tacit.privacy.guarantee import Status
 from tacit.report.data import ReportData
-from tacit.study._output.blocks import answered, guarantee_rows, largest, phase_rows, picture
+from tacit.report.picture import picture
+from tacit.study._output.blocks import answered, guarantee_rows, largest, phase_rows
 from tacit.study._output.words import adversary, capital, counts_are_public, findings, summary
 from tacit.study.accounting import mean_noise
 from tacit.study.run import Outcome
