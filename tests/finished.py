@@ -18,6 +18,7 @@ from tacit.deploy.identity.keys import Keys, create, load
 from tacit.deploy.operate.results import Outcome, write
 from tacit.method.answer import Minimiser
 from tacit.privacy.ledger import Ledger, ReleaseId
+from tacit.study.fitted import fitted_model
 from tests.sites import STUDY, a_manifest
 
 NAMES = ("north", "süd", "west")
@@ -64,6 +65,7 @@ def ended(folder: Path, study: str = STUDY, **change: Any) -> Ended:
         "round_seconds": [0.125, 0.25],
         "member": me.card.name,
         "answer": Minimiser(names, tuple(solution.tolist())),
+        "model": fitted_model(run.source, names, solution, str(run.guarantee)),
     }
     write(state, Outcome(**fields | change), run.guarantee[0])
     charge(ledger, manifest, run.contract.rounds)

@@ -268,7 +268,9 @@ def fit(
 def predict(
     model: Annotated[
         Path,
-        typer.Argument(metavar="MODEL", help="File regression.json of a fit, or its directory."),
+        typer.Argument(
+            metavar="MODEL", help="File regression.json or model.json of a run, or its directory."
+        ),
     ],
     data: TableFile,
     output: Annotated[
@@ -281,7 +283,7 @@ def predict(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Predict new records by a fitted regression."""
+    """Predict new records by a fitted regression or model."""
     from tacit.cli.predicting import predict_table
 
     raise typer.Exit(predict_table(model, data, output, level=level, force=force, json=json))

@@ -21,6 +21,7 @@ FILES = {
     "environment.json",
     "guarantee.json",
     "history.parquet",
+    "model.json",
     "model.npz",
     "report.html",
     "report_public.html",

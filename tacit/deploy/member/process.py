@@ -51,7 +51,7 @@ from tacit.deploy.operate.results import Outcome, write
 from tacit.deploy.operate.watch import Watch, serve_metrics, starting
 from tacit.errors import ConfigError, EnvironmentMismatch, RuntimeFailure
 from tacit.privacy.ledger import Ledger, read
-from tacit.study.fitted import fitted
+from tacit.study.fitted import fitted, fitted_model
 from tacit.study.networks import build_network
 
 log = logging.getLogger("tacit.site")
@@ -294,13 +294,17 @@ def _take_part(
             if account is not None:
                 spent = account.ledger.balance(account.owner, account.dataset).spent
             answer = None
+            model = None
             if solution is not None:
                 answer = run_.contract.method.answer(solution, run_.contract)
+                names, said = run_.contract.numbers, str(run_.guarantee)
+                model = fitted_model(run_.source, names, solution, said)
             outcome = Outcome(
                 solution=solution,
                 names=run_.contract.numbers,
                 answer=answer,
                 regression=fitted(run_.source, answer, str(run_.guarantee)),
+                model=model,
                 run=manifest.run.hex(),
                 member=keys.card.name,
                 rounds=party.rounds,

@@ -19,7 +19,7 @@ from tacit.deploy.operate.report import REPORT, render_report
 from tacit.errors import ConfigError, RuntimeFailure
 from tacit.method.coefficients import CoefficientTable
 from tacit.privacy.ledger.extract import extract
-from tacit.study.fitted import NAME
+from tacit.study.fitted import MODEL, NAME
 
 _README = """\
 This bundle shows what a run of tacit between sites guaranteed, as {name} has it.
@@ -120,6 +120,7 @@ def _files(found: Finished, ledger: Path | None) -> dict[str, bytes]:
     answer = found.answer(run)
     released = ["model.npz", f"{answer.kind}.csv"]
     released += [NAME] if isinstance(answer, CoefficientTable) else []
+    released += [MODEL] if (found.folder / MODEL).exists() else []
     released += [] if found.guarantee is None else ["guarantee.json"]
     # times of a machine are not released
     result = {key: each for key, each in found.result.items() if key != "round_seconds"}

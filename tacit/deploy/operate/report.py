@@ -14,7 +14,7 @@ from tacit._engine.inputs import stops
 from tacit.deploy.agreement.declared import Declared, counts_are_public
 from tacit.deploy.agreement.manifest import Manifest
 from tacit.deploy.operate.finished import Finished, read_finished
-from tacit.method.answer import Minimiser
+from tacit.method.answer import Answer, Minimiser
 from tacit.method.coefficients import CoefficientTable
 from tacit.privacy.guarantee import Guarantee
 from tacit.report.data import ReportData
@@ -22,7 +22,7 @@ from tacit.report.picture import picture
 from tacit.study._output.blocks import answered, guarantee_rows, largest, phase_rows
 from tacit.study._output.words import adversary, between, capital, fitted
 from tacit.study.build import build_method
-from tacit.study.fitted import NAME
+from tacit.study.fitted import MODEL, NAME
 
 REPORT = "report.html"
 
@@ -104,17 +104,18 @@ def report_data(found: Finished, run: Declared | None = None) -> ReportData:
         adversary=capital(adversary(worst)),
         members=_members(found),
         agreement=_agreement(found),
-        files=() if found.simulated or own is None else _covered(answer.kind, answer),
+        files=() if found.simulated or own is None else _covered(found, answer),
         environment=found.versions,
         public=True,
     )
 
 
-def _covered(kind: str, answer: object) -> tuple[str, ...]:
+def _covered(found: Finished, answer: Answer) -> tuple[str, ...]:
     """Names of the files that follow from releases and declared numbers."""
-    table = f"{kind}.csv"
     regression = (NAME,) if isinstance(answer, CoefficientTable) else ()
-    return (table, "guarantee.json", "model.npz", *regression, REPORT)
+    model = (MODEL,) if (found.folder / MODEL).exists() else ()
+    table = f"{answer.kind}.csv"
+    return (table, "guarantee.json", *model, "model.npz", *regression, REPORT)
 
 
 def _summary(found: Finished, run: Declared, records: list[int] | None) -> list[str]:

@@ -17,8 +17,9 @@ from tacit.deploy.member.compare import Comparison
 from tacit.escape import cell
 from tacit.method.answer import Answer, Minimiser, safe
 from tacit.method.fitted import FittedRegression
+from tacit.method.fitted_model import FittedModel
 from tacit.privacy.guarantee import Guarantee
-from tacit.study.fitted import NAME
+from tacit.study.fitted import MODEL, NAME
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,7 @@ class Outcome:
         member: name of the member.
         answer: interpretation of the solution; `None` without one.
         regression: the fitted regression, if the study fits one.
+        model: the fitted model, if a file can hold it.
     """
 
     solution: np.ndarray | None
@@ -55,6 +57,7 @@ class Outcome:
     member: str = ""
     answer: Answer | None = None
     regression: FittedRegression | None = None
+    model: FittedModel | None = None
 
     def document(self) -> dict[str, Any]:
         """The result in the form of `result.json`."""
@@ -109,6 +112,8 @@ def write(folder: Path, outcome: Outcome, guarantee: Guarantee | None) -> None:
             write_text(folder / f"{outcome.answer.kind}.csv", table)
     if outcome.regression is not None:
         write_text(folder / NAME, outcome.regression.to_json() + "\n")
+    if outcome.model is not None:
+        write_text(folder / MODEL, outcome.model.to_json() + "\n")
     if guarantee is not None:
         document: dict[str, Any] = {"format": "tacit-site-guarantee-1", "run": outcome.run}
         document |= {"sentence": guarantee.sentence()} | _plain(asdict(guarantee))

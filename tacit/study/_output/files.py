@@ -14,6 +14,7 @@ from tacit.errors import RuntimeFailure
 from tacit.escape import cell
 from tacit.method.answer import Answer, Minimiser, safe
 from tacit.method.coefficients import CoefficientTable
+from tacit.method.fitted_model import FittedModel
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.privacy.guarantee import NoiseSource, Status
@@ -23,7 +24,7 @@ from tacit.study._output.names import PUBLIC_REPORT, REPORT, SIMULATION_ONLY
 from tacit.study._output.page import coefficients, first_trial, report_data
 from tacit.study._output.stored import store
 from tacit.study._output.words import counts_are_public, objective_gap
-from tacit.study.fitted import NAME, fitted
+from tacit.study.fitted import MODEL, NAME, fitted, fitted_model
 from tacit.study.run import Outcome
 
 MODEL_FORMAT = "tacit-model-1"
@@ -33,7 +34,7 @@ ENVIRONMENT_FORMAT = "tacit-environment-1"
 RELEASED = ("coefficients.csv", "guarantee.json", "history.parquet", "model.npz")
 """Files of one trial that are functions of releases and public constants only."""
 
-_SEEDED = ("report.html", "result.json", "study.toml")
+_SEEDED = ("report.html", "result.json", "simulation_only/report.json", "study.toml")
 """Files that hold the study's seed."""
 
 _COVERING = (Status.PROVED, Status.MODEL)
@@ -74,6 +75,8 @@ def write(outcome: Outcome, destination: Destination, public: bool = False) -> d
         )
         if regression is not None:
             regression.save(stage / NAME)
+        if (model := _fitted(outcome)) is not None:
+            model.save(stage / MODEL)
         _histories(stage, outcome)
         np.savez(
             stage / SIMULATION_ONLY / "solutions.npz",
@@ -204,7 +207,20 @@ def _covered(outcome: Outcome, public: bool) -> list[str]:
     table = f"{_answer(outcome).kind}.csv"
     released = [table if name == "coefficients.csv" else name for name in RELEASED]
     released += [NAME] if isinstance(_answer(outcome), CoefficientTable) else []
+    released += [] if _fitted(outcome) is None else [MODEL]
     return [*released, *([PUBLIC_REPORT] if public else [])]
+
+
+def _fitted(outcome: Outcome) -> FittedModel | None:
+    """The model, if a file can hold it."""
+    result = outcome.result
+    return fitted_model(
+        outcome.assembled.source,
+        result.parameter_names,
+        result.solution,
+        str(result.guarantee),
+        seeded=bool(keep_secret(outcome)),
+    )
 
 
 def _answer(outcome: Outcome) -> Answer:

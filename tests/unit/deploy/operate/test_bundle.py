@@ -82,7 +82,7 @@ def test_a_bundle_holds_what_was_released_or_declared_and_nothing_else(
     files = unpacked(bundle)
     assert set(files) == {
         *("README.txt", CONTENTS, SIGNATURE, "coefficients.csv", "guarantee.json", "ledger.json"),
-        *("manifest.toml", "model.npz", "report.html", "result.json", "study.toml"),
+        *("manifest.toml", "model.json", "model.npz", "report.html", "result.json", "study.toml"),
         "versions.json",
     }
     everything = b"".join(files.values())

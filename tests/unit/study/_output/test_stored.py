@@ -13,12 +13,13 @@ from typer.testing import CliRunner
 
 from tacit.cli import app
 from tacit.errors import ConfigError
-from tacit.method import Comparison
+from tacit.method import Comparison, load_model
 from tacit.report import render
 from tacit.study import assemble, execute, read_study
 from tacit.study._output import Destination, write
 from tacit.study._output.names import PUBLIC_REPORT, REPORT, SIMULATION_ONLY
 from tacit.study._output.stored import NAME, read, rewrite, store
+from tests.end_to_end.study import visits
 from tests.end_to_end.study import write as write_study
 from tests.unit.report.sample import sample
 
@@ -45,7 +46,15 @@ def test_a_run_can_be_reported_again_and_published_later(tmp_path: Path) -> None
     assert (one.path / PUBLIC_REPORT).read_text() == expected
     for name in ("guarantee.json",):
         assert (one.path / name).read_bytes() == (both.path / name).read_bytes()
-    assert PUBLIC_REPORT in json.loads((one.path / "guarantee.json").read_text())["covers"]
+    covered = json.loads((one.path / "guarantee.json").read_text())["covers"]
+    assert {PUBLIC_REPORT, "model.json"} <= set(covered)
+    model = load_model(one.path / "model.json")
+    np.testing.assert_array_equal(model.values, outcome.result.solution)
+    assert model.study == ""  # a digest would help to guess the seed
+    rows = visits()
+    predicted = model.predict(rows)["mean"]
+    assert predicted.isna().tolist() == rows.isna().any(axis=1).tolist()
+    assert predicted.dropna().between(0.0, 1.0).all()
 
 
 @pytest.mark.parametrize("change", [{}, {"guarantee_status": "none", "noise": "none"}])
