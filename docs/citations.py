@@ -4,9 +4,10 @@ A source is one sentence, with a semicolon between citations and nothing else in
 
     Source: Gratton et al. (2021), section V-A, eq (26); Gratton et al. (2020), section V, eq (30).
 
-Papers are those of `papers.toml`. The title may follow the paper, and another section of the same
-paper a semicolon. Where a paper's text was at hand, a citation names a section and what is numbered
-there; of other papers it names at least one place. Everything else stands in other sentences.
+Papers are those of `tacit/papers/papers.toml`. The title may follow the paper, and another section
+of the same paper a semicolon. Where a paper's text was at hand, a citation names a section and what
+is numbered there; of other papers it names at least one place. Everything else stands in other
+sentences.
 
     python docs/citations.py
 
@@ -92,7 +93,7 @@ class Source:
 
 def papers() -> dict[str, Paper]:
     """All papers by the name that citations give them."""
-    listed = tomllib.loads((Path(__file__).parent / "papers.toml").read_text("utf-8"))["paper"]
+    listed = tomllib.loads((ROOT / "tacit" / "papers" / "papers.toml").read_text("utf-8"))["paper"]
     return {
         entry["cite"]: Paper(
             entry["cite"],
@@ -145,7 +146,7 @@ def citations(text: str, known: dict[str, Paper]) -> list[Citation]:
             rest = rest.removeprefix(cited.cite).removeprefix(", ").removeprefix(cited.title)
         paper = cited or paper
         if paper is None:
-            raise CitationError(f"{part!r} begins with no paper of docs/papers.toml")
+            raise CitationError(f"{part!r} begins with no paper of tacit/papers/papers.toml")
         named = places(rest.removeprefix(", "))
         if not named:
             raise CitationError(f"{paper.cite} without a place")

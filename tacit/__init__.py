@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from tacit.method import DGD, DPSG, DZOA, DZOASolver, GradientDescent
     from tacit.privacy import Privacy
     from tacit.regression import Regression, glm
+    from tacit.report import plot as plot
 
 __version__ = "0.2.0.dev2"
+
+_MODULES = {"audit": "tacit.audit", "plot": "tacit.report.plot"}
 
 _HOMES = {
     "DGD": "tacit.method",
@@ -76,8 +79,8 @@ if not TYPE_CHECKING:  # type checkers read the names above; this would let any 
 
     def __getattr__(name: str) -> Any:
         # importing JAX takes half a second, so names are loaded when they are first used
-        if name == "audit":
-            return importlib.import_module("tacit.audit")
+        if name in _MODULES:
+            return importlib.import_module(_MODULES[name])
         if name not in _HOMES:
             raise AttributeError(f"module 'tacit' has no attribute {name!r}{_elsewhere(name)}")
         return getattr(importlib.import_module(_HOMES[name]), name)

@@ -52,6 +52,7 @@ MADE = {
     "Checks",
     "CoefficientTable",
     "Comparison",
+    "FittedModel",
     "FittedRegression",
     "Regression",
     "Wald",

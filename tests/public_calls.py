@@ -143,6 +143,17 @@ def saved_regression() -> Path:
     return path
 
 
+@cache
+def saved_model() -> Path:
+    """A file with a fitted model."""
+    path = Path(tempfile.mkdtemp()) / "model.json"
+    schema = data.Schema({"age": data.Numeric(20, 60)}, None)
+    target = data.BinaryTarget("ill", positive="yes")
+    names, values = ("age", "intercept"), np.zeros(2)
+    method.FittedModel("", "logistic", names, values, schema, target, "nothing").save(path)
+    return path
+
+
 def file(ending: str) -> Path:
     """A small table in a format."""
     path = Path(folder().name) / f"records.{ending}"
@@ -538,6 +549,7 @@ def doors() -> list[Call]:
             family="binomial",
         ),
         call(method.load_regression, path=saved_regression()),
+        call(method.load_model, path=saved_model()),
         call(
             tacit.glm,
             formula="ill ~ age",

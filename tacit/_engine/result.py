@@ -11,6 +11,9 @@ from jaxtyping import Bool, Float, Int
 
 from tacit._engine.measures import History
 from tacit.method.answer import Answer, Minimiser
+from tacit.method.citation import bibtex
+from tacit.method.coefficients import CoefficientTable
+from tacit.method.latex import tabular
 from tacit.privacy.guarantee import Guarantees
 from tacit.privacy.ledger import Charge
 
@@ -74,6 +77,7 @@ class Result:
         charge: entry of the run in the ledger, and each owner's remaining budget; `None` without
             one.
         answer: what `solution` is: a minimiser, a table, or why there is no answer.
+        papers: names of the papers that describe the method; `cite` has them as BibTeX.
     """
 
     solutions: Float[np.ndarray, "trials agents p"]
@@ -89,6 +93,7 @@ class Result:
     parameter_names: tuple[str, ...]
     charge: Charge | None = None
     answer: Answer | None = None
+    papers: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         trials, agents, _ = self.solutions.shape
@@ -127,6 +132,32 @@ class Result:
         if self.answer is not None and not isinstance(self.answer, Minimiser):
             return self.answer.frame()
         return pd.DataFrame({"parameter": self.parameter_names, "value": self.solution})
+
+    def to_latex(self) -> str:
+        """The answer as a table in LaTeX, for the booktabs package."""
+        if isinstance(self.answer, CoefficientTable):
+            return self.answer.to_latex()
+        return tabular(self.frame())
+
+    def cite(self) -> str:
+        """What to cite, as BibTeX: the papers that describe the method, and tacit.
+
+        Example:
+            >>> import numpy as np
+            >>> import tacit
+            >>> from tacit import network, problem
+            >>> task = problem.empirical_risk([np.eye(2)] * 3, [np.ones(2)] * 3, problem.Squared())
+            >>> print(tacit.run(task, network.ring(3), tacit.DGD(step=0.1), rounds=2).cite())
+            @misc{nedicozdaglar2009,
+              author = {{Nedic} and {Ozdaglar}},
+              title = {{Distributed Subgradient Methods for Multi-Agent Optimization}},
+              year = {2009},
+            }
+            <BLANKLINE>
+            @misc{tacit,
+            ...
+        """
+        return bibtex(self.papers)
 
     @property
     def solution(self) -> Float[np.ndarray, " p"]:

@@ -30,6 +30,7 @@ from tacit._engine.traffic import bytes_sent
 from tacit.arguments import checked
 from tacit.errors import ConfigError, PrivacyError
 from tacit.method._schedule import positive
+from tacit.method.citation import papers_of
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
 from tacit.privacy.guarantee import Status
@@ -218,6 +219,7 @@ def run(
         parameter_names=agreed.numbers,
         charge=charge,
         answer=agreed.method.answer(found.answers[0].mean(axis=0), agreed),
+        papers=papers_of(method),
     )
 
 

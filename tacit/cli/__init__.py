@@ -18,7 +18,17 @@ from typing import Annotated
 import typer
 
 from tacit import __version__
-from tacit.cli import before, experiments, keys, ledgers, manifests, parts, planning, sites
+from tacit.cli import (
+    before,
+    bundling,
+    experiments,
+    keys,
+    ledgers,
+    manifests,
+    parts,
+    planning,
+    sites,
+)
 from tacit.cli.console import INTERRUPTED
 from tacit.cli.helping import Discreet, OfAStudy, Sections
 from tacit.cli.options import (
@@ -259,7 +269,9 @@ def fit(
 def predict(
     model: Annotated[
         Path,
-        typer.Argument(metavar="MODEL", help="File regression.json of a fit, or its directory."),
+        typer.Argument(
+            metavar="MODEL", help="File regression.json or model.json of a run, or its directory."
+        ),
     ],
     data: TableFile,
     output: Annotated[
@@ -272,10 +284,30 @@ def predict(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Predict new records by a fitted regression."""
+    """Predict new records by a fitted regression or model."""
     from tacit.cli.predicting import predict_table
 
     raise typer.Exit(predict_table(model, data, output, level=level, force=force, json=json))
+
+
+@app.command()
+def report(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", help="Results of `tacit run`, or the --state directory of a member."
+        ),
+    ],
+    public: Annotated[
+        bool,
+        typer.Option("--public", help="Write report_public.html, from releases only, instead."),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Write the report of a finished run again."""
+    from tacit.cli.reporting import write_again
+
+    raise typer.Exit(write_again(folder, public=public, json=json))
 
 
 @app.command()
@@ -363,6 +395,8 @@ app.command()(sites.agent)
 app.command()(sites.coordinator)
 app.command()(sites.status)
 app.command()(sites.doctor)
+app.command(epilog=bundling.BUNDLE_EPILOG)(bundling.bundle)
+app.command(epilog=bundling.VERIFY_EPILOG)(bundling.verify)
 app.command()(experiments.reproduce)
 
 

@@ -141,3 +141,5 @@ def _tell(outcome: Outcome, state: Path, *, json: bool) -> None:
         say(f"Epsilon charged to the ledger so far: {outcome.epsilon:.4g}.")
     if (state / "model.npz").exists():
         say(f"Model: {state / 'model.npz'}, {state / 'coefficients.csv'}")
+    if (state / "report.html").exists():
+        say(f"Report: {state / 'report.html'}")

@@ -7,12 +7,12 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 SECTIONS = {
-    "Get started": ("demo", "fit", "predict", "init", "run"),
+    "Get started": ("demo", "fit", "predict", "init", "run", "report"),
     "Choose a method and settings": ("methods", "describe", "advise", "sweep"),
     "Check the guarantee": ("account", "plan", "audit", "ledger"),
     "Run between sites": (
         *("rehearse", "keys", "parts", "check", "manifest"),
-        *("agent", "coordinator", "status", "doctor"),
+        *("agent", "coordinator", "status", "doctor", "bundle", "verify"),
     ),
     "Reproduce published results": ("reproduce",),
 }

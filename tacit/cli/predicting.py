@@ -1,7 +1,8 @@
-"""`tacit predict`: means of new records, from a fitted regression."""
+"""`tacit predict`: means of new records, from a fitted regression or model."""
 
 from __future__ import annotations
 
+import json as reader
 import sys
 from pathlib import Path
 
@@ -16,20 +17,28 @@ def predict_table(
 
     def command() -> int:
         from tacit.data.loaders import load
-        from tacit.method import load_regression
-        from tacit.study.fitted import NAME
+        from tacit.method import load_model, load_regression
 
         if output is not None and output.exists() and not force:
             raise ConfigError(
                 f"output={str(output)!r} exists; give --force to replace it, or another name"
             )
-        fitted = load_regression(model / NAME if model.is_dir() else model)
-        found = fitted.predict(load(data), level=level)
+        file = _file(model)
+        if _is_model(file):
+            fitted = load_model(file)
+            found, what = fitted.predict(load(data)), fitted.target.name
+            without = "the noise in the parameters is not counted"
+        else:
+            regression = load_regression(file)
+            fitted, what = regression, regression.formula
+            found = regression.predict(load(data), level=level)
+            refusal = regression.table.refusal
+            without = "" if refusal is None else refusal.reason
         if json:
             emit(
                 {
                     "format": "tacit-predictions-1",
-                    "formula": fitted.formula,
+                    "formula": what,
                     "date": fitted.date,
                     "rows": found.astype(object).where(found.notna(), None).to_dict("records"),
                 }
@@ -39,9 +48,32 @@ def predict_table(
             found.to_csv(sys.stdout, index=False)
             return 0
         found.to_csv(output, index=False)
-        say(f"{len(found):,} means of {fitted.formula} ({fitted.date}): {output}")
-        if fitted.table.refusal is not None:
-            say(f"Without intervals: {fitted.table.refusal.reason}.")
+        say(f"{len(found):,} means of {what} ({fitted.date}): {output}")
+        if without:
+            say(f"Without intervals: {without}.")
         return 0
 
     return guarded(command, as_json=json)
+
+
+def _file(model: Path) -> Path:
+    """The file that predicts, in a directory."""
+    from tacit.study.fitted import MODEL, NAME
+
+    if not model.is_dir():
+        return model
+    found = [model / name for name in (NAME, MODEL) if (model / name).exists()]
+    if not found:
+        raise ConfigError(
+            f"{model} has no {NAME} and no {MODEL}; give the results of a regression, or of a "
+            "linear model of declared columns"
+        )
+    return found[0]
+
+
+def _is_model(file: Path) -> bool:
+    """Whether a file is a model; what cannot be read is left to the reader of a regression."""
+    try:
+        return reader.loads(file.read_bytes()).get("format") == "tacit-fitted-model-1"
+    except (OSError, ValueError, AttributeError):
+        return False

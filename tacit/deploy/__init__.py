@@ -1,7 +1,8 @@
 """Runs between real sites: keys, manifests, messages over mutual TLS, and recovery from crashes.
 
 Owners agree on a `Manifest` with the `Card` of each; a site's process is `run` with `Options`;
-`prepare` and `perform` rehearse a run with real processes on one machine. Inside, `agreement` lays
+`prepare` and `perform` rehearse a run with real processes on one machine; `write_bundle` signs what
+a finished run guaranteed, and `verify_bundle` checks it. Inside, `agreement` lays
 out a run, `member` takes a member's turns, and `messages` carries its messages. Needs
 `tacit[deploy]`.
 """
@@ -16,10 +17,13 @@ if TYPE_CHECKING:
     from tacit.deploy.identity.certificates import create_authority
     from tacit.deploy.identity.keys import Card, Keys, create, load, renew
     from tacit.deploy.member.process import Options, run
+    from tacit.deploy.operate.bundle import write_bundle
     from tacit.deploy.operate.proposal import Review, propose, review
     from tacit.deploy.operate.rehearse import Rehearsal, perform, prepare
+    from tacit.deploy.operate.report import write_report
     from tacit.deploy.operate.results import Outcome
     from tacit.deploy.operate.status import read_status
+    from tacit.deploy.operate.verify import Verified, verify_bundle
 
 _MODULE = {
     "Options": "member.process",
@@ -42,6 +46,10 @@ _MODULE = {
     "perform": "operate.rehearse",
     "prepare": "operate.rehearse",
     "read_status": "operate.status",
+    "write_report": "operate.report",
+    "write_bundle": "operate.bundle",
+    "Verified": "operate.verify",
+    "verify_bundle": "operate.verify",
 }
 
 __all__ = [
@@ -53,6 +61,7 @@ __all__ = [
     "Outcome",
     "Rehearsal",
     "Review",
+    "Verified",
     "agreed",
     "create",
     "create_authority",
@@ -65,6 +74,9 @@ __all__ = [
     "renew",
     "review",
     "run",
+    "verify_bundle",
+    "write_bundle",
+    "write_report",
 ]
 
 

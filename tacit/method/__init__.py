@@ -20,6 +20,7 @@ from tacit.method.extra import EXTRA
 from tacit.method.fed_avg import FedAvg
 from tacit.method.fed_prox import FedProx
 from tacit.method.fitted import FittedRegression, load_regression
+from tacit.method.fitted_model import FittedModel, load_model
 from tacit.method.functional import FunctionalPerturbation
 from tacit.method.functional_ball import RecordBall, record_ball
 from tacit.method.functional_basis import LegendreBasis, QuadraticBasis
@@ -67,6 +68,7 @@ __all__ = [
     "DZOAStar",
     "FedAvg",
     "FedProx",
+    "FittedModel",
     "FittedRegression",
     "FunctionalPerturbation",
     "GradientDescent",
@@ -87,6 +89,7 @@ __all__ = [
     "Refused",
     "Rounds",
     "Wald",
+    "load_model",
     "load_regression",
     "metric_epsilon",
     "record_ball",

@@ -15,6 +15,7 @@ from jaxtyping import Float
 
 from tacit import checks
 from tacit.errors import ConfigError
+from tacit.method import latex
 from tacit.method.answer import NORMAL, Refused
 
 if TYPE_CHECKING:
@@ -36,14 +37,6 @@ _LOST = 8.0
 
 SPREAD = 16.0
 """Mean eigenvalue over the smallest one, where noise hides the smallest one and one is guessed."""
-
-
-_LATEX = {c: f"\\{c}" for c in "_%&#${}"} | {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-}
-"""What LaTeX reads otherwise than it stands there."""
 
 
 _PROPER = {"gaussian": "Gaussian", "poisson": "Poisson"}
@@ -393,20 +386,12 @@ class CoefficientTable:
         columns = ["parameter", "coefficient", "standard_error", "lower", "upper", "p_value"]
         frame = pd.DataFrame(self.frame()[columns])
         heads = ["", "Coefficient", "Standard error", "2.5 \\%", "97.5 \\%", "$p$"]
-        lines = [" & ".join(heads) + r" \\"]
-        for row in frame.to_dict("records"):
-            name = "".join(_LATEX.get(c, c) for c in str(row["parameter"]))
-            cells = [_short(float(row[c]), c) for c in columns[1:]]
-            cells = [f"${cell}$" if cell[:1] in ("-", "<") else cell for cell in cells]
-            lines.append(" & ".join([name, *cells]) + r" \\")
-        body = "\n".join([lines[0], r"\midrule", *lines[1:]])
+        rows = [
+            [str(row["parameter"]), *(_short(float(row[c]), c) for c in columns[1:])]
+            for row in frame.to_dict("records")
+        ]
         against = f"% levels against {self.levels[0]!r}\n" if self.levels else ""
-        return (
-            against
-            + "\\begin{tabular}{lrrrrr}\n\\toprule\n"
-            + body
-            + "\n\\bottomrule\n\\end{tabular}\n"
-        )
+        return against + latex.table(heads, rows)
 
 
 def _short(value: float, column: str) -> str:

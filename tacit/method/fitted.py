@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 FORMAT = "tacit-regression-1"
 
 
-def _today() -> str:
+def today() -> str:
+    """The day, as YYYY-MM-DD."""
     return datetime.now(UTC).date().isoformat()
 
 
@@ -57,7 +58,7 @@ class FittedRegression:
     table: CoefficientTable
     schema: Schema
     protection: str
-    date: str = field(default_factory=_today)
+    date: str = field(default_factory=today)
 
     def __repr__(self) -> str:
         return f"{self.formula}\n{self.table.summary()}"
@@ -143,7 +144,7 @@ class FittedRegression:
             missing=self.schema.missing,
             decimal=self.schema.decimal,
         )
-        known = _complete(data, schema)
+        known = complete(data, schema)
         found = np.zeros((0, 0))
         if known.any():
             found = prepare(data.iloc[np.flatnonzero(known)], schema).features
@@ -169,7 +170,7 @@ class FittedRegression:
             "date": self.date,
             "guarantee": self.protection,
             "columns": {
-                name: _declaration(feature) for name, feature in self.schema.features.items()
+                name: declaration(feature) for name, feature in self.schema.features.items()
             },
             "missing": self.schema.missing,
             "decimal": self.schema.decimal,
@@ -237,7 +238,7 @@ def load_regression(path: str | Path) -> FittedRegression:
         raise ProblemError(f"{path}: cannot be read ({reason})") from error
     try:
         found = _File.model_validate_json(text)
-        features = {name: _feature(dict(given)) for name, given in found.columns.items()}
+        features = {name: feature_of(dict(given)) for name, given in found.columns.items()}
         schema = Schema(
             features, None, intercept=False, missing=found.missing, decimal=found.decimal
         )
@@ -277,7 +278,7 @@ def load_regression(path: str | Path) -> FittedRegression:
     return loaded
 
 
-def _declaration(feature: Feature) -> dict[str, Any]:
+def declaration(feature: Feature) -> dict[str, Any]:
     """A declaration as plain values; a regression has tacit's own kinds only (`columns_of`)."""
     for name, kind in FEATURES.items():
         if isinstance(feature, kind):
@@ -288,12 +289,13 @@ def _declaration(feature: Feature) -> dict[str, Any]:
     raise ProblemError(f"columns of the kind {type(feature).__name__} cannot be saved")
 
 
-def _feature(given: dict[str, Any]) -> Feature:
+def feature_of(given: dict[str, Any]) -> Feature:
+    """The declaration that `declaration` made plain."""
     kind: Any = FEATURES[given.pop("kind")]
     return kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in given.items()})
 
 
-def _complete(data: pd.DataFrame, schema: Schema) -> Any:
+def complete(data: pd.DataFrame, schema: Schema) -> Any:
     """Which records have every value without which they would be dropped, shape `(n,)`."""
     check_columns(data, schema)
     data = rewritten(data, schema, strict=False)[0]

@@ -18,7 +18,7 @@ from tacit.problem.processes import Function, Program
 from tacit.problem.stored import Evaluations
 from tacit.ranges import Range
 
-Seconds: TypeAlias = Annotated[float, Range(above=0.0)]
+Seconds: TypeAlias = Annotated[int | float, Range(above=0.0)]
 """A positive time."""
 
 OnFailure: TypeAlias = Literal["retry", "skip", "stop"]

@@ -108,6 +108,8 @@ class ReportData:
         averaged: whether answers are means of the second half of the iterates.
         mean_noise: noise in the mean with and without masks, where a run could use them.
         adversary: adversary of the guarantee, in sentences.
+        members: one row per member of a run between sites: member, signed, present and others.
+        agreement: facts of such a run, name to value, such as its id.
         files: names of the files that the guarantee covers.
         secret: names of the files that hold the seed of the noise; shown beside `files`.
         environment: machine and versions.
@@ -152,6 +154,8 @@ class ReportData:
     averaged: bool = False
     mean_noise: MeanNoise | None = None
     adversary: str = ""
+    members: Sequence[Row] = ()
+    agreement: Mapping[str, Any] = field(default_factory=dict)
     files: Sequence[str] = ()
     secret: Sequence[str] = ()
     environment: Mapping[str, Any] = field(default_factory=dict)

@@ -79,6 +79,7 @@ class Section:
 def sections(data: ReportData) -> list[Section]:
     """The sections after the guarantee, without empty ones."""
     found = [
+        _members(data),
         _network(data),
         _convergence(data),
         _accuracy(data),
@@ -108,6 +109,19 @@ def owners(data: ReportData) -> Block | None:
             "more."
         )
     return Block(caption, table=shown)
+
+
+def _members(data: ReportData) -> Section | None:
+    if not data.members:
+        return None
+    return Section(
+        "members",
+        "Members",
+        "Everybody signed one manifest, the study included. Its digest is the run id: had a byte "
+        "differed, it would have been another run.",
+        (Block("Who took part.", table=table(data.members, OWNERS)),),
+        data.agreement,
+    )
 
 
 def _network(data: ReportData) -> Section | None:
@@ -141,7 +155,7 @@ def _network(data: ReportData) -> Section | None:
 
 def _convergence(data: ReportData) -> Section | None:
     rounds = data.history.get("round", ())
-    if not len(rounds):
+    if not len(rounds) or not set(data.history) - {"round", "epsilon"}:
         return None
     blocks = []
     monitored = {

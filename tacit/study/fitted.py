@@ -1,19 +1,27 @@
-"""The regression that a study fitted, as a file that predicts."""
+"""The regression or model that a study fitted, as a file that predicts."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+from jaxtyping import Float
+
 from tacit.data.formula import named_in
+from tacit.data.target import BinaryTarget, ClassTarget, NumericTarget
 from tacit.method.answer import Answer
 from tacit.method.coefficients import CoefficientTable
 from tacit.method.fitted import FittedRegression
+from tacit.method.fitted_model import FittedModel
+from tacit.problem.losses import LOSSES
 from tacit.study.model import RegressionStudy
 from tacit.study.read import Source
 from tacit.study.tables import schema
 
-NAME = "regression.json"
-"""Name of the file."""
+NAME, MODEL = "regression.json", "model.json"
+"""Names of the files."""
 
 
 def fitted(source: Source, answer: Answer | None, protection: str) -> FittedRegression | None:
@@ -31,4 +39,50 @@ def fitted(source: Source, answer: Answer | None, protection: str) -> FittedRegr
     used = {name: declared.features[name] for name in named_in(formula)}
     return FittedRegression(
         formula, answer, replace(declared, features=used, site=None), protection
+    )
+
+
+def fitted_model(
+    source: Source,
+    names: Sequence[str],
+    solution: Float[np.ndarray, " p"],
+    protection: str,
+    *,
+    seeded: bool = False,
+) -> FittedModel | None:
+    """The fitted model of a study; `None` if it is none that a file can hold.
+
+    A file holds linear models of declared columns: no statistics, no loss, column, target or map of
+    another package, no columns that only a table names, no parameters that are not finite.
+
+    Args:
+        source: study file.
+        names: names of the parameters.
+        solution: the parameters, shape `(p,)`.
+        protection: guarantee of the run, in words.
+        seeded: whether the noise can be drawn again from the study's seed, which a digest of the
+            study would help to guess.
+    """
+    study = source.study
+    if source.statistics or isinstance(study, RegressionStudy) or source.foreign:
+        return None
+    if any("*" in name for name in study.data.features):
+        return None
+    declared = schema(source)
+    target, loss = declared.target, study.problem.loss.kind
+    known = isinstance(target, BinaryTarget | NumericTarget | ClassTarget)
+    if not known or declared.map is not None or loss not in LOSSES:
+        return None
+    if not np.all(np.isfinite(solution)):
+        return None
+    digest = "" if seeded else hashlib.sha256(source.text.encode()).hexdigest()
+    return FittedModel(
+        study.title,
+        loss,
+        tuple(names),
+        np.asarray(solution, dtype=float),
+        replace(declared, target=None, site=None, assumptions=()),
+        target,
+        protection,
+        digest,
     )

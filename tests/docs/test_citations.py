@@ -36,7 +36,7 @@ def test_a_citation_may_go_on_in_the_same_paper_and_in_the_next() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("Somebody (2021), eq (1)", "no paper of docs/papers.toml"),
+        ("Somebody (2021), eq (1)", "no paper of tacit/papers/papers.toml"),
         (f"{LATER}", "without a place"),
         (f"{LATER}, A title that it does not have, section II, eq (1)", "is not a place"),
         (f"{LATER}, eq (26)", "of which section"),

@@ -24,7 +24,9 @@ def test_the_citation_has_this_version_and_the_five_papers() -> None:
     cited = document("CITATION.cff")
     assert cited["version"] == tacit.__version__
     assert cited["license"] == PROJECT["project"]["license"]
-    papers = tomllib.loads((ROOT / "docs" / "papers.toml").read_text(encoding="utf-8"))["paper"]
+    papers = tomllib.loads((ROOT / "tacit" / "papers" / "papers.toml").read_text(encoding="utf-8"))[
+        "paper"
+    ]
     read = [paper for paper in papers if "contents" in paper]
     assert len(read) == 5
     assert [

@@ -31,7 +31,7 @@ from tacit.deploy.agreement.declared import (
     releases,
 )
 from tacit.deploy.agreement.manifest import Manifest, read_manifest
-from tacit.deploy.files import check_private, make_folder, write_json
+from tacit.deploy.files import check_private, make_folder, write_json, write_text
 from tacit.deploy.identity.keys import WARN_DAYS, Keys, load
 from tacit.deploy.identity.pair_keys import check_writable, forget, has_key, pair_keys
 from tacit.deploy.identity.pinning import check_trusted
@@ -45,11 +45,13 @@ from tacit.deploy.messages.address import host_and_port
 from tacit.deploy.messages.journal import check_state
 from tacit.deploy.messages.outgoing import Account, Outgoing
 from tacit.deploy.messages.transport import Transport
+from tacit.deploy.operate.finished import MANIFEST
+from tacit.deploy.operate.report import write_report
 from tacit.deploy.operate.results import Outcome, write
 from tacit.deploy.operate.watch import Watch, serve_metrics, starting
-from tacit.errors import ConfigError, EnvironmentMismatch
+from tacit.errors import ConfigError, EnvironmentMismatch, RuntimeFailure
 from tacit.privacy.ledger import Ledger, read
-from tacit.study.fitted import fitted
+from tacit.study.fitted import fitted, fitted_model
 from tacit.study.networks import build_network
 
 log = logging.getLogger("tacit.site")
@@ -204,6 +206,7 @@ def _take_part(
     stopping: threading.Event | None,
 ) -> Outcome:
     manifest, status = run_.manifest, options.state / "status.json"
+    write_text(options.state / MANIFEST, manifest.toml())
     starting(status, manifest, keys.card.name, run_.schedule.rounds)
     log.info(
         "%(name)s: run %(run)s, %(rounds)d rounds; compiling",
@@ -291,14 +294,19 @@ def _take_part(
             if account is not None:
                 spent = account.ledger.balance(account.owner, account.dataset).spent
             answer = None
+            model = None
             if solution is not None:
                 answer = run_.contract.method.answer(solution, run_.contract)
+                names, said = run_.contract.numbers, str(run_.guarantee)
+                model = fitted_model(run_.source, names, solution, said)
             outcome = Outcome(
                 solution=solution,
                 names=run_.contract.numbers,
                 answer=answer,
                 regression=fitted(run_.source, answer, str(run_.guarantee)),
+                model=model,
                 run=manifest.run.hex(),
+                member=keys.card.name,
                 rounds=party.rounds,
                 epsilon=spent,
                 simulated=options.test_seed is not None,
@@ -318,10 +326,23 @@ def _take_part(
                 outcome = replace(outcome, compared=party.compared)
                 write(options.state, outcome, guarantee)
             forget(keys, manifest.run)
+            if outcome.solution is not None:
+                _report(options.state, run_)
             return outcome
     finally:
         transport.close()
         outgoing.close()
+
+
+def _report(state: Path, run_: Declared) -> None:
+    """Write the report; the run is over, so a full disk costs only the page."""
+    try:
+        write_report(state, run_)
+    except (OSError, RuntimeFailure) as error:
+        log.error(
+            "the report was not written (%(why)s); write it with: tacit report %(state)s",
+            {"why": str(error), "state": str(state)},
+        )
 
 
 def _check_rehearsal(manifest: Manifest) -> None:

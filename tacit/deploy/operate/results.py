@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from tacit.deploy.member.compare import Comparison
 from tacit.escape import cell
 from tacit.method.answer import Answer, Minimiser, safe
 from tacit.method.fitted import FittedRegression
+from tacit.method.fitted_model import FittedModel
 from tacit.privacy.guarantee import Guarantee
-from tacit.study.fitted import NAME
+from tacit.study.fitted import MODEL, NAME
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +38,10 @@ class Outcome:
         refused: number of refused messages.
         absences: absent members: name, first round without it, round of its return, from 0.
         compared: whether other clients were told the same; `None` without a coordinator.
+        member: name of the member.
         answer: interpretation of the solution; `None` without one.
         regression: the fitted regression, if the study fits one.
+        model: the fitted model, if a file can hold it.
     """
 
     solution: np.ndarray | None
@@ -50,8 +54,10 @@ class Outcome:
     refused: int = 0
     absences: Sequence[tuple[str, int, int | None]] = ()
     compared: Comparison | None = None
+    member: str = ""
     answer: Answer | None = None
     regression: FittedRegression | None = None
+    model: FittedModel | None = None
 
     def document(self) -> dict[str, Any]:
         """The result in the form of `result.json`."""
@@ -59,6 +65,8 @@ class Outcome:
         return {
             "format": "tacit-site-result-1",
             "run": self.run,
+            "member": self.member,
+            "ended": datetime.now(UTC).isoformat(timespec="seconds"),
             "rounds": self.rounds,
             "noise": "simulated: protects nobody" if self.simulated else "secure",
             "epsilon_spent": self.epsilon,
@@ -104,6 +112,8 @@ def write(folder: Path, outcome: Outcome, guarantee: Guarantee | None) -> None:
             write_text(folder / f"{outcome.answer.kind}.csv", table)
     if outcome.regression is not None:
         write_text(folder / NAME, outcome.regression.to_json() + "\n")
+    if outcome.model is not None:
+        write_text(folder / MODEL, outcome.model.to_json() + "\n")
     if guarantee is not None:
         document: dict[str, Any] = {"format": "tacit-site-guarantee-1", "run": outcome.run}
         document |= {"sentence": guarantee.sentence()} | _plain(asdict(guarantee))

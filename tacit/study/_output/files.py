@@ -14,32 +14,30 @@ from tacit.errors import RuntimeFailure
 from tacit.escape import cell
 from tacit.method.answer import Answer, Minimiser, safe
 from tacit.method.coefficients import CoefficientTable
+from tacit.method.fitted_model import FittedModel
 from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.privacy.guarantee import NoiseSource, Status
 from tacit.report.data import PUBLIC_HISTORY
 from tacit.study._output.directory import RESULT_FORMAT, Destination
-from tacit.study._output.page import coefficients, report_data
+from tacit.study._output.names import PUBLIC_REPORT, REPORT, SIMULATION_ONLY
+from tacit.study._output.page import coefficients, first_trial, report_data
+from tacit.study._output.stored import store
 from tacit.study._output.words import counts_are_public, objective_gap
-from tacit.study.fitted import NAME, fitted
+from tacit.study.fitted import MODEL, NAME, fitted, fitted_model
 from tacit.study.run import Outcome
 
 MODEL_FORMAT = "tacit-model-1"
 ENVIRONMENT_FORMAT = "tacit-environment-1"
 
-SIMULATION_ONLY = "simulation_only"
-"""Folder, and key of `result.json`, of results computed from private data without noise."""
-
 RELEASED = ("coefficients.csv", "guarantee.json", "history.csv", "model.npz")
 """Files of one trial that are functions of releases and public constants only."""
 
-_SEEDED = ("report.html", "result.json", "study.toml")
+_SEEDED = ("report.html", "result.json", "simulation_only/report.json", "study.toml")
 """Files that hold the study's seed."""
 
 _COVERING = (Status.PROVED, Status.MODEL)
 """A guarantee for single releases, a refuted one and none do not extend to whole files."""
-
-PUBLIC_REPORT = "report_public.html"
 
 _NOTE = (
     "simulation only: computed from private records without noise, known to nobody in a "
@@ -76,6 +74,8 @@ def write(outcome: Outcome, destination: Destination, public: bool = False) -> d
         )
         if regression is not None:
             regression.save(stage / NAME)
+        if (model := _fitted(outcome)) is not None:
+            model.save(stage / MODEL)
         _histories(stage, outcome)
         np.savez(
             stage / SIMULATION_ONLY / "solutions.npz",
@@ -87,7 +87,9 @@ def write(outcome: Outcome, destination: Destination, public: bool = False) -> d
             stage / "environment.json",
             {"format": ENVIRONMENT_FORMAT, **outcome.result.environment},
         )
-        write_report(stage / "report.html", replace(report_data(outcome, covered), secret=secret))
+        data = replace(report_data(outcome, covered), secret=secret)
+        write_report(stage / REPORT, data)
+        store(stage, data, first_trial(outcome.result))
         if public:
             data = report_data(outcome, covered, public=True)
             write_report(stage / PUBLIC_REPORT, replace(data, secret=secret))
@@ -204,7 +206,20 @@ def _covered(outcome: Outcome, public: bool) -> list[str]:
     table = f"{_answer(outcome).kind}.csv"
     released = [table if name == "coefficients.csv" else name for name in RELEASED]
     released += [NAME] if isinstance(_answer(outcome), CoefficientTable) else []
+    released += [] if _fitted(outcome) is None else [MODEL]
     return [*released, *([PUBLIC_REPORT] if public else [])]
+
+
+def _fitted(outcome: Outcome) -> FittedModel | None:
+    """The model, if a file can hold it."""
+    result = outcome.result
+    return fitted_model(
+        outcome.assembled.source,
+        result.parameter_names,
+        result.solution,
+        str(result.guarantee),
+        seeded=bool(keep_secret(outcome)),
+    )
 
 
 def _answer(outcome: Outcome) -> Answer:

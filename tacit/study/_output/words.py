@@ -9,14 +9,18 @@ import numpy as np
 from jaxtyping import ArrayLike, Int
 
 from tacit.method.coefficients import in_words
+from tacit.network.base import AbstractNetwork
 from tacit.network.exact_sum import ExactSum
 from tacit.privacy import caution
 from tacit.privacy.digits import rounded_down, rounded_up
 from tacit.privacy.facts import Fact, public
 from tacit.privacy.guarantee import Guarantee, NoiseSource, Status
+from tacit.problem.problem import Problem
 from tacit.problem.scores import kept_in_words, share_kept
+from tacit.problem.task import Task
 from tacit.study.hindrances import hindrances
 from tacit.study.model import RegressionStudy
+from tacit.study.read import Source
 from tacit.study.run import BASE, POOLED, PRIVATE, Outcome
 from tacit.types import Relation, Unit
 
@@ -34,26 +38,38 @@ METRICS = {
 
 def summary(outcome: Outcome) -> list[str]:
     """What was run; public constants only."""
-    problem, network = outcome.assembled.problem, outcome.assembled.network
-    study = outcome.study
-    between = "through a coordinator" if network.coordinated else f"over {_a(network.kind)} network"
-    if isinstance(network, ExactSum):
-        between = f"over {_a(network.carrier.kind)} network with exact sums by {network.by}"
-    what = "described their records"
-    if isinstance(study, RegressionStudy):
-        what = f"fitted {study.model.formula} ({in_words(study.model.family)})"
-    elif not outcome.assembled.source.statistics:
-        what = (
-            f"fitted a model of {study.data.target.column!r} ({study.problem.loss.kind} loss, "
-            f"{problem.dimension} parameters)"
-        )
+    problem, study = outcome.assembled.problem, outcome.study
+    what = fitted(outcome.assembled.source, problem)
+    over = between(outcome.assembled.network)
     name = dict(study.method)["name"]
     return [
-        f"{problem.agents} sites {what} {between}, without pooling their records.",
+        f"{problem.agents} sites {what} {over}, without pooling their records.",
         f"They {_hold(outcome)}ran {_rounds(outcome.result.rounds)} of {name}.",
         *study.notes,
         *_capitals(outcome.assembled.notes),
     ]
+
+
+def between(network: AbstractNetwork) -> str:
+    """How messages travel, as a clause."""
+    if network.coordinated:
+        return "through a coordinator"
+    if isinstance(network, ExactSum):
+        return f"over {_a(network.carrier.kind)} network with exact sums by {network.by}"
+    return f"over {_a(network.kind)} network"
+
+
+def fitted(source: Source, problem: Task) -> str:
+    """What the sites did, as a clause."""
+    study = source.study
+    if isinstance(study, RegressionStudy):
+        return f"fitted {study.model.formula} ({in_words(study.model.family)})"
+    if source.statistics or not isinstance(problem, Problem):
+        return "described their records"
+    return (
+        f"fitted a model of {study.data.target.column!r} ({study.problem.loss.kind} loss, "
+        f"{problem.dimension} parameters)"
+    )
 
 
 def _rounds(rounds: int) -> str:

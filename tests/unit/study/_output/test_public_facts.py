@@ -96,7 +96,10 @@ def test_no_covered_file_holds_the_seed_and_those_that_do_are_named(tmp_path: Pa
     assert not holding & set(found["covers"])
     for name in ("report.html", "report_public.html"):
         page = (destination.path / name).read_text()
-        assert "Do not publish report.html, result.json, study.toml:" in page
+        assert (
+            "Do not publish report.html, result.json, simulation_only/report.json, study.toml:"
+            in page
+        )
 
 
 def test_where_a_record_is_replaced_their_numbers_are_public_and_the_guarantee_says_so(

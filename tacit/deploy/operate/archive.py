@@ -1,0 +1,135 @@
+"""The archive of a bundle: equal contents are equal bytes.
+
+It is a zip file whose files are stored as they are, in order and without dates. So whoever reads it
+packs the files again and compares, and no byte can be changed unseen, not even between the files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import struct
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tacit.deploy.files import why
+from tacit.errors import ConfigError
+
+FORMAT = "tacit-bundle-1"
+
+CONTENTS, SIGNATURE = "bundle.json", "bundle.sig"
+"""List of all other files with their digests, and the signature over it."""
+
+CONTEXT = b"tacit bundle 1\n"
+"""What is signed before the list, so that the signature says what it is for."""
+
+LARGEST = 1 << 28
+"""Bytes of a bundle, at most."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+class Tampered(Exception):
+    """A bundle in which something is not as it was signed; the message is a clause."""
+
+
+def packed(files: Mapping[str, bytes]) -> bytes:
+    """Files as the bytes of an archive.
+
+    Args:
+        files: contents of each file, by name.
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(files):
+            about = zipfile.ZipInfo(name)  # of 1980, as every file of a zip without a date
+            about.create_system, about.external_attr = 3, 0o644 << 16
+            archive.writestr(about, files[name])
+    return buffer.getvalue()
+
+
+def unpacked(path: Path) -> dict[str, bytes]:
+    """The files of a bundle, by name, each with the digest that the list has; nothing is written.
+
+    Args:
+        path: path of the bundle.
+
+    Raises:
+        ConfigError: there is no such file, or it is not a bundle.
+        Tampered: a file is missing, added or changed, or a byte outside of the files.
+    """
+    data = _bytes(path)
+    files: dict[str, bytes] = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for about in archive.infolist():
+                _admit(about, files)
+                try:
+                    files[about.filename] = archive.read(about)
+                except zipfile.BadZipFile as error:
+                    raise Tampered(f"{about.filename} was changed") from error
+    # what a damaged archive makes zipfile raise
+    except (
+        *(zipfile.BadZipFile, zipfile.LargeZipFile, struct.error),
+        *(OSError, EOFError, RuntimeError, ValueError, OverflowError),
+    ) as error:
+        raise Tampered("the archive is damaged") from error
+    _check_digests(files)
+    if packed(files) != data:
+        raise Tampered(
+            "bytes outside of its files were changed, or another program packed it again; ask for "
+            "the file as `tacit bundle` wrote it"
+        )
+    return files
+
+
+def digests(data: bytes) -> dict[str, Any]:
+    """Size and SHA-256 of a file, as the list has them."""
+    return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        size = path.stat().st_size
+        if size > LARGEST:
+            raise ConfigError(f"{path} has {size:,} bytes, and a bundle at most {LARGEST:,}")
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read ({why(error)}); check the path") from error
+    if not zipfile.is_zipfile(io.BytesIO(data)) and not data.startswith(b"PK"):
+        raise ConfigError(f"{path} is not a bundle; `tacit bundle` writes one")
+    return data
+
+
+def _admit(about: zipfile.ZipInfo, files: Mapping[str, bytes]) -> None:
+    """Refuse what no bundle has, before it is read."""
+    stored = about.compress_type == zipfile.ZIP_STORED and about.file_size == about.compress_size
+    if not stored or not _NAME.fullmatch(about.filename):
+        raise Tampered("it holds a file that `tacit bundle` does not write")
+    if about.filename in files:
+        raise Tampered(f"it holds {about.filename} twice")
+
+
+def _check_digests(files: Mapping[str, bytes]) -> None:
+    for name in (CONTENTS, SIGNATURE):
+        if name not in files:
+            raise Tampered(f"{name} is missing")
+    try:
+        contents = json.loads(files[CONTENTS])
+        listed, known = dict(contents["files"]), contents["format"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise Tampered(f"{CONTENTS} was changed") from error
+    if known != FORMAT:
+        raise Tampered(f"{CONTENTS} has the format {known!r}, and this version reads {FORMAT!r}")
+    there = set(files) - {CONTENTS, SIGNATURE}
+    if missing := sorted(set(listed) - there):
+        raise Tampered(f"{', '.join(missing)} is missing")
+    if added := sorted(there - set(listed)):
+        raise Tampered(f"{', '.join(added)} was added: the signed list does not name it")
+    for name in sorted(there):
+        if listed[name] != digests(files[name]):
+            raise Tampered(f"{name} was changed: its digest is not that of the signed list")

@@ -1,0 +1,84 @@
+"""What to cite for a method: the papers that its docstring names, as BibTeX."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from functools import cache
+from importlib.resources import files
+
+import tacit
+from tacit.method.phase import AbstractMethod
+
+_SOURCE = re.compile(r"(?<![\w'\"`])Sources?: (.*?)\.(?=\s+[A-Z`*]|\s*$)")
+"""As `docs/citations.py` reads a docstring."""
+
+_ITSELF = """\
+@misc{{tacit,
+  author = {{{{The tacit maintainers}}}},
+  title = {{{{tacit: differentially private distributed optimisation}}}},
+  note = {{version {version}}},
+}}
+"""
+
+
+def papers_of(method: AbstractMethod) -> tuple[str, ...]:
+    """Names of the papers that describe a method, and the methods inside it.
+
+    Args:
+        method: a method.
+
+    Example:
+        >>> from tacit.method import DGD
+        >>> papers_of(DGD(step=0.1))
+        ('Nedic, Ozdaglar (2009)',)
+    """
+    found: list[str] = []
+    for kind in _kinds(method):
+        said = " ".join(_SOURCE.findall(" ".join((kind.__doc__ or "").split())))
+        places = {said.find(name): name for name in _papers() if name in said}
+        found += [places[at] for at in sorted(places)]
+    return tuple(dict.fromkeys(found))
+
+
+def bibtex(papers: Sequence[str]) -> str:
+    """Entries for BibTeX of papers, and of tacit itself.
+
+    Args:
+        papers: names of papers, as `papers_of` gives them.
+
+    Raises:
+        KeyError: a paper that tacit does not know.
+    """
+    entries = [_entry(name, *_papers()[name]) for name in papers]
+    return "\n".join([*entries, _ITSELF.format(version=tacit.__version__)])
+
+
+def _kinds(method: AbstractMethod) -> Iterator[type]:
+    """The class of a method, and those of methods inside it."""
+    yield type(method)
+    for field in fields(method) if is_dataclass(method) else ():
+        inner = getattr(method, field.name, None)
+        if isinstance(inner, AbstractMethod):
+            yield from _kinds(inner)
+
+
+@cache
+def _papers() -> dict[str, tuple[str, str]]:
+    """Authors and title of every paper, by its name in docstrings."""
+    text = (files("tacit") / "papers" / "papers.toml").read_text(encoding="utf-8")
+    return {each["cite"]: (each["authors"], each["title"]) for each in tomllib.loads(text)["paper"]}
+
+
+def _entry(name: str, authors: str, title: str) -> str:
+    key = re.sub(r"[^a-z0-9]", "", name.lower())
+    year = re.findall(r"\((\d{4})", name)[0]
+    others = authors.endswith(" et al.")
+    names = [f"{{{each}}}" for each in authors.removesuffix(" et al.").split(", ")]
+    listed = " and ".join([*names, *(["others"] if others else [])])
+    return (
+        f"@misc{{{key},\n  author = {{{listed}}},\n  title = {{{{{title}}}}},\n"
+        f"  year = {{{year}}},\n}}\n"
+    )

@@ -1,0 +1,83 @@
+"""`tacit bundle`, `tacit verify` and `tacit report` of a member of a finished run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tacit.cli import app
+from tests.finished import Ended, ended
+
+
+def invoke(*arguments: str | Path, code: int = 0) -> str:
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    return ended(tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(scope="module")
+def bundle(finished: Ended) -> Path:
+    said = invoke("bundle", finished.state, "--keys", finished.keys.folder)
+    path = finished.state.with_name("state.tacit.zip")
+    told = finished.keys.card.fingerprint()
+    assert f"Wrote {path}" in said
+    assert f'tacit verify state.tacit.zip --fingerprint "{told}"' in said
+    return path
+
+
+def test_a_bundle_is_verified(finished: Ended, bundle: Path) -> None:
+    said = invoke("verify", bundle, "--fingerprint", finished.keys.card.fingerprint())
+    assert f"{bundle}: sound" in said
+    assert "ok      signed by north" in said
+    assert "open    Whether the assumptions of the guarantee hold" in said
+    assert "this is a certificate" in said
+    (bundle.parent / "run.toml").write_text(finished.manifest.toml(), encoding="utf-8")
+    card = finished.keys.folder / "card.toml"
+    known = ["--card", card, "--manifest", bundle.parent / "run.toml"]
+    found = json.loads(invoke("verify", bundle, *known, "--json"))
+    assert (found["sound"], found["member"], found["problem"]) == (True, "north", "")
+    assert found["guarantee"]["epsilon"] == pytest.approx(4.0)
+
+
+def test_what_is_wrong_is_one_line_and_an_exit_code(bundle: Path, tmp_path: Path) -> None:
+    said = invoke("verify", bundle, "--fingerprint", "ABCD EFGH", code=1)
+    assert ": NOT SOUND" in said
+    assert "broken  it is signed by 'north'" in said
+    changed = tmp_path / "changed.zip"
+    changed.write_bytes(bundle.read_bytes().replace(b"epsilon = 4.0", b"epsilon = 1.0"))
+    found = json.loads(invoke("verify", changed, "--json", code=1))
+    assert not found["sound"]
+    assert "was changed" in found["problem"]
+    (tmp_path / "text").write_text("no bundle")
+    assert "error: " in invoke("verify", tmp_path / "text", code=2)
+    assert "error: " in invoke("verify", tmp_path / "nothing", code=2)
+
+
+def test_a_bundle_is_not_overwritten_unasked(finished: Ended, bundle: Path) -> None:
+    said = invoke("bundle", finished.state, "--keys", finished.keys.folder, code=2)
+    assert f"error: {bundle} exists already" in said
+    options = ["--keys", finished.keys.folder, "--force", "--ledger", finished.ledger, "--json"]
+    found = json.loads(invoke("bundle", finished.state, *options))
+    assert found["file"] == str(bundle)
+    assert found["bytes"] == bundle.stat().st_size
+
+
+def test_the_report_of_a_member_is_written_again(finished: Ended, tmp_path: Path) -> None:
+    page = finished.state / "report.html"
+    page.unlink(missing_ok=True)
+    assert f"Wrote {page}" in invoke("report", finished.state)
+    assert "This is the report of north." in page.read_text()
+    assert "leave --public out" in invoke("report", finished.state, "--public", code=2)
+    assert "give the results directory of a run" in invoke("report", tmp_path, code=2)
+    (tmp_path / "result.json").write_text('{"format": "other"}')
+    assert "give a directory that `tacit run`" in invoke("report", tmp_path, code=2)
+    (tmp_path / "result.json").write_text("[]")
+    assert "is not the result of a run" in invoke("report", tmp_path, code=2)

@@ -1,0 +1,96 @@
+"""What to cite for a method, and answers in LaTeX."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tacit
+from tacit import network, problem
+from tacit.method import ADMM, DGD, FunctionalPerturbation
+from tacit.method.citation import bibtex, papers_of
+from tacit.method.latex import tabular
+from tests.public_calls import methods
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_a_method_names_its_papers_and_those_of_methods_inside_it() -> None:
+    assert papers_of(ADMM()) == ("Shi et al. (2014)",)
+    assert papers_of(DGD(step=0.1)) == ("Nedic, Ozdaglar (2009)",)
+    (outer,) = [each for each in methods() if each.target is FunctionalPerturbation]
+    found = papers_of(outer.target(**outer.given))
+    assert found[0] == "Nozari, Tallapragada, Cortes (2018)"
+    assert found[-1] == "Nedic, Ozdaglar (2009)"
+
+
+def test_every_paper_of_every_method_has_an_entry() -> None:
+    named = {
+        paper
+        for each in methods()
+        if isinstance(each.target, type)
+        for paper in papers_of(each.target(**each.given))
+    }
+    assert len(named) >= 10
+    text = bibtex(sorted(named))
+    keys = re.findall(r"@misc\{(\w+),", text)
+    assert len(keys) == len(set(keys)) == len(named) + 1
+    assert text.count("{") == text.count("}")
+
+
+def test_entries_are_bibtex() -> None:
+    assert bibtex(["Allouah et al. (2024)", "Bonawitz et al. (2017)"]).split("\n\n")[0] == (
+        "@misc{allouahetal2024,\n"
+        "  author = {{Allouah} and {Koloskova} and {El Firdoussi} and {Jaggi} and {Guerraoui}},\n"
+        "  title = {{The Privacy Power of Correlated Noise in Decentralized Learning}},\n"
+        "  year = {2024},\n"
+        "}"
+    )
+    assert "author = {{Bonawitz} and others}" in bibtex(["Bonawitz et al. (2017)"])
+    with pytest.raises(KeyError):
+        bibtex(["Nobody (2000)"])
+
+
+def test_tacit_is_cited_as_its_own_file_says() -> None:
+    said = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    title, version = (re.findall(rf'^{k}: "?(.*?)"?$', said, re.MULTILINE)[0] for k in KEYS)
+    assert f"{{{{{title}}}}}" in bibtex([])
+    assert f"version {version}" in bibtex([])
+
+
+KEYS = ("title", "version")
+
+
+def test_a_result_can_be_cited_and_printed_in_latex() -> None:
+    rng = np.random.default_rng(0)
+    features = [rng.normal(size=(20, 2)) for _ in range(3)]
+    task = problem.empirical_risk(
+        features,
+        [x.sum(axis=1) for x in features],
+        problem.Squared(),
+        feature_names=["a_b", "50 %"],
+    )
+    result = tacit.run(task, network.ring(3), DGD(step=0.1), rounds=2)
+    assert result.papers == ("Nedic, Ozdaglar (2009)",)
+    assert result.cite() == bibtex(result.papers)
+    lines = result.to_latex().splitlines()
+    assert lines[0] == r"\begin{tabular}{lr}"
+    assert lines[2] == r"Parameter & Value \\"
+    assert lines[4].startswith(r"a\_b & 0.") and lines[5].startswith(r"50 \% & 0.")
+    assert lines[-1] == r"\end{tabular}"
+
+
+def test_a_frame_in_latex() -> None:
+    frame = pd.DataFrame(
+        {"level": ["a&b", "c"], "count": [3, -4], "share": [0.25, np.nan], "note": ["5 %", "<"]}
+    )
+    assert tabular(frame).splitlines()[2:6] == [
+        r"Level & Count & Share & Note \\",
+        r"\midrule",
+        r"a\&b & 3 & 0.2500 & 5 \% \\",
+        r"c & $-4$ &  & $<$ \\",
+    ]

@@ -1,0 +1,109 @@
+"""Figures of results, as users plot them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tacit
+from tacit import network, problem
+from tacit.errors import ConfigError
+from tacit.method import Refused
+from tacit.report import plot
+
+AGENTS = 3
+
+
+def solved(epsilon: float | None = None, **given: Any) -> tacit.Result:
+    rng = np.random.default_rng(0)
+    features = [rng.normal(size=(50, 2)) for _ in range(AGENTS)]
+    task = problem.empirical_risk(features, [x @ [1.0, -1.0] for x in features], problem.Squared())
+    method: Any = tacit.DGD(step=0.1)
+    if epsilon is not None:
+        method = tacit.DPSG(step=0.1, privacy=tacit.Privacy(clip=1.0, epsilon=epsilon, delta=1e-6))
+    options = {"reference": "solve", "rounds": 6} | given
+    return tacit.run(task, network.complete(AGENTS), method, **options)
+
+
+@pytest.fixture(scope="module")
+def private() -> tacit.Result:
+    return solved(2.0, runtime=tacit.Simulation(trials=4))
+
+
+@pytest.fixture(scope="module")
+def open_() -> tacit.Result:
+    return solved()
+
+
+def test_convergence_draws_what_was_measured(private: tacit.Result) -> None:
+    figure = tacit.plot.convergence(private)
+    lines = {line.name: line for line in figure.data}
+    assert set(lines) == {"Distance", "Objective", "Disagreement"}
+    medians = np.median(private.history.measured["distance"], axis=1)
+    np.testing.assert_allclose(np.array(lines["Distance"].y, dtype=float), medians)
+    assert figure.layout.yaxis.type == "log"
+    gone = replace(private, diverged=np.array([2, -1, -1, -1]))
+    again = next(line for line in plot.convergence(gone).data if line.name == "Distance")
+    kept = np.median(private.history.measured["distance"][:, 1:], axis=1)
+    np.testing.assert_allclose(np.array(again.y, dtype=float), kept)
+    flat = replace(private.history, measured={"consensus": np.zeros((2, 4))})
+    with pytest.raises(ConfigError, match="nothing above 0"):
+        plot.convergence(replace(private, history=flat))
+
+
+def test_coefficients_stand_beside_those_of_the_reference(private: tacit.Result) -> None:
+    agreed, pooled = plot.coefficients(private).data
+    np.testing.assert_allclose(np.array(agreed.x, dtype=float), private.solution)
+    np.testing.assert_allclose(np.array(pooled.x, dtype=float), private.reference)
+    (alone,) = plot.coefficients(replace(private, reference=None)).data
+    assert alone.name == "agreed by the sites"
+    refused = replace(private, answer=Refused("there are too few records", "more are needed"))
+    with pytest.raises(ConfigError, match="no coefficients: There is no answer"):
+        plot.coefficients(refused)
+
+
+def test_epsilon_is_drawn_where_there_is_one(private: tacit.Result, open_: tacit.Result) -> None:
+    (line,) = plot.spending(private).data
+    assert line.y[0] == 0.0
+    assert line.y[-1] == pytest.approx(2.0, rel=1e-3)
+    with pytest.raises(ConfigError, match="not protected"):
+        plot.spending(open_)
+
+
+def test_accuracy_is_drawn_over_epsilon(private: tacit.Result, open_: tacit.Result) -> None:
+    cheap = solved(0.5)
+    points, level = plot.trade_off([private, open_, cheap]).data
+    assert points.x == pytest.approx((0.5, 2.0), rel=1e-6)
+    ends = private.history.measured["distance"][-1]
+    assert points.y[1] == pytest.approx(ends.mean())
+    assert points.error_y.array[1] == pytest.approx(2 * ends.std(ddof=1) / 2)
+    assert level.name == "without privacy"
+    assert set(level.y) == {open_.history.measured["distance"][-1, 0]}
+    for results, measure, told in (
+        ([], "distance", "is empty"),
+        ([open_], "distance", "none of the results is private"),
+        ([private], "gap", "measure='gap' is not in the history"),
+        ([replace(cheap, diverged=np.array([3]))], "distance", "all trials of a result diverged"),
+    ):
+        with pytest.raises(ConfigError, match=told):
+            plot.trade_off(results, measure)
+
+
+def test_a_network_is_drawn_with_its_names() -> None:
+    figure = plot.network(network.ring(4), ["a", "b", "c", "d"])
+    assert "b" in str(figure.to_dict())
+    with pytest.raises(ConfigError, match="names has 1 entries and the network 4 agents"):
+        plot.network(network.ring(4), ["a"])
+    assert len(plot.network(network.ring(4)).data) == len(figure.data)
+
+
+def test_noise_is_drawn_with_and_without_masks() -> None:
+    features = [np.ones((20, 2))] * 4
+    task = problem.empirical_risk(features, [np.ones(20)] * 4, problem.Squared())
+    method = tacit.GradientDescent(step=0.1, privacy=tacit.Privacy(clip=1.0, epsilon=1.0))
+    found = tacit.mean_noise(task, network.Coordinator(4), method, rounds=3)
+    assert found is not None
+    assert len(plot.mean_noise(found).data) >= 3
