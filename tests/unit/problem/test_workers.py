@@ -18,7 +18,7 @@ from tacit import method, network
 from tacit.errors import OracleError, ProblemError
 from tacit.method.d_zoa_solver import DZOASolver
 from tacit.privacy import ClippedDifferences
-from tacit.problem import Free, black_box, black_box_problem, record_box
+from tacit.problem import black_box, black_box_problem, record_box
 from tacit.problem.boxes import settle
 from tacit.problem.processes import Program
 from tacit.types import Context
@@ -138,7 +138,7 @@ def test_a_skipped_agent_answers_zero() -> None:
         lambda state: state, lambda state, context: jnp.eye(2), 1e-3, clip=0.5
     )
     zero, key = jnp.zeros((), int), jax.random.key(0)
-    where = Context(zero, zero, zero, zero, key, Free(), zero, agents=2)
+    where = Context(zero, zero, zero, zero, key, task.public, zero, agents=2)
     ask = jax.jit(lambda objective, key: query(np.ones(2), objective, where, key))
     answers = [ask(task.agent(agent), jax.random.key(0)).tolist() for agent in (0, 1)]
     assert np.linalg.norm(answers[0]) == pytest.approx(0.5)
