@@ -18,7 +18,7 @@ from tacit._engine.exact import ExactEngine
 from tacit._engine.loop import Engine, Progress, drive
 from tacit._engine.measures import solutions
 from tacit._engine.plan import Plan
-from tacit.problem.boxes import settle
+from tacit.problem.boxes import settle, stop
 from tacit.types import State
 
 
@@ -105,8 +105,12 @@ class _Watched:
         return self.engine.start()
 
     def advance(self, states: State, bounds: Any) -> Any:
-        after = self.engine.advance(states, bounds)
-        settle(after, self.plan.objectives)
+        try:
+            after = self.engine.advance(states, bounds)
+            settle(after, self.plan.objectives)
+        except KeyboardInterrupt:
+            stop(self.plan.objectives)
+            raise
         return after
 
 

@@ -171,3 +171,14 @@ def settle(computed: object, objectives: AbstractPrivate) -> None:
         objectives.host.interrupt()
     jax.block_until_ready(computed)
     objectives.raise_pending()
+
+
+def stop(objectives: AbstractPrivate) -> None:
+    """End the evaluations of a run that was interrupted, which may still go on elsewhere.
+
+    Args:
+        objectives: objectives that it asks.
+    """
+    if isinstance(objectives, BlackBox):
+        objectives.host.interrupt()
+        objectives.host.drain()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -77,6 +78,7 @@ class Host:
         self._batched = batched
         self._width = width or max(counts or (1,))
         self._calls = np.zeros(len(own), dtype=np.int64)
+        self._batches = 0
         self._asked = self._answered = self._skipped = 0
         self._error: BaseException | None = None
         self._lock = threading.RLock()
@@ -111,6 +113,16 @@ class Host:
         if self._crew is not None:
             self._crew.stop()
 
+    def drain(self) -> None:
+        """Wait until compiled code that was interrupted asks nothing more, and forget why."""
+        seen = -1
+        while seen != self._batches:
+            with self._lock:
+                seen = self._batches
+            time.sleep(0.2)
+        with self._lock:
+            self._error = None
+
     def evaluate(
         self, points: ArrayLike, agents: ArrayLike, *, fresh: bool = False
     ) -> Float[np.ndarray, "*batch n"]:
@@ -129,6 +141,7 @@ class Host:
         values = np.zeros((len(owners), self._width))
         # A program that queries two boxes at once calls from two threads; user code sees one.
         with self._lock:
+            self._batches += 1
             self._fill(values, x, owners, fresh)
         return values.reshape(*batch, self._width)
 

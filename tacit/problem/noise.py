@@ -44,12 +44,12 @@ class Noise:
 @checked(ProblemError)
 def measure_noise(
     problem: Problem,
-    x: Listed | None = None,
+    x: Annotated[Listed | None, Range(optional=True)] = None,
     *,
     repeats: Annotated[int, Range(least=2.0)] = 10,
     directions: Count = 10,
     widest: Positive = 1.0,
-    seed: int = 0,
+    seed: Annotated[int, Range(least=0.0)] = 0,
 ) -> Noise:
     """Measure the noise of black boxes, and choose the finite-difference step from it.
 
@@ -69,7 +69,7 @@ def measure_noise(
         repeats: evaluations at the point, at least 2.
         directions: number of random directions, at least 1.
         widest: longest move that is tried, positive.
-        seed: of the directions.
+        seed: of the directions, at least 0.
 
     Raises:
         ProblemError: objectives that are no black boxes or have several values, or a curvature that
@@ -109,7 +109,8 @@ def measure_noise(
         return found[..., 0]
 
     level = values(np.tile(point, (repeats, 1)))
-    rounding = np.finfo(np.float64).eps * np.maximum(np.abs(level).max(axis=1), 1e-300)
+    # values that are all 0 are rounded, too, as soon as the point moves
+    rounding = np.finfo(np.float64).eps * np.maximum(np.abs(level).max(axis=1), 1e-8)
     deviation = np.maximum(np.std(level, axis=1, ddof=1), rounding)
     drawn = np.random.default_rng(seed).normal(size=(directions, problem.dimension))
     units = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)

@@ -53,6 +53,9 @@ def test_rounding_is_all_the_noise_of_exact_values() -> None:
     found = measure_noise(black_box_problem(lambda x, agent: float(x @ x), 2, x0=START))
     assert 1e-9 < found.smoothing < 1e-6
     np.testing.assert_allclose(found.curvature, 2.0, rtol=1e-3)
+    found = measure_noise(black_box_problem(lambda x, agent: float(x @ x), 2, x0=0.0 * START))
+    np.testing.assert_allclose(found.curvature, 2.0, rtol=1e-3)
+    assert 0.0 < found.smoothing < 1e-6
 
 
 def test_stored_values_are_not_taken_for_exact_ones(tmp_path: Any) -> None:
