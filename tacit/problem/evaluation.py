@@ -71,7 +71,7 @@ class Evaluation:
     command: Sequence[str] | None = None
     names: Sequence[str] | None = None
     workers: int | None = None
-    timeout: float | None = None
+    timeout: int | float | None = None
     on_failure: OnFailure = "stop"
     cache: str | Path | None = None
     progress: Progress | None = None
