@@ -15,6 +15,7 @@ from jaxtyping import Float
 
 from tacit import checks
 from tacit.errors import ConfigError
+from tacit.escape import latex
 from tacit.method.answer import NORMAL, Refused
 
 if TYPE_CHECKING:
@@ -33,14 +34,6 @@ _MARGIN = 1.25
 
 _LOST = 8.0
 """Noise over eigenvalue from which on it only says that much more is needed."""
-
-
-_LATEX = {c: f"\\{c}" for c in "_%&#${}"} | {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-}
-"""What LaTeX reads otherwise than it stands there."""
 
 
 _PROPER = {"gaussian": "Gaussian", "poisson": "Poisson"}
@@ -386,7 +379,7 @@ class CoefficientTable:
         heads = ["", "Coefficient", "Standard error", "2.5 \\%", "97.5 \\%", "$p$"]
         lines = [" & ".join(heads) + r" \\"]
         for row in frame.to_dict("records"):
-            name = "".join(_LATEX.get(c, c) for c in str(row["parameter"]))
+            name = latex(str(row["parameter"]))
             cells = [_short(float(row[c]), c) for c in columns[1:]]
             cells = [f"${cell}$" if cell[:1] in ("-", "<") else cell for cell in cells]
             lines.append(" & ".join([name, *cells]) + r" \\")
