@@ -160,8 +160,10 @@ def draw(data: SweepData, across: int = 1) -> go.Figure:
                 fresh -= {each.name}
                 _add(figure, each, look, places, joined=numbers and bool(data.axis), at=at)
     finish(figure, height=tall, legend=legend)
-    figure.update_xaxes(matches="x")
-    figure.update_yaxes(matches="y")
+    if len(facets) > 1:
+        figure.update_xaxes(matches="x")
+        figure.update_yaxes(matches="y")
+        figure.update_layout(xaxis_matches=None, yaxis_matches=None)  # which all others match
     figure.update_annotations(font_size=13)
     figure.update_xaxes(title=plain(data.axis), row=rows)
     figure.update_yaxes(title=plain(data.measure), col=1)
