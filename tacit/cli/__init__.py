@@ -18,7 +18,17 @@ from typing import Annotated
 import typer
 
 from tacit import __version__
-from tacit.cli import before, experiments, keys, ledgers, manifests, parts, planning, sites
+from tacit.cli import (
+    before,
+    creating,
+    experiments,
+    keys,
+    ledgers,
+    manifests,
+    parts,
+    planning,
+    sites,
+)
 from tacit.cli.console import INTERRUPTED
 from tacit.cli.helping import Discreet, OfAStudy, Sections
 from tacit.cli.options import (
@@ -357,6 +367,7 @@ app.add_typer(keys.app)
 app.command()(before.check)
 app.add_typer(manifests.app)
 app.add_typer(parts.app)
+app.add_typer(creating.app)
 app.command()(sites.agent)
 app.command()(sites.coordinator)
 app.command()(sites.status)
