@@ -16,7 +16,7 @@ from tacit.cli.options import Json
 _EPILOG = """\b
 Examples:
   tacit new method noisy-mixing
-  pip install --editable './noisy-mixing[test]'
+  pip install -e './noisy-mixing[test]'
   pytest noisy-mixing
   tacit describe noisy-mixing
 """
@@ -67,7 +67,7 @@ def method(
         say(f"Wrote {folder}:")
         for each in written:
             say(f"  {each}")
-        say(f"Next: pip install --editable '{folder}[test]', then pytest {folder}")
+        say(f"Next: pip install -e '{folder}[test]', then pytest {folder}")
         return 0
 
     raise typer.Exit(guarded(command, as_json=json))

@@ -200,4 +200,4 @@ def _tell(ended: Sweep) -> None:
     say()
     say(f"Report: {ended.path / 'report.html'}")
     say(f"One row per run: {ended.path / 'results.parquet'}, and as CSV")
-    say(f"LaTeX: {ended.path / 'cells.tex'}")
+    say(f"The same table for a paper: {ended.path / 'cells.tex'}")

@@ -64,7 +64,7 @@ def test_every_file_is_written_and_in_good_style(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_its_tests_pass_and_tacit_finds_it(tmp_path: Path) -> None:
     package = tmp_path / "own-mixing"
-    assert f"Next: pip install --editable '{package}[test]'" in new("own-mixing", "-o", package)
+    assert f"Next: pip install -e '{package}[test]'" in new("own-mixing", "-o", package)
     site = installed(tmp_path / "site", package)
     said = python("pytest", "-q", "-p", "no:cacheprovider", package, folder=package, site=site)
     assert "5 passed" in said
