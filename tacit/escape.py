@@ -1,4 +1,4 @@
-"""Making untrusted text harmless, for a terminal and for a spreadsheet."""
+"""Making untrusted text harmless, for a terminal, for a spreadsheet and for LaTeX."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ from typing import Any
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 """Unicode categories of invisible but active characters: control, text direction, line ends."""
+
+_LATEX = {c: f"\\{c}" for c in "_%&#${}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+"""What LaTeX reads otherwise than it stands there."""
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -52,3 +59,13 @@ def cell(value: object) -> Any:
     except ValueError:
         return f"'{value}"
     return value
+
+
+def latex(text: str) -> str:
+    r"""Return text for LaTeX, in which no character is a command.
+
+    Example:
+        >>> print(latex("objective_gap at 5%"))
+        objective\_gap at 5\%
+    """
+    return "".join(_LATEX.get(character, character) for character in text)

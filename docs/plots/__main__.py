@@ -7,6 +7,7 @@ import time
 
 from docs.plots.examples import EXAMPLES
 from docs.plots.front import FRONT
+from docs.plots.gallery import GALLERY
 from docs.plots.methods import METHODS
 from docs.plots.page import DOCS
 
@@ -14,7 +15,7 @@ from docs.plots.page import DOCS
 def main() -> None:
     """Make them, one after the other."""
     plots = {f"{folder}/{name}": draw for folder, found in (
-        ("front", FRONT), ("methods", METHODS), ("examples", EXAMPLES)
+        ("front", FRONT), ("methods", METHODS), ("examples", EXAMPLES), ("gallery", GALLERY)
     ) for name, draw in found.items()}  # fmt: skip
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("names", nargs="*", help=f"of {', '.join(plots)}")

@@ -30,3 +30,17 @@ def example(page: str, *names: str, section: str = "") -> SimpleNamespace:
             if found.keys() >= set(names):
                 return SimpleNamespace(**{name: found[name] for name in names})
     raise LookupError(f"{page}.md does not define {sorted(set(names) - found.keys())}")
+
+
+def everything(page: str) -> dict[str, object]:
+    """What all code of a page defines.
+
+    Args:
+        page: its path below `docs`, without the ending.
+    """
+    found: dict[str, object] = {}
+    for block in _BLOCK.findall((DOCS / f"{page}.md").read_text(encoding="utf-8")):
+        sessions = [one.source for one in doctest.DocTestParser().get_examples(block)]
+        for source in sessions or [block]:
+            exec(source, found)
+    return found

@@ -22,6 +22,7 @@ def lay_out(
     *,
     reference: Any = None,
     divergence: float = DIVERGENCE,
+    keep: bool = False,
 ) -> tuple[Plan, Any]:
     """Lay a run out as arrays, in the current precision.
 
@@ -30,6 +31,7 @@ def lay_out(
         problem: problem of that run, or of a neighbouring one.
         reference: centralised solution, shape `(p,)`, if distances are to be recorded.
         divergence: maximum movement of answers, in units of the largest coordinate of the start.
+        keep: whether every measurement holds the agents' answers.
 
     Returns:
         The plan, and one key per trial.
@@ -55,6 +57,7 @@ def lay_out(
         watch=isinstance(problem.objectives, AbstractDifferentiable),
         exponents=contract.exponents,
         least=method.hides.least(network),
+        keep=keep,
     )
     trials = jnp.arange(contract.trials)
     return plan, jax.vmap(lambda trial: trial_key(contract.seed, trial))(trials)

@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 DIVERGENCE = 1e6
 """How far an answer may move by default before it counts as diverged."""
 
-SIMULATION_ONLY = ("objective", "gap", "distance")
+MEASURED = ("bounded", "consensus", "distance", "objective", "answers")
+"""Everything that is measured, as far as it is known."""
+
+ANSWERS = "answers"
+"""The answers of all agents, which are measured where somebody asks for them."""
+
+_SEES_OBJECTIVES = ("objective", "distance")
 """Measurements that see private objectives."""
 
 
@@ -48,7 +54,8 @@ def measure(plan: Any, states: Any) -> dict[str, Array]:
     * `consensus`: root mean square distance of the agents from their mean;
     * `distance`: `sum_k ||x_k - x*||^2 / ||x*||^2`, if a reference is known (answering 0 scores
       `K`);
-    * `objective`: `sum_k f_k + R` at the mean of the answers, if watched.
+    * `objective`: `sum_k f_k + R` at the mean of the answers, if watched;
+    * `answers`: the answers themselves, shape `(agents, p)`, if kept.
     """
     answers = solutions(plan, states)
     mean = jnp.mean(answers, axis=0)
@@ -66,6 +73,8 @@ def measure(plan: Any, states: Any) -> dict[str, Array]:
     if plan.watch:
         values = jax.vmap(lambda objective: objective.value(mean))(plan.objectives)
         measured["objective"] = jnp.sum(values) + plan.agents * plan.public.value(mean)
+    if plan.keep:
+        measured[ANSWERS] = answers
     return measured
 
 
@@ -75,12 +84,14 @@ class History:
 
     Attributes:
         rounds: rounds completed, shape `(rows,)`.
-        measured: arrays `consensus` and, where known, `objective`, `distance`, `gap`, each `(rows,
-            trials)`.
+        measured: arrays `consensus` and, where known, `objective` and `distance`, and metrics of
+            one's own, each `(rows, trials)`; such a metric is NaN once a trial has diverged.
         evaluations: number of oracle calls of all agents so far, shape `(rows,)`.
         bytes: number of bytes in all messages so far, shape `(rows,)`.
         epsilon: epsilon spent so far by each owner, shape `(rows, agents)`; infinite without
             privacy.
+        metrics: names of the metrics that the user gave.
+        solutions: every agent's iterate, shape `(rows, trials, agents, p)`, if they were kept.
     """
 
     rounds: Int[np.ndarray, " rows"]
@@ -88,6 +99,15 @@ class History:
     evaluations: Int[np.ndarray, " rows"]
     bytes: Int[np.ndarray, " rows"]
     epsilon: Float[np.ndarray, "rows agents"]
+    metrics: tuple[str, ...] = ()
+    solutions: Float[np.ndarray, "rows trials agents p"] | None = None
+
+    @property
+    def simulation_only(self) -> tuple[str, ...]:
+        """Measurements that no guarantee covers: they see private objectives, or are metrics of the
+        user's own, of which tacit cannot know what they read besides the iterates.
+        """
+        return tuple(n for n in self.measured if n in (*_SEES_OBJECTIVES, *self.metrics))
 
     def __repr__(self) -> str:
         last, names = int(self.rounds[-1]), ", ".join(self.measured)

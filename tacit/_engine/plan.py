@@ -34,6 +34,7 @@ class Plan(eqx.Module):
         watch: whether the objective's value is recorded (which asks the private objectives).
         exponents: exponents by phase, for releases read only in sums: these are exact multiples of
             `2^exponent` wherever messages are bytes. `None` for all other phases.
+        keep: whether every measurement holds the agents' answers.
         least: minimum number of agents in a round; a round with fewer is skipped.
     """
 
@@ -52,6 +53,7 @@ class Plan(eqx.Module):
     watch: bool = eqx.field(static=True)
     exponents: tuple[int | None, ...] = eqx.field(static=True)
     least: int = eqx.field(static=True, default=0)
+    keep: bool = eqx.field(static=True, default=False)
 
     @property
     def agents(self) -> int:

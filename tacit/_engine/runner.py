@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,27 +15,29 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from tacit import checks
-from tacit._engine import charging, inputs
+from tacit._engine import inputs
 from tacit._engine.checkpoint import check as check_checkpoint
 from tacit._engine.compiled import lay_out
-from tacit._engine.contract import Contract, contract
+from tacit._engine.contract import contract
 from tacit._engine.environment import edited, environment
 from tacit._engine.identity import fingerprint, opaque
 from tacit._engine.keys import rekeyed
+from tacit._engine.ledger_entry import enter
 from tacit._engine.loop import Progress
-from tacit._engine.measures import DIVERGENCE, History
+from tacit._engine.measures import DIVERGENCE, History, solutions
+from tacit._engine.metrics import Metric, check_size, named, value_of
+from tacit._engine.plan import Plan
 from tacit._engine.result import Result
 from tacit._engine.simulate import simulate
 from tacit._engine.traffic import bytes_sent
 from tacit.arguments import checked
-from tacit.errors import ConfigError, PrivacyError
+from tacit.errors import ConfigError
 from tacit.method._schedule import positive
 from tacit.method.citation import papers_of
 from tacit.method.phase import AbstractMethod
 from tacit.network.base import AbstractNetwork
-from tacit.privacy.guarantee import Status
-from tacit.privacy.ledger import Charge, Ledger
-from tacit.problem.problem import Problem, anonymous
+from tacit.privacy.ledger import Ledger
+from tacit.problem.problem import Problem
 from tacit.problem.task import Task
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ class Simulation:
 @checked(
     ConfigError,
     own="problem network method rounds seed runtime record reference require "
-    "checkpoint ledger progress",
+    "checkpoint ledger progress metrics keep",
 )
 def run(
     problem: Task,
@@ -92,6 +94,8 @@ def run(
     dataset: str = "",
     owner: str | None = None,
     progress: Progress | bool | None = None,
+    metrics: Mapping[str, Metric] | None = None,
+    keep: bool = False,
 ) -> Result:
     """Run a method on a problem over a network.
 
@@ -123,12 +127,17 @@ def run(
             records are divided anew in every study, one record may be at any of them, and only an
             account of the whole dataset adds up its cost.
         progress: callback with (rounds done, rounds); `True` prints them to standard error.
+        metrics: functions by name, each of all agents' answers in a trial, a NumPy array of shape
+            `(agents, p)`, to a number: a column of the history. Simulation only, since tacit cannot
+            see what else they read. They change nothing in the run.
+        keep: whether the history keeps every agent's iterates at the recorded rounds, in
+            `history.solutions`; with `record=k` every `k` rounds.
 
     Returns:
         The answers, the history and the guarantee. Divergence is a status there, not an exception.
 
     Raises:
-        ConfigError: an argument out of range.
+        ConfigError: an argument out of range, or a metric that fails.
         NetworkError: a network that does not fit the problem or the method.
         ProblemError: a problem that the method's assumptions exclude.
         PrivacyError: a budget that cannot be met, or a guarantee weaker than required.
@@ -156,6 +165,8 @@ def run(
     runtime = Simulation() if runtime is None else runtime
     checks.instance("runtime", runtime, Simulation, "give tacit.Simulation(...)", ConfigError)
     inputs.one_of("require", require, None, "proved")
+    inputs.one_of("keep", keep, True, False)
+    functions = named(metrics)
     if ledger is not None:
         remedy = "open it: with Ledger.open(path) as ledger (tacit.privacy.ledger)"
         checks.instance("ledger", ledger, Ledger, remedy, ConfigError)
@@ -172,21 +183,29 @@ def run(
         stated = agreed.guarantee
         if require is not None:
             stated.require(require)
-        plan, roots = lay_out(agreed, problem, reference=point, divergence=runtime.divergence)
+        plan, roots = lay_out(
+            agreed,
+            problem,
+            reference=point,
+            divergence=runtime.divergence,
+            keep=keep or bool(functions),
+        )
+        _try(plan, functions, len(recorded) + 1 if keep else 0, runtime.trials)
         identity = ""
         if checkpoint is not None or ledger is not None:
             identity = fingerprint(plan, roots, runtime.exact, recorded)
         # a checkpoint of a run with other noise belongs to another run
         own = identity if ledger is None else ledger.run_name(identity)
+        own += f" {fingerprint(functions, keep)}" if functions or keep else ""
         if path is not None:
             check_checkpoint(path, own)
         charge = None
         if ledger is not None:
             # code that a user wrote or edited cannot be compared: every start is a run of its own
             start = secrets.token_hex(16) if opaque(plan) or edited() else ""
-            named = f"{identity} {start}"
-            charge = _charge(ledger, dataset, owner, named, agreed)
-            roots = rekeyed(roots, ledger.noise_key(named))
+            entry = f"{identity} {start}"
+            charge = enter(ledger, dataset, owner, entry, agreed)
+            roots = rekeyed(roots, ledger.noise_key(entry))
         found = simulate(
             plan,
             roots,
@@ -196,6 +215,8 @@ def run(
             identity=own,
             path=path,
             progress=shower,
+            metrics=functions,
+            keep=keep,
         )
         sent = bytes_sent(plan, rounds)[found.rounds]
     history = History(
@@ -204,6 +225,8 @@ def run(
         evaluations=agreed.evaluations(found.rounds),
         bytes=sent,
         epsilon=agreed.spent(found.rounds),
+        metrics=tuple(functions),
+        solutions=found.kept,
     )
     return Result(
         solutions=found.answers,
@@ -223,48 +246,14 @@ def run(
     )
 
 
-def _charge(
-    ledger: Ledger, dataset: str, owner: str | None, identity: str, agreed: Contract
-) -> Charge:
-    """Enter the whole run in the ledger, for all owners or for none."""
-    names = agreed.owners.names
-    if not dataset:
-        raise ConfigError(
-            "a ledger keeps one budget for an owner and a data set; give dataset='...', always the "
-            "same name for the same records"
-        )
-    if owner is None and anonymous(names):
-        raise ConfigError(
-            "a ledger keeps one budget for an owner and a data set, and these agents have numbers "
-            "for names: in another study the same records may stand at another number. Name the "
-            "agents by their owners (names=... of the problem), or, where records are divided "
-            "among the agents anew, give owner=..., which is charged for all of them"
-        )
-    if agreed.trials > 1:
-        raise ConfigError(
-            f"trials={agreed.trials} would release everything {agreed.trials} times, and a ledger "
-            "charges a run once; set trials=1, or leave the ledger out of an experiment that stays "
-            "here"
-        )
-    weak = next((each for each in agreed.guarantee if each.status is not Status.PROVED), None)
-    if weak is not None:
-        raise PrivacyError(
-            f"a ledger counts proved guarantees only, and that of {weak.owner} is "
-            f"{weak.status.value!r}; choose a method with a proved guarantee, or leave the ledger "
-            "out"
-        )
-    events = dict(zip(names, agreed.events, strict=True))
-    if owner is not None:
-        events = {owner: charging.of_any(events.values())}
-    study = f"{type(agreed.method).__name__}, {agreed.rounds:,} rounds"
-    return ledger.charge_run(
-        ledger.run_name(identity),
-        events,
-        dataset=dataset,
-        study=study,
-        neighbours=agreed.guarantee.worst.neighbours,
-        pooled=owner is not None,
-    )
+def _try(plan: Plan, metrics: Mapping[str, Metric], kept: int, trials: int) -> None:
+    """Ask the metrics at the start, so that one that fails does so before anything is charged."""
+    if not plan.keep:
+        return
+    start = np.asarray(solutions(plan, plan.initial()))
+    check_size(kept, trials, *start.shape)
+    for name, metric in metrics.items():
+        value_of(name, metric, start)
 
 
 def _reference(problem: Task, reference: Any) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import equinox as eqx
@@ -16,7 +17,8 @@ from jaxtyping import Array, Float, Int, Key
 from tacit._engine import batched
 from tacit._engine.exact import ExactEngine
 from tacit._engine.loop import Engine, Progress, drive
-from tacit._engine.measures import solutions
+from tacit._engine.measures import ANSWERS, solutions
+from tacit._engine.metrics import Metered, Metric
 from tacit._engine.plan import Plan
 from tacit.problem.boxes import settle, stop
 from tacit.types import State
@@ -32,12 +34,14 @@ class Simulated:
         rounds: rounds after which measurements were taken, starting from 0.
         measured: measurements at them, each of shape `(rows, trials)`.
         diverged: first round after which a trial had diverged, or -1; shape `(trials,)`.
+        kept: answers at them, shape `(rows, trials, agents, p)`, if they were kept.
     """
 
     answers: Float[np.ndarray, "trials agents p"]
     rounds: Int[np.ndarray, " rows"]
     measured: dict[str, Float[np.ndarray, "rows trials"]]
     diverged: Int[np.ndarray, " trials"]
+    kept: Float[np.ndarray, "rows trials agents p"] | None = None
 
 
 def simulate(
@@ -50,6 +54,8 @@ def simulate(
     identity: str = "",
     path: Path | None = None,
     progress: Progress | None = None,
+    metrics: Mapping[str, Metric] = MappingProxyType({}),
+    keep: bool = False,
 ) -> Simulated:
     """Run all rounds of all trials.
 
@@ -62,12 +68,16 @@ def simulate(
         identity: fingerprint of the run, for the checkpoint.
         path: checkpoint file, written every few seconds and read first if it exists.
         progress: callback that receives the progress of the run.
+        metrics: the user's metrics by name; they and `keep` need a plan that keeps answers.
+        keep: whether to return the answers at all recorded rounds.
 
     Raises:
         TacitError: an exception of a host function, such as a black box or a projection.
+        ConfigError: a metric raised an exception, or returned something that is not one number.
     """
+    engine: Engine = _Watched(ExactEngine(plan, roots) if exact else _Batched(plan, roots), plan)
     trace = drive(
-        _Watched(ExactEngine(plan, roots) if exact else _Batched(plan, roots), plan),
+        Metered(engine, metrics, keep) if plan.keep else engine,
         rounds=rounds,
         record=record,
         identity=identity,
@@ -75,7 +85,12 @@ def simulate(
         progress=progress,
     )
     answers = np.asarray(_solutions(plan, trace.states))
-    return Simulated(answers, trace.rounds, trace.measured, trace.diverged)
+    measured = dict(trace.measured)
+    kept = measured.pop(ANSWERS, None)
+    for name in metrics:  # a trial that has diverged is repeated from its last finite state
+        gone = (trace.diverged >= 0) & (trace.rounds[:, None] >= trace.diverged)
+        measured[name] = np.where(gone, np.nan, measured[name])
+    return Simulated(answers, trace.rounds, measured, trace.diverged, kept)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from tacit import __version__
 from tacit.cli import (
     before,
     bundling,
+    creating,
     experiments,
     keys,
     ledgers,
@@ -391,6 +392,7 @@ app.add_typer(keys.app)
 app.command()(before.check)
 app.add_typer(manifests.app)
 app.add_typer(parts.app)
+app.add_typer(creating.app)
 app.command()(sites.agent)
 app.command()(sites.coordinator)
 app.command()(sites.status)

@@ -13,6 +13,8 @@ SWEEP_EPILOG = """\b
 Examples:
   tacit sweep study.toml --seeds 100 --epsilon 0.5,1,2
   tacit sweep study.toml --seeds 100 --method dpsg,pdop,dgd --set method.step=0.1,0.3
+  tacit sweep study.toml --set 'network=ring,{graph="grid",rows=2}' --facet network
+  tacit sweep study.toml --grid grid.toml
   tacit sweep study.toml --seeds 1000 --cluster tls://head:8786 \\
       --tls-ca ca.pem --tls-cert me.pem --tls-key me.key
 """
@@ -165,8 +167,21 @@ def sweep(
             help="Study key and its values, e.g. method.step=0.1,0.2; repeat for more keys.",
         ),
     ] = None,
+    grid: Annotated[
+        Path | None,
+        typer.Option(
+            "--grid", "-g", help="File of seeds, methods and settings; options take precedence."
+        ),
+    ] = None,
     measure: Annotated[
         str | None, typer.Option("--measure", help="Metric to plot, e.g. auc.")
+    ] = None,
+    over: Annotated[
+        str | None,
+        typer.Option("--over", help="Key of the horizontal axis, e.g. network or method."),
+    ] = None,
+    facet: Annotated[
+        str | None, typer.Option("--facet", help="Key whose values have a panel each.")
     ] = None,
     workers: Annotated[
         int | None,
@@ -228,7 +243,10 @@ def sweep(
         methods=method or (),
         epsilon=epsilon or (),
         settings=settings or (),
+        grid=grid,
         measure=measure,
+        over=over,
+        facet=facet,
         workers=workers,
         cluster=cluster,
         ca=tls_ca,

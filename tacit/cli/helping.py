@@ -15,6 +15,7 @@ SECTIONS = {
         *("agent", "coordinator", "status", "doctor", "bundle", "verify"),
     ),
     "Reproduce published results": ("reproduce",),
+    "Extend tacit": ("new",),
 }
 """Every command of `tacit`, in the order in which a newcomer meets it."""
 

@@ -32,7 +32,10 @@ class Asked:
         methods: lists of names, separated by commas.
         epsilon: lists of budgets, separated by commas.
         settings: keys, each with its values.
+        grid: file of a grid, whose entries the options above replace.
         measure: name of the metric to plot.
+        over: key of the horizontal axis.
+        facet: key whose values have a panel each.
         workers: maximum number of processes.
         cluster: address of a scheduler.
         ca: path of the authority's certificate.
@@ -48,7 +51,10 @@ class Asked:
     methods: Sequence[str] = ()
     epsilon: Sequence[str] = ()
     settings: Sequence[str] = ()
+    grid: Path | None = None
     measure: str | None = None
+    over: str | None = None
+    facet: str | None = None
     workers: int | None = None
     cluster: str | None = None
     ca: Path | None = None
@@ -101,8 +107,10 @@ def _where(asked: Asked) -> int | Cluster:
 
 
 def _grid(asked: Asked) -> Grid:
-    from tacit.sweep.grid import Grid, parse_setting, parse_value, split
+    from tacit.sweep.grid import Grid
+    from tacit.sweep.written import parse_setting, parse_value, read_grid, split
 
+    base = Grid() if asked.grid is None else read_grid(asked.grid)
     settings: dict[str, tuple[Any, ...]] = {}
     epsilon = tuple(parse_value(each) for text in asked.epsilon for each in split(text))
     if epsilon:
@@ -111,7 +119,8 @@ def _grid(asked: Asked) -> Grid:
         key, values = parse_setting(text)
         settings[key] = (*settings.get(key, ()), *values)
     methods = tuple(name for text in asked.methods for name in split(text))
-    return Grid(seeds=asked.seeds, methods=methods, settings=settings)
+    seeds = base.seeds if asked.seeds is None else asked.seeds
+    return Grid(seeds, methods or base.methods, {**base.settings, **settings})
 
 
 def _run(path: Path, folder: Path, where: int | Cluster, asked: Asked, *, json: bool) -> None:
@@ -142,6 +151,8 @@ def _run(path: Path, folder: Path, where: int | Cluster, asked: Asked, *, json: 
             folder,
             where=where,
             measure=asked.measure,
+            over=asked.over,
+            facet=asked.facet,
             force=asked.force,
             told=None
             if bar is None
@@ -160,6 +171,7 @@ def _tell(ended: Sweep) -> None:
     from tacit.privacy.digits import rounded_up
     from tacit.report.canvas import without_figures
     from tacit.report.tables import number
+    from tacit.sweep.sections import shown
     from tacit.sweep.table import in_words, settings, spent
     from tacit.sweep.words import headings, status
 
@@ -170,7 +182,7 @@ def _tell(ended: Sweep) -> None:
         worst = runs.cell.worst
         rows.append(
             [
-                *(number(runs.cell.settings.get(key)) for key in keys),
+                *(number(shown(runs.cell.settings.get(key))) for key in keys),
                 rounded_up(spent(worst)),
                 status(worst.status),
                 number(mean),
@@ -189,3 +201,4 @@ def _tell(ended: Sweep) -> None:
     say()
     say(f"Report: {ended.path / 'report.html'}{without_figures()}")
     say(f"One row per run: {ended.path / 'results.csv'}")
+    say(f"The same table for a paper: {ended.path / 'cells.tex'}")

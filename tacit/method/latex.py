@@ -8,25 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tacit.escape import latex
+
 if TYPE_CHECKING:
     import pandas as pd
-
-_ACTIVE = {c: f"\\{c}" for c in "_%&#${}"} | {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-}
-"""What LaTeX reads otherwise than it stands there."""
-
-
-def plain(text: str) -> str:
-    r"""Text that LaTeX prints as it stands.
-
-    Example:
-        >>> plain("a_b & 5 %")
-        'a\\_b \\& 5 \\%'
-    """
-    return "".join(_ACTIVE.get(c, c) for c in text)
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -39,7 +24,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [" & ".join(heads) + r" \\", r"\midrule"]
     for name, *cells in rows:
         cells = [f"${cell}$" if cell[:1] in ("-", "<") else cell for cell in cells]
-        lines.append(" & ".join([plain(name), *cells]) + r" \\")
+        lines.append(" & ".join([latex(name), *cells]) + r" \\")
     columns = "l" + "r" * (len(heads) - 1)
     body = "\n".join(lines)
     return f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
@@ -51,7 +36,7 @@ def tabular(frame: pd.DataFrame) -> str:
     Args:
         frame: a frame whose first column is text.
     """
-    heads = [plain(str(name).replace("_", " ").capitalize()) for name in frame.columns]
+    heads = [latex(str(name).replace("_", " ").capitalize()) for name in frame.columns]
     rows = [[str(first), *map(_cell, others)] for first, *others in frame.itertuples(index=False)]
     return table(heads, rows)
 
@@ -59,7 +44,7 @@ def tabular(frame: pd.DataFrame) -> str:
 def _cell(value: Any) -> str:
     """A value in LaTeX."""
     if isinstance(value, str) or not hasattr(value, "__float__"):
-        return plain(str(value))
+        return latex(str(value))
     if isinstance(value, bool | int | np.integer | np.bool_):
         return str(value)
     return "" if math.isnan(value) else f"{float(value):#.4g}"

@@ -19,10 +19,11 @@ from tacit.report.tables import number, table
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-HEIGHT = 380
+HEIGHT, PANEL = 380, 250
+"""Height of a figure with one panel, and of each of several, in pixels."""
 
-MOST = 12
-"""Maximum number of lines drawn: more cannot be told apart."""
+NAMED = 12
+"""Maximum number of lines described in words beside the figure; all are drawn."""
 
 CELLS = 500
 """Maximum number of cells in a table of the page; the files have all."""
@@ -38,6 +39,7 @@ class Series:
         y: means, one per position.
         error: half the length of the interval around each mean; NaN for none.
         level: whether the only mean has no position on the axis and is drawn as a level line.
+        facet: heading of the panel that it is drawn in; empty for every panel.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Series:
     y: Sequence[float]
     error: Sequence[float]
     level: bool = False
+    facet: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,16 @@ class SweepData:
     notes: Sequence[str]
     environment: Mapping[str, str]
 
+    @property
+    def facets(self) -> list[str]:
+        """Headings of the panels; a single empty one if there are none."""
+        return list(dict.fromkeys(each.facet for each in self.series if each.facet)) or [""]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the lines; those of one name look the same in all panels."""
+        return list(dict.fromkeys(each.name for each in self.series))
+
 
 def write_sweep(path: str | os.PathLike[str], data: SweepData) -> Path:
     """Write the page of a sweep; an older file at `path` is replaced whole or not at all.
@@ -101,50 +114,112 @@ def write_sweep(path: str | os.PathLike[str], data: SweepData) -> Path:
         others={name: table(rows, CELLS) for name, rows in data.others.items()},
         caption=caption(data),
         alternative=alternative(data),
-        height=HEIGHT,
+        height=height(data),
         environment=data.environment,
     )
     return write_page(path, text)
 
 
-def draw(data: SweepData) -> go.Figure:
-    """Means with intervals over the axis, one line for all cells that differ in nothing else."""
-    figure = blank()
-    log = _logarithmic(data)
-    places = [x for series in data.series for x in series.x if x is not None]
-    for index, series in enumerate(data.series[:MOST]):
-        colour, name = COLOURS[index % len(COLOURS)], plain(series.name)
-        look: dict[str, Any] = {
-            "name": name,
-            "hovertemplate": f"%{{x}}<br>%{{y:.4g}}<extra>{name}</extra>",
-        }
-        line = {"color": colour, "width": 2, "dash": DASHES[index % len(DASHES)]}
-        if series.level:
-            x, y = sorted({min(places), max(places)}), [finite(series.y[0])] * 2
-            figure.add_scatter(x=x, y=y[: len(x)], mode="lines", line=line, **look)
-            continue
-        figure.add_scatter(
-            x=list(series.x),
-            y=[finite(value) for value in series.y],
-            error_y={
-                "type": "data",
-                "array": [finite(value) or 0.0 for value in series.error],
-                "color": colour,
-                "thickness": 1.5,
-                "width": 4,
-            },
-            mode="lines+markers" if data.axis and len(series.x) > 1 else "markers",
-            line=line,
-            marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 8, "color": colour},
-            **look,
-        )
-    figure.update_xaxes(title=plain(data.axis))
-    figure.update_yaxes(title=plain(data.measure))
-    if log:
+def height(data: SweepData, across: int = 1) -> int:
+    """Height of the figure in pixels, with room for its legend."""
+    rows = math.ceil(len(data.facets) / across)
+    wide = sum(7 * len(name) + 60 for name in data.names)
+    return (HEIGHT if rows == 1 else PANEL * rows) + 20 * (wide // (420 * across))
+
+
+def draw(data: SweepData, across: int = 1) -> go.Figure:
+    """Means with intervals over the axis, one line for all cells that differ in nothing else.
+
+    Args:
+        data: contents of the page.
+        across: number of panels side by side, if there are several.
+    """
+    facets = data.facets
+    across = min(across, len(facets))
+    rows, tall = math.ceil(len(facets) / across), height(data, across)
+    figure = blank().set_subplots(
+        rows=rows,
+        cols=across,
+        shared_xaxes=True,
+        shared_yaxes=True,
+        subplot_titles=[plain(facet) for facet in facets] if facets != [""] else None,
+        vertical_spacing=min(0.3 / rows, 50 / tall),
+        horizontal_spacing=0.03,
+    )
+    places = list(dict.fromkeys(x for each in data.series for x in each.x if x is not None))
+    numbers = not any(isinstance(place, str) for place in places)
+    legend = bool(data.axis) and len(data.names) > 1
+    looks = {name: _look(name, index) for index, name in enumerate(data.names)}
+    fresh = set(looks)
+    for index, facet in enumerate(facets):
+        at = {"row": index // across + 1, "col": index % across + 1}
+        for each in data.series:
+            if each.facet in ("", facet):
+                look = looks[each.name] | {"showlegend": legend and each.name in fresh}
+                fresh -= {each.name}
+                _add(figure, each, look, places, joined=numbers and bool(data.axis), at=at)
+    finish(figure, height=tall, legend=legend)
+    if len(facets) > 1:
+        figure.update_xaxes(matches="x")
+        figure.update_yaxes(matches="y")
+        figure.update_layout(xaxis_matches=None, yaxis_matches=None)  # which all others match
+    figure.update_annotations(font_size=13)
+    figure.update_xaxes(title=plain(data.axis), row=rows)
+    figure.update_yaxes(title=plain(data.measure), col=1)
+    if _logarithmic(data):
         figure.update_yaxes(type="log", exponentformat="power")
-    if data.axis and _spread(places):
-        figure.update_xaxes(type="log", tickvals=sorted(set(places)), ticktext=_ticks(places))
-    return finish(figure, height=HEIGHT, legend=bool(data.axis) and len(data.series) > 1)
+    if not numbers:  # beside each other at a place, with names that may have to be turned
+        figure.update_layout(scattermode="group", scattergap=0.6)
+        figure.update_xaxes(tickangle=None, categoryorder="array", categoryarray=places)
+    elif data.axis and _spread(places):
+        figure.update_xaxes(type="log", tickvals=sorted(places), ticktext=_ticks(places))
+    if legend and len(facets) > 1:  # above the headings of the panels
+        figure.update_layout(legend_y=1 + 26 / tall)
+    return figure
+
+
+def _look(name: str, index: int) -> dict[str, Any]:
+    """Colour, dash and marker of a line, different for the first sixty."""
+    colour = COLOURS[index % len(COLOURS)]
+    return {
+        "name": plain(name),
+        "legendgroup": plain(name),
+        "offsetgroup": plain(name),
+        "hovertemplate": f"%{{x}}<br>%{{y:.4g}}<extra>{plain(name)}</extra>",
+        "line": {"color": colour, "width": 2, "dash": DASHES[index % len(DASHES)]},
+        "marker": {"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 8, "color": colour},
+    }
+
+
+def _add(
+    figure: go.Figure,
+    series: Series,
+    look: Mapping[str, Any],
+    places: Sequence[Any],
+    *,
+    joined: bool,
+    at: Mapping[str, int],
+) -> None:
+    """Draw a line in a panel."""
+    if series.level:
+        ends = sorted({min(places), max(places)}) if joined else places
+        y = [finite(series.y[0])] * len(ends)
+        figure.add_scatter(x=list(ends), y=y, mode="lines", **look, **at)
+        return
+    figure.add_scatter(
+        x=list(series.x),
+        y=[finite(value) for value in series.y],
+        error_y={
+            "type": "data",
+            "array": [finite(value) or 0.0 for value in series.error],
+            "color": look["line"]["color"],
+            "thickness": 1.5,
+            "width": 4,
+        },
+        mode="lines+markers" if joined and len(series.x) > 1 else "markers",
+        **look,
+        **at,
+    )
 
 
 def caption(data: SweepData) -> str:
@@ -155,17 +230,22 @@ def caption(data: SweepData) -> str:
     )
     if any(series.level for series in data.series):
         said += " A level line marks cells to which the axis does not apply."
-    if len(data.series) > MOST:
-        said += f" The first {MOST} of {len(data.series)} lines are drawn; the table has all."
+    if len(data.facets) > 1:
+        said += " All panels have the same axes"
+        apart = any(not series.facet for series in data.series)
+        said += "; what is the same in all of them is drawn in each." if apart else "."
     return said
 
 
 def alternative(data: SweepData) -> str:
     """The figure in words: where each line begins and ends."""
     said = [
-        f"{series.name} from {number(finite(series.y[0]))} to {number(finite(series.y[-1]))}"
-        for series in data.series[:MOST]
+        f"{f'{series.facet}, ' if series.facet else ''}{series.name} from "
+        f"{number(finite(series.y[0]))} to {number(finite(series.y[-1]))}"
+        for series in data.series[:NAMED]
     ]
+    if len(data.series) > NAMED:
+        said.append(f"{len(data.series) - NAMED} more lines, whose numbers are in the table")
     over = f" over {data.axis}" if data.axis else ""
     return f"Mean {data.measure}{over}. {'; '.join(said)}."
 
@@ -181,4 +261,4 @@ def _spread(values: Sequence[float]) -> bool:
 
 
 def _ticks(places: Sequence[float]) -> list[str]:
-    return [number(place) for place in sorted(set(places))]
+    return [number(place) for place in sorted(places)]

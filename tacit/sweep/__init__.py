@@ -9,5 +9,18 @@ from tacit.sweep.cells import Cell, Plan, plan
 from tacit.sweep.grid import Grid
 from tacit.sweep.run import Sweep, finish, sweep, waiting
 from tacit.sweep.table import Runs
+from tacit.sweep.written import read_grid
 
-__all__ = ["Cell", "Cluster", "Grid", "Plan", "Runs", "Sweep", "finish", "plan", "sweep", "waiting"]
+__all__ = [
+    "Cell",
+    "Cluster",
+    "Grid",
+    "Plan",
+    "Runs",
+    "Sweep",
+    "finish",
+    "plan",
+    "read_grid",
+    "sweep",
+    "waiting",
+]

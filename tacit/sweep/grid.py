@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import difflib
 import itertools
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -16,6 +15,7 @@ from tacit.study._described.catalogue import METHODS, Entry, Protection
 from tacit.study._grammar.explain import descriptions
 from tacit.study.model import Study
 from tacit.study.parts import method
+from tacit.sweep.sections import SECTIONS, check_sections, section_of
 from tacit.types import Oracle
 
 _FIXED = {
@@ -23,6 +23,9 @@ _FIXED = {
     "run.output": "a sweep has one directory, which is given apart",
     "run.record": "a sweep measures at the end of a run",
     "method.name": "methods are given apart",
+    "method": "methods are given apart, and the arguments of one as NAME.key, such as dpsg.step",
+    "data.path": "all cells share the study's records",
+    "data.labels": "all cells share the study's records",
     "title": "it changes no number",
     "notes": "it changes no number",
 }
@@ -40,7 +43,9 @@ class Grid:
             method also takes those keys of the study's section [method] that it has.
         settings: values that each "section.key" takes in turn. "method.key" applies to every
             method that has the key, and "NAME.key" to the method of that name. Keys of [privacy]
-            are left out for a method without noise.
+            are left out for a method without noise. A whole section takes tables, which stand for
+            all of it and so have their own arguments: "network" graphs, "partition" and "problem"
+            likewise. The name alone stands for a table without arguments.
 
     Raises:
         ConfigError: no seed, no value, a value given twice, a method that does not exist, or a key
@@ -52,6 +57,10 @@ class Grid:
         >>> [settings for settings, _ in grid.cells(study)]  # doctest: +NORMALIZE_WHITESPACE
         [{'method': 'dpsg', 'privacy.epsilon': 1.0}, {'method': 'dpsg', 'privacy.epsilon': 2.0},
          {'method': 'dgd'}]
+        >>> graphs = ("ring", {"graph": "grid", "rows": 2})
+        >>> cells = Grid(settings={"network": graphs}).cells(study)
+        >>> [document["network"] for _, document in cells]
+        [{'graph': 'ring'}, {'graph': 'grid', 'rows': 2}]
     """
 
     seeds: int | None = None
@@ -70,12 +79,13 @@ class Grid:
         for key, values in settings.items():
             if key in _FIXED:
                 raise ConfigError(f"{key} cannot be varied: {_FIXED[key]}; leave it out")
-            if "." not in key:
+            if "." not in key and key not in SECTIONS:
                 raise ConfigError(
                     f"{key!r} must be a section and a key with a dot between, such as method.step "
-                    "or privacy.epsilon"
+                    f"or privacy.epsilon, or one of the sections {', '.join(SECTIONS)}"
                 )
             _check_values(key, values)
+        check_sections(settings)
 
     def cells(self, study: Mapping[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Every cell: its particular settings, and its study as a separate document.
@@ -101,7 +111,11 @@ class Grid:
             for values in itertools.product(*plan.values()):
                 chosen = dict(zip(plan, values, strict=True))
                 document = _with_method(study, entry)
-                for key, value in chosen.items():
+                # a section first: single keys are changed in what it puts there
+                for key, value in sorted(chosen.items(), key=lambda item: item[0] not in SECTIONS):
+                    if key in SECTIONS:
+                        document[key] = section_of(key, value)
+                        continue
                     _put(document, key.split("."), value, key)
                 found.append(({"method": entry.name, **chosen}, document))
         return found
@@ -127,6 +141,8 @@ class Grid:
     def _check_keys(self, methods: Sequence[Entry]) -> None:
         """Every key must be one that a study or some method of the sweep has."""
         for key in self.settings:
+            if key in SECTIONS:
+                continue
             section, _, rest = key.partition(".")
             head = rest.split(".")[0]
             asked = [entry for entry in methods if section in ("method", entry.name)]
@@ -147,59 +163,6 @@ class Grid:
                 )
             if head not in known:
                 raise ConfigError(f"{key}: {whose} has no key {head!r}{_close(head, known)}")
-
-
-def parse_setting(text: str) -> tuple[str, tuple[Any, ...]]:
-    """The key and the values of a text such as `method.step=0.1,0.2`.
-
-    Values are written as in a study file; words need no quotes.
-
-    Raises:
-        ConfigError: no equals sign, or nothing on one of its sides.
-
-    Example:
-        >>> parse_setting("network.graph=ring, complete")
-        ('network.graph', ('ring', 'complete'))
-        >>> parse_setting("problem.constraint.lower=[-1,-1],0")
-        ('problem.constraint.lower', ([-1, -1], 0))
-    """
-    key, mark, values = text.partition("=")
-    if not (mark and key.strip() and values.strip()):
-        raise ConfigError(
-            f"--set {text!r} must be a key, an equals sign and values with commas between, such as "
-            "--set method.step=0.1,0.2"
-        )
-    return key.strip(), tuple(parse_value(value) for value in split(values))
-
-
-def parse_value(text: str) -> Any:
-    """A value as TOML reads it, or the text itself.
-
-    Example:
-        >>> parse_value("2"), parse_value("1e-3"), parse_value("true"), parse_value("ring")
-        (2, 0.001, True, 'ring')
-    """
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return text
-
-
-def split(text: str) -> list[str]:
-    """The parts of a text between its commas, except for commas in brackets or quotes."""
-    parts, depth, quote = [""], 0, ""
-    for letter in text:
-        if quote:
-            quote = "" if letter == quote else quote
-        elif letter in "\"'":
-            quote = letter
-        else:
-            depth += (letter in "[{") - (letter in "]}")
-            if letter == "," and depth == 0:
-                parts.append("")
-                continue
-        parts[-1] += letter
-    return [part.strip() for part in parts]
 
 
 def _check_values(key: str, values: Sequence[Any]) -> None:

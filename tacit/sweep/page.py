@@ -7,23 +7,38 @@ from collections.abc import Sequence
 from typing import Any
 
 from tacit._engine.environment import environment
+from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Status
 from tacit.report.sweep import Series, SweepData
 from tacit.sweep import words
 from tacit.sweep.cells import Plan
+from tacit.sweep.sections import shown as shown_value
 from tacit.sweep.table import Runs, chosen, in_words, measures, settings, spent
 
+_LINES, _PANELS = 8, 12
+"""More lines than this in one panel are hard to follow, and more panels than this to survey."""
 
-def sweep_data(plan: Plan, found: Sequence[Runs], measure: str | None) -> SweepData:
+
+def sweep_data(
+    plan: Plan,
+    found: Sequence[Runs],
+    measure: str | None,
+    over: str | None = None,
+    facet: str | None = None,
+) -> SweepData:
     """Everything that the page of a sweep shows.
 
     Args:
         plan: the sweep.
         found: results of its runs.
         measure: name of the measure to plot; chosen from what was measured if `None`.
+        over: key of the horizontal axis; the budget, or another number that varies, if `None`.
+        facet: key whose values have a panel each; if `None`, one panel, or one that thins out many
+            lines.
     """
     shown = chosen(found, measure)
-    axis = _axis(found)
+    axis = _axis(found, facet) if over is None else over
+    panels = _facet(found, axis) if facet is None else facet
     return SweepData(
         title=plan.source.study.title,
         summary=words.summary(plan) + ".",
@@ -31,7 +46,7 @@ def sweep_data(plan: Plan, found: Sequence[Runs], measure: str | None) -> SweepD
         measure=in_words(shown),
         axis="" if axis is None else "epsilon of one run" if axis == words.BUDGET else axis,
         logarithmic=shown in ("objective_gap", "distance"),
-        series=_series(found, shown, axis),
+        series=_series(found, shown, axis, panels),
         cells=[_row(runs, shown, settings(found)) for runs in found],
         others={
             in_words(name): [_row(runs, name, settings(found), brief=True) for runs in found]
@@ -44,51 +59,102 @@ def sweep_data(plan: Plan, found: Sequence[Runs], measure: str | None) -> SweepD
     )
 
 
-def _axis(found: Sequence[Runs]) -> str | None:
-    """The key of the horizontal axis: the budget if it varies, or the first number that does.
+def check_keys(plan: Plan, over: str | None, facet: str | None) -> None:
+    """Refuse, before anything runs, an axis or panels of a key that the sweep does not have.
 
-    `None` if there is no such key, and every cell has a separate place.
+    Raises:
+        ConfigError: no such key; the message lists those that exist.
     """
-    for key in sorted(settings(found), key=lambda key: key != words.BUDGET):
-        # lists are not numbers, and cannot be in a set
-        values = [runs.cell.settings[key] for runs in found if key in runs.cell.settings]
-        numbers = [isinstance(v, int | float) and not isinstance(v, bool) for v in values]
-        if all(numbers) and len(set(values)) > 1:
-            return key
-    return None
+    there = list(dict.fromkeys(key for cell in plan.cells for key in cell.settings))
+    for name, key in (("over", over), ("facet", facet)):
+        if key is not None and key not in there:
+            raise ConfigError(f"{name}={key!r} is not varied here; there are {', '.join(there)}")
+    if over is not None and over == facet:
+        raise ConfigError(f"over and facet are both {over!r}; choose another key for one of them")
 
 
-def _series(found: Sequence[Runs], measure: str, axis: str | None) -> list[Series]:
+def _axis(found: Sequence[Runs], facet: str | None) -> str | None:
+    """The key of the horizontal axis: the budget if it varies, the first number that does, or else
+    the first other key.
+
+    `None` if only methods differ, and every cell has a separate place.
+    """
+    keys = [key for key in settings(found) if key != facet]
+    varying = [key for key in keys if key != "method" and len(_values(found, key)) > 1]
+    numeric = [key for key in varying if _numeric(found, key)]
+    first = sorted(numeric, key=lambda key: key != words.BUDGET) or varying
+    return first[0] if first else None
+
+
+def _facet(found: Sequence[Runs], axis: str | None) -> str | None:
+    """The key that leaves the fewest lines in a panel, if one panel would have too many."""
+    if axis is None or len({line_name(runs, (axis,)) for runs in found}) <= _LINES:
+        return None
+    counts = {
+        key: len(_values(found, key)) for key in settings(found) if key not in ("method", axis)
+    }
+    counts = {key: count for key, count in counts.items() if 1 < count <= _PANELS}
+    return max(counts, key=lambda key: counts[key], default=None)
+
+
+def _values(found: Sequence[Runs], key: str) -> list[Any]:
+    """The values of a key, as they are shown."""
+    there = [runs.cell.settings[key] for runs in found if key in runs.cell.settings]
+    return list(dict.fromkeys(shown_value(value) for value in there))
+
+
+def _numeric(found: Sequence[Runs], key: str) -> bool:
+    values = [runs.cell.settings[key] for runs in found if key in runs.cell.settings]
+    return all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+
+
+def _series(
+    found: Sequence[Runs], measure: str, axis: str | None, facet: str | None
+) -> list[Series]:
     """One line for all cells that differ only in the axis."""
-    lines: dict[str, list[Runs]] = {}
+    apart = tuple(key for key in (axis, facet) if key is not None)
+    lines: dict[tuple[str, str], list[Runs]] = {}
     for runs in found:
-        name = words.label(runs, () if axis is None else (axis,))
-        if runs.cell.worst.status not in (Status.PROVED, Status.NONE):
-            name += f" ({words.status(runs.cell.worst.status)})"
-        lines.setdefault(name, []).append(runs)
+        panel = words.label(runs, only=facet) if facet in runs.cell.settings else ""
+        lines.setdefault((panel, line_name(runs, apart)), []).append(runs)
+    numeric = axis is not None and _numeric(found, axis)
     made = []
-    for name, members in lines.items():
-        members = sorted(members, key=lambda runs: _place(runs, axis))
+    for (panel, name), members in lines.items():
+        places = [_place(runs, axis) for runs in members]
+        if numeric:
+            order = sorted(range(len(members)), key=lambda i: places[i] or 0.0)
+            members, places = [members[i] for i in order], [places[i] for i in order]
         means = [runs.mean(measure) for runs in members]
-        level = axis is not None and axis not in members[0].cell.settings
         made.append(
             Series(
                 name=name,
-                x=[None if level else _place(runs, axis) for runs in members],
+                x=places,
                 y=[mean for mean, _ in means],
                 error=[2.0 * error for _, error in means],
-                level=level,
+                level=axis is not None and axis not in members[0].cell.settings,
+                facet=panel,
             )
         )
     return made
 
 
+def line_name(runs: Runs, leave_out: Sequence[str]) -> str:
+    """The name of a line, with the status of a guarantee that is not proved."""
+    name = words.label(runs, leave_out)
+    if runs.cell.worst.status not in (Status.PROVED, Status.NONE):
+        name += f" ({words.status(runs.cell.worst.status)})"
+    return name
+
+
 def _place(runs: Runs, axis: str | None) -> Any:
-    """The position of a cell on the horizontal axis; 0 where it has none."""
+    """The position of a cell on the horizontal axis; `None` where it has none."""
     if axis is None:
         return words.label(runs)
-    value = runs.cell.settings.get(axis, 0.0)
-    return float(value)
+    value = shown_value(runs.cell.settings.get(axis))
+    if value is None:
+        return None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if number else str(value)
 
 
 def _row(
@@ -97,7 +163,7 @@ def _row(
     mean, error = runs.mean(measure)
     worst, count = runs.cell.worst, len(runs.finished)
     row: dict[str, Any] = {
-        name: runs.cell.settings.get(key) for key, name in words.headings(keys).items()
+        name: shown_value(runs.cell.settings.get(key)) for key, name in words.headings(keys).items()
     }
     if not brief:
         row |= {"epsilon": spent(worst), "guarantee": words.status(worst.status)}

@@ -7,25 +7,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tacit import checks
 from tacit._engine.environment import environment
 from tacit._jobs import Cluster, Piece, Store, Told, answers, name_of, run
 from tacit.errors import ConfigError
 from tacit.escape import cell
-from tacit.report.sweep import write_sweep
+from tacit.report.sweep import draw, write_sweep
 from tacit.study._output.files import jsonable
 from tacit.study.read import Source
 from tacit.sweep import folder as directory
 from tacit.sweep.cells import Plan, plan
 from tacit.sweep.grid import Grid
-from tacit.sweep.page import sweep_data
-from tacit.sweep.table import Runs, cells_frame, check_measure, chosen, runs_frame
+from tacit.sweep.latex import cells_table, check_measures, crossed_table
+from tacit.sweep.page import check_keys, sweep_data
+from tacit.sweep.table import Runs, cells_frame, check_measure, chosen, measures, runs_frame
 from tacit.sweep.words import warnings
 
 if TYPE_CHECKING:
     import pandas as pd
+    import plotly.graph_objects as go
 
 _START = 5.0
 """Seconds that a new process takes before it does anything: it loads and compiles all anew."""
+
+_COLUMNS = 3
+"""Maximum number of measures in the table that is written in LaTeX: more do not fit on a page."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +60,62 @@ class Sweep:
         """One row per cell: settings, runs, means with standard errors, and the guarantee."""
         return cells_frame(self.found)
 
+    def __repr__(self) -> str:
+        cells = "1 cell" if len(self.found) == 1 else f"{len(self.found):,} cells"
+        return f"<Sweep of {cells} with {self.plan.seeds:,} runs each, {self.measure}: {self.path}>"
+
+    def plot(
+        self,
+        measure: str | None = None,
+        *,
+        over: str | None = None,
+        facet: str | None = None,
+        across: int = 2,
+    ) -> go.Figure:
+        """Means with intervals of two standard errors to either side, as a Plotly figure.
+
+        Args:
+            measure: name of the measure; the main one if `None`.
+            over: key of the horizontal axis, such as "privacy.epsilon" or "method"; the budget, or
+                another number that varies, if `None`.
+            facet: key whose values have a panel each; if `None`, one panel, or one that thins out
+                many lines.
+            across: number of panels side by side, at least 1.
+
+        Raises:
+            ConfigError: what was not measured, or a key that was not varied; the message lists
+                those that exist.
+        """
+        chosen_measure = self.measure if measure is None else measure
+        check_measures([chosen_measure], measures(self.found))
+        check_keys(self.plan, over, facet)
+        across = checks.whole("across", across, 1, ConfigError)
+        return draw(sweep_data(self.plan, self.found, chosen_measure, over, facet), across)
+
+    def to_latex(self, *measured: str, columns: str | None = None) -> str:
+        r"""Means and standard errors as a table in LaTeX, for the booktabs package.
+
+        Args:
+            measured: names of the measures; the main one if none is given.
+            columns: key whose values become columns, such as "privacy.epsilon", for one measure; if
+                `None`, there is a row per cell, with the guarantee of a run.
+
+        Raises:
+            ConfigError: what was not measured, or a key that was not varied; the message lists
+                those that exist.
+        """
+        names = list(measured) or [self.measure]
+        check_measures(names, measures(self.found))
+        if columns is None:
+            return cells_table(self.found, names)
+        check_keys(self.plan, columns, None)
+        if len(names) > 1:
+            raise ConfigError(
+                f"columns={columns!r} shows one measure, and {len(names)} are given; make a table "
+                "of each"
+            )
+        return crossed_table(self.found, names[0], columns)
+
 
 def sweep(
     source: Source,
@@ -63,6 +125,8 @@ def sweep(
     where: int | Cluster = 1,
     chunk: int | None = None,
     measure: str | None = None,
+    over: str | None = None,
+    facet: str | None = None,
     force: bool = False,
     told: Told | None = None,
 ) -> Sweep:
@@ -81,6 +145,8 @@ def sweep(
         chunk: approximate number of runs that are done and stored at a time; a few seconds' worth
             if `None`.
         measure: name of the measure that the page plots; chosen from what was measured if `None`.
+        over: key of the horizontal axis of the page's plot, as for `Sweep.plot`.
+        facet: key whose values have a panel each there, as for `Sweep.plot`.
         force: whether table and page of another sweep in the directory may be replaced.
         told: progress, in announced seconds.
 
@@ -94,7 +160,14 @@ def sweep(
             written; finished runs are stored.
     """
     return finish(
-        plan(source, grid, chunk), output, where=where, measure=measure, force=force, told=told
+        plan(source, grid, chunk),
+        output,
+        where=where,
+        measure=measure,
+        over=over,
+        facet=facet,
+        force=force,
+        told=told,
     )
 
 
@@ -117,6 +190,8 @@ def finish(
     *,
     where: int | Cluster = 1,
     measure: str | None = None,
+    over: str | None = None,
+    facet: str | None = None,
     force: bool = False,
     told: Told | None = None,
 ) -> Sweep:
@@ -125,12 +200,13 @@ def finish(
     Args:
         planned: sweep as `plan` returns it.
         output: directory of the sweep; created if it does not exist.
-        where: as for `sweep`; so are `measure`, `force`, `told`, the result and the errors.
+        where: as for `sweep`; so are the other arguments, the result and the errors.
     """
     folder = Path(output)
     if isinstance(where, int) and where < 1:
         raise ConfigError(f"workers={where!r} must be at least 1")
     check_measure(planned, measure)
+    check_keys(planned, over, facet)
     directory.prepare(folder, planned, force=force)
     store = Store(folder / directory.PIECES)
     cores = where if isinstance(where, int) else 0
@@ -142,11 +218,11 @@ def finish(
         for cell, pieces in zip(planned.cells, planned.pieces(), strict=True)
     )
     ended = Sweep(planned, found, chosen(found, measure), tuple(warnings(planned, found)), folder)
-    directory.guarded(folder, lambda: _write(ended))
+    directory.guarded(folder, lambda: _write(ended, over, facet))
     return ended
 
 
-def _write(ended: Sweep) -> None:
+def _write(ended: Sweep, over: str | None, facet: str | None) -> None:
     """Write the files of a sweep, each completely or not at all; `sweep.json` comes last."""
     folder, runs, cells = ended.path, ended.runs(), ended.cells()
     for name, rows in (("results.csv", runs), ("cells.csv", cells)):
@@ -154,12 +230,15 @@ def _write(ended: Sweep) -> None:
         directory.whole(folder / name, functools.partial(safe.to_csv, index=False))
     # earlier versions wrote these rows as Parquet, too: another copy would grow old
     (folder / "results.parquet").unlink(missing_ok=True)
+    text = ended.to_latex(*measures(ended.found)[:_COLUMNS])
+    directory.whole(folder / "cells.tex", lambda draft: draft.write_text(text, encoding="utf-8"))
     source = ended.plan.source
     directory.whole(
         folder / "study.toml", lambda draft: draft.write_text(source.text, encoding="utf-8")
     )
     directory.write_json(folder / "environment.json", environment())
-    write_sweep(folder / "report.html", sweep_data(ended.plan, ended.found, ended.measure))
+    page = sweep_data(ended.plan, ended.found, ended.measure, over, facet)
+    write_sweep(folder / "report.html", page)
     directory.write_json(folder / directory.DOCUMENT, document(ended))
 
 

@@ -15,6 +15,7 @@ from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Guarantee
 from tacit.study._output.words import METRICS
 from tacit.sweep.cells import Cell, Plan
+from tacit.sweep.sections import shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,7 +120,7 @@ def runs_frame(plan: Plan, found: Sequence[Runs]) -> pd.DataFrame:
         pd.DataFrame(
             {
                 "cell": number,
-                **{key: _plain(runs.cell.settings.get(key)) for key in keys},
+                **{key: shown(runs.cell.settings.get(key)) for key in keys},
                 "seed": runs.cell.source.study.run.seed,
                 "trial": np.arange(plan.seeds),
                 "finished": runs.finished,
@@ -139,7 +140,7 @@ def cells_frame(found: Sequence[Runs]) -> pd.DataFrame:
     rows = []
     for number, runs in enumerate(found):
         row: dict[str, Any] = {"cell": number}
-        row |= {key: _plain(runs.cell.settings.get(key)) for key in settings(found)}
+        row |= {key: shown(runs.cell.settings.get(key)) for key in settings(found)}
         row |= {"runs": len(runs.finished), "finished": int(runs.finished.sum())}
         for name in measures(found):
             row[name], row[f"{name}_error"] = runs.mean(name)
@@ -159,8 +160,3 @@ def _promise(guarantee: Guarantee) -> dict[str, Any]:
         "guarantee": guarantee.status.value,
         "noise": guarantee.noise.value,
     }
-
-
-def _plain(value: Any) -> Any:
-    """A setting as a table shows it: lists and tables as text."""
-    return str(value) if isinstance(value, list | dict) else value

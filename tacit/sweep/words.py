@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tacit.privacy.digits import rounded_up
 from tacit.privacy.guarantee import Status
 from tacit.sweep.cells import Plan
+from tacit.sweep.sections import shown
 from tacit.sweep.table import Runs, spent
 
 BUDGET = "privacy.epsilon"
@@ -104,12 +105,19 @@ def headings(keys: Sequence[str]) -> dict[str, str]:
     return {key: name if named.count(name) == 1 else key for key, name in short.items()}
 
 
-def label(runs: Runs, leave_out: Sequence[str] = ()) -> str:
-    """The settings of a cell in a few words."""
-    named = headings(list(runs.cell.settings))
+def label(runs: Runs, leave_out: Sequence[str] = (), only: str | None = None) -> str:
+    """The settings of a cell in a few words: all of them, all but some, or only one.
+
+    Args:
+        runs: results of the cell.
+        leave_out: keys of the settings to leave out; a cell with no others is called by its method.
+        only: key of the only setting to name.
+    """
+    given = runs.cell.settings
+    named = headings(list(given))
+    kept = [key for key in given if key not in leave_out] or ["method"]
     words = [
-        str(value) if key == "method" else f"{named[key]} {value}"
-        for key, value in runs.cell.settings.items()
-        if key not in leave_out
+        str(given[key]) if key == "method" else f"{named[key]} {shown(given[key])}"
+        for key in (kept if only is None else [only])
     ]
     return ", ".join(words)

@@ -19,10 +19,12 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 QUICK_METHODS = ("dgd", "dpsg", "dvp", "gradient_descent")
+QUICK_STUDIES = ("index", "clip", "simulator")
 SLOW_PAGES = ("add_a_method", "advise", "audit", "masks", "reproduce")
 SLOW = {
     *(ROOT / "docs" / f"{page}.md" for page in SLOW_PAGES),
     *(page for page in (ROOT / "docs" / "methods").glob("*.md") if page.stem not in QUICK_METHODS),
+    *(page for page in (ROOT / "docs" / "gallery").glob("*.md") if page.stem not in QUICK_STUDIES),
 }
 """Pages of `make test-all`; `make test` runs the examples of the README, `make long` the others."""
 assert set(PAGES) >= SLOW, "a page of the slow ones was renamed"

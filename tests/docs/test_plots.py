@@ -1,4 +1,4 @@
-"""Every page of a method and every example has its plot, and none is left over."""
+"""Every page of a method or of the gallery and every example has its plot; none is left over."""
 
 import re
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(page for page in (DOCS / "methods").glob("*.md") if page.stem != "index")
+STUDIES = sorted(page for page in (DOCS / "gallery").glob("*.md") if page.stem != "index")
 PROGRAMS = sorted((DOCS.parent / "examples").glob("*.py"))
 FIGURE = re.compile(r"^```\{figure\} (\S+\.svg)\n:alt: (.+)\n", re.MULTILINE)
 
@@ -25,9 +26,10 @@ def drawn() -> set[Path]:
     """What `make plots` draws."""
     from docs.plots.examples import EXAMPLES
     from docs.plots.front import FRONT
+    from docs.plots.gallery import GALLERY
     from docs.plots.methods import METHODS
 
-    folders = {"front": FRONT, "methods": METHODS, "examples": EXAMPLES}
+    folders = {"front": FRONT, "methods": METHODS, "examples": EXAMPLES, "gallery": GALLERY}
     return {plot(folder, name) for folder, plots in folders.items() for name in plots}
 
 
@@ -37,6 +39,15 @@ def test_a_method_has_its_plot(page: Path) -> None:
     assert len(alt) > 60, f"{page.name} needs a figure of its worked example: see docs/plots"
 
 
+@pytest.mark.parametrize("page", STUDIES, ids=lambda page: page.stem)
+def test_a_study_has_its_plot_and_stands_in_the_gallery(page: Path) -> None:
+    alt = figures(page).get(plot("gallery", page.stem), "")
+    assert len(alt) > 60, f"{page.name} needs a figure of its lines: see docs/plots/gallery.py"
+    title = page.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+    gallery = (DOCS / "gallery" / "index.md").read_text(encoding="utf-8")
+    assert f"[{title}]({page.name})" in gallery and f"\n{page.stem}\n" in gallery
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
 def test_an_example_has_its_plot(program: Path) -> None:
     alt = figures(DOCS / "examples.md").get(plot("examples", program.stem), "")
@@ -44,9 +55,9 @@ def test_an_example_has_its_plot(program: Path) -> None:
 
 
 def test_plots_that_are_shown_drawn_and_stored_are_the_same() -> None:
-    pages = (*PAGES, DOCS / "examples.md", DOCS / "index.md")
+    pages = (*PAGES, *STUDIES, DOCS / "examples.md", DOCS / "index.md")
     shown = {file for page in pages for file in figures(page)}
-    folders = ("front", "methods", "examples")
+    folders = ("front", "methods", "examples", "gallery")
     stored = {file for folder in folders for file in plot(folder, "").parent.iterdir()}
     assert shown == stored == drawn(), "`make plots` draws them"
 

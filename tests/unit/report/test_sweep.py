@@ -6,7 +6,7 @@ import json
 import math
 from pathlib import Path
 
-from tacit.report.sweep import MOST, Series, alternative, caption, draw, write_sweep
+from tacit.report.sweep import NAMED, Series, alternative, caption, draw, height, write_sweep
 from tests.unit.report.sweep_sample import sweep_sample
 
 
@@ -40,12 +40,51 @@ def test_only_level_lines_make_a_figure_too() -> None:
     assert list(draw(data).data[0].x) == ["dgd"] and draw(data).data[0].mode == "markers"
 
 
-def test_more_lines_than_can_be_told_apart_are_named() -> None:
-    many = [Series(str(n), [0.5, 1.0], [0.1 * n] * 2, [0.0] * 2) for n in range(MOST + 3)]
+def test_every_line_is_drawn_and_looks_like_no_other() -> None:
+    many = [Series(str(n), [0.5, 1.0], [0.1 * n] * 2, [0.0] * 2) for n in range(40)]
     data = sweep_sample(series=many)
-    assert len(draw(data).data) == MOST
-    assert f"The first {MOST} of {MOST + 3} lines are drawn" in caption(data)
+    lines = draw(data).data
+    assert len({(t.line.color, t.line.dash, t.marker.symbol) for t in lines}) == len(lines) == 40
+    assert f"{40 - NAMED} more lines, whose numbers are in the table" in alternative(data)
+    assert height(data) > height(sweep_sample())
     assert "level line" in caption(sweep_sample()) and "level line" not in caption(data)
+
+
+def test_panels_share_axes_looks_and_what_belongs_to_none() -> None:
+    data = sweep_sample(
+        series=[
+            Series("dpsg", [0.5, 1.0], [0.7, 0.8], [0.0] * 2, facet="network ring"),
+            Series("dpsg", [0.5, 1.0], [0.6, 0.9], [0.0] * 2, facet="network <grid>"),
+            Series("dgd", [None], [0.9], [math.nan], level=True),
+        ]
+    )
+    figure = draw(data)
+    assert [note.text for note in figure.layout.annotations] == [
+        "network ring",
+        "network &lt;grid&gt;",
+    ]
+    assert [(t.name, t.yaxis, t.showlegend) for t in figure.data] == [
+        ("dpsg", "y", True),
+        ("dgd", "y", True),
+        ("dpsg", "y2", False),
+        ("dgd", "y2", False),
+    ]
+    assert figure.data[0].line == figure.data[2].line
+    assert figure.layout.xaxis2.matches == "x" and figure.layout.yaxis2.matches == "y"
+    assert figure.layout.xaxis.title.text is None and figure.layout.xaxis2.title.text
+    beside = draw(data, across=2)
+    assert beside.layout.xaxis.title.text and beside.layout.height < figure.layout.height
+    assert "same axes; what is the same in all of them is drawn in each" in caption(data)
+    assert "network ring, dpsg from 0.7 to 0.8" in alternative(data)
+
+
+def test_names_on_the_axis_keep_their_order_and_stand_side_by_side() -> None:
+    lines = [Series("dpsg", ["ring", "grid"], [0.7, 0.8], [0.1] * 2)]
+    level = Series("gd", [None], [0.9], [math.nan], level=True)
+    figure = draw(sweep_sample(axis="network", series=[*lines, level]))
+    assert list(figure.layout.xaxis.categoryarray) == ["ring", "grid"]
+    assert figure.data[0].mode == "markers" and list(figure.data[1].x) == ["ring", "grid"]
+    assert figure.layout.scattermode == "group"
 
 
 def test_the_page_says_what_the_numbers_do_not(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tacit.errors import ConfigError
 from tacit.sweep import Grid
-from tacit.sweep.grid import parse_setting, parse_value, split
+from tacit.sweep.sections import shown
 
 STUDY: dict[str, Any] = {
     "method": {"name": "dpsg", "step": 0.5},
@@ -72,14 +72,48 @@ def test_true_stands_for_a_table_of_defaults() -> None:
     assert study["privacy"]["masks"] is True
 
 
+def test_a_whole_section_brings_its_own_arguments() -> None:
+    grid = {"graph": "grid", "rows": 2, "columns": 3}
+    settings = {"network.weights": ("metropolis", "max_degree"), "network": ("ring", grid)}
+    study = {**STUDY, "network": {"graph": "edges", "edges": [[0, 1]]}}
+    found = Grid(settings=settings).cells(study)
+    # the single key is changed in the section, in whichever order they are given
+    assert [document["network"] for _, document in found] == [
+        {"graph": "ring", "weights": "metropolis"},
+        {**grid, "weights": "metropolis"},
+        {"graph": "ring", "weights": "max_degree"},
+        {**grid, "weights": "max_degree"},
+    ]
+    assert "weights" not in grid
+    assert [shown(settings["network"]) for settings, _ in found[:2]] == [
+        "ring",
+        "grid (rows 2, columns 3)",
+    ]
+
+
+def test_losses_have_arguments_of_their_own_too() -> None:
+    losses = ("squared", {"kind": "huber", "threshold": 0.5})
+    found = Grid(settings={"problem.loss": losses}).cells(STUDY)
+    assert [document["problem"]["loss"] for _, document in found] == list(losses)
+    assert shown(losses[1]) == "huber (threshold 0.5)"
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
+        ({"settings": {"network": (1,)}}, "network=1 must be a name or a table"),
+        ({"settings": {"network": ("ring", {"graph": "ring"})}}, "network has 'ring' twice"),
+        ({"settings": {"method": ("dgd",)}}, "method cannot be varied: methods are given apart"),
+        ({"settings": {"data.path": ("a", "b")}}, "all cells share the study's records"),
+        (
+            {"settings": {"network": ({"graph": "star"},), "network.graph": ("ring",)}},
+            "network.graph is varied, and a value of network gives graph as well",
+        ),
         ({"seeds": 0}, "seeds=0 must be at least 1"),
         ({"methods": ("dpgs",)}, "method 'dpgs' is unknown; did you mean 'dpsg'?"),
         ({"methods": ("dvp",)}, "method 'dvp' has no certified mode"),
         ({"methods": ("dpsg", "dpsg")}, "method has 'dpsg' twice"),
-        ({"settings": {"step": (1.0,)}}, "'step' must be a section and a key"),
+        ({"settings": {"step": (1.0,)}}, "'step' must be a section and a key with a dot"),
         ({"settings": {"run.rounds": ()}}, "run.rounds has no value"),
         ({"settings": {"run.rounds": (5, "")}}, "run.rounds has no value, or an empty one"),
         ({"settings": {"run.rounds": (5, 6, 5)}}, "run.rounds has 5 twice"),
@@ -107,19 +141,3 @@ def test_keys_that_do_not_fit_the_study_are_refused(settings: dict[str, Any], sa
     with pytest.raises(ConfigError) as error:
         Grid(settings=settings).cells(STUDY)
     assert said in str(error.value)
-
-
-def test_values_are_written_as_in_a_study_file() -> None:
-    assert [parse_value(text) for text in ("1", "1.5", "true", "'a,b'", "ring", "[1, 2]")] == [
-        1,
-        1.5,
-        True,
-        "a,b",
-        "ring",
-        [1, 2],
-    ]
-    assert split("1,'a,b',[1,2],{x = 1, y = 2}") == ["1", "'a,b'", "[1,2]", "{x = 1, y = 2}"]
-    assert parse_setting("run.exact=true,false") == ("run.exact", (True, False))
-    for text in ("run.rounds", "run.rounds=", "=5"):
-        with pytest.raises(ConfigError, match="must be a key, an equals sign and values"):
-            parse_setting(text)

@@ -13,8 +13,9 @@ import pytest
 from tacit.errors import ConfigError
 from tacit.privacy.guarantee import Guarantees, Status
 from tacit.study import read_study
-from tacit.sweep import Grid, Plan, Runs, plan
-from tacit.sweep.page import sweep_data
+from tacit.sweep import Grid, Plan, Runs, Sweep, plan
+from tacit.sweep.latex import cells_table, crossed_table
+from tacit.sweep.page import check_keys, sweep_data
 from tacit.sweep.table import cells_frame, check_measure, chosen, measures, runs_frame
 from tacit.sweep.words import warnings
 from tests.end_to_end import study
@@ -127,11 +128,103 @@ def test_budgets_are_the_axis_and_a_method_without_one_a_level(planned: Plan) ->
     assert (level.name, level.level, list(level.y)) == ("dgd", True, [0.5])
 
 
-def test_without_a_number_that_varies_cells_stand_side_by_side(tmp_path: Path) -> None:
+def test_without_a_number_that_varies_the_first_other_key_is_the_axis(tmp_path: Path) -> None:
     source = read_study(study.write(tmp_path))
-    planned = plan(source, Grid(2, settings={"network.graph": ("ring", "complete")}))
-    page = sweep_data(planned, ended(planned, [1.0] * 2, [2.0] * 2), None)
-    assert page.axis == "" and [list(series.x) for series in page.series] == [
-        ["dpsg, graph ring"],
-        ["dpsg, graph complete"],
+    planned = plan(source, Grid(2, ("dpsg", "dgd"), {"network": ("ring", "complete")}))
+    found = ended(planned, [1.0] * 2, [2.0] * 2, [3.0] * 2, [4.0] * 2)
+    page = sweep_data(planned, found, None)
+    assert page.axis == "network"
+    assert [(s.name, list(s.x), list(s.y)) for s in page.series] == [
+        ("dpsg", ["ring", "complete"], [1.0, 2.0]),
+        ("dgd", ["ring", "complete"], [3.0, 4.0]),
     ]
+    # another key is a matter of asking
+    page = sweep_data(planned, found, None, over="method", facet="network")
+    assert page.facets == ["network ring", "network complete"]
+    assert [(s.facet, list(s.x)) for s in page.series] == [
+        ("network ring", ["dpsg"]),
+        ("network complete", ["dpsg"]),
+        ("network ring", ["dgd"]),
+        ("network complete", ["dgd"]),
+    ]
+    with pytest.raises(ConfigError, match="over='method' is not varied here") as error:
+        check_keys(replace(planned, cells=()), "method", None)
+    assert "there are" in str(error.value)
+
+
+def test_where_only_methods_differ_each_has_its_place(planned: Plan) -> None:
+    page = sweep_data(planned, ended(planned, [1.0] * 3, [2.0] * 3, [3.0] * 3)[1:], None)
+    assert page.axis == "" and [list(series.x) for series in page.series] == [
+        ["dpsg, budget 2.0"],
+        ["dgd"],
+    ]
+
+
+def many(planned: Plan) -> tuple[Plan, list[Runs]]:
+    """Nine networks at two budgets, and one method that has neither."""
+    cells = [
+        replace(planned.cells[0], settings={"method": "dpsg", "network": n, "privacy.epsilon": e})
+        for n in range(9)
+        for e in (1.0, 2.0)
+    ]
+    whole = replace(planned, cells=(*cells, planned.cells[2]))
+    return whole, ended(whole, *([float(i)] * 3 for i in range(19)))
+
+
+def test_many_lines_have_panels_and_what_is_in_none_is_in_each(planned: Plan) -> None:
+    page = sweep_data(*many(planned), None)
+    assert page.facets == [f"network {n}" for n in range(9)] and page.names == ["dpsg", "dgd"]
+    assert [series.facet for series in page.series if series.name == "dgd"] == [""]
+    few = sweep_data(*many(planned), None, facet="method")
+    assert few.facets == ["dpsg", "dgd"] and len(few.names) == 10
+
+
+def test_latex_has_a_row_for_each_cell_or_a_column_for_each_budget(planned: Plan) -> None:
+    found = ended(planned, [1.0, 2.0, 3.0], [0.5] * 3, [0.0, 1.0, math.nan])
+    assert cells_table(found, ["objective"]).splitlines() == [
+        "% simulated: means of 3 runs, plus or minus a standard error",
+        "% epsilon and guarantee are those of one run at delta = 1e-6",
+        r"\begin{tabular}{lrlrr}",
+        r"\toprule",
+        r"Method & Epsilon & Guarantee & Objective & Finished \\",
+        r"\midrule",
+        r"dpsg & $\leq 1$ & proved & $2.00 \pm 0.58$ & 3 of 3 \\",
+        r"dpsg & $\leq 2$ & proved & $0.5$ & 3 of 3 \\",
+        r"dgd & $\infty$ & none & $0.50 \pm 0.50$ & 2 of 3 \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    assert crossed_table(found, "objective", "privacy.epsilon").splitlines()[4:-2] == [
+        r" & \multicolumn{2}{c}{Budget} \\",
+        r"\cmidrule(lr){2-3}",
+        r"Objective & 1 & 2 \\",
+        r"\midrule",
+        r"dpsg & $2.00 \pm 0.58$ & $0.5$ \\",
+        r"dgd & \multicolumn{2}{c}{$0.50 \pm 0.50$} \\",
+    ]
+    only = cells_table(ended(planned, [math.nan] * 3, [1.0] * 3, [1.0] * 3), ["objective"])
+    assert "proved & -- & 0 of 3" in only
+
+
+def test_plots_and_tables_of_a_sweep_are_asked_of_it(planned: Plan, tmp_path: Path) -> None:
+    found = tuple(ended(planned, [1.0, 2.0, 3.0], [0.5] * 3, [0.0] * 3))
+    swept = Sweep(planned, found, "objective", (), tmp_path)
+    assert repr(swept) == f"<Sweep of 3 cells with 3 runs each, objective: {tmp_path}>"
+    assert swept.to_latex() == cells_table(found, ["objective"])
+    assert swept.to_latex(columns="method") == crossed_table(found, "objective", "method")
+    assert [line.name for line in swept.plot().data] == ["dpsg", "dgd"]
+    assert len(swept.plot(over="method", facet="privacy.epsilon", across=1).data) == 4
+    for call, said in (
+        (lambda: swept.plot("auc"), "measure='auc' was not measured; there are objective"),
+        (lambda: swept.plot(over="x"), "over='x' is not varied here; there are method, privacy."),
+        (lambda: swept.plot(across=0), "across=0 must be at least 1"),
+        (lambda: swept.to_latex("auc"), "measure='auc' was not measured"),
+        (lambda: swept.to_latex(columns="x"), "'x' is not varied here"),
+        (
+            lambda: swept.to_latex("objective", "objective", columns="method"),
+            "columns='method' shows one measure, and 2 are given",
+        ),
+    ):
+        with pytest.raises(ConfigError) as error:
+            call()
+        assert said in str(error.value)

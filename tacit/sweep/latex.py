@@ -1,0 +1,135 @@
+"""The numbers of a sweep as a table in LaTeX, for the booktabs package."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tacit.errors import ConfigError
+from tacit.escape import latex
+from tacit.privacy.digits import rounded_up
+from tacit.report.tables import heading
+from tacit.sweep import words
+from tacit.sweep.page import line_name
+from tacit.sweep.sections import shown
+from tacit.sweep.table import Runs, settings, spent
+
+_EXACT = 1e-6
+"""A standard error smaller than this share of the mean is rounding."""
+
+
+def cells_table(found: Sequence[Runs], measures: Sequence[str]) -> str:
+    r"""One row per cell: settings, epsilon and guarantee of a run, means with standard errors.
+
+    Args:
+        found: results of the runs of each cell.
+        measures: names of what is measured, one column each.
+    """
+    keys = [key for key in settings(found) if key != words.BUDGET]  # which epsilon shows
+    diverged = any(not runs.finished.all() for runs in found)
+    named = [heading(name) for name in words.headings(keys).values()]
+    names = [*named, "Epsilon", "Guarantee", *map(heading, measures)]
+    lines = [_row([*map(latex, names), *(["Finished"] if diverged else [])]), r"\midrule"]
+    for runs in found:
+        worst = runs.cell.worst
+        cells = [
+            *(_text(runs.cell.settings.get(key)) for key in keys),
+            rf"$\leq {rounded_up(spent(worst))}$" if math.isfinite(spent(worst)) else r"$\infty$",
+            latex(words.status(worst.status)),
+            *(plus_minus(*runs.mean(measure)) for measure in measures),
+        ]
+        if diverged:
+            cells.append(f"{int(runs.finished.sum())} of {len(runs.finished)}")
+        lines.append(_row(cells))
+    columns = "l" * len(keys) + "rl" + "r" * (len(measures) + diverged)
+    return _whole(found, columns, lines)
+
+
+def crossed_table(found: Sequence[Runs], measure: str, columns: str) -> str:
+    """Means with standard errors in a column per value of one key, a row per combination of others.
+
+    Args:
+        found: results of the runs of each cell.
+        measure: name of what is measured.
+        columns: key whose values are the columns; a cell without it is written across all of them.
+    """
+    have = [runs for runs in found if columns in runs.cell.settings]
+    values = list(dict.fromkeys(shown(runs.cell.settings[columns]) for runs in have))
+    rows: dict[str, dict[object, str]] = {}
+    for runs in found:
+        place = shown(runs.cell.settings[columns]) if runs in have else None
+        rows.setdefault(line_name(runs, (columns,)), {})[place] = plus_minus(*runs.mean(measure))
+    key = words.headings(settings(found))[columns]
+    across = len(values)
+    lines = [
+        _row(["", rf"\multicolumn{{{across}}}{{c}}{{{latex(heading(key))}}}"]),
+        rf"\cmidrule(lr){{2-{across + 1}}}",
+        _row([latex(heading(measure)), *map(_text, values)]),
+        r"\midrule",
+    ]
+    for name, cells in rows.items():
+        if None in cells:
+            lines.append(_row([latex(name), rf"\multicolumn{{{across}}}{{c}}{{{cells[None]}}}"]))
+        else:
+            lines.append(_row([latex(name), *(cells.get(value, "--") for value in values)]))
+    return _whole(found, "l" + "r" * across, lines)
+
+
+def plus_minus(mean: float, error: float) -> str:
+    r"""A mean and its standard error, with the digits that the error leaves.
+
+    Example:
+        >>> print(plus_minus(0.71234, 0.0117), plus_minus(8.4e-7, 1.1e-7), plus_minus(0.5, 0.0))
+        $0.712 \pm 0.012$ $(8.4 \pm 1.1) \times 10^{-7}$ $0.5$
+    """
+    if not math.isfinite(mean):
+        return "--"
+    if not math.isfinite(error) or error <= _EXACT * abs(mean):
+        value, _, power = f"{mean:.4g}".partition("e")
+        return rf"${value} \times 10^{{{int(power)}}}$" if power else f"${value}$"
+    power = math.floor(math.log10(max(abs(mean), error)))
+    if -4 < power < 5:
+        decimals = max(0, 1 - math.floor(math.log10(error)))
+        return rf"${mean:.{decimals}f} \pm {error:.{decimals}f}$"
+    mean, error = mean / 10.0**power, error / 10.0**power
+    decimals = max(0, 1 - math.floor(math.log10(error)))
+    return rf"$({mean:.{decimals}f} \pm {error:.{decimals}f}) \times 10^{{{power}}}$"
+
+
+def check_measures(measures: Sequence[str], there: Sequence[str]) -> None:
+    """Refuse a column of what was not measured.
+
+    Raises:
+        ConfigError: such a name; the message lists those that exist.
+    """
+    for name in measures:
+        if name not in there:
+            raise ConfigError(f"measure={name!r} was not measured; there are {', '.join(there)}")
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "--"
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"{value:g}" if number else latex(str(shown(value)))
+
+
+def _row(cells: Sequence[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _whole(found: Sequence[Runs], columns: str, lines: Sequence[str]) -> str:
+    deltas = sorted({runs.cell.worst.delta for runs in found if runs.cell.worst.delta > 0})
+    at = f" at delta = {', '.join(map(rounded_up, deltas))}" if deltas else ""
+    return "\n".join(
+        [
+            f"% simulated: means of {len(found[0].finished)} runs, plus or minus a standard error",
+            f"% epsilon and guarantee are those of one run{at}",
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            *lines,
+            r"\bottomrule",
+            r"\end{tabular}",
+            "",
+        ]
+    )
