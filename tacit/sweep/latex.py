@@ -76,12 +76,7 @@ def crossed_table(found: Sequence[Runs], measure: str, columns: str) -> str:
 
 
 def plus_minus(mean: float, error: float) -> str:
-    r"""A mean and its standard error, with the digits that the error leaves.
-
-    Example:
-        >>> print(plus_minus(0.71234, 0.0117), plus_minus(8.4e-7, 1.1e-7), plus_minus(0.5, 0.0))
-        $0.712 \pm 0.012$ $(8.4 \pm 1.1) \times 10^{-7}$ $0.5$
-    """
+    """A mean and its standard error, with the digits that the error leaves."""
     if not math.isfinite(mean):
         return "--"
     if not math.isfinite(error) or error <= _EXACT * abs(mean):

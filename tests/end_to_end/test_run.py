@@ -143,6 +143,7 @@ def test_the_guarantee_lists_the_files_that_it_covers(finished: tuple[Path, str]
         "coefficients.csv",
         "guarantee.json",
         "history.csv",
+        "model.json",
         "model.npz",
         "report_public.html",
     ]

@@ -52,10 +52,10 @@ def summary(outcome: Outcome) -> list[str]:
 
 def between(network: AbstractNetwork) -> str:
     """How messages travel, as a clause."""
-    if network.coordinated:
-        return "through a coordinator"
     if isinstance(network, ExactSum):
         return f"over {_a(network.carrier.kind)} network with exact sums by {network.by}"
+    if network.coordinated:
+        return "through a coordinator"
     return f"over {_a(network.kind)} network"
 
 
