@@ -279,6 +279,6 @@ def test_ctrl_c_ends_a_run(workers: int | None) -> None:
     solver = method.ORZO(step=0.1, directions=10)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        tacit.run(task, network.Coordinator(3), solver, rounds=500, seed=0)
+        tacit.run(task, network.Coordinator(3), solver, rounds=10, seed=0)
     settle(None, task.objectives)
     assert task.value([0.0, 0.0]) == 3.0
