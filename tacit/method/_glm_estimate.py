@@ -34,6 +34,10 @@ _LEAP = 0.5
 """Largest mean square of the last step with an identity link, over the variance of the errors:
 after a longer one the clip was not about the errors."""
 
+_SEEN = 2.0
+"""Least mean eigenvalue of the information, over the noise as an operator divided by their number,
+that is called one: nearly three of its standard errors."""
+
 
 class Released(NamedTuple):
     """What the sums of a run released, as numbers.
@@ -157,7 +161,8 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
         parts = np.array([0.0, 1.0])
         known = _information(both, parts, gram)
     least = float(np.linalg.eigvalsh(known.matrix)[0])
-    curvature = known.noise * np.sqrt(2.0 * d) / least if least > 0.0 else np.inf
+    size = known.noise * np.sqrt(2.0 * d)  # of an operator
+    curvature = size / least if least > 0.0 else np.inf
     inverse, noise, moves = known.inverse, known.noise, known.moves
     omega = np.array(
         [
@@ -189,7 +194,11 @@ def estimate(method: PrivateGLM, found: Released) -> Estimate:
         spread = float(np.sum((omega * [each.score_noise for each in both]) ** 2))
         levels = by_level(both[1].score, known.raised, gram, spread, len(method.target.levels))
         moved = max([moved, *levels], key=lambda each: each[0] / each[1])
-    checks = Checks(float(curvature), float(moved[0]), float(moved[1]), float(both[1].excess))
+    mean = np.trace(known.matrix) / d
+    average = float(size / mean) if mean > _SEEN * size / d else np.inf
+    checks = Checks(
+        float(curvature), float(moved[0]), float(moved[1]), float(both[1].excess), average
+    )
     return Estimate(values, sampling, privacy, checks)
 
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tacit.method.answer import Refused
-from tacit.method.coefficients import CURVATURE, MISFIT, Checks, in_words
+from tacit.method.coefficients import CURVATURE, MISFIT, SPREAD, Checks, in_words
 from tacit.privacy.gaussian_dp import epsilon_from_mu, mu_from_epsilon
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ def _enough(checks: Checks, method: PrivateGLM, contract: Any) -> str:
     """The records at this epsilon, or the epsilon with these records."""
     factor = checks.lacks
     records = sum(public.count for public in contract.owners.contexts)
-    least = "at least " if checks.lost else "about "
+    guessed = checks.lost and math.isfinite(checks.average)
+    least = "at least " if checks.lost and not guessed else "about "
     if method.privacy is None:
         return "give more records, or fewer columns"
     wanted = f"{least}{_two_up(factor * records):,} records at this epsilon would do"
@@ -77,6 +78,9 @@ def _enough(checks: Checks, method: PrivateGLM, contract: Any) -> str:
         wanted += ", unless a column says nothing that the others do not"
         wanted += ", or hardly any record has some level" if method.family.classes else ""
         wanted += ": leave such a one out"
+    if guessed:
+        wanted += f"; these are guesses, as if the smallest eigenvalue were 1/{SPREAD:g} of the "
+        wanted += "mean one"
     elif checks.curvature >= _GUESSED * math.sqrt(2.0 * method.width):  # of an operator
         wanted += "; these are guesses, because much of that eigenvalue is noise"
     return wanted

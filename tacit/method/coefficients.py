@@ -32,7 +32,10 @@ _MARGIN = 1.25
 """Factor on what a refusal says would do: it is estimated with noise, and so is the next fit."""
 
 _LOST = 8.0
-"""Noise over eigenvalue from which on it only says that much more is needed."""
+"""Noise over eigenvalue from which on that eigenvalue says nothing about what is needed."""
+
+SPREAD = 16.0
+"""Mean eigenvalue over the smallest one, where noise hides the smallest one and one is guessed."""
 
 
 _LATEX = {c: f"\\{c}" for c in "_%&#${}"} | {
@@ -78,12 +81,15 @@ class Checks:
             identity link, where only the clip bends the score, half the variance of the errors.
         excess: clipped residuals beyond those that the model predicts, in standard errors; 0
             without a clip. At most 3 are printed.
+        average: noise of the information over its mean eigenvalue; infinite if the noise hides
+            that one too. Nothing is refused for it.
     """
 
     curvature: float
     moved: float
     allowed: float
     excess: float
+    average: float = math.inf
 
     @property
     def passed(self) -> bool:
@@ -99,10 +105,13 @@ class Checks:
     def lacks(self) -> float:
         """Factor on records times privacy (in mu) at which four fits in five would be printed.
 
-        A lower bound of it if `lost`.
+        If `lost`, a guess; or a lower bound, if noise hides the mean eigenvalue too.
         """
         lacks = max(1.0, min(self.curvature, _LOST) / CURVATURE, min(self._stepped, _LOST))
-        return lacks if self.lost or lacks == 1.0 else _MARGIN * lacks
+        if self.lost:
+            guess = SPREAD * self.average / CURVATURE
+            return max(lacks, guess) if math.isfinite(guess) else lacks
+        return lacks if lacks == 1.0 else _MARGIN * lacks
 
     @property
     def _stepped(self) -> float:
@@ -110,7 +119,7 @@ class Checks:
 
     @property
     def lost(self) -> bool:
-        """Whether the noise is so large that `lacks` is only a lower bound."""
+        """Whether the noise is so large that `lacks` is a guess or a lower bound."""
         return max(self.curvature, self._stepped) > _LOST
 
 

@@ -1,5 +1,6 @@
 """Private regression: estimating equations, intervals, and refusals with what would do."""
 
+import math
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -309,6 +310,17 @@ def test_what_would_do_is_called_a_guess_where_the_eigenvalue_is_mostly_noise() 
     for curvature, guessed in ((0.8, False), (1.4, False), (1.5, True)):
         found = refusal(Checks(curvature, 0.0, 1.0, 0.0), method, agreed)
         assert found is not None and ("guesses" in found.needs) is guessed
+
+
+def test_a_hidden_eigenvalue_is_guessed_from_the_mean_one_unless_that_is_hidden_too() -> None:
+    x, y = drawn("binomial", 400)
+    task, net, method = setting("binomial", x, y, privacy=budget(1.0))
+    agreed = tacit.contract(task, net, method, rounds=method.sums)
+    for average, said in ((1.5, "about 13,000 records"), (0.1, "about 4,300 records"),
+                          (math.inf, "at least 4,300 records")):  # fmt: skip
+        found = refusal(Checks(math.inf, 0.0, 1.0, 0.0, average), method, agreed)
+        assert found is not None and found.needs.startswith(said)
+        assert ("the mean one" in found.needs) is math.isfinite(average)
 
 
 def test_a_table_is_printed_for_readers_and_for_latex() -> None:
