@@ -14,7 +14,8 @@ PIP := $(RUN) pip install --quiet --disable-pip-version-check
 PYTEST := JAX_COMPILATION_CACHE_DIR="$(abspath $(VENV))/programs" \
 	JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1 \
 	$(RUN) pytest --numprocesses $(WORKERS) --dist worksteal
-# shapes and types in annotations are checked where time allows: tests take a third longer with it
+# shapes and types in annotations; `make check` looks at them on the conformance table, for tests take
+# a third longer with it
 SHAPES := --jaxtyping-packages=tacit,beartype.beartype
 
 help: ## List the targets
@@ -27,7 +28,7 @@ quick: $(VENV)/.dev ## Run the unit tests that compile nothing and start nothing
 	@$(PYTEST) --quick -m "not long and not slow and not site" --quiet tests/unit
 
 test: $(VENV)/.dev ## Run the tests except the long ones
-	@$(PYTEST) $(SHAPES) -m "not long and not slow and not site" --durations=20 --durations-min=10
+	@$(PYTEST) -m "not long and not slow and not site" --durations=20 --durations-min=10
 
 long: $(VENV)/.dev ## Run the long tests, which every change must also pass
 	@$(PYTEST) -m "long and not slow and not site" --durations=20 --durations-min=10

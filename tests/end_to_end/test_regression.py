@@ -306,6 +306,7 @@ def test_there_is_nothing_to_sweep_or_advise_on(tmp_path: Path, command: str) ->
     assert "glm has no step" in re.sub(r"\s+", " ", done.stderr)
 
 
+@pytest.mark.long
 def test_a_ledger_is_charged_once_for_a_run(tmp_path: Path) -> None:
     with Ledger.create(tmp_path / "clinics.ledger") as ledger:
         for site in SITES:

@@ -17,6 +17,7 @@ from tests.matrix import forget_programs
 from tests.two_sums import AGENTS, RECORDS, TwoSums, task
 
 
+@pytest.mark.long
 def test_what_was_prepared_is_not_compiled_again(caplog: pytest.LogCaptureFixture) -> None:
     method = TwoSums(privacy=Privacy(clip=0.5, epsilon=2.0, masks=Masks()))
     problem = task()

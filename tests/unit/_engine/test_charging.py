@@ -178,6 +178,7 @@ def test_where_numbers_of_records_are_private_at_least_one_is_told() -> None:
     assert [each.count for each in found.contexts] == [1, 1]
 
 
+@pytest.mark.long
 def test_the_smallest_delta_is_accepted_in_single_precision() -> None:
     rows, answers = [np.ones((3, 2))] * 2, [np.ones(3)] * 2
     task = problem.empirical_risk(rows, answers, problem.Squared())

@@ -30,6 +30,7 @@ def _total(rows: Any) -> Any:
     return rows.sum(axis=1)
 
 
+@pytest.mark.long
 def test_a_true_claim_stands_and_half_of_it_does_not() -> None:
     found = audit(laplace)
     assert not found.refuted and found.trials == 640 and not found.exact

@@ -79,6 +79,7 @@ def test_what_others_answer_is_taken_off(name: str) -> None:
         assert weights.mean() == pytest.approx(1.0, abs=5 * weights.std() / np.sqrt(TRIALS))
 
 
+@pytest.mark.long
 def test_a_round_without_enough_is_not_read_nor_a_sum_that_is_given_up() -> None:
     hub = Coordinator(AGENTS, dropout=0.3)
     masked = GradientDescent(step=0.1, privacy=budget(masks=Masks(1, min_cohort=3)))

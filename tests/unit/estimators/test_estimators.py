@@ -87,6 +87,7 @@ def test_a_classifier_is_what_scikit_learn_expects_of_one() -> None:
     assert str(again.guarantee_) == str(model.guarantee_)
 
 
+@pytest.mark.long
 def test_it_is_a_step_of_a_pipeline_and_can_be_cloned() -> None:
     X, y, sites = ill()
     alone = logistic(epsilon=2.0).fit(X, y, groups=sites)
@@ -102,6 +103,7 @@ def test_it_is_a_step_of_a_pipeline_and_can_be_cloned() -> None:
     assert (drawn[0] != drawn[1]).all()
 
 
+@pytest.mark.long
 def test_what_is_not_declared_is_read_off_and_said() -> None:
     X, y, sites = ill()
     X = X.assign(none=1.0)
@@ -121,6 +123,7 @@ def test_what_is_not_declared_is_read_off_and_said() -> None:
     np.testing.assert_array_equal(model.bounds_, [X.min() - apart, X.max() + apart])
 
 
+@pytest.mark.long
 def test_columns_may_have_the_names_that_the_target_and_the_sites_have() -> None:
     X, y, sites = ill()
     named = logistic().fit(X.set_axis(["y", "site"], axis=1), y, groups=sites)
@@ -173,6 +176,7 @@ def test_every_fit_is_charged_and_refused_when_the_budget_is_spent(tmp_path: Pat
     assert charged.coef_.shape == (1, 2)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_search_spends_what_its_fits_cost(tmp_path: Path) -> None:
     budget(tmp_path / "visits.ledger", 1.6)

@@ -27,6 +27,7 @@ def test_they_are_standard_normals_without_correlation() -> None:
     assert np.isfinite(draws).all() and np.abs(draws).max() > 4
 
 
+@pytest.mark.long
 def test_an_odd_number_of_them_and_a_batch_of_keys() -> None:
     keys = jax.random.split(jax.random.key(0), 4)
     batch = jax.vmap(lambda key: normal_directions(key, (3, 5)))(keys)

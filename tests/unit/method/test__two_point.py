@@ -50,6 +50,7 @@ def test_quotients_are_about_as_long_as_the_gradient_and_lead_back_to_it(kind: A
     np.testing.assert_allclose(quotients @ probe.directions, gradient, atol=0.1)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("float64")
 def test_steps_of_the_papers() -> None:
     rows = jnp.linalg.norm

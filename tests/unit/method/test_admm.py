@@ -164,6 +164,7 @@ def test_one_record_more_shortens_no_other_row(count: int) -> None:
     assert 0.1 * allowed < moved <= allowed
 
 
+@pytest.mark.long
 def test_more_records_than_the_normaliser_says_are_refused_where_their_number_is_private() -> None:
     private = Privacy(clip=1.0, epsilon=1.0, relation="add_remove")
     with pytest.raises(ProblemError, match="agent 1 has more records than its normaliser=7 says"):

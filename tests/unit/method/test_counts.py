@@ -108,6 +108,7 @@ def test_masks_leave_nearly_the_noise_of_one_for_all() -> None:
     assert sizes[0] / sizes[1] == pytest.approx(np.sqrt(SITES - 1), rel=1e-6)
 
 
+@pytest.mark.long
 def test_coming_and_going_costs_less_noise_by_the_root_of_two() -> None:
     replaced = counted(PrivateCounts(COLUMNS, privacy=BUDGET)).answer.frame()
     coming = Privacy(clip=1.0, epsilon=1.0, relation="add_remove")

@@ -129,6 +129,7 @@ def test_what_is_claimed_without_an_assumption_is_true(name: str, relation: str)
         assert worst > 1.05, "an assumption that nothing rests on"
 
 
+@pytest.mark.long
 def test_what_was_prepared_is_named_without_being_passed_on() -> None:
     prepared = Prepared(
         table().features, table().targets, ("a", "b", "c"), assumptions=("bounds are public",)

@@ -268,6 +268,7 @@ def test_the_ball_of_all_records_asks_for_no_more_noise_than_their_distance() ->
     assert record_ball(many, logistic, [0.0] * 7, [1.0] * 7, [0.0, 1.0]).radius < 6.0
 
 
+@pytest.mark.long
 def test_records_are_clipped_around_the_centre_and_padding_counts_for_nothing(
     float64: None,
 ) -> None:

@@ -225,7 +225,7 @@ def test_counts_that_vary_too_much_for_a_poisson_model_are_refused() -> None:
     assert "negative_binomial" in found.refusal.needs
 
 
-@pytest.mark.parametrize("seed", [44, 90])
+@pytest.mark.parametrize("seed", [44, pytest.param(90, marks=pytest.mark.long)])
 def test_a_square_that_noise_leaves_nothing_of_does_not_close_the_clip(seed: int) -> None:
     family, by = _glm_families.Gaussian(), jnp.array([0.39, 1.0])
     assert float(family.dispersion(jnp.asarray(-0.01), by)[0]) == pytest.approx(0.13)
@@ -278,6 +278,7 @@ def test_three_or_four_sums_cost_one_budget() -> None:
         assert all(a > b for a, b in pairwise(noises))  # type: ignore[operator]
 
 
+@pytest.mark.long
 def test_a_budget_that_gives_nothing_is_refused_without_absurd_numbers() -> None:
     x, y = drawn("binomial", 400)
     found = fitted("binomial", x, y, privacy=budget(1e-6))
