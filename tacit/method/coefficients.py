@@ -6,6 +6,7 @@ Whether intervals may be printed is decided from released numbers and public con
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -373,9 +374,8 @@ class CoefficientTable:
             for row in rows
         ]
         rule = "=" * len(lines[0])
-        return "\n".join(
-            [rule, lines[0], rule.replace("=", "-"), *lines[1:], rule, self.sentence()]
-        )
+        below = textwrap.wrap(self.sentence(), max(80, len(rule)))
+        return "\n".join([rule, lines[0], rule.replace("=", "-"), *lines[1:], rule, *below])
 
     def __repr__(self) -> str:
         return self.summary()
